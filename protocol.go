@@ -1,0 +1,129 @@
+package wirelab
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"time"
+)
+
+// Protocol is transport, framing and encoding under one name. Which library
+// speaks it is another dimension: see [Server] and [Dialer].
+type Protocol struct {
+	Name      string // "http1-proto"; lower case, as typed on the command line
+	Transport string // "HTTP/1.1", "HTTP/2", "HTTP/3", "TCP"
+	Encoding  string // "JSON", "Protocol Buffers", "gob"
+	Network   string // "tcp" or "udp": what a server listens on
+	Secure    bool   // TLS 1.3
+	// Multiplexed wires carry many calls at once over one connection. The
+	// others carry one call at a time and so need a connection per call in flight.
+	Multiplexed bool
+}
+
+// Endpoint is where a server serves, opened by the caller so that the address
+// is known, and can be recorded or wrapped, before the first byte.
+type Endpoint struct {
+	Listener net.Listener   // set when Protocol.Network is "tcp"
+	Packets  net.PacketConn // set when Protocol.Network is "udp"
+	// Certificate is presented by Secure protocols; nil for the others.
+	Certificate *tls.Certificate
+	// Drain is how long a stop waits for calls in flight before cutting them.
+	// 0 means [DefaultDrain].
+	Drain time.Duration
+}
+
+// DefaultDrain is how long a server that was told to stop waits for its calls.
+const DefaultDrain = 5 * time.Second
+
+// DrainTime returns Drain with its default.
+func (e Endpoint) DrainTime() time.Duration {
+	if e.Drain > 0 {
+		return e.Drain
+	}
+	return DefaultDrain
+}
+
+// MaxStreams is the number of concurrent calls that every multiplexed wire
+// allows on one connection, on both sides. Libraries differ silently in their
+// defaults (250, 100, unlimited), which would make a run above the smallest
+// queue in one client only (systems.md R4).
+const MaxStreams = 1024
+
+// Dialing is what a client needs to reach a server. Bindings must honour
+// every field.
+type Dialing struct {
+	Address string         // host:port
+	Roots   *x509.CertPool // authorities that Secure protocols trust; nil: the system's
+	// Connections bounds how many connections a client that is not
+	// multiplexed may open; it keeps them all. A multiplexed client opens one.
+	// 0 means 1.
+	Connections int
+	// Connect opens a stream connection, and is where bytes are counted. nil: net.Dialer.
+	Connect func(ctx context.Context, network, address string) (net.Conn, error)
+	// Packets opens the local end of a datagram wire. nil: net.ListenPacket on a free port.
+	Packets func() (net.PacketConn, error)
+}
+
+// ConnectionCount returns Connections with its default.
+func (d Dialing) ConnectionCount() int { return max(d.Connections, 1) }
+
+// Open opens a stream connection through Connect or, without it, net.Dialer.
+func (d Dialing) Open(ctx context.Context) (net.Conn, error) {
+	if d.Connect != nil {
+		return d.Connect(ctx, "tcp", d.Address)
+	}
+	var plain net.Dialer
+	return plain.DialContext(ctx, "tcp", d.Address)
+}
+
+// OpenPackets opens a datagram socket through Packets or, without it, on a free port.
+func (d Dialing) OpenPackets() (net.PacketConn, error) {
+	if d.Packets != nil {
+		return d.Packets()
+	}
+	return net.ListenPacket("udp", ":0")
+}
+
+// Server is one library's way to serve S over a binding's protocol.
+type Server[S any] struct {
+	Library string // "net/http", "grpc-go"
+	// Serve answers calls until ctx ends, then stops taking new ones, waits
+	// for those in flight as the endpoint allows, closes it, and returns nil.
+	// Every goroutine it started has ended when it returns.
+	Serve func(ctx context.Context, at Endpoint, service S) error
+}
+
+// Dialer is one library's way to call S over a binding's protocol.
+type Dialer[S any] struct {
+	Library string
+	// Dial returns a stub. It need not connect before the first call. The
+	// stub may be called by many goroutines; closing it closes its connections.
+	Dial func(ctx context.Context, to Dialing) (stub S, closer io.Closer, err error)
+}
+
+// Style tells how a binding was written, since a report that mixed the two
+// would compare different claims.
+type Style string
+
+// The styles.
+const (
+	// Idiomatic is written for this workload as a competent user of the protocol would.
+	Idiomatic Style = "idiomatic"
+	// Generic carries any workload by one mechanism.
+	Generic Style = "generic"
+)
+
+// Binding carries the workload whose service is S over one protocol. Every
+// server can be called by every client; the first of each is the usual choice.
+type Binding[S any] struct {
+	Protocol Protocol
+	Style    Style
+	// Holes names the operations this protocol cannot carry here, with the
+	// reason a reader needs. A stub answers them with [Unimplemented]. A hole
+	// that starts to work fails the build (conformance).
+	Holes   map[string]string
+	Servers []Server[S]
+	Clients []Dialer[S]
+}

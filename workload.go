@@ -1,0 +1,181 @@
+package wirelab
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+)
+
+// Workload is a kind of work: a domain service S, its operations, and the
+// bindings that carry it.
+type Workload[S any] struct {
+	Name string // "routeguide"
+	// New returns a service in memory with the workload's data set: the
+	// reference that every cell must answer like, and what servers serve.
+	New        func() S
+	Operations []Operation[S]
+	Bindings   []Binding[S]
+}
+
+// Work is a [Workload] whose service type is forgotten, so that rooms which
+// know no workload can hold any.
+type Work struct {
+	Name       string
+	Operations []OperationInfo
+	Cells      []Cell
+}
+
+// OperationInfo describes an operation without its types.
+type OperationInfo struct {
+	Name     string
+	Kind     Kind
+	Requests []string
+}
+
+// Cell is a workload over a protocol with the library at each end chosen: it
+// can be served, dialled and called.
+type Cell struct {
+	Workload string
+	Protocol Protocol
+	Server   string // library that serves
+	Client   string // library that calls
+	// Usual is whether both libraries are the binding's first choice.
+	Usual bool
+	Style Style
+	Holes map[string]string // operation to reason
+
+	// Serve serves the workload's reference service; see [Server].
+	Serve func(ctx context.Context, at Endpoint) error
+	// Dial connects a client; see [Dialer].
+	Dial func(ctx context.Context, to Dialing) (Client, error)
+}
+
+// Client is a connected stub whose service type is forgotten.
+type Client interface {
+	io.Closer
+	// Caller returns a function that performs the next call of a seeded
+	// series and checks its reply; see [Check] for its errors. It must not be
+	// used by two goroutines at once: make one for each. requests is one of
+	// the operation's, or "".
+	Caller(operation, requests string, seed uint64) (func(context.Context) error, error)
+	// Call performs one call from a request in JSON (see [Operation.Parse]),
+	// or from a drawn one where data is nil, and returns what was asked and
+	// every item of the reply.
+	Call(ctx context.Context, operation string, data []byte) (request string, reply []any, err error)
+}
+
+// Erase returns the workload as a [Work].
+func (w Workload[S]) Erase() Work {
+	work := Work{Name: w.Name}
+	for _, o := range w.Operations {
+		work.Operations = append(work.Operations, OperationInfo{Name: o.Name, Kind: o.Kind, Requests: o.Requests})
+	}
+	for _, b := range w.Bindings {
+		for i, server := range b.Servers {
+			for j, client := range b.Clients {
+				cell := w.cell(b, server, client)
+				cell.Usual = i == 0 && j == 0
+				work.Cells = append(work.Cells, cell)
+			}
+		}
+	}
+	return work
+}
+
+func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell {
+	return Cell{
+		Workload: w.Name,
+		Protocol: b.Protocol,
+		Server:   server.Library,
+		Client:   client.Library,
+		Style:    b.Style,
+		Holes:    b.Holes,
+		Serve: func(ctx context.Context, at Endpoint) error {
+			return server.Serve(ctx, at, w.New())
+		},
+		Dial: func(ctx context.Context, to Dialing) (Client, error) {
+			stub, closer, err := client.Dial(ctx, to)
+			if err != nil {
+				return nil, err
+			}
+			return &typedClient[S]{workload: w, stub: stub, Closer: closer}, nil
+		},
+	}
+}
+
+// typedClient is the [Client] over a stub of type S.
+type typedClient[S any] struct {
+	io.Closer
+	workload Workload[S]
+	stub     S
+}
+
+// preparedExchanges is how many requests of a series are drawn, and their
+// replies worked out, before the first call, so that neither is timed. The
+// series repeats after them, in order. A power of two; large enough that no
+// cache keyed by request can hold one answer for all.
+const preparedExchanges = 256
+
+func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(context.Context) error, error) {
+	o, err := c.operation(operation)
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(seed, 0x77697265)) // the second word only separates this use of the seed
+	if _, err := o.Draw(requests, r); err != nil {
+		return nil, err
+	}
+	if o.Fresh {
+		return func(ctx context.Context) error {
+			exchange, err := o.Draw(requests, r)
+			if err != nil {
+				return err
+			}
+			return exchange.Expect(ctx, c.workload.New())(ctx, c.stub)
+		}, nil
+	}
+	reference := c.workload.New()
+	checks := make([]Check[S], preparedExchanges)
+	for i := range checks {
+		exchange, err := o.Draw(requests, r)
+		if err != nil {
+			return nil, err
+		}
+		checks[i] = exchange.Expect(context.Background(), reference)
+	}
+	next := 0
+	return func(ctx context.Context) error {
+		check := checks[next%preparedExchanges]
+		next++
+		return check(ctx, c.stub)
+	}, nil
+}
+
+func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte) (string, []any, error) {
+	o, err := c.operation(operation)
+	if err != nil {
+		return "", nil, err
+	}
+	var exchange Exchange[S]
+	if data != nil {
+		exchange, err = o.Parse(data)
+	} else {
+		exchange, err = o.Draw("", rand.New(rand.NewPCG(1, 1)))
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	reply, err := exchange.Ask(ctx, c.stub)
+	return exchange.Request(), reply, err
+}
+
+func (c *typedClient[S]) operation(name string) (Operation[S], error) {
+	known := make([]string, 0, len(c.workload.Operations))
+	for _, o := range c.workload.Operations {
+		if o.Name == name {
+			return o, nil
+		}
+		known = append(known, o.Name)
+	}
+	return Operation[S]{}, UnknownName("operation", name, known)
+}
