@@ -1,0 +1,119 @@
+// Package plan says what an experiment is to do: which arms, under which
+// loads, for how long, and when to stop. A plan is written in YAML or made
+// from flags, is checked before anything starts, and is stored whole with its
+// result. It knows no workload and starts nothing.
+package plan
+
+import (
+	"time"
+)
+
+// Plan is one experiment. The zero value of a field means the default that
+// [Plan.Complete] fills in; a completed plan depends on no default.
+type Plan struct {
+	// Name is the preset's or file's name, or "compare".
+	Name string `json:"name,omitempty" yaml:"name,omitempty"`
+	// About says in a sentence what question the plan answers.
+	About string `json:"about,omitempty" yaml:"about,omitempty"`
+	// Workload and Operation are the work: "routeguide", "GetFeature".
+	Workload  string `json:"workload" yaml:"workload"`
+	Operation string `json:"operation" yaml:"operation"`
+	// Requests is how requests are drawn; empty: the operation's first way.
+	Requests string `json:"requests,omitempty" yaml:"requests,omitempty"`
+	// Arms are what is compared, 1 to 32. Each is compared with the first.
+	Arms []Arm `json:"arms" yaml:"arms"`
+	// Loads are the loads that every arm is put under, 1 to 16. Default: one call in flight.
+	Loads []Load `json:"loads,omitempty" yaml:"loads,omitempty"`
+	// Rounds bounds the number of rounds. Default: 10 to 100.
+	Rounds Rounds `json:"rounds,omitzero" yaml:"rounds,omitempty"`
+	// Slices is the number of measured slices in a round, for each arm and
+	// load. Default: 10 in the closed loop, 3 in the open one.
+	Slices int `json:"slices,omitempty" yaml:"slices,omitempty"`
+	// Slice is the length of one. Default: 50 ms in the closed loop, 1 s in
+	// the open one; at least 30 ms.
+	Slice Duration `json:"slice,omitempty" yaml:"slice,omitempty"`
+	// WarmUp is the least time each arm and load is warmed up in each round.
+	// It goes on until steady, at most 8 times as long. Default: 200 ms.
+	WarmUp Duration `json:"warm_up,omitempty" yaml:"warm_up,omitempty"`
+	// Until is the half-width of the primary metric's interval, as a share
+	// (0.02 is ±2 %), at which the experiment stops. 0: not used.
+	Until float64 `json:"until,omitempty" yaml:"until,omitempty"`
+	// For is the wall time after which no new round starts once Rounds.Min
+	// are done. 0: not used. Without Until and For, Rounds.Min rounds are run.
+	For Duration `json:"for,omitempty" yaml:"for,omitempty"`
+	// Seed draws every order and request. 0: one is drawn and recorded.
+	Seed uint64 `json:"seed,omitempty" yaml:"seed,omitempty"`
+	// Pin is "auto" (server and driver on disjoint cores where there are two)
+	// or "none". Default: auto.
+	Pin string `json:"pin,omitempty" yaml:"pin,omitempty"`
+	// Deadline is how long one call may take. Default: 10 s.
+	Deadline Duration `json:"deadline,omitempty" yaml:"deadline,omitempty"`
+	// Primary is the metric that Until and the ranking look at. Default:
+	// server CPU per request in the closed loop, response p99 in the open one.
+	Primary string `json:"primary,omitempty" yaml:"primary,omitempty"`
+	// Practical is the smallest difference called one, as a share. Default: 0.01.
+	Practical float64 `json:"practical,omitempty" yaml:"practical,omitempty"`
+	// Equivalent is the margin inside which two arms are called equivalent. Default: 0.03.
+	Equivalent float64 `json:"equivalent,omitempty" yaml:"equivalent,omitempty"`
+	// Published are figures others published for these arms, shown beside ours.
+	Published []Published `json:"published,omitempty" yaml:"published,omitempty"`
+}
+
+// Arm is a cell with its settings.
+type Arm struct {
+	// Name labels the arm; default: its text form, see [Arm.String].
+	Name     string `json:"name,omitempty" yaml:"name,omitempty"`
+	Protocol string `json:"protocol" yaml:"protocol"`
+	// Server and Client are the libraries; empty: the binding's first.
+	Server string `json:"server,omitempty" yaml:"server,omitempty"`
+	Client string `json:"client,omitempty" yaml:"client,omitempty"`
+	// Connections is how many the driver holds. 0: one on a multiplexed
+	// protocol, one for each call in flight on the others.
+	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
+	// Target is the address of a server that somebody else runs; empty: one
+	// is started here. Its CPU and allocations are then unknown.
+	Target string `json:"target,omitempty" yaml:"target,omitempty"`
+}
+
+// Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or Stages).
+type Load struct {
+	// InFlight is the number of calls kept in flight in the closed loop, and
+	// the most at once in the open one (default 256 there).
+	InFlight int `json:"in_flight,omitempty" yaml:"in_flight,omitempty"`
+	// Rate is the arrivals per second, in all, of the open loop.
+	Rate float64 `json:"rate,omitempty" yaml:"rate,omitempty"`
+	// Arrivals is the open loop's law: "poisson" (default) or "constant".
+	Arrivals string `json:"arrivals,omitempty" yaml:"arrivals,omitempty"`
+	// Stages makes the rate a function of time; a slice is then all of them.
+	Stages []Stage `json:"stages,omitempty" yaml:"stages,omitempty"`
+}
+
+// Stage is a part of an open load in which the rate goes from From to To
+// (requests/s) in a straight line.
+type Stage struct {
+	For  Duration `json:"for" yaml:"for"`
+	From float64  `json:"from" yaml:"from"`
+	To   float64  `json:"to" yaml:"to"`
+}
+
+// Rounds bounds the rounds of an experiment.
+type Rounds struct {
+	Min int `json:"min,omitempty" yaml:"min,omitempty"`
+	Max int `json:"max,omitempty" yaml:"max,omitempty"`
+}
+
+// Published is a figure from elsewhere. It is shown, never computed with.
+type Published struct {
+	Source  string   `json:"source" yaml:"source"`
+	Machine string   `json:"machine" yaml:"machine"`
+	Arm     string   `json:"arm" yaml:"arm"`
+	Mean    Duration `json:"mean" yaml:"mean"`
+	// Flaws are the flaws of that measurement that this one removes.
+	Flaws []string `json:"flaws,omitempty" yaml:"flaws,omitempty"`
+}
+
+// Duration is a time.Duration written as "50ms".
+type Duration time.Duration
+
+// Open reports whether the load is an open loop.
+func (l Load) Open() bool { return l.Rate > 0 || len(l.Stages) > 0 }

@@ -1,0 +1,159 @@
+// Package result is what an experiment measured, in the form that is stored,
+// and the claims that follow from it by arithmetic alone. Everything printed
+// about a result can be computed again from it, on a machine that never ran
+// it: so it knows no workload, no wire and no engine.
+package result
+
+import (
+	"time"
+
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// Schema is the version of the stored form. It goes up when a field changes
+// its meaning; a result with a higher one is refused, not guessed at.
+const Schema = 1
+
+// Result is one experiment as it was run.
+type Result struct {
+	Schema int    `json:"schema"`
+	ID     string `json:"id"` // "r-20261121-140512-7f3a"
+	// Began and Ended are wall-clock times of the whole experiment.
+	Began time.Time `json:"began"`
+	Ended time.Time `json:"ended"`
+	// Plan is complete: it depends on no default.
+	Plan plan.Plan `json:"plan"`
+	// Command is the command line that gave it.
+	Command string `json:"command,omitempty"`
+	// Arms describes what each of Plan.Arms turned out to be; same length and order.
+	Arms        []Arm       `json:"arms"`
+	Environment Environment `json:"environment"`
+	Rounds      []Round     `json:"rounds"`
+	// Ending tells why there are no more rounds.
+	Ending Ending `json:"ending"`
+	// Placement tells where server and driver ran.
+	Placement Placement `json:"placement"`
+}
+
+// Ending is the reason that an experiment ended.
+type Ending string
+
+// The endings.
+const (
+	WidthReached Ending = "width reached" // the interval was as narrow as asked for
+	TimeUsed     Ending = "time used"     // plan.For was over
+	RoundsDone   Ending = "rounds done"
+	Interrupted  Ending = "interrupted" // by the user; complete rounds are kept
+	Failed       Ending = "failed"      // no two arms were left to compare
+)
+
+// Arm is what an arm of the plan turned out to be.
+type Arm struct {
+	Name        string `json:"name"` // unique among the arms
+	Protocol    string `json:"protocol"`
+	Transport   string `json:"transport"`
+	Encoding    string `json:"encoding"`
+	Secure      bool   `json:"secure"`
+	Multiplexed bool   `json:"multiplexed"`
+	Server      string `json:"server"` // library
+	Client      string `json:"client"` // library
+	Style       string `json:"style"`
+	// Out is why the arm was taken out of the experiment; "" if it was not.
+	Out string `json:"out,omitempty"`
+}
+
+// Placement is where the processes ran: CPU numbers, nil when not pinned.
+type Placement struct {
+	ServerCPUs []int `json:"server_cpus,omitempty"`
+	DriverCPUs []int `json:"driver_cpus,omitempty"`
+}
+
+// Environment is the machine and the build, as far as they can explain a figure.
+type Environment struct {
+	Host        string            `json:"host"`
+	OS          string            `json:"os"`
+	Kernel      string            `json:"kernel"`
+	CPU         string            `json:"cpu"`
+	CPUs        int               `json:"cpus"`
+	MemoryBytes uint64            `json:"memory_bytes"`
+	Governor    string            `json:"governor"`     // "unknown" where the kernel does not tell
+	ClockSource string            `json:"clock_source"` // "tsc", "kvm-clock"
+	Virtual     string            `json:"virtual,omitempty"`
+	Go          string            `json:"go"`
+	Commit      string            `json:"commit"` // "" unless built from a repository
+	Dirty       bool              `json:"dirty,omitempty"`
+	Libraries   map[string]string `json:"libraries"` // module to version
+	Settings    map[string]string `json:"settings"`  // GOMAXPROCS, GOGC, … where set
+}
+
+// Round is one round: fresh processes, every arm under every load.
+type Round struct {
+	Began  time.Time `json:"began"`
+	Trials []Trial   `json:"trials"`
+	// Failures are the arms that did not get through the round. Such an arm
+	// has no trial in it.
+	Failures []Failure `json:"failures,omitempty"`
+	Noise    Noise     `json:"noise"`
+}
+
+// Failure is an arm that failed in a round, and why.
+type Failure struct {
+	Arm int    `json:"arm"`
+	Why string `json:"why"`
+}
+
+// Noise is what else happened on the machine while a round ran. Shares are of
+// the wall time of all its CPUs, 0 to 1.
+type Noise struct {
+	Steal  float64 `json:"steal"`  // taken by the hypervisor
+	Others float64 `json:"others"` // used by processes that are not the experiment's
+}
+
+// Trial is one arm under one load in one round: its slices taken together.
+type Trial struct {
+	Arm  int `json:"arm"`  // index into Plan.Arms
+	Load int `json:"load"` // index into Plan.Loads
+	// Steady is whether the warm-up reached a steady state, and Warmed how long it took.
+	Steady bool          `json:"steady"`
+	Warmed plan.Duration `json:"warmed"`
+	// Order is the place in the round at which each slice ran, from 0.
+	Order []int `json:"order"`
+	// Window is the measured time: the sum of the slices.
+	Window plan.Duration `json:"window"`
+	// Planned is the arrivals due in the window (open loop), Sent the calls
+	// begun, OK those with the right reply, Completed those of OK that ended
+	// inside the window. Errors counts the others by code.
+	Planned   uint64            `json:"planned,omitempty"`
+	Sent      uint64            `json:"sent"`
+	OK        uint64            `json:"ok"`
+	Completed uint64            `json:"completed"`
+	Errors    map[string]uint64 `json:"errors,omitempty"`
+	// Response is time from when a call was due, Service from when it was
+	// made, Lag the difference; each of OK calls, in ns.
+	Response *stat.Histogram `json:"response"`
+	Service  *stat.Histogram `json:"service"`
+	Lag      *stat.Histogram `json:"lag"`
+	// Server and Driver are what the two processes used during the slices.
+	// Server is nil for a target that somebody else runs.
+	Server *Usage `json:"server,omitempty"`
+	Driver *Usage `json:"driver"`
+	// WireSent and WireReceived are bytes through the driver's sockets, TLS
+	// and headers included; Connections those opened inside the window (R4).
+	WireSent     uint64 `json:"wire_sent"`
+	WireReceived uint64 `json:"wire_received"`
+	Connections  uint64 `json:"connections"`
+	// Open is how many connections the driver held when the window ended.
+	Open uint64 `json:"open"`
+}
+
+// Usage is what a process used over a stretch of time.
+type Usage struct {
+	CPU            plan.Duration `json:"cpu"` // user + system, all threads
+	Allocations    uint64        `json:"allocations"`
+	AllocatedBytes uint64        `json:"allocated_bytes"`
+	VoluntaryWaits uint64        `json:"voluntary_switches"`
+	Preemptions    uint64        `json:"involuntary_switches"`
+	ResidentBytes  uint64        `json:"resident_bytes"` // at the end
+	GarbageCycles  uint64        `json:"gc_cycles"`
+}
