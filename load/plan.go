@@ -1,0 +1,106 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Call performs one call and checks its reply. It must return soon after ctx
+// ends; [Run] waits for it. It is never called by two goroutines at once, and
+// so may keep buffers.
+type Call func(ctx context.Context) error
+
+// ErrPlan is wrapped by every error about a plan that cannot be run.
+var ErrPlan = errors.New("load: plan")
+
+// Plan says what to run.
+type Plan struct {
+	// Callers perform the calls, one worker each: at most that many calls are
+	// in flight. A [Runner] has its own, and takes none here.
+	Callers []Call
+	// Workers uses only the first so many callers. 0 means all.
+	Workers int
+	// Schedule is when calls are due. nil is the closed loop.
+	Schedule *Schedule
+	// Duration is the whole run, > 0, at most [DurationLimit].
+	Duration time.Duration
+	// Head is the leading part of Duration that is not recorded, >= 0 and < Duration.
+	Head time.Duration
+	// Deadline is what each call gets, from when it is sent: at least this
+	// long and at most an eighth longer (see worker.context). 0: none.
+	Deadline time.Duration
+	// Drain is how long after Duration calls are waited for and late arrivals
+	// sent. 0 means Deadline, or [DefaultDrain] if that is 0 too.
+	Drain time.Duration
+	// Classify names the kind of a failed call's error. nil means [Classify].
+	Classify func(error) string
+	// Clock is the time. nil means [SystemClock].
+	Clock Clock
+}
+
+const (
+	// DefaultDrain is how long calls without a deadline are waited for.
+	DefaultDrain = 10 * time.Second
+	// DurationLimit is the longest run.
+	DurationLimit = 24 * time.Hour
+)
+
+// Kinds of failure that the engine itself names.
+const (
+	// Unfinished is a call that was still running when the drain was over.
+	Unfinished = "unfinished"
+	// OtherKind takes the failures of the 65th kind and beyond.
+	OtherKind = "other"
+	kindLimit = 64
+)
+
+// Classify is the classification of a plan that brings none: "deadline
+// exceeded", "canceled" or "error".
+func Classify(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline exceeded"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	}
+	return "error"
+}
+
+// normal returns the plan with its defaults, or why it cannot be run with so many callers.
+func (p Plan) normal(callers int) (Plan, error) {
+	if p.Workers == 0 {
+		p.Workers = callers
+	}
+	switch {
+	case callers == 0:
+		return p, fmt.Errorf("%w: no callers", ErrPlan)
+	case p.Workers < 0 || p.Workers > callers:
+		return p, fmt.Errorf("%w: %d workers with %d callers", ErrPlan, p.Workers, callers)
+	case p.Duration <= 0 || p.Duration > DurationLimit:
+		return p, fmt.Errorf("%w: duration %v is not within 1ns and %v", ErrPlan, p.Duration, DurationLimit)
+	case p.Head < 0 || p.Head >= p.Duration:
+		return p, fmt.Errorf("%w: head %v leaves nothing of %v", ErrPlan, p.Head, p.Duration)
+	case p.Deadline < 0 || p.Drain < 0:
+		return p, fmt.Errorf("%w: deadline %v or drain %v is negative", ErrPlan, p.Deadline, p.Drain)
+	}
+	if p.Schedule != nil {
+		if err := p.Schedule.Validate(); err != nil {
+			return p, err
+		}
+	}
+	if p.Drain == 0 {
+		p.Drain = p.Deadline
+	}
+	if p.Drain == 0 {
+		p.Drain = DefaultDrain
+	}
+	if p.Classify == nil {
+		p.Classify = Classify
+	}
+	if p.Clock == nil {
+		p.Clock = SystemClock{}
+	}
+	return p, nil
+}

@@ -1,0 +1,151 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// Law is how arrivals are spread around their rate.
+type Law string
+
+// The laws.
+const (
+	// Even arrivals are one unit of the rate apart: at a constant rate, equal gaps.
+	Even Law = "even"
+	// Poisson arrivals are independent of each other, as those of many users are.
+	Poisson Law = "poisson"
+)
+
+// Stage is a stretch of a schedule whose rate changes linearly.
+type Stage struct {
+	Duration time.Duration // > 0; 0 in the last stage: for ever (From == To)
+	From, To float64       // arrivals per second, 0 to RateLimit
+}
+
+// RateLimit is the highest rate, in arrivals per second.
+const RateLimit = 1e8
+
+// Schedule is an arrival process. It is absolute: arrival k is due when the
+// rate's integral from the start, Λ(t), reaches the k-th term of the law: k
+// for Even (so the first is due at once), the sum of k+1 unit exponentials
+// for Poisson. After its last stage nothing arrives. It is a plain value and
+// crosses pipes as JSON.
+type Schedule struct {
+	Law    Law // "" is Even
+	Stages []Stage
+	Seed   uint64 // of Poisson: the same seed gives the same arrivals
+}
+
+// ConstantRate returns a schedule of equal gaps, rate per second, without end.
+func ConstantRate(rate float64) *Schedule {
+	return &Schedule{Law: Even, Stages: []Stage{{From: rate, To: rate}}}
+}
+
+// PoissonRate returns a Poisson schedule, rate per second on average, without end.
+func PoissonRate(rate float64, seed uint64) *Schedule {
+	return &Schedule{Law: Poisson, Stages: []Stage{{From: rate, To: rate}}, Seed: seed}
+}
+
+// Validate tells what is wrong with the schedule; the error wraps [ErrPlan].
+func (s *Schedule) Validate() error {
+	if s.Law != "" && s.Law != Even && s.Law != Poisson {
+		return fmt.Errorf("%w: unknown law %q; known: %s, %s", ErrPlan, s.Law, Even, Poisson)
+	}
+	if len(s.Stages) == 0 {
+		return fmt.Errorf("%w: a schedule needs a stage", ErrPlan)
+	}
+	for i, stage := range s.Stages {
+		for _, rate := range [...]float64{stage.From, stage.To} {
+			if !(rate >= 0 && rate <= RateLimit) {
+				return fmt.Errorf("%w: stage %d: rate %v is not within 0 and %v", ErrPlan, i, rate, RateLimit)
+			}
+		}
+		endless := stage.Duration == 0 && i == len(s.Stages)-1
+		switch {
+		case stage.Duration < 0 || stage.Duration > DurationLimit || stage.Duration == 0 && !endless:
+			return fmt.Errorf("%w: stage %d: duration %v", ErrPlan, i, stage.Duration)
+		case endless && stage.From != stage.To:
+			return fmt.Errorf("%w: stage %d: a ramp needs a duration", ErrPlan, i)
+		}
+	}
+	return nil
+}
+
+// Expected is Λ(t): how many arrivals are due on average before t.
+func (s *Schedule) Expected(t time.Duration) float64 {
+	sum := 0.0
+	for _, stage := range s.Stages {
+		if stage.Duration == 0 || t <= stage.Duration {
+			return sum + stage.mass(max(t, 0).Seconds())
+		}
+		sum += stage.mass(stage.Duration.Seconds())
+		t -= stage.Duration
+	}
+	return sum
+}
+
+// mass is the rate's integral over the stage's first t seconds.
+func (s Stage) mass(t float64) float64 {
+	if s.Duration == 0 {
+		return s.From * t
+	}
+	return s.From*t + (s.To-s.From)*t*t/(2*s.Duration.Seconds())
+}
+
+// reach is the inverse of mass: when, in seconds, the integral is x. The
+// textbook root of the quadratic loses its digits when the ramp is gentle;
+// this form does not.
+func (s Stage) reach(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	slope := 0.0
+	if s.Duration != 0 {
+		slope = (s.To - s.From) / s.Duration.Seconds()
+	}
+	return 2 * x / (s.From + math.Sqrt(max(0, s.From*s.From+2*slope*x)))
+}
+
+// arrivals walks a schedule.
+type arrivals struct {
+	schedule *Schedule
+	random   *rand.Rand // nil unless Poisson
+	index    float64    // of the next arrival, or the exponentials' sum
+	stage    int
+	before   float64       // Λ at the stage's start
+	began    time.Duration // the stage's start
+}
+
+func newArrivals(s *Schedule) *arrivals {
+	a := &arrivals{schedule: s}
+	if s.Law == Poisson {
+		a.random = rand.New(rand.NewPCG(s.Seed, 0x706f6973)) // the second word only separates this use of the seed
+		a.index = a.random.ExpFloat64()
+	}
+	return a
+}
+
+// next returns when the next arrival is due, from the schedule's start;
+// ok is false after the last.
+func (a *arrivals) next() (due time.Duration, ok bool) {
+	for ; a.stage < len(a.schedule.Stages); a.stage++ {
+		stage := a.schedule.Stages[a.stage]
+		whole := math.Inf(1)
+		if stage.Duration != 0 {
+			whole = stage.mass(stage.Duration.Seconds())
+		}
+		if x := a.index - a.before; x < whole && (stage.From > 0 || stage.To > 0) {
+			if a.random != nil {
+				a.index += a.random.ExpFloat64()
+			} else {
+				a.index++
+			}
+			return a.began + time.Duration(math.Round(stage.reach(x)*1e9)), true
+		}
+		a.before += whole
+		a.began += stage.Duration
+	}
+	return 0, false
+}

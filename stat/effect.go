@@ -1,0 +1,160 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Effect is how arm B differs from arm A in one metric, as the ratio B/A over
+// paired rounds. It is computed on logarithms, so that swapping the arms
+// gives exactly the reciprocal. All numbers are finite.
+type Effect struct {
+	// Ratio is B/A. (Ratio−1)·100 is the difference in percent of A.
+	Ratio float64
+	// Low and High bound the ratio at confidence 1 − Alpha.
+	// Invariant: Low <= Ratio <= High.
+	Low, High float64
+	Alpha     float64 // probability that the interval misses, 0 to 1
+	Rounds    int     // at least 2
+	// LogMean is ln Ratio; LogSD the standard deviation of the rounds' log
+	// ratios (of their pseudo-values, for a quantile).
+	LogMean, LogSD float64
+	// P is the two-sided sign-flip p-value of "no difference": exact up to 20
+	// rounds, from 100,000 flips beyond.
+	P float64
+	// Exact is set when each arm gave the very same value in every round, as
+	// counts of bytes do: the ratio is then known, not estimated, its interval
+	// has no width, and P (at best 2/2^Rounds) says nothing about it.
+	Exact bool
+}
+
+// PairedRatio compares a[r] with b[r], the metric's value of each arm in
+// round r. Values must be positive and finite, alpha between 0 and 1, and
+// rounds at least 2; else the error wraps [ErrInput].
+func PairedRatio(a, b []float64, alpha float64) (Effect, error) {
+	if len(a) != len(b) {
+		return Effect{}, fmt.Errorf("%w: %d rounds of A, %d of B", ErrInput, len(a), len(b))
+	}
+	if err := checkRounds(len(a), alpha); err != nil {
+		return Effect{}, err
+	}
+	d := make([]float64, len(a))
+	for r := range a {
+		for _, v := range [...]float64{a[r], b[r]} {
+			if !(v > 0) || math.IsInf(v, 1) {
+				return Effect{}, fmt.Errorf("%w: round %d: %v has no logarithm", ErrInput, r, v)
+			}
+		}
+		d[r] = math.Log(b[r]) - math.Log(a[r])
+	}
+	if constant(a) && constant(b) {
+		return Effect{
+			Ratio: b[0] / a[0], Low: b[0] / a[0], High: b[0] / a[0], Alpha: alpha, Rounds: len(a),
+			LogMean: d[0], P: signFlip(d), Exact: true,
+		}, nil
+	}
+	mean, sd := meanSD(d)
+	return newEffect(mean, sd, d, alpha)
+}
+
+// newEffect builds the interval around mean from n = len(d) values with
+// standard deviation sd, and tests d.
+func newEffect(mean, sd float64, d []float64, alpha float64) (Effect, error) {
+	e := Effect{LogMean: mean, LogSD: sd, Alpha: alpha, Rounds: len(d), P: signFlip(d)}
+	w := e.HalfWidth(alpha)
+	e.Ratio, e.Low, e.High = math.Exp(mean), math.Exp(mean-w), math.Exp(mean+w)
+	if e.Low == 0 || math.IsInf(e.High, 1) {
+		return Effect{}, fmt.Errorf("%w: the rounds differ too much for an interval (sd of logs %v)", ErrInput, sd)
+	}
+	return e, nil
+}
+
+// HalfWidth is half the width of the interval of ln Ratio at confidence
+// 1 − alpha: t·LogSD/√Rounds. Near 0 it reads as a fraction: 0.03 is ±3 %.
+func (e Effect) HalfWidth(alpha float64) float64 {
+	return tQuantile(1-alpha/2, e.Rounds-1) * e.LogSD / math.Sqrt(float64(e.Rounds))
+}
+
+// Equivalence is the p-value of two one-sided t-tests of "the arms differ by
+// eps or more", eps > 0 as a fraction. The margin is a factor 1+eps either
+// way, so that it does not matter which arm is called A. Below α, the
+// interval of confidence 1 − 2α lies inside the margin.
+func (e Effect) Equivalence(eps float64) float64 {
+	room := math.Log1p(eps) - math.Abs(e.LogMean)
+	se := e.LogSD / math.Sqrt(float64(e.Rounds))
+	if se == 0 {
+		if room > 0 {
+			return 0
+		}
+		return 1
+	}
+	return 1 - distuv.StudentsT{Sigma: 1, Nu: float64(e.Rounds - 1)}.CDF(room/se)
+}
+
+// maxRoundsNeeded caps [Effect.RoundsNeeded]: nobody runs a million rounds.
+const maxRoundsNeeded = 1_000_000
+
+// RoundsNeeded is how many rounds in all give an interval of ±eps (a
+// fraction, > 0) at e.Alpha if rounds keep the spread they had: the smallest
+// N >= 2 with t·LogSD/√N <= ln(1+eps), at most 1,000,000.
+func (e Effect) RoundsNeeded(eps float64) int {
+	target := math.Log1p(eps)
+	enough := func(n int) bool {
+		return tQuantile(1-e.Alpha/2, n-1)*e.LogSD <= target*math.Sqrt(float64(n))
+	}
+	low, high := 2, maxRoundsNeeded // the width falls with n, so halve
+	for low < high {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid + 1
+		}
+	}
+	return low
+}
+
+// MDE is the smallest difference, as a fraction of A, that as many rounds of
+// this spread find in 80 of 100 repeats: e^((t_{1−α/2}+t_{.80})·LogSD/√R) − 1.
+func (e Effect) MDE() float64 {
+	t := tQuantile(1-e.Alpha/2, e.Rounds-1) + tQuantile(0.80, e.Rounds-1)
+	return math.Expm1(t * e.LogSD / math.Sqrt(float64(e.Rounds)))
+}
+
+// tQuantile is the p-quantile of Student's t with nu degrees of freedom.
+func tQuantile(p float64, nu int) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: float64(nu)}.Quantile(p)
+}
+
+func checkRounds(n int, alpha float64) error {
+	if n < 2 {
+		return fmt.Errorf("%w: %d rounds, an interval needs 2", ErrInput, n)
+	}
+	if !(alpha > 0 && alpha < 1) {
+		return fmt.Errorf("%w: alpha %v is not between 0 and 1", ErrInput, alpha)
+	}
+	return nil
+}
+
+func constant(x []float64) bool {
+	for _, v := range x {
+		if v != x[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// meanSD returns the mean and the standard deviation (n − 1 below).
+func meanSD(x []float64) (mean, sd float64) {
+	for _, v := range x {
+		mean += v
+	}
+	mean /= float64(len(x))
+	squares := 0.0
+	for _, v := range x {
+		squares += (v - mean) * (v - mean)
+	}
+	return mean, math.Sqrt(squares / float64(len(x)-1))
+}

@@ -1,0 +1,156 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+)
+
+// Estimate is one arm's quantile with its interval, in nanoseconds.
+type Estimate struct {
+	Value     float64 // of all rounds merged
+	Low, High float64 // Invariant: Low <= Value <= High
+	Alpha     float64 // probability that the interval misses
+	Rounds    int
+}
+
+// QuantileRatio compares the q-quantile of two arms from the histograms of
+// their paired rounds. The ratio is that of the quantiles of all rounds
+// merged, since a mean of small rounds' tails is biased; the interval is the
+// jackknife's, leaving out one round of both arms at a time, because requests
+// of one run are not independent and rounds are. P flips the signs of the
+// jackknife's pseudo-values. Whether there are enough requests for q is
+// [Tail]'s question. Errors wrap [ErrInput].
+func QuantileRatio(a, b []*Histogram, q, alpha float64) (Effect, error) {
+	if len(a) != len(b) {
+		return Effect{}, fmt.Errorf("%w: %d rounds of A, %d of B", ErrInput, len(a), len(b))
+	}
+	leaveA, err := leaveOneOut(a, q, alpha)
+	if err != nil {
+		return Effect{}, fmt.Errorf("arm A: %w", err)
+	}
+	leaveB, err := leaveOneOut(b, q, alpha)
+	if err != nil {
+		return Effect{}, fmt.Errorf("arm B: %w", err)
+	}
+	theta := leaveB.all - leaveA.all
+	pseudo := make([]float64, len(a))
+	for r := range a {
+		pseudo[r] = pseudoValue(len(a), theta, leaveB.without[r]-leaveA.without[r])
+	}
+	_, sd := meanSD(pseudo)
+	return newEffect(theta, sd, pseudo, alpha)
+}
+
+// QuantileInterval estimates one arm's q-quantile from its rounds, by the
+// same jackknife on logarithms. Errors wrap [ErrInput].
+func QuantileInterval(rounds []*Histogram, q, alpha float64) (Estimate, error) {
+	leave, err := leaveOneOut(rounds, q, alpha)
+	if err != nil {
+		return Estimate{}, err
+	}
+	pseudo := make([]float64, len(rounds))
+	for r := range rounds {
+		pseudo[r] = pseudoValue(len(rounds), leave.all, leave.without[r])
+	}
+	_, sd := meanSD(pseudo)
+	e, err := newEffect(leave.all, sd, pseudo, alpha)
+	if err != nil {
+		return Estimate{}, err
+	}
+	return Estimate{Value: e.Ratio, Low: e.Low, High: e.High, Alpha: alpha, Rounds: len(rounds)}, nil
+}
+
+// pseudoValue is round r's part in theta: n·θ − (n−1)·θ without r.
+func pseudoValue(n int, theta, without float64) float64 {
+	return float64(n)*theta - float64(n-1)*without
+}
+
+// leftOut holds the logarithm of a quantile of all rounds merged, and of all
+// but each one.
+type leftOut struct {
+	all     float64
+	without []float64
+}
+
+func leaveOneOut(rounds []*Histogram, q, alpha float64) (leftOut, error) {
+	if err := checkRounds(len(rounds), alpha); err != nil {
+		return leftOut{}, err
+	}
+	if !(q > 0 && q < 1) {
+		return leftOut{}, fmt.Errorf("%w: quantile %v is not between 0 and 1", ErrInput, q)
+	}
+	pool := NewHistogram()
+	for r, h := range rounds {
+		if h == nil || h.Count() == 0 {
+			return leftOut{}, fmt.Errorf("%w: round %d is empty", ErrInput, r)
+		}
+		pool.Merge(h)
+	}
+	logs := leftOut{all: math.Log(float64(pool.Quantile(q))), without: make([]float64, len(rounds))}
+	for r, h := range rounds {
+		pool.subtract(h)
+		logs.without[r] = math.Log(float64(pool.Quantile(q)))
+		pool.Merge(h)
+		if math.IsInf(logs.without[r], -1) {
+			return leftOut{}, fmt.Errorf("%w: without round %d the quantile is 0 ns", ErrInput, r)
+		}
+	}
+	if math.IsInf(logs.all, -1) {
+		return leftOut{}, fmt.Errorf("%w: the quantile is 0 ns", ErrInput)
+	}
+	return logs, nil
+}
+
+// subtract undoes Merge(other).
+func (h *Histogram) subtract(other *Histogram) {
+	for i, n := range other.used() {
+		h.counts[other.low+i] -= n
+	}
+	h.total -= other.total
+}
+
+// The tail rule: a quantile is printed only if this many requests lie beyond
+// it, in all and in every round. With fewer it is the tale of a few requests.
+const (
+	tailTotal    = 100
+	tailPerRound = 10
+)
+
+// TailCheck tells whether there are enough requests for a quantile.
+type TailCheck struct {
+	Quantile float64
+	// Have of Need requests in all, and in the smallest round.
+	Have, Need               uint64
+	HaveInRound, NeedInRound uint64
+}
+
+// OK tells whether the quantile may be printed.
+func (c TailCheck) OK() bool { return c.Have >= c.Need && c.HaveInRound >= c.NeedInRound }
+
+// Tail applies the tail rule to a quantile q, 0 < q < 1: at least 100
+// requests beyond it in all and 10 in every round; below the median, short
+// of it. For any other q, Need is more than can be had.
+func Tail(q float64, rounds []*Histogram) TailCheck {
+	c := TailCheck{Quantile: q, Need: tailNeed(q, tailTotal), NeedInRound: tailNeed(q, tailPerRound)}
+	for r, h := range rounds {
+		n := uint64(0)
+		if h != nil {
+			n = h.Count()
+		}
+		c.Have += n
+		if r == 0 || n < c.HaveInRound {
+			c.HaveInRound = n
+		}
+	}
+	return c
+}
+
+// tailNeed is how many requests put n beyond the q-quantile.
+func tailNeed(q, n float64) uint64 {
+	share := min(q, 1-q)
+	if !(share > 0) {
+		return math.MaxUint64
+	}
+	need := n / share
+	return uint64(math.Ceil(need - 1e-9*need)) // 1−0.999 is not quite 0.001
+}

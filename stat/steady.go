@@ -1,0 +1,78 @@
+package stat
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// mserBatch is the 5 of MSER-5: means of five neighbours are judged, since
+// single windows are noisy.
+const mserBatch = 5
+
+// MSER5 finds how much of the start of a series to drop so that what is left
+// has the smallest standard error: d* = argmin Σ(x−mean)²/(n−d)² over batches
+// of five. cut is the number of values to drop, a multiple of 5. steady is
+// whether that is less than half; if not, the series is too short to tell, or
+// never settles. A tail that does not fill a batch is not looked at. Fewer
+// than 4 batches are never steady.
+func MSER5(x []float64) (cut int, steady bool) {
+	n := len(x) / mserBatch
+	if n < 4 {
+		return 0, false
+	}
+	batch := make([]float64, n)
+	for i := range batch {
+		for _, v := range x[i*mserBatch : (i+1)*mserBatch] {
+			batch[i] += v / mserBatch
+		}
+	}
+	best, at := math.Inf(1), 0
+	for d := 0; d <= n/2; d++ {
+		mean, sd := meanSD(batch[d:])
+		_ = mean
+		m := float64(n - d)
+		if z := sd * sd * (m - 1) / (m * m); z < best {
+			best, at = z, d
+		}
+	}
+	return at * mserBatch, at < n/2
+}
+
+// MannKendall is the two-sided p-value of "the series has no trend", by the
+// normal approximation with ties, whatever the shape of the trend. It is 1
+// for fewer than 4 values, or when all are equal.
+func MannKendall(x []float64) float64 {
+	n := float64(len(x))
+	if len(x) < 4 {
+		return 1
+	}
+	s := 0.0
+	for i := range x {
+		for _, later := range x[i+1:] {
+			switch {
+			case later > x[i]:
+				s++
+			case later < x[i]:
+				s--
+			}
+		}
+	}
+	variance := n * (n - 1) * (2*n + 5)
+	sorted := slices.Sorted(slices.Values(x))
+	for i := 0; i < len(sorted); {
+		j := i
+		for j < len(sorted) && sorted[j] == sorted[i] {
+			j++
+		}
+		t := float64(j - i)
+		variance -= t * (t - 1) * (2*t + 5)
+		i = j
+	}
+	if variance <= 0 || s == 0 {
+		return 1
+	}
+	z := (math.Abs(s) - 1) / math.Sqrt(variance/18) // one less: s moves in steps of two
+	return min(1, 2*(1-distuv.UnitNormal.CDF(z)))
+}
