@@ -61,6 +61,11 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 		w.reset()
 	}
 	r.gaps.Reset()
+	if system, ok := p.Clock.(SystemClock); ok && p.Schedule != nil {
+		clock, done := system.open(ctx)
+		defer done()
+		p.Clock = clock
+	}
 	s := newSlice(ctx, p, r.gaps)
 	s.run(workers)
 	rec := s.recording(p, workers)

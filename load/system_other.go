@@ -1,0 +1,7 @@
+//go:build !linux
+
+package load
+
+import "context"
+
+func (SystemClock) open(ctx context.Context) (opened, func()) { return openPlain(ctx) }
