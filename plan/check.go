@@ -1,0 +1,310 @@
+package plan
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"wirelab"
+)
+
+// The bounds of a plan, both inclusive. 0 always means the default. Times are
+// bounded above so that a slip in a unit is seen before a night is lost.
+const (
+	armsMax        = 32
+	loadsMax       = 16
+	stagesMax      = 64
+	publishedMax   = 64
+	flawsMax       = 32
+	roundsMax      = 1000
+	slicesMax      = 1000
+	inFlightMax    = 10_000
+	connectionsMax = 10_000
+	textMax        = 100 // characters
+	armNameMax     = 500 // characters; an arm's default name holds all its settings
+	aboutMax       = 2000
+
+	rateMin  = 0.1 // requests/s
+	rateMax  = 10e6
+	untilMin = 0.001 // ±0.1 %
+	untilMax = 0.5
+	shareMin = 0.0001
+	shareMax = 0.5
+
+	sliceMin    = Duration(30 * time.Millisecond) // shorter ones measure the timer
+	sliceMax    = Duration(10 * time.Minute)
+	stageMax    = Duration(time.Hour)
+	warmUpMin   = Duration(time.Millisecond)
+	warmUpMax   = Duration(10 * time.Minute)
+	deadlineMin = Duration(time.Millisecond)
+	deadlineMax = Duration(time.Hour)
+	forMin      = Duration(100 * time.Millisecond)
+	forMax      = Duration(7 * 24 * time.Hour)
+	meanMin     = Duration(1)
+	meanMax     = Duration(time.Hour)
+)
+
+// The forms of names; the JSON Schema holds the same ones.
+var (
+	lowerName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)                    // workload, protocol, requests
+	callName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,39}$`)               // operation
+	libraryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,39}$`)      // server, client
+	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
+	hostName    = regexp.MustCompile(`^[A-Za-z0-9.:_%-]{1,253}$`)                 // target's host; IP addresses too
+	targetForm  = regexp.MustCompile(`^(\[[^\[\],=]+\]|[^\[\],=:]+):[0-9]{1,5}$`) // host:port
+)
+
+// bad is the error for a value outside what a field allows.
+func bad(field string, value any, allowed string) error {
+	if text, ok := value.(string); ok {
+		return outside(field, strconv.Quote(text), allowed)
+	}
+	return outside(field, fmt.Sprint(value), allowed)
+}
+
+// outside is [bad] for a value that is text already, or a count of things.
+func outside(field, shown, allowed string) error {
+	if utf8.RuneCountInString(shown) > 80 {
+		shown = string([]rune(shown)[:79]) + "…"
+	}
+	return wirelab.Errorf(wirelab.InvalidArgument, "%s is %s; it must be %s", field, shown, allowed)
+}
+
+// missing is the error for a field that has no default.
+func missing(field, example string) error {
+	return wirelab.Errorf(wirelab.InvalidArgument, "%s is missing; write for example %s", field, example)
+}
+
+// first returns the first error.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inRange checks a number that is 0 or between two bounds. It refuses NaN.
+func inRange[T ~int | ~int64 | ~float64](field string, value, least, most T) error {
+	if value == 0 || value >= least && value <= most {
+		return nil
+	}
+	return outside(field, plain(value), plain(least)+" to "+plain(most))
+}
+
+// plain writes a number in full where %v would say 1e+06.
+func plain(value any) string {
+	if f, ok := value.(float64); ok {
+		return number(f)
+	}
+	return fmt.Sprint(value)
+}
+
+// inForm checks a name that is empty or has a form.
+func inForm(field, value string, form *regexp.Regexp, like string) error {
+	if value == "" || form.MatchString(value) {
+		return nil
+	}
+	return bad(field, value, "a name like "+like+", of at most 40 characters")
+}
+
+// oneOf checks a name that is empty or among known ones.
+func oneOf(field, value string, known ...string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	return wirelab.UnknownName(field, value, known)
+}
+
+// readable checks text for people: one line, at most so many characters.
+func readable(field, value string, most int) error {
+	allowed := fmt.Sprintf("at most %d printable characters without space around them", most)
+	if utf8.RuneCountInString(value) > most || strings.TrimSpace(value) != value || !utf8.ValidString(value) {
+		return bad(field, value, allowed)
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
+		return bad(field, value, allowed)
+	}
+	return nil
+}
+
+// checkWritten checks every field by itself, with 0 and "" as "not given".
+func (p Plan) checkWritten() error {
+	switch {
+	case p.Workload == "":
+		return missing("workload", "routeguide")
+	case p.Operation == "":
+		return missing("operation", "GetFeature")
+	case len(p.Arms) == 0:
+		return missing("arms", "http1-json and grpc")
+	case len(p.Arms) > armsMax:
+		return outside("arms", fmt.Sprintf("%d arms", len(p.Arms)), fmt.Sprintf("1 to %d", armsMax))
+	case len(p.Loads) > loadsMax:
+		return outside("loads", fmt.Sprintf("%d loads", len(p.Loads)), fmt.Sprintf("1 to %d", loadsMax))
+	case len(p.Published) > publishedMax:
+		return outside("published", fmt.Sprintf("%d figures", len(p.Published)), fmt.Sprintf("at most %d", publishedMax))
+	case p.staged() && p.Slice != 0:
+		return bad("slice", p.Slice, "left out, since every load has stages: a slice is all of them")
+	}
+	err := first(
+		readable("name", p.Name, textMax),
+		readable("about", strings.Join(strings.Fields(p.About), " "), aboutMax),
+		inForm("workload", p.Workload, lowerName, "routeguide"),
+		inForm("operation", p.Operation, callName, "GetFeature"),
+		inForm("requests", p.Requests, lowerName, "drawn"),
+		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
+		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
+		inRange("slices", p.Slices, 1, slicesMax),
+		inRange("slice", p.Slice, sliceMin, sliceMax),
+		inRange("warm_up", p.WarmUp, warmUpMin, warmUpMax),
+		inRange("until", p.Until, untilMin, untilMax),
+		inRange("for", p.For, forMin, forMax),
+		oneOf("pin", p.Pin, PinAuto, PinNone),
+		inRange("deadline", p.Deadline, deadlineMin, deadlineMax),
+		oneOf("primary", p.Primary, MetricIDs()...),
+		inRange("practical", p.Practical, shareMin, shareMax),
+		inRange("equivalent", p.Equivalent, shareMin, shareMax),
+	)
+	if err != nil {
+		return err
+	}
+	return first(p.checkArms(), p.checkLoads(), p.checkPublished())
+}
+
+func (p Plan) checkArms() error {
+	names := map[string]bool{}
+	for i, a := range p.Arms {
+		if err := a.check(); err != nil {
+			return wirelab.Errorf(wirelab.CodeOf(err), "arms[%d].%s", i, wirelab.Public(err).Message)
+		}
+		if a.Name != "" && names[a.Name] {
+			return bad(fmt.Sprintf("arms[%d].name", i), a.Name, "unlike the names before it")
+		}
+		names[a.Name] = true
+	}
+	return nil
+}
+
+// check checks an arm by itself.
+func (a Arm) check() error {
+	if a.Protocol == "" {
+		return missing("protocol", "grpc")
+	}
+	return first(
+		inForm("protocol", a.Protocol, lowerName, "http1-proto"),
+		inForm("server", a.Server, libraryName, "net/http"),
+		inForm("client", a.Client, libraryName, "grpc-go"),
+		inRange("connections", a.Connections, 1, connectionsMax),
+		readable("name", a.Name, armNameMax),
+		checkTarget(a.Target),
+	)
+}
+
+// checkTarget checks an address: a host and a port, both given.
+func checkTarget(target string) error {
+	if target == "" {
+		return nil
+	}
+	const allowed = "HOST:PORT, such as 127.0.0.1:9000 or [::1]:9000"
+	if !targetForm.MatchString(target) {
+		return bad("target", target, allowed)
+	}
+	host, port, err := net.SplitHostPort(target)
+	if err != nil || !hostName.MatchString(host) {
+		return bad("target", target, allowed)
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+		return bad("target", target, "HOST:PORT with a port of 1 to 65535")
+	}
+	return nil
+}
+
+func (p Plan) checkLoads() error {
+	for i, l := range p.Loads {
+		field := fmt.Sprintf("loads[%d]", i)
+		if err := l.check(field); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check checks a load by itself.
+func (l Load) check(field string) error {
+	switch {
+	case l.Rate != 0 && len(l.Stages) > 0:
+		return outside(field+".rate", number(l.Rate), "left out where stages set the rate")
+	case l.Arrivals != "" && l.Rate == 0 && len(l.Stages) == 0:
+		return bad(field+".arrivals", l.Arrivals, "left out in the closed loop, where a reply makes room for the next call")
+	case len(l.Stages) > stagesMax:
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), fmt.Sprintf("at most %d", stagesMax))
+	}
+	err := first(
+		inRange(field+".in_flight", l.InFlight, 1, inFlightMax),
+		inRange(field+".rate", l.Rate, rateMin, rateMax),
+		oneOf(field+".arrivals", l.Arrivals, Poisson, Constant),
+	)
+	if err != nil {
+		return err
+	}
+	busy := len(l.Stages) == 0
+	for i, s := range l.Stages {
+		field := fmt.Sprintf("%s.stages[%d]", field, i)
+		if s.For == 0 {
+			return missing(field+".for", "30s")
+		}
+		err := first(
+			inRange(field+".for", s.For, sliceMin, stageMax),
+			inRange(field+".from", s.From, rateMin, rateMax),
+			inRange(field+".to", s.To, rateMin, rateMax),
+		)
+		if err != nil {
+			return err
+		}
+		busy = busy || s.From > 0 || s.To > 0
+	}
+	if !busy {
+		return outside(field+".stages", "0/s throughout", "a rate above 0 at some time")
+	}
+	return nil
+}
+
+func (p Plan) checkPublished() error {
+	for i, f := range p.Published {
+		field := fmt.Sprintf("published[%d]", i)
+		switch {
+		case f.Source == "":
+			return missing(field+".source", "a link or a title")
+		case f.Machine == "":
+			return missing(field+".machine", "darwin/arm64")
+		case f.Arm == "":
+			return missing(field+".arm", "the name of an arm")
+		case f.Mean == 0:
+			return missing(field+".mean", "49.005us")
+		case len(f.Flaws) > flawsMax:
+			return outside(field+".flaws", fmt.Sprintf("%d flaws", len(f.Flaws)), fmt.Sprintf("at most %d", flawsMax))
+		}
+		err := first(
+			readable(field+".source", f.Source, aboutMax),
+			readable(field+".machine", f.Machine, textMax),
+			readable(field+".arm", f.Arm, armNameMax),
+			inRange(field+".mean", f.Mean, meanMin, meanMax),
+		)
+		if err != nil {
+			return err
+		}
+		for j, flaw := range f.Flaws {
+			if !flawID.MatchString(flaw) {
+				return bad(fmt.Sprintf("%s.flaws[%d]", field, j), flaw, "an id like duh-M01")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The defaults that [Plan.Complete] fills in.
+const (
+	defaultRoundsMin    = 10
+	defaultRoundsMax    = 100
+	defaultSlicesClosed = 10
+	defaultSlicesOpen   = 3
+	defaultSliceClosed  = Duration(50 * time.Millisecond)
+	defaultSliceOpen    = Duration(time.Second)
+	defaultWarmUp       = Duration(200 * time.Millisecond)
+	defaultInFlightOpen = 256
+	defaultDeadline     = Duration(10 * time.Second)
+	defaultPractical    = 0.01
+	defaultEquivalent   = 0.03
+)
+
+// The laws of arrival and the ways to pin.
+const (
+	Poisson  = "poisson"
+	Constant = "constant"
+	PinAuto  = "auto"
+	PinNone  = "none"
+)
+
+// seedLimit keeps a drawn seed exact in programs that read JSON numbers as
+// floating point.
+const seedLimit = 1 << 53
+
+// Complete checks the plan and returns it with every default filled in, a
+// seed drawn and every arm named. An error names the field, its value and what
+// is allowed. A complete plan completes to itself, and p is left as it is.
+//
+// What only a workload knows is not checked here: whether the workload,
+// operation, protocols and libraries exist.
+func (p Plan) Complete() (Plan, error) {
+	// Checked before as well, since a default cannot be told from what was
+	// written afterwards, and must not be derived from what makes no sense.
+	if err := p.checkWritten(); err != nil {
+		return Plan{}, err
+	}
+	p.Arms = nameArms(p.Arms)
+	p.Loads = completeLoads(p.Loads)
+	p.Published = completePublished(p.Published)
+	open := p.Loads[0].Open()
+
+	p.Rounds = p.Rounds.complete()
+	setDefault(&p.Slices, choose(open, defaultSlicesOpen, defaultSlicesClosed))
+	if !p.staged() {
+		setDefault(&p.Slice, choose(open, defaultSliceOpen, defaultSliceClosed))
+	}
+	setDefault(&p.WarmUp, defaultWarmUp)
+	setDefault(&p.Pin, PinAuto)
+	setDefault(&p.Deadline, defaultDeadline)
+	setDefault(&p.Practical, defaultPractical)
+	setDefault(&p.Equivalent, defaultEquivalent)
+	switch {
+	case open:
+		setDefault(&p.Primary, ResponseP99)
+	case p.remote():
+		// Of a server that runs elsewhere only the wire's end is seen.
+		setDefault(&p.Primary, Throughput)
+	default:
+		setDefault(&p.Primary, ServerCPU)
+	}
+	if p.Seed == 0 {
+		p.Seed = 1 + rand.Uint64N(seedLimit-1)
+	}
+	if err := p.checkTogether(); err != nil {
+		return Plan{}, err
+	}
+	return p, nil
+}
+
+// SliceOf is how long one slice of a load takes: Slice, or all its stages.
+func (p Plan) SliceOf(l Load) Duration {
+	if len(l.Stages) == 0 {
+		return p.Slice
+	}
+	var sum Duration
+	for _, s := range l.Stages {
+		sum += s.For
+	}
+	return sum
+}
+
+// staged reports whether every load has stages, so that Slice has no use.
+func (p Plan) staged() bool {
+	return len(p.Loads) > 0 && !slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 })
+}
+
+// remote reports whether somebody else runs one of the servers.
+func (p Plan) remote() bool {
+	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Target != "" })
+}
+
+// complete fills in the bounds that were not given, as wide as they usually
+// are and as the given one asks for.
+func (r Rounds) complete() Rounds {
+	switch {
+	case r.Min == 0 && r.Max == 0:
+		return Rounds{defaultRoundsMin, defaultRoundsMax}
+	case r.Min == 0:
+		return Rounds{min(defaultRoundsMin, r.Max), r.Max}
+	case r.Max == 0:
+		return Rounds{r.Min, max(defaultRoundsMax, r.Min)}
+	}
+	return r
+}
+
+// completeLoads returns the loads with their defaults.
+func completeLoads(loads []Load) []Load {
+	if len(loads) == 0 {
+		return []Load{{InFlight: 1}}
+	}
+	loads = slices.Clone(loads)
+	for i := range loads {
+		l := &loads[i]
+		l.Stages = cloned(l.Stages)
+		if l.Open() {
+			setDefault(&l.InFlight, defaultInFlightOpen)
+			setDefault(&l.Arrivals, Poisson)
+		} else {
+			setDefault(&l.InFlight, 1)
+		}
+	}
+	return loads
+}
+
+// completePublished copies the figures.
+func completePublished(figures []Published) []Published {
+	figures = cloned(figures)
+	for i := range figures {
+		figures[i].Flaws = cloned(figures[i].Flaws)
+	}
+	return figures
+}
+
+// cloned copies a list; an empty one becomes nil, as it is when read again.
+func cloned[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Clone(list)
+}
+
+// nameArms names the arms that have no name after their settings. Equal arms
+// are allowed, since comparing a thing with itself shows what the machine can
+// tell apart; from the second on they get a number.
+func nameArms(arms []Arm) []Arm {
+	arms = slices.Clone(arms)
+	taken := make(map[string]bool, len(arms))
+	for _, a := range arms {
+		taken[a.Name] = true
+	}
+	for i := range arms {
+		if arms[i].Name != "" {
+			continue
+		}
+		text := arms[i].settings()
+		name := text
+		for n := 2; taken[name]; n++ {
+			name = text + " #" + strconv.Itoa(n)
+		}
+		arms[i].Name = name
+		taken[name] = true
+	}
+	return arms
+}
+
+// checkTogether checks what only makes sense once the plan is complete.
+func (p Plan) checkTogether() error {
+	if p.Rounds.Min > p.Rounds.Max {
+		return bad("rounds.min", p.Rounds.Min, fmt.Sprintf("at most rounds.max, which is %d", p.Rounds.Max))
+	}
+	open := p.Loads[0].Open()
+	for i, l := range p.Loads {
+		if l.Open() != open {
+			return bad(fmt.Sprintf("loads[%d]", i), l, "in_flight or rate as in loads[0]: a plan has closed loops or open ones, "+
+				"since their slices, primary metric and meaning differ")
+		}
+		if slices.ContainsFunc(p.Loads[:i], func(earlier Load) bool { return earlier.String() == l.String() && earlier.InFlight == l.InFlight }) {
+			return bad(fmt.Sprintf("loads[%d]", i), l, "unlike the loads before it")
+		}
+	}
+	if open && p.Primary == Throughput {
+		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
+	}
+	if p.remote() && (p.Primary == ServerCPU || p.Primary == ServerAllocations) {
+		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
+	}
+	for i, f := range p.Published {
+		if !slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == f.Arm }) {
+			return bad(fmt.Sprintf("published[%d].arm", i), f.Arm, "the name of an arm")
+		}
+	}
+	return nil
+}
+
+// setDefault sets a field that was left at its zero value.
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// choose returns a if first, else b.
+func choose[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,33 @@
+package plan
+
+// The metrics that an experiment yields for every arm and load and that can
+// be its primary one, by the ids that room result gives them. Room result
+// knows how each is taken; a test keeps the two lists the same.
+const (
+	ServerCPU         = "server-cpu"     // CPU time of the server per call
+	Throughput        = "throughput"     // completed calls per second; closed loop only
+	ResponseP50       = "response-p50"   // from when a call was due
+	ResponseP90       = "response-p90"   //
+	ResponseP99       = "response-p99"   //
+	ResponseP999      = "response-p99.9" //
+	ServiceP50        = "service-p50"    // from when a call was made
+	ServiceP90        = "service-p90"    //
+	ServiceP99        = "service-p99"    //
+	ServiceP999       = "service-p99.9"  //
+	ResponseMean      = "response-mean"  //
+	ClientCPU         = "client-cpu"     // CPU time of the driver per call
+	WireSent          = "wire-sent"      // bytes per call, driver to server
+	WireReceived      = "wire-received"  // bytes per call, server to driver
+	ServerAllocations = "server-allocs"  // heap allocations of the server per call
+	ClientAllocations = "client-allocs"  // heap allocations of the driver per call
+)
+
+// MetricIDs returns the ids of all metrics, in the order in which reports show them.
+func MetricIDs() []string {
+	return []string{
+		ServerCPU, Throughput,
+		ResponseP50, ResponseP90, ResponseP99, ResponseP999,
+		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
+		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,
+	}
+}

@@ -1,0 +1,162 @@
+package plan
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"wirelab"
+)
+
+// decimal is a number as people type it. Exponents, hexadecimal and "inf",
+// which strconv would take, are more often a slip than meant.
+var decimal = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,18})?$`)
+
+// ParseUntil reads the width of an interval at which to stop, "±2%" or "2%",
+// and returns it as a share: 0.02. Its range is that of [Plan.Until].
+func ParseUntil(text string) (float64, error) {
+	number, percent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	for _, sign := range []string{"±", "+-", "+/-"} {
+		number = strings.TrimPrefix(number, sign)
+	}
+	number = strings.TrimSpace(number)
+	if !percent || !decimal.MatchString(number) {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "until %.40q is not a percentage: write 2%% or ±2%%", text)
+	}
+	// The exponent instead of a division: "2" becomes the number that "0.02" reads as.
+	share, err := strconv.ParseFloat(number+"e-2", 64)
+	if err != nil || share < untilMin || share > untilMax {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "until %.40q is outside ±%g%% to ±%g%%",
+			text, 100*untilMin, 100*untilMax)
+	}
+	return share, nil
+}
+
+// ParseRate reads a number of requests per second: "1500", "2k", "1.5k", "2M",
+// each also with "/s". Its range is that of [Load.Rate].
+func ParseRate(text string) (float64, error) {
+	number := strings.TrimSuffix(strings.TrimSpace(text), "/s")
+	exponent := ""
+	for suffix, e := range map[string]string{"k": "e3", "M": "e6"} {
+		if rest, ok := strings.CutSuffix(number, suffix); ok {
+			number, exponent = rest, e
+			break
+		}
+	}
+	if !decimal.MatchString(number) {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "rate %.40q is not requests per second: write 1500, 2k or 1.5M", text)
+	}
+	rate, err := strconv.ParseFloat(number+exponent, 64)
+	if err != nil || rate < rateMin || rate > rateMax {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "rate %.40q is outside %g/s to %.0f/s", text, rateMin, rateMax)
+	}
+	return rate, nil
+}
+
+// String returns the arm as [ParseArm] reads it:
+// "grpc,client=connect-go,connections=4". A name comes last, and only if it
+// is not the rest of the text already.
+func (a Arm) String() string {
+	text := a.settings()
+	if a.Name != "" && a.Name != text {
+		text += ",name=" + a.Name
+	}
+	return text
+}
+
+// settings is the arm's text without its name.
+func (a Arm) settings() string {
+	var text strings.Builder
+	text.WriteString(a.Protocol)
+	for _, s := range []struct{ key, value string }{
+		{"server", a.Server},
+		{"client", a.Client},
+		{"connections", strconv.Itoa(a.Connections)},
+		{"target", a.Target},
+	} {
+		if s.value != "" && (s.key != "connections" || a.Connections != 0) {
+			fmt.Fprintf(&text, ",%s=%s", s.key, s.value)
+		}
+	}
+	return text.String()
+}
+
+// ParseArm reads an arm: a protocol, then settings with commas between them,
+// each at most once: server, client, connections, target, name. Everything
+// after "name=" is the name, commas too. Whether the protocol and libraries
+// exist is not known here.
+func ParseArm(text string) (Arm, error) {
+	protocol, rest, more := strings.Cut(text, ",")
+	arm := Arm{Protocol: protocol}
+	seen := map[string]bool{}
+	for more {
+		var setting string
+		if strings.HasPrefix(rest, "name=") {
+			setting, rest, more = rest, "", false
+		} else {
+			setting, rest, more = strings.Cut(rest, ",")
+		}
+		key, value, ok := strings.Cut(setting, "=")
+		if !ok || value == "" {
+			return Arm{}, wirelab.Errorf(wirelab.InvalidArgument,
+				"arm %.100q: %.40q is not a setting; write PROTOCOL,client=LIBRARY,connections=4", text, setting)
+		}
+		if seen[key] {
+			return Arm{}, wirelab.Errorf(wirelab.InvalidArgument, "arm %.100q sets %s twice", text, key)
+		}
+		seen[key] = true
+		if err := arm.set(key, value); err != nil {
+			return Arm{}, wirelab.Errorf(wirelab.CodeOf(err), "arm %.100q: %s", text, wirelab.Public(err).Message)
+		}
+	}
+	if err := arm.check(); err != nil {
+		return Arm{}, wirelab.Errorf(wirelab.CodeOf(err), "arm %.100q: %s", text, wirelab.Public(err).Message)
+	}
+	return arm, nil
+}
+
+// set applies one setting of an arm's text.
+func (a *Arm) set(key, value string) error {
+	switch key {
+	case "server":
+		a.Server = value
+	case "client":
+		a.Client = value
+	case "target":
+		a.Target = value
+	case "name":
+		a.Name = value
+	case "connections":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return bad("connections", value, fmt.Sprintf("1 to %d", connectionsMax))
+		}
+		a.Connections = n
+	default:
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "connections", "target", "name"})
+	}
+	return nil
+}
+
+// String returns the load in words: "50 in flight", "2000/s poisson",
+// "100/s to 2000/s in 30s".
+func (l Load) String() string {
+	switch {
+	case len(l.Stages) > 0:
+		parts := make([]string, len(l.Stages))
+		for i, s := range l.Stages {
+			parts[i] = fmt.Sprintf("%s/s to %s/s in %s", number(s.From), number(s.To), s.For)
+		}
+		return strings.Join(parts, ", then ")
+	case l.Rate > 0:
+		if l.Arrivals == "" {
+			return number(l.Rate) + "/s"
+		}
+		return number(l.Rate) + "/s " + l.Arrivals
+	}
+	return fmt.Sprintf("%d in flight", max(l.InFlight, 1))
+}
+
+// number writes a rate without an exponent.
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
