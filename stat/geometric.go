@@ -1,0 +1,33 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+)
+
+// GeometricMean estimates one arm's value from its rounds: the mean of
+// logarithms with a t interval, so that it agrees with the ratios that
+// [PairedRatio] gives. Values must be positive and finite; from 2 rounds on.
+// Errors wrap [ErrInput]. The estimate is in the unit of x.
+func GeometricMean(x []float64, alpha float64) (Estimate, error) {
+	if err := checkRounds(len(x), alpha); err != nil {
+		return Estimate{}, err
+	}
+	logs := make([]float64, len(x))
+	for r, v := range x {
+		if !(v > 0) || math.IsInf(v, 1) {
+			return Estimate{}, fmt.Errorf("%w: round %d: %v has no logarithm", ErrInput, r, v)
+		}
+		logs[r] = math.Log(v)
+	}
+	if constant(x) {
+		return Estimate{Value: x[0], Low: x[0], High: x[0], Alpha: alpha, Rounds: len(x)}, nil
+	}
+	mean, sd := meanSD(logs)
+	w := tQuantile(1-alpha/2, len(x)-1) * sd / math.Sqrt(float64(len(x)))
+	e := Estimate{Value: math.Exp(mean), Low: math.Exp(mean - w), High: math.Exp(mean + w), Alpha: alpha, Rounds: len(x)}
+	if e.Low == 0 || math.IsInf(e.High, 1) {
+		return Estimate{}, fmt.Errorf("%w: the rounds differ too much for an interval (sd of logs %v)", ErrInput, sd)
+	}
+	return e, nil
+}
