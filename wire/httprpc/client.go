@@ -1,0 +1,165 @@
+package httprpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"wirelab"
+)
+
+// Client calls one server. It is safe for concurrent use. It uses the round
+// tripper without an http.Client above it: redirects and cookies have no
+// meaning for a call.
+type Client struct {
+	transport http.RoundTripper
+	scheme    string
+	address   string
+	major     int // of the HTTP version every reply must be of
+	close     func() error
+	buffers   sync.Pool // of *bytes.Buffer, for replies
+}
+
+// NewClient returns a client of the server at scheme://address whose replies
+// must be of HTTP version major. Close calls release.
+func NewClient(transport http.RoundTripper, scheme, address string, major int, release func() error) *Client {
+	return &Client{
+		transport: transport, scheme: scheme, address: address, major: major, close: release,
+		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+	}
+}
+
+// Close closes the client's connections.
+func (c *Client) Close() error { return c.close() }
+
+// Request makes a request for [Client.Do] to send copies of. It is never sent itself.
+func (c *Client) Request(method, path, contentType, accept string) *http.Request {
+	r := &http.Request{
+		Method: method,
+		URL:    &url.URL{Scheme: c.scheme, Host: c.address, Path: path},
+		Host:   c.address,
+		Header: http.Header{"Accept": {accept}},
+	}
+	if contentType != "" {
+		r.Header["Content-Type"] = []string{contentType}
+	}
+	return r
+}
+
+// Do sends r, a copy of a template made with its WithContext, and returns the
+// reply if it is a success of type want; the caller reads its body to the end
+// and closes it.
+func (c *Client) Do(r *http.Request, want string) (*http.Response, error) {
+	ctx := r.Context()
+	if deadline, ok := ctx.Deadline(); ok {
+		left := time.Until(deadline)
+		if left <= 0 {
+			return nil, wirelab.Public(context.DeadlineExceeded)
+		}
+		// Rounded up: the server must not give up before its caller does.
+		millis := int64((left + time.Millisecond - 1) / time.Millisecond)
+		r.Header = maps.Clone(r.Header) // the template's is shared by all calls
+		r.Header[headerTimeout] = []string{strconv.FormatInt(min(millis, timeoutMax), 10)}
+	}
+	resp, err := c.transport.RoundTrip(r)
+	if err != nil {
+		return nil, c.failed(ctx, err)
+	}
+	if resp.ProtoMajor != c.major || (c.major == 1 && resp.ProtoMinor != 1) {
+		resp.Body.Close()
+		return nil, wirelab.Errorf(wirelab.Internal, "the reply came over %s", resp.Proto)
+	}
+	sent := resp.Header.Get("Content-Type")
+	if resp.StatusCode == http.StatusOK && (sent == want || bare(sent) == want) {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK {
+		return nil, wirelab.Errorf(wirelab.Internal, "reply of type %q, want %q", sent, want)
+	}
+	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
+	return nil, c.failed(ctx, err)
+}
+
+// readBody reads a reply's body to its end and passes it to use, which must
+// not keep it.
+func (c *Client) readBody(resp *http.Response, use func([]byte) error) error {
+	buffer := c.buffers.Get().(*bytes.Buffer)
+	buffer.Reset()
+	defer func() {
+		if buffer.Cap() <= bufferKept {
+			c.buffers.Put(buffer)
+		}
+	}()
+	n, err := buffer.ReadFrom(io.LimitReader(resp.Body, MessageLimit+1))
+	if err != nil {
+		return err
+	}
+	if n > MessageLimit {
+		return wirelab.Errorf(wirelab.ResourceExhausted, "reply of more than %d bytes", MessageLimit)
+	}
+	return use(buffer.Bytes())
+}
+
+// failed is what the caller is told of a call that failed with err.
+func (c *Client) failed(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return wirelab.Public(ctx.Err())
+	}
+	if code := wirelab.CodeOf(err); code == wirelab.DeadlineExceeded || code == wirelab.Canceled {
+		return wirelab.Public(err)
+	}
+	if coded, ok := err.(*wirelab.Error); ok {
+		return coded
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "%s: %v", c.address, err)
+}
+
+// CallUnary returns the stub of a [Unary] route.
+func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+	want := reply.Encoding.mediaType()
+	template := c.Request(http.MethodPost, path, request.Encoding.mediaType(), want)
+	return func(ctx context.Context, req Req) (rep Rep, err error) {
+		data, err := request.Encode(req)
+		if err != nil {
+			return rep, fmt.Errorf("request: %w", err)
+		}
+		r := template.WithContext(ctx)
+		setBody(r, data)
+		resp, err := c.Do(r, want)
+		if err != nil {
+			return rep, err
+		}
+		return readReply(ctx, c, resp, &reply)
+	}
+}
+
+// setBody gives r a body that can be sent again, as HTTP/2 and HTTP/3 do where
+// a server that stops has refused it unread.
+func setBody(r *http.Request, data []byte) {
+	r.ContentLength = int64(len(data))
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+}
+
+// readReply reads the one message of a reply and closes it.
+func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec *Codec[T]) (v T, err error) {
+	defer resp.Body.Close()
+	err = c.readBody(resp, func(data []byte) (err error) {
+		if v, err = codec.Decode(data); err != nil {
+			return wirelab.Errorf(wirelab.Internal, "the reply is not a message: %v", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return v, c.failed(ctx, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,208 @@
+package httprpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// MessageLimit is the size in bytes above which no message is taken, in any
+// encoding, by either side. It is gRPC's, so that no protocol here takes what
+// another refuses.
+const MessageLimit = 4 << 20
+
+// Encoding is how a message becomes bytes.
+type Encoding uint8
+
+// The encodings.
+const (
+	JSON Encoding = iota + 1
+	Proto
+)
+
+// The media types of bodies.
+const (
+	MediaJSON   = "application/json"
+	MediaProto  = "application/protobuf"
+	MediaNDJSON = "application/x-ndjson"
+	MediaEvents = "text/event-stream"
+
+	mediaProtoX = "application/x-protobuf" // an older name of MediaProto, still sent by many
+)
+
+// mediaType is the name an encoding is asked for by.
+func (e Encoding) mediaType() string {
+	if e == Proto {
+		return MediaProto
+	}
+	return MediaJSON
+}
+
+// bare strips parameters from a media type and lowers its case.
+func bare(mediaType string) string {
+	if i := strings.IndexByte(mediaType, ';'); i >= 0 {
+		mediaType = mediaType[:i]
+	}
+	return strings.ToLower(strings.TrimSpace(mediaType))
+}
+
+// encodingOf tells the encoding a media type names and its bare name. The
+// encoding is 0 if it names none.
+func encodingOf(mediaType string) (Encoding, string) {
+	switch mediaType { // as our own clients write it, so without a copy
+	case MediaJSON:
+		return JSON, MediaJSON
+	case MediaProto:
+		return Proto, MediaProto
+	}
+	switch name := bare(mediaType); name {
+	case MediaJSON:
+		return JSON, name
+	case MediaProto, mediaProtoX:
+		return Proto, name
+	default:
+		return 0, name
+	}
+}
+
+// anything reports whether a bare media type is a wildcard that covers ours.
+func anything(name string) bool { return name == "*/*" || name == "application/*" }
+
+// accepted chooses a reply's media type: the first of accept that is known, or
+// otherwise where it is absent or a wildcard. Weights other than 0 are not
+// weighed: a client that knows two encodings can read either.
+func accepted(accept, otherwise string) (name string, ok bool) {
+	if accept == "" || accept == otherwise {
+		return otherwise, true
+	}
+	for choice := range strings.SplitSeq(accept, ",") {
+		encoding, name := encodingOf(choice)
+		switch {
+		case refusedByWeight(choice):
+		case encoding != 0:
+			return name, true
+		case anything(name):
+			return otherwise, true
+		}
+	}
+	return "", false
+}
+
+// covers reports whether accept has mediaType or a wildcard for it.
+func covers(accept, mediaType string) bool {
+	if accept == mediaType {
+		return true
+	}
+	kind, _, _ := strings.Cut(mediaType, "/")
+	for choice := range strings.SplitSeq(accept, ",") {
+		name := bare(choice)
+		if (name == mediaType || name == "*/*" || name == kind+"/*") && !refusedByWeight(choice) {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedByWeight reports whether a member of Accept carries the weight 0.
+func refusedByWeight(choice string) bool {
+	_, parameters, _ := strings.Cut(choice, ";")
+	for p := range strings.SplitSeq(parameters, ";") {
+		if q, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(p)), "q="); ok {
+			return strings.Trim(q, "0.") == ""
+		}
+	}
+	return false
+}
+
+// Codec turns values of a domain type into bytes and back in one encoding.
+// Make one with [JSONOf] or [ProtoOf].
+type Codec[T any] struct {
+	Encoding Encoding
+	Encode   func(T) ([]byte, error)
+	Decode   func([]byte) (T, error) // keeps no part of its argument
+
+	// The line forms, set for JSON alone; see frame.
+	encodeLine func(*json.Encoder, T) error
+	decodeLine func([]byte) (frame[T], error)
+}
+
+// Forms is a type's codec in every encoding a server offers.
+type Forms[T any] struct{ JSON, Proto Codec[T] }
+
+func (f *Forms[T]) in(e Encoding) *Codec[T] {
+	if e == Proto {
+		return &f.Proto
+	}
+	return &f.JSON
+}
+
+// errNotUTF8 is a JSON text that is none: encoding/json would replace the
+// wrong bytes and so alter the message.
+var errNotUTF8 = errors.New("not valid UTF-8")
+
+// decodeJSON reads one JSON value and nothing after it. Unknown names are
+// ignored, so that a client may be newer than its server.
+func decodeJSON(data []byte, into any) error {
+	if !utf8.Valid(data) {
+		return errNotUTF8
+	}
+	return json.Unmarshal(data, into)
+}
+
+// JSONOf is the JSON codec of T through the transfer object D.
+func JSONOf[T, D any](to func(T) D, from func(D) T) Codec[T] {
+	return Codec[T]{
+		Encoding: JSON,
+		Encode:   func(v T) ([]byte, error) { return json.Marshal(to(v)) },
+		Decode: func(data []byte) (v T, err error) {
+			var d D
+			if err := decodeJSON(data, &d); err != nil {
+				return v, err
+			}
+			return from(d), nil
+		},
+		encodeLine: func(e *json.Encoder, v T) error {
+			return e.Encode(resultLine[D]{to(v)})
+		},
+		decodeLine: func(data []byte) (f frame[T], err error) {
+			var l anyLine[D]
+			if err := decodeJSON(data, &l); err != nil {
+				return f, err
+			}
+			switch {
+			case l.Result != nil && l.Error == nil && !l.End:
+				f.item = from(*l.Result)
+			case l.Result == nil && l.Error != nil && !l.End:
+				f.err = l.Error.err(l.Error.Code)
+			case l.Result == nil && l.Error == nil && l.End:
+				f.end = true
+			default:
+				return f, fmt.Errorf("a line is one of result, error and end")
+			}
+			return f, nil
+		},
+	}
+}
+
+// ProtoOf is the protobuf codec of T through the message M.
+func ProtoOf[T, M any, P interface {
+	*M
+	proto.Message
+}](to func(T) P, from func(P) T,
+) Codec[T] {
+	return Codec[T]{
+		Encoding: Proto,
+		Encode:   func(v T) ([]byte, error) { return proto.Marshal(to(v)) },
+		Decode: func(data []byte) (v T, err error) {
+			m := P(new(M))
+			if err := proto.Unmarshal(data, m); err != nil {
+				return v, err
+			}
+			return from(m), nil
+		},
+	}
+}

@@ -1,0 +1,104 @@
+package httprpc
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+
+	"wirelab"
+)
+
+// ClientTLS is the TLS configuration of a client.
+func ClientTLS(to wirelab.Dialing) *tls.Config {
+	return &tls.Config{RootCAs: to.Roots, MinVersion: tls.VersionTLS13}
+}
+
+// Dial returns a client over net/http that speaks the one HTTP version set in
+// protocols, over at most connections connections, all of which it keeps. It
+// connects with the first call.
+func Dial(to wirelab.Dialing, protocols *http.Protocols, secure bool, connections int) *Client {
+	opened := &connSet{open: map[*keptConn]struct{}{}}
+	transport := &http.Transport{
+		DialContext:         opened.dialer(to),
+		Protocols:           protocols,
+		TLSClientConfig:     ClientTLS(to),
+		DisableCompression:  true,
+		MaxConnsPerHost:     connections,
+		MaxIdleConnsPerHost: connections,
+		// Without it a call beyond the server's stream limit opens a second
+		// connection, and the experiment counts one.
+		HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+	}
+	scheme, major := "http", 1
+	if secure {
+		scheme = "https"
+	}
+	if !protocols.HTTP1() {
+		major = 2
+	}
+	return NewClient(transport, scheme, to.Address, major, func() error {
+		transport.CloseIdleConnections()
+		opened.close()
+		return nil
+	})
+}
+
+// connSet is the connections of one client. net/http closes the idle ones on
+// request, but a connection whose last call has just returned may not count
+// as idle yet, and would stay open for ever.
+type connSet struct {
+	mu     sync.Mutex // guards all below
+	open   map[*keptConn]struct{}
+	closed bool
+}
+
+// keptConn is a connection that leaves its set when it closes.
+type keptConn struct {
+	net.Conn
+	set *connSet
+}
+
+// Close implements net.Conn.
+func (c *keptConn) Close() error {
+	c.set.mu.Lock()
+	delete(c.set.open, c)
+	c.set.mu.Unlock()
+	return c.Conn.Close()
+}
+
+func (s *connSet) dialer(to wirelab.Dialing) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := to.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kept := &keptConn{Conn: conn, set: s}
+		s.mu.Lock()
+		closed := s.closed
+		if !closed {
+			s.open[kept] = struct{}{}
+		}
+		s.mu.Unlock()
+		if closed {
+			conn.Close()
+			return nil, wirelab.Errorf(wirelab.Canceled, "the client is closed")
+		}
+		return kept, nil
+	}
+}
+
+// close closes every connection and keeps new ones from opening.
+func (s *connSet) close() {
+	s.mu.Lock()
+	s.closed = true
+	left := make([]*keptConn, 0, len(s.open))
+	for c := range s.open {
+		left = append(left, c)
+	}
+	s.mu.Unlock()
+	for _, c := range left {
+		c.Close()
+	}
+}

@@ -1,0 +1,43 @@
+// Package httprpc carries calls over HTTP, whatever its version: one POST per
+// call, the operation in the path, the message in the body. It knows content
+// types, status codes and the framing of streams; it knows no workload, and
+// of the HTTP version only what its rooms http1, http2 and http3 tell it.
+//
+// # The wire
+//
+// A unary call is the style of its published origin, so that clients of that
+// work unchanged (systems.md duh-F07, duh-F08):
+//
+//   - The request's encoding is its Content-Type: application/json (also when
+//     absent) or application/protobuf (also application/x-protobuf).
+//   - The reply's encoding is the first of Accept that is known, and the
+//     request's where Accept is absent or a wildcard. The origin answers a
+//     protobuf request without Accept in JSON, by which its own experiment
+//     paid for JSON twice (duh-M01); this does not.
+//   - A failure is a status of the table in error.go and a body of code,
+//     message and details, in the reply's encoding. details holds the
+//     [wirelab.Code] by name, since the statuses are fewer than the codes.
+//   - The header Call-Timeout-Ms holds the time the caller still has, and ends
+//     the server's context. A caller without a deadline sends none.
+//   - Everything else a caller can get wrong is answered too: an unknown path
+//     501, a method 405, a body above [MessageLimit] 413, a content type or a
+//     body that cannot be read 513.
+//
+// A stream of messages is lines of JSON, application/x-ndjson, flushed one by
+// one: {"result":…} for each message, then {"end":true}, or {"error":…} with
+// the body above. HTTP can end a body early in ways that look like its end
+// (a proxy, an HTTP/1.0 hop), so a stream without its last line has failed.
+// A failure before the first message is a status, as for unary calls. There is
+// no agreed framing of protobuf messages in an HTTP body other than those of
+// gRPC and Connect, which are protocols of their own here.
+//
+// # Knobs that matter
+//
+// Bodies are never compressed: a 100 byte message gains nothing, and libraries
+// differ in their defaults. Every body is read to its end, or its HTTP/1.1
+// connection would be thrown away (duh-M08). A request's header must arrive in
+// 10 s and its body in 1 min; an idle connection is closed after 5 min, which
+// no pause of an experiment should reach. There is no limit on how long a
+// reply may take to be read: a slow reader holds one call, whose memory flow
+// control bounds, until its deadline or the server's stop.
+package httprpc

@@ -1,0 +1,249 @@
+package httprpc
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab"
+)
+
+// headerTimeout carries the milliseconds the caller still has, in decimal.
+const headerTimeout = "Call-Timeout-Ms"
+
+// The header's value is bounded to about 115 days.
+const (
+	timeoutDigits = 10
+	timeoutMax    = 1e10 - 1
+)
+
+// Route is an operation as a server offers it.
+type Route struct {
+	Method string // "POST": any other is refused
+	// Answer answers one call. An error it returns before it began to write
+	// becomes the reply; after that it can only cut the reply short, which
+	// every client must notice. ctx ends with the call and with the caller's time.
+	Answer func(ctx context.Context, c *Call) error
+}
+
+// Call is one request that is being answered.
+type Call struct {
+	Writer  http.ResponseWriter
+	Request *http.Request
+
+	handler  *Handler
+	reply    string      // media type of the reply, as the caller calls it
+	begun    bool        // whether the reply's header is out
+	received atomic.Bool // whether the request's body was read to its end
+}
+
+// Handler serves routes by path: a map lookup, no patterns and no reflection.
+type Handler struct {
+	routes  map[string]Route
+	nosniff []string  // the header's value, shared by all replies
+	buffers sync.Pool // of *bytes.Buffer, for request bodies
+}
+
+// NewHandler returns a handler of routes, which it keeps.
+func NewHandler(routes map[string]Route) *Handler {
+	return &Handler{
+		routes:  routes,
+		nosniff: []string{"nosniff"},
+		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
+	}
+}
+
+// ServeHTTP implements http.Handler. A panic of the service is the call's
+// failure with Internal, and nobody else's.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header()["X-Content-Type-Options"] = h.nosniff
+	c := &Call{Writer: w, Request: r, handler: h, reply: MediaJSON}
+	err := c.answer()
+	if err == nil {
+		return
+	}
+	if c.begun {
+		panic(http.ErrAbortHandler) // cuts the reply, quietly
+	}
+	c.fail(err)
+}
+
+func (c *Call) answer() error {
+	r := c.Request
+	route, ok := c.handler.routes[r.URL.Path]
+	if !ok {
+		c.negotiate(MediaJSON) // the failure is told in a form the caller reads, if any is
+		return wirelab.Errorf(wirelab.Unimplemented, "no such method: %s", r.URL.Path)
+	}
+	if r.Method != route.Method {
+		c.negotiate(MediaJSON)
+		c.Writer.Header().Set("Allow", route.Method)
+		return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", r.URL.Path, route.Method, r.Method)
+	}
+	ctx := r.Context()
+	if value := r.Header.Get(headerTimeout); value != "" {
+		millis, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || len(value) > timeoutDigits {
+			return wirelab.Errorf(wirelab.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value, timeoutDigits)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(millis)*time.Millisecond)
+		defer cancel()
+	}
+	return Guard(ctx, func() error { return route.Answer(ctx, c) })
+}
+
+// Guard calls answer and turns a panic in it into Internal. The stack goes to
+// the process's log, since the caller must not see it and nobody else would.
+func Guard(ctx context.Context, answer func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
+			err = wirelab.Errorf(wirelab.Internal, "internal error")
+		}
+	}()
+	return answer()
+}
+
+// negotiate settles the reply's media type, which is otherwise where the
+// caller does not mind.
+func (c *Call) negotiate(otherwise string) error {
+	accept := c.Request.Header["Accept"]
+	if len(accept) == 0 {
+		c.reply = otherwise
+		return nil
+	}
+	name, ok := accepted(accept[0], otherwise)
+	if !ok {
+		return refuse(statusContent, wirelab.InvalidArgument, "nothing in Accept %q is known: %s, %s", accept[0], MediaJSON, MediaProto)
+	}
+	c.reply = name
+	return nil
+}
+
+// encodings settles both encodings of a call that has one message each way.
+func (c *Call) encodings() (in, out Encoding, err error) {
+	sent := c.Request.Header.Get("Content-Type")
+	in, name := encodingOf(sent)
+	if in == 0 && (name == "" || anything(name)) {
+		in, name = JSON, MediaJSON
+	}
+	if in == 0 {
+		c.negotiate(MediaJSON)
+		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %s, %s", sent, MediaJSON, MediaProto)
+	}
+	if err := c.negotiate(name); err != nil {
+		return 0, 0, err
+	}
+	out, _ = encodingOf(c.reply)
+	return in, out, nil
+}
+
+// bufferKept is the size in bytes up to which a buffer is kept for the next call.
+const bufferKept = 64 << 10
+
+// readMessage reads the request's body to its end and decodes it.
+func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
+	r := c.Request
+	if r.ContentLength > MessageLimit {
+		return v, errTooLarge()
+	}
+	buffer := c.handler.buffers.Get().(*bytes.Buffer)
+	buffer.Reset()
+	defer func() {
+		if buffer.Cap() <= bufferKept {
+			c.handler.buffers.Put(buffer)
+		}
+	}()
+	n, err := buffer.ReadFrom(io.LimitReader(r.Body, MessageLimit+1))
+	c.received.Store(true)
+	if err != nil {
+		return v, refuse(statusTransport, wirelab.Canceled, "the request's body could not be read")
+	}
+	if n > MessageLimit {
+		return v, errTooLarge()
+	}
+	v, err = codec.Decode(buffer.Bytes())
+	if err != nil {
+		return v, refuse(statusContent, wirelab.InvalidArgument, "the request is not a message: %v", err)
+	}
+	return v, nil
+}
+
+func errTooLarge() error {
+	return refuse(http.StatusRequestEntityTooLarge, wirelab.ResourceExhausted, "message of more than %d bytes", MessageLimit)
+}
+
+// Begin starts a reply that succeeds so far: nothing can refuse it after.
+func (c *Call) Begin(mediaType string) {
+	c.begun = true
+	c.Writer.Header().Set("Content-Type", mediaType)
+	c.Writer.WriteHeader(http.StatusOK)
+}
+
+// Begun reports whether the reply has been started.
+func (c *Call) Begun() bool { return c.begun }
+
+// send replies with a message.
+func (c *Call) send(data []byte) error {
+	c.Begin(c.reply)
+	_, err := c.Writer.Write(data)
+	return err
+}
+
+// fail replies with err's status and body.
+func (c *Call) fail(err error) {
+	encoding, _ := encodingOf(c.reply)
+	body := bodyOf(err)
+	c.Writer.Header().Set("Content-Type", c.reply)
+	c.Writer.WriteHeader(body.Code)
+	if _, err := c.Writer.Write(body.encode(encoding)); err != nil {
+		panic(http.ErrAbortHandler) // the caller is gone
+	}
+}
+
+// Unary is the route of a call with one message each way.
+func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error)) Route {
+	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
+		in, out, err := c.encodings()
+		if err != nil {
+			return err
+		}
+		req, err := readMessage(c, requests.in(in))
+		if err != nil {
+			return err
+		}
+		c.unhurry(ctx)
+		rep, err := call(ctx, req)
+		if err != nil {
+			return err
+		}
+		data, err := replies.in(out).Encode(rep)
+		if err != nil {
+			return fmt.Errorf("reply: %w", err)
+		}
+		return c.send(data)
+	}}
+}
+
+// unhurry lifts the deadline of the request's body, once it is read, from a
+// call that may last longer: HTTP/1.1 servers go on watching the connection
+// under it and would take its passing for the caller's leaving.
+func (c *Call) unhurry(ctx context.Context) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < bodyTimeout/2 {
+		return // the usual case: the call is over long before
+	}
+	// Not every version can, and those that cannot need not.
+	_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Time{})
+}

@@ -1,0 +1,42 @@
+package bind
+
+import (
+	"context"
+	"net/http"
+
+	"wirelab"
+	"wirelab/wire/http2"
+	"wirelab/wire/httprpc"
+	"wirelab/workload/routeguide"
+)
+
+// H2CJSON carries the route guide over HTTP/2 in the clear in JSON, streams as lines.
+func H2CJSON() wirelab.Binding[routeguide.Service] {
+	return restBinding(wirelab.Protocol{
+		Name: "h2c-json", Transport: "HTTP/2", Encoding: "JSON", Network: "tcp", Multiplexed: true,
+	}, http2Wire(false), jsonStub, nil)
+}
+
+// H2CProto carries the route guide over HTTP/2 in the clear in protobuf.
+func H2CProto() wirelab.Binding[routeguide.Service] {
+	return restBinding(wirelab.Protocol{
+		Name: "h2c-proto", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
+	}, http2Wire(false), protoStub, protoHoles())
+}
+
+// HTTP2Proto carries the route guide over HTTP/2 with TLS in protobuf.
+func HTTP2Proto() wirelab.Binding[routeguide.Service] {
+	return restBinding(wirelab.Protocol{
+		Name: "http2-proto", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Secure: true, Multiplexed: true,
+	}, http2Wire(true), protoStub, protoHoles())
+}
+
+func http2Wire(secure bool) restWire {
+	return restWire{
+		library: "net/http",
+		serve: func(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error {
+			return http2.Serve(ctx, at, handler, secure)
+		},
+		dial: func(to wirelab.Dialing) (*httprpc.Client, error) { return http2.Dial(to, secure), nil },
+	}
+}

@@ -1,0 +1,14 @@
+package bind
+
+import (
+	"wirelab"
+	"wirelab/wire/http3"
+	"wirelab/workload/routeguide"
+)
+
+// HTTP3Proto carries the route guide over HTTP/3 in protobuf.
+func HTTP3Proto() wirelab.Binding[routeguide.Service] {
+	return restBinding(wirelab.Protocol{
+		Name: "http3-proto", Transport: "HTTP/3", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
+	}, restWire{library: "quic-go", serve: http3.Serve, dial: http3.Dial}, protoStub, protoHoles())
+}

@@ -1,0 +1,63 @@
+package bind
+
+import (
+	"net/url"
+	"strconv"
+
+	"wirelab"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/sse"
+	"wirelab/workload/routeguide"
+)
+
+// SSE carries ListFeatures over HTTP/1.1 as server-sent events, which flow one
+// way: from the server, after a GET.
+func SSE() wirelab.Binding[routeguide.Service] {
+	const oneWay = "server-sent events are a stream of replies to a GET: they carry no stream of requests"
+	const unary = "server-sent events are a stream: a call with one reply is plain HTTP, as in http1-json"
+	return restBinding(wirelab.Protocol{
+		Name: "sse", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
+	}, http1Wire(false), func(client *httprpc.Client) *restStub {
+		c := newRESTCodecs()
+		stub := holesStub(oneWay)
+		stub.getFeature = holesStub(unary).getFeature
+		stub.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
+		return stub
+	}, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
+}
+
+// rectangleQuery writes a rectangle as the query lo.latitude=…&lo.longitude=…&
+// hi.latitude=…&hi.longitude=…, decimal. An absent coordinate reads as 0, as
+// in the other encodings; one given twice is refused.
+func rectangleQuery() sse.Query[routeguide.Rectangle] {
+	fields := func(r *routeguide.Rectangle) map[string]*int32 {
+		return map[string]*int32{
+			"lo.latitude": &r.Lo.Latitude, "lo.longitude": &r.Lo.Longitude,
+			"hi.latitude": &r.Hi.Latitude, "hi.longitude": &r.Hi.Longitude,
+		}
+	}
+	return sse.Query[routeguide.Rectangle]{
+		Encode: func(r routeguide.Rectangle) url.Values {
+			query := url.Values{}
+			for name, field := range fields(&r) {
+				query.Set(name, strconv.FormatInt(int64(*field), 10))
+			}
+			return query
+		},
+		Decode: func(query url.Values) (r routeguide.Rectangle, err error) {
+			for name, field := range fields(&r) {
+				values := query[name]
+				if len(values) == 0 {
+					continue
+				}
+				n, err := strconv.ParseInt(values[0], 10, 32)
+				if err != nil || len(values) > 1 {
+					return routeguide.Rectangle{}, wirelab.Errorf(wirelab.InvalidArgument,
+						"query: %s is %q; want one whole number of 32 bits", name, values)
+				}
+				*field = int32(n)
+			}
+			return r, nil
+		},
+	}
+}
