@@ -129,6 +129,9 @@ type Trial struct {
 	OK        uint64            `json:"ok"`
 	Completed uint64            `json:"completed"`
 	Errors    map[string]uint64 `json:"errors,omitempty"`
+	// Watched is the calls made while Usage and bytes were counted, where that
+	// is more than OK: an open loop's slices have a head that is not recorded.
+	Watched uint64 `json:"watched,omitempty"`
 	// Response is time from when a call was due, Service from when it was
 	// made, Lag the difference; each of OK calls, in ns.
 	Response *stat.Histogram `json:"response"`
@@ -146,6 +149,14 @@ type Trial struct {
 	// Open is how many connections the driver held when the window ended.
 	Open uint64 `json:"open"`
 }
+
+// WrongReply is the kind, in [Trial.Errors], of a reply that was not the
+// oracle's. The other kinds are the codes of the vocabulary, and those the
+// engine names.
+const WrongReply = "wrong_reply"
+
+// Calls is the number of calls that Usage and bytes are to be divided by.
+func (t *Trial) Calls() uint64 { return max(t.Watched, t.OK) }
 
 // Usage is what a process used over a stretch of time.
 type Usage struct {

@@ -1,0 +1,203 @@
+package result
+
+import (
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// Analysis is everything that may be said of a [Result], and nothing that may
+// not: where a number was not earned there is the reason instead.
+type Analysis struct {
+	// Rounds is how many rounds there are, complete for every arm or not.
+	Rounds int `json:"rounds"`
+	// Requests is the number of measured calls; each reply was checked.
+	Requests uint64         `json:"requests"`
+	Loads    []LoadAnalysis `json:"loads"` // one for each of Plan.Loads
+}
+
+// LoadAnalysis is what was found under one load.
+type LoadAnalysis struct {
+	Load int    `json:"load"`
+	Name string `json:"name"` // plan.Load.String
+	Open bool   `json:"open"`
+	// Primary is the id of the metric that the verdict looks at.
+	Primary string     `json:"primary"`
+	Arms    []ArmState `json:"arms"` // one for each of Plan.Arms
+	Rows    []Row      `json:"rows"` // one for each metric of the load's kind of loop
+}
+
+// ArmState is how an arm did under a load, apart from its figures.
+type ArmState struct {
+	Name     string `json:"name"`
+	Rounds   int    `json:"rounds"` // with a trial
+	Requests uint64 `json:"requests"`
+	// Planned and Achieved are calls per second due and answered in the open
+	// loop; 0 in the closed one.
+	Planned  float64 `json:"planned,omitempty"`
+	Achieved float64 `json:"achieved,omitempty"`
+	// Checks are the gates, in the order of [Gates]; those that cannot be
+	// applied to this load are not among them.
+	Checks []Check `json:"checks"`
+	// Notes are things to know that make nothing invalid.
+	Notes []string `json:"notes,omitempty"`
+	// Place is the arm's place by the primary metric: 1 plus the number of
+	// arms proved better, so arms that cannot be told apart may share one. 0:
+	// there are no places, since too little is proved.
+	Place int `json:"place,omitempty"`
+}
+
+// Row is one metric of all arms.
+type Row struct {
+	Metric  string `json:"metric"` // id
+	Primary bool   `json:"primary,omitempty"`
+	// Alpha is the probability that an interval misses or a difference is
+	// claimed wrongly. It is 0.04 for the primary metric of an experiment that
+	// was to stop on width: looking after every round costs the rest of 0.05.
+	Alpha float64 `json:"alpha"`
+	Cells []Cell  `json:"cells"` // one for each arm
+}
+
+// Cell is one metric of one arm.
+type Cell struct {
+	Estimate Estimate `json:"estimate"`
+	// Difference is from the first arm; nil in the first arm, and for what is
+	// counted and not compared.
+	Difference *Difference `json:"difference,omitempty"`
+}
+
+// Estimate is an arm's value of a metric, in the unit of its dimension.
+type Estimate struct {
+	Known bool `json:"known"`
+	// Value is the geometric mean of the rounds, or the quantile of all
+	// rounds' calls together, or the total of what is counted.
+	Value float64 `json:"value,omitempty"`
+	// Low and High bound it; both 0 if there is no interval, as from one round.
+	Low    float64 `json:"low,omitempty"`
+	High   float64 `json:"high,omitempty"`
+	Rounds int     `json:"rounds,omitempty"`
+	// Why says in words why it is not known.
+	Why string `json:"why,omitempty"`
+}
+
+// Interval reports whether there is one.
+func (e Estimate) Interval() bool { return e.Known && e.High > 0 }
+
+// Verdict is what may be said of a difference.
+type Verdict string
+
+// The verdicts. Better and Worse are of the arm, seen from the first.
+const (
+	Better       Verdict = "better"
+	Worse        Verdict = "worse"
+	Equivalent   Verdict = "equivalent"
+	Inconclusive Verdict = "inconclusive"
+	TooFew       Verdict = "too few rounds" // fewer than MinRounds: no claim
+	Unmeasured   Verdict = "not measured"   // too few calls for the quantile, or nobody could see it
+	Invalid      Verdict = "invalid"        // a gate failed
+)
+
+// Claim reports whether the verdict says something of the arms, and not only
+// of what is missing.
+func (v Verdict) Claim() bool { return v == Better || v == Worse || v == Equivalent }
+
+// Difference is how an arm differs from the first.
+type Difference struct {
+	Verdict Verdict `json:"verdict"`
+	// Known tells whether Ratio, Low and High are set.
+	Known bool `json:"known"`
+	// Ratio is this arm's value by the first arm's, over the rounds that have
+	// both; Low and High bound it.
+	Ratio float64 `json:"ratio,omitempty"`
+	Low   float64 `json:"low,omitempty"`
+	High  float64 `json:"high,omitempty"`
+	// Exact: every round of an arm gave the same value, so the ratio is known.
+	Exact  bool `json:"exact,omitempty"`
+	Rounds int  `json:"rounds"` // with both arms
+	// P is the larger p-value of t-test and sign-flip test; Adjusted is P
+	// after [stat.Holm] over the arms (primary metric), or after
+	// [stat.BenjaminiHochberg] over arms and metrics (the others).
+	P        float64 `json:"p,omitempty"`
+	Adjusted float64 `json:"p_adjusted,omitempty"`
+	// Margin is the plan's margin of equivalence as a share.
+	Margin float64 `json:"margin,omitempty"`
+	// More is how many more rounds would probably settle an inconclusive
+	// difference, or make too few enough.
+	More int `json:"more_rounds,omitempty"`
+	// Detectable is the smallest difference that this many rounds would have
+	// found in 8 of 10 repeats, as a share.
+	Detectable float64 `json:"detectable,omitempty"`
+	// Why says in words why it is inconclusive, too few, not measured or invalid.
+	Why string `json:"why,omitempty"`
+
+	effect stat.Effect // what the above was made from; set if Known
+}
+
+// MinRounds is how many rounds both arms need before anything is claimed.
+// With 5 the true error of the 5 % tests is up to 7.5 %.
+const MinRounds = 10
+
+// Analyse says what may be said of a result. It is pure: the same result
+// gives the same analysis everywhere. It takes any result, whole, cut short or
+// made up, and never panics; r must not be nil.
+func Analyse(r *Result) Analysis {
+	g := newGrid(r)
+	all := Analysis{Rounds: len(r.Rounds), Loads: []LoadAnalysis{}}
+	for l := range g.trials {
+		load := analyseLoad(g, l)
+		for _, arm := range load.Arms {
+			all.Requests += arm.Requests
+		}
+		all.Loads = append(all.Loads, load)
+	}
+	return all
+}
+
+// Row returns the row of a metric, nil if the load has none.
+func (l *LoadAnalysis) Row(metric string) *Row {
+	for i := range l.Rows {
+		if l.Rows[i].Metric == metric {
+			return &l.Rows[i]
+		}
+	}
+	return nil
+}
+
+func analyseLoad(g grid, l int) LoadAnalysis {
+	load := g.result.Plan.Loads[l]
+	found := LoadAnalysis{
+		Load: l, Name: load.String(), Open: load.Open(), Primary: Primary(g.result.Plan, load).ID,
+		Arms: []ArmState{}, Rows: []Row{},
+	}
+	for a := range g.arms() {
+		found.Arms = append(found.Arms, armState(g, l, a))
+	}
+	for _, m := range Metrics() {
+		if m.Under(found.Open) {
+			found.Rows = append(found.Rows, analyseRow(g, &found, m))
+		}
+	}
+	settle(g.result.Plan, found.Rows)
+	rank(g, &found)
+	return found
+}
+
+// Primary is the metric that decides under a load: the plan's, or where that
+// says nothing of such a load, server CPU per request in the closed loop
+// (throughput, if a server is not ours) and the 99th percentile of the
+// response time in the open one.
+func Primary(p plan.Plan, load plan.Load) Metric {
+	id := p.Primary
+	if m, err := MetricByID(id); err != nil || !m.Under(load.Open()) || m.Counted {
+		id = plan.ServerCPU
+		for _, arm := range p.Arms {
+			if arm.Target != "" {
+				id = plan.Throughput
+			}
+		}
+		if load.Open() {
+			id = plan.ResponseP99
+		}
+	}
+	m, _ := MetricByID(id) // known: it is one of ours
+	return m
+}

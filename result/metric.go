@@ -1,0 +1,196 @@
+package result
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"wirelab"
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// Dimension is what a metric counts in. Values are kept in one unit for each
+// dimension; a report picks the one that reads well.
+type Dimension string
+
+// The dimensions, with the unit that values are kept in.
+const (
+	Time      Dimension = "time"       // nanoseconds
+	Size      Dimension = "size"       // bytes
+	Number    Dimension = "number"     // a count
+	Frequency Dimension = "per second" // 1/s
+)
+
+// Metric is one thing measured for each arm under each load.
+type Metric struct {
+	ID        string // plan.ServerCPU, plan.ResponseP99; what plan.Primary names
+	Title     string // "server CPU per request"
+	Short     string // "server CPU/req", for the head of a column
+	Dimension Dimension
+	Higher    bool // higher is better; else lower is
+	// Gain and Loss are the words for an arm that has more of the good, or
+	// of the bad, than another: "cheaper" and "costlier".
+	Gain, Loss string
+	// Closed and Open tell which loops it is a metric of.
+	Closed, Open bool
+	// Counted metrics are totals that may be 0 and are shown, never compared.
+	Counted bool
+	// Quantile is 0.5 to 0.999 where the metric is a quantile of times, 0 where
+	// it is one number for each trial. Service tells which times: service
+	// instead of response.
+	Quantile float64
+	Service  bool
+
+	take func(*Trial) (float64, bool) // nil for quantiles
+}
+
+// Value takes the metric from one trial, in the unit of its dimension. It is
+// false where the trial does not tell: no request ended, or the server is
+// somebody else's. A quantile of one trial is for drawing and export; what is
+// claimed comes from all rounds pooled.
+func (m Metric) Value(t *Trial) (float64, bool) {
+	v, ok := 0.0, false
+	switch {
+	case m.take != nil:
+		v, ok = m.take(t)
+	default:
+		if h := m.histogram(t); h != nil && h.Count() > 0 {
+			v, ok = float64(h.Quantile(m.Quantile)), true
+		}
+	}
+	if !ok || math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+		return 0, false
+	}
+	return v, true
+}
+
+// histogram is the times that a quantile is of; nil for other metrics.
+func (m Metric) histogram(t *Trial) *stat.Histogram {
+	switch {
+	case m.Quantile == 0:
+		return nil
+	case m.Service:
+		return t.Service
+	}
+	return t.Response
+}
+
+// Under reports whether it is a metric of the open (else the closed) loop.
+func (m Metric) Under(open bool) bool { return open && m.Open || !open && m.Closed }
+
+// Connections opened inside the window is the one metric that no plan may name
+// as primary: it should be 0, and where it is not, an arm pays for handshakes
+// that another does not (R4).
+const Connections = "connections"
+
+// Metrics returns every metric, in the order that reports show them.
+func Metrics() []Metric {
+	all := []Metric{
+		perRequest(plan.ServerCPU, "server CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Server) }),
+		{
+			ID: plan.Throughput, Title: "throughput", Short: "throughput", Dimension: Frequency, Higher: true,
+			Gain: "faster", Loss: "slower", Closed: true, take: throughput,
+		},
+	}
+	all = append(all, times("response", false)...)
+	all = append(all, times("service", true)...)
+	return append(all,
+		// Published figures are means, so there is one to hold beside them; it
+		// hides the tail.
+		Metric{
+			ID: plan.ResponseMean, Title: "mean response time", Short: "response mean", Dimension: Time,
+			Gain: "faster", Loss: "slower", Closed: true, Open: true, take: meanResponse,
+		},
+		perRequest(plan.ClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
+		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return float64(t.WireSent), true }),
+		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return float64(t.WireReceived), true }),
+		perRequest(plan.ServerAllocations, "server allocations", Number, func(t *Trial) (float64, bool) { return allocations(t.Server) }),
+		perRequest(plan.ClientAllocations, "client allocations", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
+		Metric{
+			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
+			Closed: true, Open: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
+		},
+	)
+}
+
+// MetricByID finds a metric. An unknown id is InvalidArgument, with the known ones listed.
+func MetricByID(id string) (Metric, error) {
+	all := Metrics()
+	if i := slices.IndexFunc(all, func(m Metric) bool { return m.ID == id }); i >= 0 {
+		return all[i], nil
+	}
+	known := make([]string, len(all))
+	for i, m := range all {
+		known[i] = m.ID
+	}
+	return Metric{}, wirelab.UnknownName("metric", id, known)
+}
+
+// times are the quantiles of one kind of time, "response" or "service".
+func times(kind string, service bool) []Metric {
+	var all []Metric
+	for _, q := range []struct {
+		name string
+		at   float64
+	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}} {
+		all = append(all, Metric{
+			ID: kind + "-" + q.name, Title: q.name + " " + kind + " time", Short: kind + " " + q.name, Dimension: Time,
+			Gain: "faster", Loss: "slower", Closed: true, Open: true, Quantile: q.at, Service: service,
+		})
+	}
+	return all
+}
+
+// perRequest is a metric that shares a total of a trial among its calls. It
+// divides by all calls with a reply, not by those that ended inside the
+// window: the totals are read when the last call of a slice has ended, so a
+// slow arm, with few calls in a slice, would otherwise look dearer.
+func perRequest(id, title string, in Dimension, total func(*Trial) (float64, bool)) Metric {
+	m := Metric{ID: id, Title: title + " per request", Short: title + "/req", Dimension: in, Closed: true, Open: true}
+	switch in {
+	case Time:
+		m.Gain, m.Loss = "cheaper", "costlier"
+	case Size:
+		m.Title, m.Gain, m.Loss = "bytes "+title+" per request", "smaller", "larger"
+	default:
+		m.Gain, m.Loss = "fewer", "more"
+	}
+	m.take = func(t *Trial) (float64, bool) {
+		v, ok := total(t)
+		calls := t.Calls()
+		if !ok || calls == 0 {
+			return 0, false
+		}
+		return v / float64(calls), true
+	}
+	return m
+}
+
+func throughput(t *Trial) (float64, bool) {
+	if t.Window <= 0 || t.Completed == 0 {
+		return 0, false
+	}
+	return float64(t.Completed) / time.Duration(t.Window).Seconds(), true
+}
+
+func meanResponse(t *Trial) (float64, bool) {
+	if t.Response == nil || t.Response.Count() == 0 {
+		return 0, false
+	}
+	return t.Response.Mean(), true
+}
+
+func cpu(u *Usage) (float64, bool) {
+	if u == nil {
+		return 0, false
+	}
+	return float64(u.CPU), true
+}
+
+func allocations(u *Usage) (float64, bool) {
+	if u == nil {
+		return 0, false
+	}
+	return float64(u.Allocations), true
+}

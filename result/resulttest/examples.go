@@ -1,0 +1,117 @@
+package resulttest
+
+import (
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// Arms returns three arms: http1-proto, grpc that costs the server 32 % more,
+// and connect whose server costs the same as http1-proto's to within 0.5 %.
+func Arms() []Arm {
+	return []Arm{
+		{
+			Name: "http1-proto", Protocol: "http1-proto", ServerCPU: 24100, ClientCPU: 21800, Response: 61 * time.Microsecond,
+			Sent: 212, Received: 188, ServerAllocs: 24, ClientAllocs: 31,
+		},
+		{
+			Name: "grpc", Protocol: "grpc", Server: "grpc-go", Client: "grpc-go", Multiplexed: true,
+			ServerCPU: 31900, ClientCPU: 27400, Response: 74 * time.Microsecond,
+			Sent: 97, Received: 84, ServerAllocs: 38, ClientAllocs: 44,
+		},
+		{
+			Name: "connect", Protocol: "connect", Server: "connect-go", Client: "connect-go", Multiplexed: true,
+			ServerCPU: 24200, ClientCPU: 22300, Response: 62 * time.Microsecond,
+			Sent: 241, Received: 196, ServerAllocs: 29, ClientAllocs: 35,
+		},
+	}
+}
+
+// Closed returns a closed-loop result that went well: three arms with 1 and
+// 50 calls in flight, 30 rounds, and published figures for two of the arms.
+func Closed() *result.Result {
+	r := Make(Setting{
+		Name: "example", About: "What does one small request cost over three wires?",
+		Arms: Arms(), Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}}, Rounds: 30, Seed: 0x7f3a, Until: 0.02,
+	})
+	r.Ending = result.WidthReached
+	r.Plan.Published = []plan.Published{
+		{Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "http1-proto", Mean: 49005, Flaws: []string{"duh-M01", "duh-M02"}},
+		{Source: "an example write-up, table 1", Machine: "darwin/arm64, 10 processors", Arm: "grpc", Mean: 56548, Flaws: []string{"duh-M02"}},
+	}
+	return r
+}
+
+// Open returns an open-loop result: three arms at two rates, 12 rounds. Under
+// the second load connect's calls were made late, so its quantiles are invalid.
+func Open() *result.Result {
+	r := Make(Setting{
+		Name: "example-open", About: "How long does a request take at a rate that users set?", Arms: Arms(),
+		Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}, {Rate: 5000, Arrivals: plan.Constant, InFlight: 256}},
+		Rounds: 12, Seed: 0x0be1, Noise: 0.06,
+	})
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			if t := &r.Rounds[n].Trials[i]; t.Arm == 2 && t.Load == 1 {
+				t.Lag.Reset()
+				times(t.Lag, t.OK, 40_000, 4)
+			}
+		}
+	}
+	return r
+}
+
+// Troubled returns a result in which much went wrong: grpc gave wrong answers,
+// connect failed in 3 of 12 rounds, h2c-proto was never steady, http3-proto
+// was taken out, and of netrpc's server nothing is known.
+func Troubled() *result.Result {
+	arms := append(Arms(),
+		Arm{Name: "h2c-proto", Protocol: "h2c-proto", Multiplexed: true, ServerCPU: 29000, ClientCPU: 25000, Response: 70 * time.Microsecond, Sent: 130, Received: 110, ServerAllocs: 33, ClientAllocs: 37},
+		Arm{Name: "http3-proto", Protocol: "http3-proto", Server: "quic-go", Client: "quic-go", Multiplexed: true, ServerCPU: 60000, ClientCPU: 58000, Response: 150 * time.Microsecond, Sent: 180, Received: 160, ServerAllocs: 71, ClientAllocs: 80},
+		Arm{Name: "netrpc", Protocol: "netrpc", Multiplexed: true, ServerCPU: 15000, ClientCPU: 14000, Response: 40 * time.Microsecond, Sent: 61, Received: 58, ServerAllocs: 14, ClientAllocs: 15})
+	r := Make(Setting{
+		Name: "example-troubled", About: "What does a report say when much went wrong?", Arms: arms,
+		Loads: []plan.Load{{InFlight: 1}}, Rounds: 12, Seed: 0x0bad,
+	})
+	r.Arms[4].Out = "3 rounds failed in a row: server did not answer within 10s"
+	for n := range r.Rounds {
+		round := &r.Rounds[n]
+		kept := round.Trials[:0]
+		for _, t := range round.Trials {
+			switch {
+			case t.Arm == 1 && n == 4:
+				t.Errors = map[string]uint64{"mismatch": 2, "deadline_exceeded": 1}
+				t.Sent += 3
+			case t.Arm == 2 && n >= 9:
+				round.Failures = append(round.Failures, result.Failure{Arm: 2, Why: "server ended: exit status 2"})
+				continue
+			case t.Arm == 3:
+				t.Steady = n == 0
+			case t.Arm == 4:
+				continue
+			case t.Arm == 5:
+				t.Server = nil
+			}
+			kept = append(kept, t)
+		}
+		round.Trials = kept
+	}
+	return r
+}
+
+// Short returns the first n rounds of [Closed], as when a user interrupts.
+func Short(n int) *result.Result {
+	r := Closed()
+	r.Rounds = r.Rounds[:n]
+	r.Ending = result.Interrupted
+	return r
+}
+
+// Times returns a histogram of n durations around a median.
+func Times(n uint64, median time.Duration) *stat.Histogram {
+	h := stat.NewHistogram()
+	times(h, n, float64(median), 1)
+	return h
+}

@@ -1,0 +1,178 @@
+package resulttest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// Arm is an arm with the costs it truly has.
+type Arm struct {
+	Name     string
+	Protocol string
+	// Server and Client are libraries; empty: the usual ones.
+	Server, Client string
+	Multiplexed    bool
+	ServerCPU      time.Duration // per call
+	ClientCPU      time.Duration // per call
+	Response       time.Duration // median, with one call in flight
+	// Sent and Received are bytes per call, ServerAllocs and ClientAllocs
+	// heap allocations.
+	Sent, Received             uint64
+	ServerAllocs, ClientAllocs uint64
+}
+
+// Setting is an experiment to make up.
+type Setting struct {
+	Name   string
+	About  string
+	Arms   []Arm
+	Loads  []plan.Load
+	Rounds int
+	Seed   uint64
+	// Noise is the standard deviation, as a share, of what an arm's figure
+	// does by itself from round to round; 0 means 0.02.
+	Noise float64
+	// Drift is that of the step that all arms take together; 0 means 0.03.
+	Drift float64
+	Until float64
+}
+
+// Began is when every made-up experiment began.
+var began = time.Date(2026, time.November, 21, 14, 5, 12, 0, time.UTC)
+
+// Make makes up a result. The same setting gives the same result.
+func Make(s Setting) *result.Result {
+	if s.Noise == 0 {
+		s.Noise = 0.02
+	}
+	if s.Drift == 0 {
+		s.Drift = 0.03
+	}
+	random := rand.New(rand.NewPCG(s.Seed, 1))
+	r := &result.Result{
+		Schema: result.Schema, ID: fmt.Sprintf("r-20261121-140512-%04x", s.Seed&0xffff),
+		Began: began, Plan: makePlan(s), Command: "wirelab compare " + s.Name,
+		Environment: environment(), Ending: result.RoundsDone,
+		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
+	}
+	for _, a := range s.Arms {
+		r.Arms = append(r.Arms, result.Arm{
+			Name: a.Name, Protocol: a.Protocol, Transport: "HTTP/1.1", Encoding: "Protocol Buffers",
+			Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Style: "idiomatic",
+		})
+	}
+	shared := 0.0
+	for n := range s.Rounds {
+		shared = 0.8*shared + s.Drift*random.NormFloat64()
+		round := result.Round{
+			Began: began.Add(time.Duration(n) * 6 * time.Second),
+			Noise: result.Noise{Steal: 0.002 + 0.002*random.Float64(), Others: 0.01 * random.Float64()},
+		}
+		for a := range s.Arms {
+			for l := range s.Loads {
+				round.Trials = append(round.Trials, trial(s, a, l, math.Exp(shared), random))
+			}
+		}
+		r.Rounds = append(r.Rounds, round)
+	}
+	r.Ended = began.Add(time.Duration(s.Rounds) * 6 * time.Second)
+	return r
+}
+
+func makePlan(s Setting) plan.Plan {
+	p := plan.Plan{
+		Name: s.Name, About: s.About, Workload: "routeguide", Operation: "GetFeature", Requests: "uniform",
+		Loads: s.Loads, Rounds: plan.Rounds{Min: 10, Max: 100},
+		Slices: 10, Slice: plan.Duration(50 * time.Millisecond), WarmUp: plan.Duration(200 * time.Millisecond),
+		Until: s.Until, Seed: s.Seed, Pin: plan.PinAuto, Deadline: plan.Duration(10 * time.Second),
+		Primary: plan.ServerCPU, Practical: stat.DefaultPractical, Equivalent: stat.DefaultEpsilon,
+	}
+	if len(s.Loads) > 0 && s.Loads[0].Open() {
+		p.Slices, p.Slice, p.Primary = 3, plan.Duration(time.Second), plan.ResponseP99
+	}
+	for _, a := range s.Arms {
+		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client})
+	}
+	return p
+}
+
+// trial makes up one arm under one load.
+func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
+	arm, load := s.Arms[a], s.Loads[l]
+	own := func() float64 { return drift * math.Exp(s.Noise*random.NormFloat64()) }
+	slices, window := 10, 500*time.Millisecond
+	median := float64(arm.Response) * own()
+	t := result.Trial{
+		Arm: a, Load: l, Steady: true, Warmed: plan.Duration(200 * time.Millisecond),
+		Response: stat.NewHistogram(), Service: stat.NewHistogram(), Lag: stat.NewHistogram(), Open: 1,
+	}
+	flight := float64(max(load.InFlight, 1))
+	if load.Open() {
+		slices, window = 3, 2700*time.Millisecond // the first tenth of each second is not measured
+		due := load.Rate * window.Seconds()
+		if load.Arrivals != plan.Constant {
+			due += math.Sqrt(due) * random.NormFloat64()
+		}
+		t.Planned = uint64(math.Round(due))
+		t.OK = t.Planned
+		times(t.Service, t.OK, median, 1)
+		times(t.Response, t.OK, 1.01*median, 1)
+		times(t.Lag, t.OK, 0.004*median, 1)
+	} else {
+		median *= math.Pow(flight, 0.85) // what waits for the server waits longer
+		perCall := times(stat.NewHistogram(), 1000, median, 1)
+		t.OK = uint64(math.Round(flight * float64(window) / perCall))
+		times(t.Response, t.OK, median, 1)
+		t.Service = t.Response.Clone()
+	}
+	if !arm.Multiplexed && !load.Open() {
+		t.Open = uint64(flight)
+	}
+	t.Window = plan.Duration(window)
+	for i := range slices {
+		t.Order = append(t.Order, i*len(s.Arms)+a)
+	}
+	t.Sent, t.Completed = t.OK, t.OK
+	n := float64(t.OK)
+	batching := math.Pow(flight, -0.2) // a busy server serves more calls for each wake-up
+	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: t.OK * arm.ServerAllocs, ResidentBytes: 22 << 20, GarbageCycles: 9}
+	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: t.OK*arm.ClientAllocs + random.Uint64N(50), ResidentBytes: 31 << 20, GarbageCycles: 12}
+	t.WireSent, t.WireReceived = t.OK*arm.Sent, t.OK*arm.Received
+	return t
+}
+
+// times records n durations of a log-normal law with the given median, evenly
+// over its quantiles and so without noise of their own, and returns their mean.
+func times(h *stat.Histogram, n uint64, median, scale float64) float64 {
+	const points = 2000
+	sum := 0.0
+	for i := range uint64(points) {
+		share := n*(i+1)/points - n*i/points
+		u := (float64(i) + 0.5) / points
+		v := median * math.Exp(0.25*scale*math.Sqrt2*math.Erfinv(2*u-1))
+		h.RecordN(int64(v), share)
+		sum += v
+	}
+	return sum / points
+}
+
+func environment() result.Environment {
+	return result.Environment{
+		Host: "lab", OS: "linux", Kernel: "6.1.0", CPU: "Example CPU at 2.40GHz", CPUs: 2, MemoryBytes: 8 << 30,
+		Governor: "unknown", ClockSource: "tsc", Virtual: "kvm", Go: "go1.26.8", Commit: "6e7d96c",
+		Libraries: map[string]string{"google.golang.org/grpc": "v1.85.0"}, Settings: map[string]string{"GOMAXPROCS": "2"},
+	}
+}
+
+func or(s, otherwise string) string {
+	if s != "" {
+		return s
+	}
+	return otherwise
+}

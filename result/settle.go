@@ -1,0 +1,236 @@
+package result
+
+import (
+	"math"
+	"slices"
+
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// settle adjusts the p-values of a load's rows for how many there are and
+// gives the verdicts. Each load is a question of its own, with one family of
+// comparisons in its primary metric (Holm: probably no false claim at all) and
+// one in all others (Benjamini–Hochberg: few among the claims are false).
+func settle(p plan.Plan, rows []Row) {
+	var primary, secondary []judged
+	for i := range rows {
+		m, err := MetricByID(rows[i].Metric)
+		if err != nil {
+			continue // not reached: the rows were made from the metrics
+		}
+		for _, cell := range rows[i].Cells {
+			if cell.Difference == nil || !cell.Difference.Known {
+				continue
+			}
+			one := judged{d: cell.Difference, by: rule(p, m)}
+			if rows[i].Primary {
+				primary = append(primary, one)
+			} else {
+				secondary = append(secondary, one)
+			}
+		}
+	}
+	adjust(primary, stat.Holm, len(primary))
+	adjust(secondary, stat.BenjaminiHochberg, 1)
+}
+
+// judged is a difference with the rule to judge it by.
+type judged struct {
+	d  *Difference
+	by stat.Rule
+}
+
+// adjust gives the verdicts of a family; hardest is how many times its
+// smallest p-value is multiplied at least.
+func adjust(family []judged, by func([]float64) []float64, hardest int) {
+	p := make([]float64, len(family))
+	for i, one := range family {
+		p[i] = one.d.P
+	}
+	for i, adjusted := range by(p) {
+		family[i].d.Adjusted = adjusted
+		family[i].d.judge(family[i].by, hardest)
+	}
+}
+
+// judge gives the verdict.
+func (d *Difference) judge(by stat.Rule, hardest int) {
+	e := d.effect
+	f := by.Judge(e)
+	d.Margin = f.Epsilon
+	if !math.IsNaN(f.MDE) && !math.IsInf(f.MDE, 0) {
+		d.Detectable = f.MDE
+	}
+	spoiled := d.Adjusted >= e.Alpha // claimed only by who looks at nothing else
+	switch {
+	case d.Rounds < MinRounds:
+		few := tooFew(d.Rounds)
+		d.Verdict, d.More, d.Why = few.Verdict, few.More, few.Why
+	case f.Verdict == stat.BBetter && !spoiled:
+		d.Verdict = Better
+	case f.Verdict == stat.ABetter && !spoiled:
+		d.Verdict = Worse
+	case f.EquivalenceP < e.Alpha:
+		d.Verdict = Equivalent
+	default:
+		d.Verdict = Inconclusive
+		enough := needed(e, f)
+		if spoiled {
+			enough = max(enough, stat.RoundsForFamily(hardest, e.Alpha))
+		}
+		d.More = max(enough-e.Rounds, 1)
+		d.Why = d.undecided()
+	}
+}
+
+// undecided says what keeps a difference from being claimed.
+func (d *Difference) undecided() string {
+	switch e := d.effect; {
+	case e.Low <= 1 && e.High >= 1:
+		return "the interval holds both no difference and more than the margin"
+	case d.P < e.Alpha && d.Adjusted >= e.Alpha:
+		return "a difference alone, but not among so many comparisons"
+	case d.P >= e.Alpha:
+		return "the sign-flip test does not confirm the interval"
+	}
+	return "a difference, but too small or too vague to matter"
+}
+
+// needed is how many rounds in all would probably settle e. A half-width of
+// half the margin settles everything, since it leaves out either no difference
+// or the margin; a difference as large as the one seen may need fewer.
+func needed(e stat.Effect, f stat.Finding) int {
+	size := math.Abs(e.LogMean)
+	room := max(size, math.Log1p(f.Epsilon)-size)
+	return e.RoundsNeeded(math.Expm1(min(room, 10)))
+}
+
+// rank gives the arms of a load their places by the primary metric. Every
+// pair of arms is compared for it, since that each differs from the first
+// does not tell how they differ from each other; with so many comparisons
+// there may be too few rounds for any place at all.
+func rank(g grid, load *LoadAnalysis) {
+	row := load.Row(load.Primary)
+	if row == nil {
+		return
+	}
+	m, err := MetricByID(row.Metric)
+	if err != nil {
+		return
+	}
+	var arms []int
+	for a, cell := range row.Cells {
+		if cell.Estimate.Known {
+			arms = append(arms, a)
+		}
+	}
+	pairs := len(arms) * (len(arms) - 1) / 2
+	if pairs == 0 {
+		return
+	}
+	type pair struct{ a, b int }
+	var compared []pair
+	var family []judged
+	for i, a := range arms {
+		for _, b := range arms[i+1:] {
+			e, blocked := effect(g, load.Load, m, a, b, row.Alpha)
+			if blocked != nil || e.Rounds < max(MinRounds, stat.RoundsForFamily(pairs, row.Alpha)) {
+				return
+			}
+			compared = append(compared, pair{a, b})
+			family = append(family, judged{&Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), effect: e}, rule(g.result.Plan, m)})
+		}
+	}
+	adjust(family, stat.Holm, pairs)
+	for _, a := range arms {
+		load.Arms[a].Place = 1
+	}
+	for i, p := range compared {
+		switch family[i].d.Verdict {
+		case Better: // b is better than a
+			load.Arms[p.a].Place++
+		case Worse:
+			load.Arms[p.b].Place++
+		}
+	}
+}
+
+// PrimaryWidth is the half-width, as a share, of the widest interval of the
+// primary metric over loads and arms: of the difference from the first arm,
+// or of the arm's own value where there is one arm. Arms that were taken out
+// or gave a wrong answer are left aside, since no round will make them valid.
+//
+// width may be shown as soon as it is not 0, from 3 rounds on; ok tells that
+// an experiment may stop on it: all intervals are there, from at least
+// [MinRounds] rounds. Intervals are those of alpha 0.04, which stopping needs.
+func PrimaryWidth(r *Result) (width float64, ok bool) {
+	g := newGrid(r)
+	widest, ok := 0.0, len(g.trials) > 0
+	for l := range g.trials {
+		m := Primary(r.Plan, r.Plan.Loads[l])
+		arms := alive(g, l)
+		if len(arms) == 0 || arms[0] != 0 {
+			return 0, false
+		}
+		if len(g.result.Plan.Arms) == 1 {
+			w, rounds := ownWidth(g, l, m)
+			if rounds < 3 {
+				return 0, false
+			}
+			widest, ok = max(widest, w), ok && rounds >= MinRounds
+			continue
+		}
+		if len(arms) == 1 {
+			return 0, false
+		}
+		for _, a := range arms[1:] {
+			e, blocked := effect(g, l, m, 0, a, stat.SequentialAlpha)
+			if blocked != nil || e.Rounds < 3 {
+				return 0, false
+			}
+			widest, ok = max(widest, math.Expm1(e.HalfWidth(stat.SequentialAlpha))), ok && e.Rounds >= MinRounds
+		}
+	}
+	if math.IsInf(widest, 0) {
+		return 0, false
+	}
+	return widest, ok
+}
+
+// ownWidth is the half-width of the only arm's value, and its rounds.
+func ownWidth(g grid, l int, m Metric) (width float64, rounds int) {
+	load := LoadAnalysis{Load: l, Arms: make([]ArmState, g.arms())} // no gates: see PrimaryWidth
+	e := estimate(g, &load, m, 0, stat.SequentialAlpha)
+	if !e.Interval() || e.Value <= 0 {
+		return 0, 0
+	}
+	return e.High/e.Value - 1, e.Rounds
+}
+
+// alive returns the arms in play under a load that gave no wrong answer yet.
+func alive(g grid, l int) []int {
+	var arms []int
+	for a := range g.arms() {
+		wrong := slices.ContainsFunc(g.of(l, a), func(t *Trial) bool { return len(kinds(t.Errors)) > 0 })
+		if g.result.out(a) == "" && !wrong {
+			arms = append(arms, a)
+		}
+	}
+	return arms
+}
+
+// UsableRounds is how many rounds every arm that can still be compared shares
+// with the first, under the load that has the fewest. An experiment whose
+// arms fail now and then needs more rounds than it was to run at least.
+func UsableRounds(r *Result) int {
+	g := newGrid(r)
+	fewest := len(r.Rounds)
+	for l := range g.trials {
+		for _, a := range alive(g, l) {
+			pairs, _ := g.pairs(l, 0, a)
+			fewest = min(fewest, len(pairs))
+		}
+	}
+	return fewest
+}
