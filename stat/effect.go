@@ -31,7 +31,7 @@ type Effect struct {
 }
 
 // PairedRatio compares a[r] with b[r], the metric's value of each arm in
-// round r. Values must be positive and finite, alpha between 0 and 1, and
+// round r. Values must be positive and finite, alpha from 1e-9 to below 1, and
 // rounds at least 2; else the error wraps [ErrInput].
 func PairedRatio(a, b []float64, alpha float64) (Effect, error) {
 	if len(a) != len(b) {
@@ -49,9 +49,9 @@ func PairedRatio(a, b []float64, alpha float64) (Effect, error) {
 		}
 		d[r] = math.Log(b[r]) - math.Log(a[r])
 	}
-	if constant(a) && constant(b) {
+	if ratio := b[0] / a[0]; constant(a) && constant(b) && ratio > 0 && !math.IsInf(ratio, 1) {
 		return Effect{
-			Ratio: b[0] / a[0], Low: b[0] / a[0], High: b[0] / a[0], Alpha: alpha, Rounds: len(a),
+			Ratio: ratio, Low: ratio, High: ratio, Alpha: alpha, Rounds: len(a),
 			LogMean: d[0], P: signFlip(d), Exact: true,
 		}, nil
 	}
@@ -65,7 +65,7 @@ func newEffect(mean, sd float64, d []float64, alpha float64) (Effect, error) {
 	e := Effect{LogMean: mean, LogSD: sd, Alpha: alpha, Rounds: len(d), P: signFlip(d)}
 	w := e.HalfWidth(alpha)
 	e.Ratio, e.Low, e.High = math.Exp(mean), math.Exp(mean-w), math.Exp(mean+w)
-	if e.Low == 0 || math.IsInf(e.High, 1) {
+	if !(e.Low > 0) || math.IsInf(e.High, 1) {
 		return Effect{}, fmt.Errorf("%w: the rounds differ too much for an interval (sd of logs %v)", ErrInput, sd)
 	}
 	return e, nil
@@ -104,26 +104,37 @@ func (e Effect) RoundsNeeded(eps float64) int {
 	enough := func(n int) bool {
 		return tQuantile(1-e.Alpha/2, n-1)*e.LogSD <= target*math.Sqrt(float64(n))
 	}
-	low, high := 2, maxRoundsNeeded // the width falls with n, so halve
-	for low < high {
-		if mid := (low + high) / 2; enough(mid) {
-			high = mid
-		} else {
-			low = mid + 1
-		}
+	// The normal quantile is below every t, so it gives a lower bound, and
+	// the answer is rarely more than three rounds above it.
+	z := distuv.UnitNormal.Quantile(1 - e.Alpha/2)
+	least := math.Ceil(z * e.LogSD / target * z * e.LogSD / target)
+	if !(least < maxRoundsNeeded) {
+		return maxRoundsNeeded
 	}
-	return low
+	n := max(2, int(least))
+	for n < maxRoundsNeeded && !enough(n) {
+		n++
+	}
+	return n
 }
 
 // MDE is the smallest difference, as a fraction of A, that as many rounds of
 // this spread find in 80 of 100 repeats: e^((t_{1−α/2}+t_{.80})·LogSD/√R) − 1.
+// It is finite, as JSON wants it, even where that overflows.
 func (e Effect) MDE() float64 {
 	t := tQuantile(1-e.Alpha/2, e.Rounds-1) + tQuantile(0.80, e.Rounds-1)
-	return math.Expm1(t * e.LogSD / math.Sqrt(float64(e.Rounds)))
+	return min(math.MaxFloat64, math.Expm1(t*e.LogSD/math.Sqrt(float64(e.Rounds))))
 }
+
+// alphaLeast is the smallest alpha: beyond it 1 − alpha/2 is close to 1 in
+// floating point, and t to infinity.
+const alphaLeast = 1e-9
 
 // tQuantile is the p-quantile of Student's t with nu degrees of freedom.
 func tQuantile(p float64, nu int) float64 {
+	if nu < 1 {
+		return math.MaxFloat64 // an effect of fewer than 2 rounds knows nothing
+	}
 	return distuv.StudentsT{Sigma: 1, Nu: float64(nu)}.Quantile(p)
 }
 
@@ -131,8 +142,8 @@ func checkRounds(n int, alpha float64) error {
 	if n < 2 {
 		return fmt.Errorf("%w: %d rounds, an interval needs 2", ErrInput, n)
 	}
-	if !(alpha > 0 && alpha < 1) {
-		return fmt.Errorf("%w: alpha %v is not between 0 and 1", ErrInput, alpha)
+	if !(alpha >= alphaLeast && alpha < 1) {
+		return fmt.Errorf("%w: alpha %v is not within %v and 1", ErrInput, alpha, alphaLeast)
 	}
 	return nil
 }

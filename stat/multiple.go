@@ -30,7 +30,7 @@ func (e Effect) tTestP() float64 {
 	case se == 0:
 		return 0
 	}
-	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(e.Rounds - 1)}.CDF(-math.Abs(e.LogMean) / se)
+	return 2 * distuv.StudentsT{Sigma: 1, Nu: float64(e.Rounds - 1)}.CDF(-math.Abs(e.LogMean)/se)
 }
 
 // Holm adjusts p-values so that claiming those below α makes any false claim

@@ -15,8 +15,11 @@ const mserBatch = 5
 // has the smallest standard error: d* = argmin Σ(x−mean)²/(n−d)² over batches
 // of five. cut is the number of values to drop, a multiple of 5. steady is
 // whether that is less than half; if not, the series is too short to tell, or
-// never settles. A tail that does not fill a batch is not looked at. Fewer
-// than 4 batches are never steady.
+// never settles. d is not looked for beyond half: there two or three batches
+// that happen to be alike would win. A late step is so not seen here but by
+// [MannKendall]. A tail that does not fill a batch is not looked at. Fewer
+// than 4 batches are never steady. Of series that are steady from the start
+// 6 in 10 are told so with 20 values, 9 in 10 with 40.
 func MSER5(x []float64) (cut int, steady bool) {
 	n := len(x) / mserBatch
 	if n < 4 {
@@ -30,8 +33,7 @@ func MSER5(x []float64) (cut int, steady bool) {
 	}
 	best, at := math.Inf(1), 0
 	for d := 0; d <= n/2; d++ {
-		mean, sd := meanSD(batch[d:])
-		_ = mean
+		_, sd := meanSD(batch[d:])
 		m := float64(n - d)
 		if z := sd * sd * (m - 1) / (m * m); z < best {
 			best, at = z, d
