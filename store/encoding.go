@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"wirelab"
+	"wirelab/result"
+)
+
+// The bounds of a result's encoded form. The second is what SQLite takes less
+// some room; an experiment of a night stays far below both.
+const (
+	plainLimit  = 2 << 30   // bytes of JSON
+	packedLimit = 900 << 20 // bytes compressed
+)
+
+// Check reports whether a result can be stored: its id and schema, and that
+// its parts fit each other, so that no reader falls over an index.
+func Check(r *result.Result) error {
+	switch {
+	case !idForm.MatchString(r.ID):
+		return wirelab.Errorf(wirelab.InvalidArgument, "id %.40q is not like r-20261121-140512-7f3a", r.ID)
+	case r.Schema > result.Schema:
+		return newer(r.ID, r.Schema)
+	case r.Schema < 1:
+		return wirelab.Errorf(wirelab.InvalidArgument, "result %s has schema %d; there is none below 1", r.ID, r.Schema)
+	case len(r.Plan.Arms) == 0 || len(r.Plan.Loads) == 0:
+		return wirelab.Errorf(wirelab.InvalidArgument, "result %s has a plan without arms or loads", r.ID)
+	case len(r.Arms) != len(r.Plan.Arms):
+		return wirelab.Errorf(wirelab.InvalidArgument, "result %s describes %d arms, its plan has %d", r.ID, len(r.Arms), len(r.Plan.Arms))
+	}
+	for i, round := range r.Rounds {
+		for _, t := range round.Trials {
+			if t.Arm < 0 || t.Arm >= len(r.Arms) || t.Load < 0 || t.Load >= len(r.Plan.Loads) {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d under load %d in its plan", r.ID, i, t.Arm, t.Load)
+			}
+			if t.Response == nil || t.Service == nil || t.Lag == nil || t.Driver == nil {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a trial of arm %d is not whole", r.ID, i, t.Arm)
+			}
+		}
+		for _, f := range round.Failures {
+			if f.Arm < 0 || f.Arm >= len(r.Arms) {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, f.Arm)
+			}
+		}
+	}
+	return nil
+}
+
+// newer is the error for a result from a later wirelab.
+func newer(id string, schema int) error {
+	return wirelab.Errorf(wirelab.Unimplemented,
+		"result %s has schema %d, this wirelab reads up to %d: use the one that made it, or a later one", id, schema, result.Schema)
+}
+
+// Encode returns a result as indented JSON, the form of result files, after [Check].
+func Encode(r *result.Result) ([]byte, error) {
+	if err := Check(r); err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	return append(data, '\n'), nil
+}
+
+// Decode reads the form of result files. The errors are InvalidArgument for
+// what is no result and Unimplemented for one of a later schema.
+func Decode(data []byte) (*result.Result, error) {
+	// First what any schema has, so that a later one is not called damaged.
+	var head struct {
+		Schema int    `json:"schema"`
+		ID     string `json:"id"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+	}
+	if head.Schema > result.Schema {
+		return nil, newer(head.ID, head.Schema)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var r result.Result
+	if err := decoder.Decode(&r); err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+	}
+	if err := Check(&r); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// Pack returns a result compressed, for stores. Its checksum is part of the form.
+func Pack(r *result.Result) ([]byte, error) {
+	if err := Check(r); err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(w).Encode(r), w.Close()); err != nil {
+		return nil, fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	if packed.Len() > packedLimit {
+		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, packed.Len(), packedLimit)
+	}
+	return packed.Bytes(), nil
+}
+
+// Unpack is the inverse of [Pack].
+func Unpack(data []byte) (*result.Result, error) {
+	r, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a packed result: %v", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(r, plainLimit+1))
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a packed result: %v", err)
+	}
+	if len(plain) > plainLimit {
+		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "result of more than %d bytes", plainLimit)
+	}
+	return Decode(plain)
+}
+
+// Rescue writes a result that a store would not take as a file in dir, made
+// if need be, durably, and returns its path: ID.json, or ID-2.json and so on
+// where that is taken. "wirelab results import" takes the file in again.
+//
+// It does not check the result: even one that no store would take was measured.
+func Rescue(dir string, r *result.Result) (path string, err error) {
+	data, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return "", fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	if err := makePrivate(dir); err != nil {
+		return "", err
+	}
+	temporary, err := os.CreateTemp(dir, ".wirelab-*")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.Remove(temporary.Name())) }()
+	_, writeErr := temporary.Write(append(data, '\n'))
+	if err := errors.Join(writeErr, temporary.Sync(), temporary.Close()); err != nil {
+		return "", err
+	}
+	base := "result"
+	if idForm.MatchString(r.ID) { // else it might be a path
+		base = r.ID
+	}
+	for n := 1; ; n++ {
+		path = filepath.Join(dir, base+".json")
+		if n > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d.json", base, n))
+		}
+		// Link, unlike rename, never replaces a file.
+		err := os.Link(temporary.Name(), path)
+		if err == nil {
+			return path, syncDirectory(dir)
+		}
+		if !errors.Is(err, os.ErrExist) || n == 1000 {
+			return "", err
+		}
+	}
+}
+
+// syncDirectory makes a new file's name durable.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,286 @@
+// Package sqlite keeps results in one file by SQLite, in Go and without a
+// server. It knows SQL, files and what may go wrong with them; what a result
+// means it does not know.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+
+	"wirelab"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// busyTimeout is how long a process waits for another that writes. A Put
+// takes milliseconds, so a longer wait means a process that hangs.
+const busyTimeout = 10 * time.Second
+
+// readers is how many connections may read at once.
+const readers = 4
+
+// Store is a [store.Store] in a file.
+type Store struct {
+	path string
+	// One connection writes, so that writers in this process queue here in
+	// order; those in other processes take turns by busyTimeout.
+	write *sql.DB
+	read  *sql.DB
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open opens the store in a file and makes both, with directories that only
+// their owner may read, if need be. The directory must be on a local disk:
+// SQLite's log does not work over a network. ctx bounds the opening only.
+func Open(ctx context.Context, path string) (*Store, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, wirelab.Errorf(wirelab.PermissionDenied,
+			"cannot make the directory of %s: %v; set WIRELAB_STORE to a file that you can write", path, err)
+	}
+	s := &Store{path: path}
+	// A commit waits for the disk (FULL): what Put has returned is still
+	// there after a power cut. Transactions take the write lock when they
+	// begin, or two that read first could each wait for the other.
+	if s.write, err = connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, s.write, migrationFiles, path); err != nil {
+		return nil, errors.Join(s.explain("open", err), s.write.Close())
+	}
+	if s.read, err = connect(path, readers, "query_only(1)"); err != nil {
+		return nil, errors.Join(err, s.write.Close())
+	}
+	return s, nil
+}
+
+// connect returns a pool of connections on a file. None is opened yet.
+func connect(path string, most int, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{
+		"_txlock": {"immediate"},
+		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
+	}
+	// Escaped, since a path may hold a question mark or a percent sign.
+	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(most)
+	return db, nil
+}
+
+// Close closes the file. Calls in progress fail.
+func (s *Store) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
+
+// Path is the file's absolute path.
+func (s *Store) Path() string { return s.path }
+
+// Put implements [store.Store].
+func (s *Store) Put(ctx context.Context, r *result.Result) error {
+	body, err := store.Pack(r)
+	if err != nil {
+		return err
+	}
+	m := store.Summarize(r)
+	// One statement is one transaction.
+	_, err = s.write.ExecContext(ctx, `INSERT INTO results
+		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.ID, r.Schema, m.Name, m.Workload, m.Operation, " "+strings.Join(m.Protocols, " ")+" ",
+		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body)
+	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
+		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
+	}
+	return s.explain("store result "+r.ID, err)
+}
+
+// Get implements [store.Store].
+func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
+	id, err := s.resolve(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var body []byte
+	err = s.read.QueryRowContext(ctx, `SELECT body FROM results WHERE id = ?`, id).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
+		return nil, s.noSuch(ctx, id)
+	}
+	if err != nil {
+		return nil, s.explain("read result "+id, err)
+	}
+	r, err := store.Unpack(body)
+	switch {
+	case err != nil && wirelab.CodeOf(err) == wirelab.Unimplemented:
+		return nil, err
+	case err != nil:
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: %s", id, s.path, wirelab.Public(err).Message)
+	case r.ID != id:
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, s.path, r.ID)
+	}
+	return r, nil
+}
+
+// resolve finds the one id that is or begins with text.
+func (s *Store) resolve(ctx context.Context, text string) (string, error) {
+	// substr and not LIKE, in which _ and % mean something.
+	ids, err := s.ids(ctx, `SELECT id FROM results WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2`, text, store.ResolveLimit)
+	if err != nil {
+		return "", err
+	}
+	if len(ids) == 0 {
+		return "", s.noSuch(ctx, text)
+	}
+	return store.Resolve(text, ids, nil)
+}
+
+// noSuch is the error for an id that is not there.
+func (s *Store) noSuch(ctx context.Context, text string) error {
+	latest, err := s.ids(ctx, `SELECT id FROM results ORDER BY began DESC, id DESC LIMIT ?`, store.ResolveLimit)
+	if err != nil {
+		return err
+	}
+	return store.NoSuch(text, latest)
+}
+
+func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, s.explain("read", err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has told before
+	var ids []string
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, s.explain("read", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, s.explain("read", rows.Err())
+}
+
+// List implements [store.Store].
+func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, error) {
+	limit := f.Limit
+	switch {
+	case limit == 0:
+		limit = store.ListDefault
+	case limit < 0 || limit > store.ListLimit:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; it must be 1 to %d", limit, store.ListLimit)
+	}
+	where, args := conditions(f)
+	rows, err := s.read.QueryContext(ctx, `SELECT id, name, workload, operation, protocols, arms, loads, rounds,
+		began, ended, ending, host, revision, length(body) FROM results`+where+` ORDER BY began DESC, id DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, s.explain("read", err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has told before
+	list := []store.Summary{}
+	for rows.Next() {
+		var m store.Summary
+		var protocols string
+		var began, ended int64
+		if err := rows.Scan(&m.ID, &m.Name, &m.Workload, &m.Operation, &protocols, &m.Arms, &m.Loads, &m.Rounds,
+			&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes); err != nil {
+			return nil, s.explain("read", err)
+		}
+		m.Protocols = strings.Fields(protocols)
+		m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
+		list = append(list, m)
+	}
+	return list, s.explain("read", rows.Err())
+}
+
+// conditions returns a filter as SQL. Only its values come from the caller,
+// and they go in as arguments.
+func conditions(f store.Filter) (where string, args []any) {
+	var all []string
+	add := func(condition string, value any) {
+		all = append(all, condition)
+		args = append(args, value)
+	}
+	if f.Name != "" {
+		add("name = ?", f.Name)
+	}
+	if f.Workload != "" {
+		add("workload = ?", f.Workload)
+	}
+	if f.Operation != "" {
+		add("operation = ?", f.Operation)
+	}
+	if f.Protocol != "" {
+		add("instr(protocols, ?) > 0", " "+f.Protocol+" ")
+	}
+	if !f.Since.IsZero() {
+		add("began >= ?", f.Since.UnixMicro())
+	}
+	if !f.Until.IsZero() {
+		add("began < ?", f.Until.UnixMicro())
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(all, " AND "), args
+}
+
+// Delete implements [store.Store].
+func (s *Store) Delete(ctx context.Context, id string) error {
+	done, err := s.write.ExecContext(ctx, `DELETE FROM results WHERE id = ?`, id)
+	if err != nil {
+		return s.explain("delete result "+id, err)
+	}
+	n, err := done.RowsAffected()
+	if err != nil {
+		return s.explain("delete result "+id, err)
+	}
+	if n == 0 {
+		return s.noSuch(ctx, id)
+	}
+	return nil
+}
+
+// codeOf returns SQLite's extended code of an error, 0 if it is not SQLite's.
+func codeOf(err error) int {
+	var failed *driver.Error
+	if errors.As(err, &failed) {
+		return failed.Code()
+	}
+	return 0
+}
+
+// explain turns an error of SQLite into one that says what to do about it.
+// nil, a coded error, and an ended context stay what they are.
+func (s *Store) explain(doing string, err error) error {
+	var coded *wirelab.Error
+	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	switch codeOf(err) & 0xff { // the low byte is the primary code
+	case codes.SQLITE_FULL:
+		return wirelab.Errorf(wirelab.ResourceExhausted,
+			"cannot %s: no room on the disk of %s; nothing stored before is lost; make room, or set WIRELAB_STORE to a file elsewhere", doing, s.path)
+	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
+		return wirelab.Errorf(wirelab.Unavailable, "cannot %s: another process has held %s for more than %v", doing, s.path, busyTimeout)
+	case codes.SQLITE_NOTADB, codes.SQLITE_CORRUPT:
+		return wirelab.Errorf(wirelab.Internal,
+			"cannot %s: %s is damaged or not a store; move it away, or set WIRELAB_STORE to another file", doing, s.path)
+	case codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY, codes.SQLITE_PERM:
+		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: %s cannot be opened or written: %v; set WIRELAB_STORE to a file that you can write", doing, s.path, err)
+	}
+	return wirelab.Errorf(wirelab.Internal, "cannot %s in %s: %v", doing, s.path, err)
+}

@@ -1,0 +1,162 @@
+// Package store keeps results. It knows their form and the few columns they
+// are listed by, not what they mean; and it keeps every promise about not
+// losing one: a result is stored whole and durably, or Put says that it is not.
+package store
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/result"
+)
+
+// Store keeps results by id. All methods are safe for concurrent use, also by
+// several processes on one store. Package storetest holds its contract as tests.
+type Store interface {
+	// Put stores a result durably before it returns: all of it or nothing.
+	// The errors are InvalidArgument for one that [Check] refuses, Conflict
+	// where its id is taken, and ResourceExhausted where there is no room; in
+	// each case what was stored before is untouched. See [Rescue].
+	Put(ctx context.Context, r *result.Result) error
+	// Get returns the result with that id, or with the only id that begins
+	// so. NotFound lists the latest ids, InvalidArgument the ids that begin
+	// so if there are several, Internal tells of one that is damaged.
+	Get(ctx context.Context, id string) (*result.Result, error)
+	// List returns summaries, the latest first.
+	List(ctx context.Context, f Filter) ([]Summary, error)
+	// Delete removes the result with exactly that id: nothing measured should
+	// be lost to an abbreviation. Otherwise NotFound.
+	Delete(ctx context.Context, id string) error
+	Close() error
+}
+
+// Filter selects summaries. The zero value selects the latest [ListDefault].
+type Filter struct {
+	Name      string    // exactly this plan name
+	Workload  string    // exactly this workload
+	Operation string    // exactly this operation
+	Protocol  string    // at least one arm over this protocol
+	Since     time.Time // began then or later
+	Until     time.Time // began before
+	Limit     int       // 1 to [ListLimit]; 0: ListDefault
+}
+
+// The bounds of one list.
+const (
+	ListDefault = 50
+	ListLimit   = 10_000
+)
+
+// Summary is what a list tells about a result.
+type Summary struct {
+	ID        string        `json:"id"`
+	Name      string        `json:"name,omitempty"` // the plan's
+	Workload  string        `json:"workload"`
+	Operation string        `json:"operation"`
+	Protocols []string      `json:"protocols"` // of the arms, in order, without repeats
+	Arms      int           `json:"arms"`
+	Loads     int           `json:"loads"`
+	Rounds    int           `json:"rounds"`
+	Began     time.Time     `json:"began"` // to the microsecond, in UTC
+	Ended     time.Time     `json:"ended"`
+	Ending    result.Ending `json:"ending"`
+	Host      string        `json:"host,omitempty"`
+	Commit    string        `json:"commit,omitempty"`
+	Bytes     int           `json:"bytes"` // as stored
+}
+
+// Summarize returns the summary of a result; Bytes is for the store to fill in.
+func Summarize(r *result.Result) Summary {
+	s := Summary{
+		ID:        r.ID,
+		Name:      r.Plan.Name,
+		Workload:  r.Plan.Workload,
+		Operation: r.Plan.Operation,
+		Protocols: []string{},
+		Arms:      len(r.Plan.Arms),
+		Loads:     len(r.Plan.Loads),
+		Rounds:    len(r.Rounds),
+		Began:     r.Began.UTC().Truncate(time.Microsecond),
+		Ended:     r.Ended.UTC().Truncate(time.Microsecond),
+		Ending:    r.Ending,
+		Host:      r.Environment.Host,
+		Commit:    r.Environment.Commit,
+	}
+	for _, a := range r.Plan.Arms {
+		if !slices.Contains(s.Protocols, a.Protocol) {
+			s.Protocols = append(s.Protocols, a.Protocol)
+		}
+	}
+	return s
+}
+
+// idForm is what an id looks like. Ids sort by time.
+var idForm = regexp.MustCompile(`^r-[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$`)
+
+// NewID returns an id for a result that begins now, such as
+// "r-20261121-140512-7f3a" (UTC). The random part tells apart what begins in
+// one second; two that still clash get a Conflict from Put.
+func NewID(now time.Time, r *rand.Rand) string {
+	return fmt.Sprintf("r-%s-%04x", now.UTC().Format("20060102-150405"), r.IntN(1<<16))
+}
+
+// DefaultPath returns where results are kept: $WIRELAB_STORE, else
+// $XDG_DATA_HOME/wirelab/results.db, else ~/.local/share/wirelab/results.db.
+func DefaultPath(getenv func(string) string) (string, error) {
+	if path := getenv("WIRELAB_STORE"); path != "" {
+		return path, nil
+	}
+	// The specification of XDG says to ignore a relative path.
+	data := getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		home := getenv("HOME")
+		if home == "" {
+			return "", wirelab.Errorf(wirelab.InvalidArgument,
+				"no place to keep results: neither WIRELAB_STORE nor HOME is set; set WIRELAB_STORE to a file")
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(data, "wirelab", "results.db"), nil
+}
+
+// Resolve returns the one id that is, or begins with, text. ids are those
+// that begin so, as many as [ResolveLimit]; latest are for the error.
+// It is for stores, so that they all answer alike.
+func Resolve(text string, ids, latest []string) (string, error) {
+	switch {
+	case slices.Contains(ids, text):
+		return text, nil
+	case len(ids) == 1 && text != "":
+		return ids[0], nil
+	case len(ids) == 0:
+		return "", NoSuch(text, latest)
+	}
+	more := ""
+	if len(ids) >= ResolveLimit {
+		more = ", …"
+	}
+	return "", wirelab.Errorf(wirelab.InvalidArgument, "%q is not one result but begins %s%s", text, strings.Join(ids, ", "), more)
+}
+
+// ResolveLimit is how many ids an error lists.
+const ResolveLimit = 8
+
+// NoSuch is the error for an id that is not there.
+func NoSuch(text string, latest []string) error {
+	if len(latest) == 0 {
+		return wirelab.Errorf(wirelab.NotFound, "no result %.40q; nothing is stored yet", text)
+	}
+	return wirelab.Errorf(wirelab.NotFound, "no result %.40q; the latest are %s", text, strings.Join(latest, ", "))
+}
+
+// makePrivate makes a directory that only its owner can read: results name
+// hosts and command lines.
+func makePrivate(dir string) error { return os.MkdirAll(dir, 0o700) }

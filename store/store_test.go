@@ -1,0 +1,166 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/result"
+	"wirelab/store"
+	"wirelab/store/storetest"
+)
+
+func TestNewID(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	at := time.Date(2026, 11, 21, 16, 5, 12, 0, time.FixedZone("", 2*3600))
+	id := store.NewID(at, r)
+	if !strings.HasPrefix(id, "r-20261121-140512-") || len(id) != len("r-20261121-140512-7f3a") {
+		t.Errorf("id %q is not of the time in UTC", id)
+	}
+	sample := storetest.Sample(0)
+	sample.ID = id
+	if err := store.Check(sample); err != nil {
+		t.Errorf("a new id is refused: %v", err)
+	}
+	if again := store.NewID(at, r); again == id {
+		t.Error("two ids of one second are equal")
+	}
+}
+
+func TestDefaultPath(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		env  map[string]string
+		want string
+	}{
+		"set":               {map[string]string{"WIRELAB_STORE": "x.db", "XDG_DATA_HOME": "/data", "HOME": "/home"}, "x.db"},
+		"XDG":               {map[string]string{"XDG_DATA_HOME": "/data", "HOME": "/home"}, "/data/wirelab/results.db"},
+		"XDG, not absolute": {map[string]string{"XDG_DATA_HOME": "data", "HOME": "/home"}, "/home/.local/share/wirelab/results.db"},
+		"home":              {map[string]string{"HOME": "/home"}, "/home/.local/share/wirelab/results.db"},
+		"nothing":           {nil, ""},
+	} {
+		got, err := store.DefaultPath(func(key string) string { return c.env[key] })
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
+		}
+	}
+}
+
+func TestRescueNeverReplacesAFile(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "new", "directory")
+	r := storetest.Sample(3)
+	var paths []string
+	for range 3 {
+		path, err := store.Rescue(dir, r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, filepath.Base(path))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := store.Decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := store.Encode(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := store.Encode(r); err != nil || !bytes.Equal(written, want) {
+			t.Errorf("%s: not what was rescued: %v", path, err)
+		}
+	}
+	if want := r.ID + ".json " + r.ID + "-2.json " + r.ID + "-3.json"; strings.Join(paths, " ") != want {
+		t.Errorf("paths %q, want %q", paths, want)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 3 {
+		t.Errorf("left in the directory: %v, %v", left, err)
+	}
+	// Even what no store takes is kept, and its id leads nowhere.
+	r.ID = "../../escape"
+	path, err := store.Rescue(dir, r)
+	if err != nil || filepath.Dir(path) != dir {
+		t.Errorf("%q, %v", path, err)
+	}
+	if _, err := store.Rescue(filepath.Join(path, "sub"), r); err == nil {
+		t.Error("a file is no directory")
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	data, err := store.Encode(storetest.Sample(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		code wirelab.Code
+		say  string
+	}{
+		"nothing":          {nil, wirelab.InvalidArgument, "not a result"},
+		"another document": {[]byte(`{"openapi": "3.1"}`), wirelab.InvalidArgument, "unknown field"},
+		"empty object":     {[]byte(`{}`), wirelab.InvalidArgument, "id"},
+		"half a result":    {data[:len(data)/2], wirelab.InvalidArgument, "not a result"},
+		"an unknown field": {bytes.Replace(data, []byte(`"began"`), []byte(`"begun"`), 1), wirelab.InvalidArgument, "begun"},
+		"a later schema":   {[]byte(`{"schema": 2, "id": "r-1", "new": 1}`), wirelab.Unimplemented, "schema 2, this wirelab reads up to 1"},
+		"a null histogram": {withoutHistogram(t, data), wirelab.InvalidArgument, "not whole"},
+		"a torn histogram": {bytes.Replace(data, []byte(`"response": "`), []byte(`"response": "AAAA`), 1), wirelab.InvalidArgument, "not a result"},
+		"text after it":    {append(bytes.Clone(data), "more"...), wirelab.InvalidArgument, "not a result"},
+	} {
+		_, err := store.Decode(c.data)
+		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) {
+			t.Errorf("%s: %v; want %v with %q", name, err, c.code, c.say)
+		}
+	}
+	if result.Schema != 1 {
+		t.Error("keep a file of each earlier schema as a test, and adapt this one")
+	}
+}
+
+// withoutHistogram returns a result whose first trial has null for one.
+func withoutHistogram(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal(data, &r); err != nil {
+		t.Fatal(err)
+	}
+	r["rounds"].([]any)[0].(map[string]any)["trials"].([]any)[0].(map[string]any)["lag"] = nil
+	out, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func FuzzDecode(f *testing.F) {
+	data, err := store.Encode(storetest.Sample(0))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := store.Decode(data)
+		if err != nil {
+			return
+		}
+		packed, err := store.Pack(r)
+		if err != nil {
+			t.Fatalf("decoded, but cannot be packed: %v", err)
+		}
+		if _, err := store.Unpack(packed); err != nil {
+			t.Fatalf("packed, but cannot be unpacked: %v", err)
+		}
+	})
+}
