@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"time"
@@ -126,4 +127,16 @@ type Binding[S any] struct {
 	Holes   map[string]string
 	Servers []Server[S]
 	Clients []Dialer[S]
+}
+
+// Close closes what is open of the endpoint.
+func (e Endpoint) Close() error {
+	var err error
+	if e.Listener != nil {
+		err = e.Listener.Close()
+	}
+	if e.Packets != nil {
+		err = errors.Join(err, e.Packets.Close())
+	}
+	return err
 }

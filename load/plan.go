@@ -38,6 +38,9 @@ type Plan struct {
 	Classify func(error) string
 	// Clock is the time. nil means [SystemClock].
 	Clock Clock
+	// Around, if set, is called in place of the run and must call it once: it
+	// can read counters at both ends, with the merging of histograms outside.
+	Around func(run func())
 }
 
 const (

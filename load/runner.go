@@ -67,7 +67,11 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 		p.Clock = clock
 	}
 	s := newSlice(ctx, p, r.gaps)
-	s.run(workers)
+	if p.Around != nil {
+		p.Around(func() { s.run(workers) })
+	} else {
+		s.run(workers)
+	}
 	rec := s.recording(p, workers)
 	if ctx.Err() != nil {
 		return rec, context.Cause(ctx)

@@ -1,0 +1,260 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"wirelab"
+	"wirelab/authority"
+	"wirelab/control"
+	"wirelab/load"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+)
+
+// goldenCalls is how many calls each load makes and checks when it is dialled,
+// before anything is warmed up: a cell that answers wrongly is not measured.
+const goldenCalls = 16
+
+// warmWindows is how many windows a warm-up has at least; see [load.Warming].
+const warmWindows = 20
+
+// Drive carries out a conductor's orders to drive cells until in ends or ctx
+// does. find looks a cell up, as the order names it.
+func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error {
+	d := &driver{find: find}
+	orders := control.NewReader[control.Order](in)
+	if err := control.Write(out, control.Reply{Ready: &control.Ready{}}); err != nil {
+		return err
+	}
+	for {
+		order, err := orders.Read()
+		if errors.Is(err, io.EOF) {
+			return d.close()
+		}
+		if err != nil {
+			return errors.Join(err, d.close())
+		}
+		if err := control.Write(out, d.obey(ctx, order)); err != nil {
+			return errors.Join(err, d.close())
+		}
+	}
+}
+
+// Finder finds a cell by workload, protocol and the libraries at its ends;
+// empty libraries are the usual ones.
+type Finder func(workload, protocol, server, client string) (wirelab.Cell, error)
+
+// driver holds what a dial order made.
+type driver struct {
+	find  Finder
+	loads []*prepared
+}
+
+// prepared is a load with its connections and callers.
+type prepared struct {
+	runner  *load.Runner
+	plan    load.Plan
+	clients []wirelab.Client
+	sockets *probe.Sockets
+	calls   []load.Call
+	made    []calls // by each caller
+}
+
+// calls counts one worker's calls, those not recorded included: the totals
+// that are watched have them in too. It fills a cache line, so that workers
+// do not share one.
+type calls struct {
+	n uint64
+	_ [56]byte
+}
+
+func (p *prepared) total() (n uint64) {
+	for i := range p.made {
+		n += p.made[i].n
+	}
+	return n
+}
+
+func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
+	var reply control.Reply
+	var err error
+	switch {
+	case order.Usage != nil:
+		return usage()
+	case order.Dial != nil:
+		err = d.dial(ctx, *order.Dial)
+	case order.Warm != nil:
+		reply.Warm, err = d.warm(ctx, *order.Warm)
+	case order.Slice != nil:
+		reply.Slice, err = d.slice(ctx, *order.Slice)
+	default:
+		err = errors.New("an order that says nothing")
+	}
+	if err != nil {
+		return control.Reply{Error: err.Error()}
+	}
+	return reply
+}
+
+// dial connects every load and checks that the cell answers rightly.
+func (d *driver) dial(ctx context.Context, order control.Dial) error {
+	if len(d.loads) > 0 {
+		return errors.New("dialled twice")
+	}
+	cell, err := d.find(order.Workload, order.Protocol, order.Server, order.Client)
+	if err != nil {
+		return err
+	}
+	to := wirelab.Dialing{Address: order.Address}
+	if order.Authority != "" {
+		if to.Roots, err = authority.Trust([]byte(order.Authority)); err != nil {
+			return err
+		}
+	}
+	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // the second word separates this use of the seed
+	for i, l := range order.Loads {
+		p, err := prepare(ctx, cell, to, order, l, seeds)
+		if p != nil {
+			d.loads = append(d.loads, p)
+		}
+		if err == nil {
+			err = p.golden(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("load %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// prepare opens the clients of a load. On a multiplexed protocol each client
+// is one connection and the workers are dealt out over them; on the others
+// one client keeps a pool.
+func prepare(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+	p := &prepared{sockets: &probe.Sockets{}}
+	clients := 1
+	to.Connections = l.Connections
+	if cell.Protocol.Multiplexed {
+		clients, to.Connections = min(max(l.Connections, 1), l.InFlight), 1
+	}
+	for range clients {
+		client, err := cell.Dial(ctx, p.sockets.Watch(to))
+		if err != nil {
+			return p, err
+		}
+		p.clients = append(p.clients, client)
+	}
+	p.made = make([]calls, l.InFlight)
+	for i := range l.InFlight {
+		call, err := p.clients[i%clients].Caller(order.Operation, order.Requests, seeds.Uint64())
+		if err != nil {
+			return p, err
+		}
+		made := &p.made[i]
+		p.calls = append(p.calls, func(ctx context.Context) error {
+			made.n++
+			return call(ctx)
+		})
+	}
+	p.runner = load.NewRunner(p.calls)
+	p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify}
+	return p, nil
+}
+
+// classify names a failed call: by its code, or as a wrong reply.
+func classify(err error) string {
+	var wrong *wirelab.Mismatch
+	if errors.As(err, &wrong) {
+		return result.WrongReply
+	}
+	return wirelab.CodeOf(err).String()
+}
+
+// golden makes the first calls of a load one after the other.
+func (p *prepared) golden(ctx context.Context) error {
+	for i := range max(goldenCalls, len(p.calls)) {
+		ctx, cancel := context.WithTimeout(ctx, max(p.plan.Deadline, time.Second))
+		err := p.calls[i%len(p.calls)](ctx)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("call %d before the warm-up: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (d *driver) load(i int) (*prepared, error) {
+	if i < 0 || i >= len(d.loads) {
+		return nil, fmt.Errorf("no load %d; there are %d", i, len(d.loads))
+	}
+	return d.loads[i], nil
+}
+
+func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, error) {
+	p, err := d.load(order.Load)
+	if err != nil {
+		return nil, err
+	}
+	window := p.plan
+	window.Duration = time.Duration(order.Least) / warmWindows
+	if window.Schedule != nil && len(window.Schedule.Stages) > 1 {
+		// A profile of stages is not steady and is not meant to be. It is
+		// warmed up at the rate it begins with.
+		first := *window.Schedule
+		first.Stages = []load.Stage{{From: first.Stages[0].From, To: first.Stages[0].From}}
+		window.Schedule = &first
+	}
+	return p.runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
+}
+
+func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
+	p, err := d.load(order.Load)
+	if err != nil {
+		return nil, err
+	}
+	run := p.plan
+	run.Duration, run.Head = time.Duration(order.For), time.Duration(order.Head)
+	if run.Schedule != nil {
+		seeded := *run.Schedule
+		seeded.Seed = order.Seed
+		run.Schedule = &seeded
+	}
+	measured := &control.Measured{}
+	var probed error
+	run.Around = func(run func()) {
+		sockets, made := p.sockets.Count(), p.total()
+		before, err := probe.Self()
+		run()
+		after, errAfter := probe.Self()
+		probed = errors.Join(err, errAfter)
+		measured.Usage = probe.Since(before, after)
+		now := p.sockets.Count()
+		measured.Calls = p.total() - made
+		measured.WireSent, measured.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
+		measured.Connections, measured.Open = now.Opened-sockets.Opened, now.Open
+	}
+	measured.Recording, err = p.runner.Run(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	// What the clock burnt waiting for the next arrival is no cost of the client.
+	measured.Usage.CPU -= plan.Duration(measured.Recording.Spun)
+	return measured, probed
+}
+
+func (d *driver) close() error {
+	var all error
+	for _, p := range d.loads {
+		for _, client := range p.clients {
+			all = errors.Join(all, client.Close())
+		}
+	}
+	d.loads = nil
+	return all
+}

@@ -1,0 +1,118 @@
+// Package agent is the child's end of an experiment: a server that serves a
+// cell, or a driver that drives one, each doing what a conductor tells it (see
+// room control). It knows any cell by what the vocabulary says of it, and not
+// what an experiment is.
+package agent
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"wirelab"
+	"wirelab/authority"
+	"wirelab/control"
+	"wirelab/probe"
+)
+
+// Listen opens the endpoint of a cell at address, "127.0.0.1:0" for any free
+// port, with a certificate of its own if the protocol is secure. It returns
+// the address it got and the authority to trust, in PEM.
+func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready, error) {
+	var at wirelab.Endpoint
+	var ready control.Ready
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return at, ready, wirelab.Errorf(wirelab.InvalidArgument, "address %q: want host:port, such as 127.0.0.1:8080", address)
+	}
+	switch cell.Protocol.Network {
+	case "tcp":
+		at.Listener, err = net.Listen("tcp", address)
+		if err == nil {
+			ready.Address = at.Listener.Addr().String()
+		}
+	case "udp":
+		at.Packets, err = net.ListenPacket("udp", address)
+		if err == nil {
+			ready.Address = at.Packets.LocalAddr().String()
+		}
+	default:
+		return at, ready, fmt.Errorf("protocol %s is on unknown network %q", cell.Protocol.Name, cell.Protocol.Network)
+	}
+	if err != nil {
+		return at, ready, wirelab.Errorf(wirelab.Unavailable, "cannot listen on %s: %v; choose another --addr, or port 0 for a free one", address, err)
+	}
+	if cell.Protocol.Secure {
+		var certificate tls.Certificate
+		var trusted []byte
+		if certificate, trusted, err = authority.Issue(host); err != nil {
+			return at, ready, errors.Join(err, at.Close())
+		}
+		at.Certificate = &certificate
+		ready.Authority = string(trusted)
+	}
+	return at, ready, nil
+}
+
+// Serve serves a cell at an open endpoint and carries out a conductor's
+// orders until in ends, ctx ends or the server fails. Everything it started
+// has ended when it returns.
+func Serve(ctx context.Context, cell wirelab.Cell, at wirelab.Endpoint, ready control.Ready, in io.Reader, out io.Writer) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() {
+		served <- cell.Serve(ctx, at)
+		close(served)
+	}()
+	// The orders' reader ends with in, which the conductor closes; a server
+	// that fails by itself ends the process, and the reader with it.
+	told := make(chan error, 1)
+	go func() { told <- serveOrders(ready, in, out) }()
+	select {
+	case err := <-served:
+		if err == nil {
+			err = errors.New("server stopped by itself")
+		}
+		return err
+	case err := <-told:
+		stop()
+		return errors.Join(err, <-served)
+	case <-ctx.Done():
+		return <-served
+	}
+}
+
+func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
+	if err := control.Write(out, control.Reply{Ready: &ready}); err != nil {
+		return err
+	}
+	orders := control.NewReader[control.Order](in)
+	for {
+		order, err := orders.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		reply := control.Reply{Error: "a server knows the order usage only"}
+		if order.Usage != nil {
+			reply = usage()
+		}
+		if err := control.Write(out, reply); err != nil {
+			return err
+		}
+	}
+}
+
+func usage() control.Reply {
+	used, err := probe.Self()
+	if err != nil {
+		return control.Reply{Error: err.Error()}
+	}
+	return control.Reply{Usage: &used}
+}

@@ -1,0 +1,141 @@
+// Package control is what a conductor and its child processes say to each
+// other: one JSON object a line, orders down the child's standard input,
+// replies up its standard output, one reply for each order, in order. The
+// parent's end is room target, the child's is room agent. When its input ends
+// a child stops, so that none outlives the process that started it, however
+// that ended.
+package control
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"wirelab/load"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// LineLimit is the longest line, in bytes. The largest thing said is a
+// recording of a few histograms, some tens of kilobytes.
+const LineLimit = 16 << 20
+
+// Order is what a child is told to do. Exactly one field is set.
+type Order struct {
+	// Usage asks for what the process has used so far.
+	Usage *struct{} `json:"usage,omitempty"`
+	// Dial tells a driver what to drive.
+	Dial *Dial `json:"dial,omitempty"`
+	// Warm and Slice tell a driver to run one of its loads.
+	Warm  *Warm  `json:"warm,omitempty"`
+	Slice *Slice `json:"slice,omitempty"`
+}
+
+// Reply is a child's answer to an order, or, as the first line of all, that it is ready.
+type Reply struct {
+	// Error is why the order could not be carried out; "" if it was.
+	Error string        `json:"error,omitempty"`
+	Ready *Ready        `json:"ready,omitempty"`
+	Usage *result.Usage `json:"usage,omitempty"`
+	Warm  *load.Warmth  `json:"warm,omitempty"`
+	Slice *Measured     `json:"slice,omitempty"`
+}
+
+// Ready is what a child says once it can be used.
+type Ready struct {
+	Address   string `json:"address,omitempty"`   // of a server: host:port
+	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
+}
+
+// Dial says which cell to drive, where its server is, and the loads to prepare.
+type Dial struct {
+	Workload  string `json:"workload"`
+	Protocol  string `json:"protocol"`
+	Server    string `json:"server,omitempty"` // library, to name the cell
+	Client    string `json:"client,omitempty"` // library
+	Operation string `json:"operation"`
+	Requests  string `json:"requests,omitempty"`
+	Address   string `json:"address"`
+	Authority string `json:"authority,omitempty"`
+	Seed      uint64 `json:"seed"` // of this driver: its callers draw from it
+	// Deadline is what each call gets.
+	Deadline plan.Duration `json:"deadline"`
+	Loads    []Load        `json:"loads"`
+}
+
+// Load is a load to prepare.
+type Load struct {
+	InFlight    int            `json:"in_flight"`   // workers
+	Connections int            `json:"connections"` // to hold
+	Schedule    *load.Schedule `json:"schedule,omitempty"`
+}
+
+// Warm orders a load to be warmed up: at least so long, and until steady.
+type Warm struct {
+	Load  int           `json:"load"`
+	Least plan.Duration `json:"least"`
+}
+
+// Slice orders one measured slice of a load.
+type Slice struct {
+	Load int           `json:"load"`
+	For  plan.Duration `json:"for"`
+	// Head is the part at the start that is not recorded.
+	Head plan.Duration `json:"head,omitempty"`
+	// Seed draws the slice's arrivals.
+	Seed uint64 `json:"seed"`
+}
+
+// Measured is what a driver measured in a slice.
+type Measured struct {
+	Recording    *load.Recording `json:"recording"`
+	Usage        result.Usage    `json:"usage"` // of the driver, from first call to last
+	Calls        uint64          `json:"calls"` // made meanwhile, those of the head included
+	WireSent     uint64          `json:"wire_sent"`
+	WireReceived uint64          `json:"wire_received"`
+	Connections  uint64          `json:"connections"` // opened in the slice
+	Open         uint64          `json:"open"`        // at its end
+}
+
+// Reader reads lines of type T. A line that is too long or not what is
+// expected is an error: two ends that no longer understand each other cannot
+// measure.
+type Reader[T any] struct{ lines *bufio.Scanner }
+
+// NewReader returns a reader of r.
+func NewReader[T any](r io.Reader) *Reader[T] {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, LineLimit)
+	return &Reader[T]{lines: lines}
+}
+
+// Read returns the next object, or io.EOF when the other end has stopped.
+func (r *Reader[T]) Read() (T, error) {
+	var value T
+	if !r.lines.Scan() {
+		err := r.lines.Err()
+		if err == nil {
+			err = io.EOF
+		}
+		return value, err
+	}
+	if err := json.Unmarshal(r.lines.Bytes(), &value); err != nil {
+		return value, fmt.Errorf("control line: %w", err)
+	}
+	return value, nil
+}
+
+// Write writes one object as a line.
+func Write(w io.Writer, value any) error {
+	line, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if len(line) >= LineLimit {
+		return errors.New("control line is too long")
+	}
+	_, err = w.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,111 @@
+// Package experiment conducts a plan: it starts every arm's server and driver
+// afresh in each round, warms them up, has slices run in random order, decides
+// when enough is known, and hands over what was measured. It knows nothing of
+// wires, and of workloads only the names.
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab/control"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+	"wirelab/target"
+)
+
+// Child is a server or a driver that takes orders.
+type Child interface {
+	Ready() control.Ready
+	Ask(ctx context.Context, order control.Order) (control.Reply, error)
+	// CPU is the CPU time it has used so far.
+	CPU() (time.Duration, error)
+	// Kill ends it at once; Stop ends it well, waits, and tells how it ended.
+	Kill()
+	Stop() error
+}
+
+// Bench starts children.
+type Bench interface {
+	// Server starts the server of an arm of the plan; it is not asked for one
+	// whose arm has a target.
+	Server(ctx context.Context, arm plan.Arm) (Child, error)
+	// Driver starts a driver, which is then told what to dial.
+	Driver(ctx context.Context, arm plan.Arm) (Child, error)
+	// Placement tells the cores that children run on.
+	Placement() result.Placement
+}
+
+// Processes is the bench of real experiments: child processes of one program.
+type Processes struct {
+	program string
+	// workload is the first word after "serve".
+	workload string
+	place    result.Placement
+}
+
+// NewProcesses returns a bench that runs program (which has the commands
+// serve and drive) for a plan, on the cores that the plan's Pin allows.
+func NewProcesses(program string, p plan.Plan) (*Processes, error) {
+	b := &Processes{program: program, workload: p.Workload}
+	if p.Pin == plan.PinNone {
+		return b, nil
+	}
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil, fmt.Errorf("cores of this process: %w", err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < allowed.Count(); cpu++ {
+		if allowed.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	// Server and driver get half each, the driver the first half: interrupts
+	// tend to be served by the first core, and their cost should be the
+	// driver's rather than the measured server's.
+	if half := len(cpus) / 2; half > 0 {
+		b.place = result.Placement{DriverCPUs: cpus[:half], ServerCPUs: cpus[half:]}
+	}
+	return b, nil
+}
+
+// Placement implements [Bench].
+func (b *Processes) Placement() result.Placement { return b.place }
+
+// Server implements [Bench].
+func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
+	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled"}
+	if arm.Server != "" {
+		args = append(args, "--server", arm.Server)
+	}
+	return start(ctx, target.Command{Name: "server of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
+}
+
+// Driver implements [Bench].
+func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
+	return start(ctx, target.Command{
+		Name: "driver of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
+	})
+}
+
+func start(ctx context.Context, c target.Command) (Child, error) {
+	p, err := target.Start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return process{p}, nil
+}
+
+// process adds to a child process what the kernel tells of it.
+type process struct{ *target.Process }
+
+func (p process) CPU() (time.Duration, error) { return probe.CPU(p.PID()) }
+
+// Program returns the path of the running program, for [NewProcesses].
+func Program() (string, error) { return os.Executable() }

@@ -1,0 +1,177 @@
+package experiment
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Conductor runs one experiment.
+type Conductor struct {
+	// Plan must be complete.
+	Plan plan.Plan
+	// Arms describes the plan's arms; same length and order.
+	Arms  []result.Arm
+	Bench Bench
+	// Environment is stored with the result.
+	Environment result.Environment
+	// Observe, if set, is told of every step, on the conductor's goroutine.
+	Observe func(Event)
+	// ID and Command go into the result as they are.
+	ID, Command string
+}
+
+// Phase is what the conductor is doing.
+type Phase string
+
+// The phases.
+const (
+	Starting  Phase = "starting"
+	Warming   Phase = "warming up"
+	Measuring Phase = "measuring"
+	Stopping  Phase = "stopping"
+	RoundOver Phase = "round over"
+)
+
+// Event is a step of an experiment.
+type Event struct {
+	Phase                Phase
+	Round                int // from 1
+	RoundsMin, RoundsMax int
+	Step, Steps          int // of the round
+	Arm, Load            string
+	Elapsed              time.Duration
+	// Left is the time left as far as it can be told; 0 when unknown.
+	Left time.Duration
+	// Width is the widest half-width of the primary metric, as a share; 0
+	// before there is one. Goal is the plan's Until.
+	Width, Goal float64
+}
+
+// failuresInARow is how many rounds in a row an arm may fail before it is out.
+const failuresInARow = 2
+
+// Run runs the experiment until the plan says that it is over. When ctx ends
+// first, the round under way is given up and what was complete is returned
+// with the ending [result.Interrupted] and no error. An error means that
+// nothing was measured: an arm could not even be started in the first round.
+func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
+	r := &result.Result{
+		Schema: result.Schema, ID: c.ID, Command: c.Command, Began: time.Now(),
+		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...),
+		Environment: c.Environment, Placement: c.Bench.Placement(),
+	}
+	var err error
+	inARow := make([]int, len(c.Plan.Arms))
+	for r.Ending == "" {
+		round := newRound(c, r, len(r.Rounds))
+		var done result.Round
+		if done, err = round.run(ctx); ctx.Err() != nil {
+			// The round was cut short; so its failures are not the arms'.
+			r.Ending, err = result.Interrupted, nil
+			break
+		}
+		if err != nil && len(r.Rounds) == 0 {
+			return nil, err
+		}
+		r.Rounds = append(r.Rounds, done)
+		tally(r, done, inARow)
+		r.Ending = c.ending(r)
+		c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds)})
+	}
+	r.Ended = time.Now()
+	return r, nil
+}
+
+// tally counts failures and takes out the arms that fail round after round.
+func tally(r *result.Result, done result.Round, inARow []int) {
+	failed := map[int]string{}
+	for _, f := range done.Failures {
+		failed[f.Arm] = f.Why
+	}
+	for i := range r.Arms {
+		why, bad := failed[i]
+		if !bad {
+			inARow[i] = 0
+			continue
+		}
+		inARow[i]++
+		if inARow[i] >= failuresInARow && r.Arms[i].Out == "" {
+			r.Arms[i].Out = fmt.Sprintf("failed in %d rounds in a row: %s", inARow[i], why)
+		}
+	}
+}
+
+// ending tells whether, and why, the experiment is over.
+func (c *Conductor) ending(r *result.Result) result.Ending {
+	p, n := c.Plan, len(r.Rounds)
+	in := 0
+	for _, a := range r.Arms {
+		if a.Out == "" {
+			in++
+		}
+	}
+	switch {
+	case in < min(2, len(r.Arms)):
+		return result.Failed
+	case n < p.Rounds.Min:
+		return ""
+	case n >= p.Rounds.Max:
+		return result.RoundsDone
+	case p.For > 0 && time.Since(r.Began) >= time.Duration(p.For):
+		return result.TimeUsed
+	case p.Until > 0:
+		if width, ok := result.PrimaryWidth(r); ok && width <= p.Until {
+			return result.WidthReached
+		}
+	case p.For == 0:
+		return result.RoundsDone
+	}
+	return ""
+}
+
+// tell completes an event and passes it on.
+func (c *Conductor) tell(r *result.Result, e Event) {
+	if c.Observe == nil {
+		return
+	}
+	e.RoundsMin, e.RoundsMax, e.Goal = c.Plan.Rounds.Min, c.Plan.Rounds.Max, c.Plan.Until
+	e.Elapsed = time.Since(r.Began)
+	if width, ok := result.PrimaryWidth(r); ok {
+		e.Width = width
+	}
+	e.Left = c.left(r, e)
+	c.Observe(e)
+}
+
+// left estimates the time left from the time the steps so far took. It is
+// unknown in the first steps, and when only Until is to end the experiment.
+func (c *Conductor) left(r *result.Result, e Event) time.Duration {
+	done := float64(len(r.Rounds))
+	if e.Phase != RoundOver && e.Steps > 0 {
+		done += float64(e.Step) / float64(e.Steps)
+	}
+	if done < 0.1 || r.Ending != "" {
+		return 0
+	}
+	each := float64(e.Elapsed) / done
+	toMin := time.Duration(each * max(0, float64(c.Plan.Rounds.Min)-done))
+	switch {
+	case c.Plan.For > 0:
+		return max(toMin, time.Duration(c.Plan.For)-e.Elapsed)
+	case c.Plan.Until > 0:
+		return 0
+	}
+	return toMin
+}
+
+// seeded returns the random numbers of a part of the experiment. Streams of
+// different rounds do not depend on each other, so that a replay of one round
+// needs not the others.
+func (c *Conductor) seeded(round int) *rand.Rand {
+	return rand.New(rand.NewPCG(c.Plan.Seed, uint64(round)+1))
+}

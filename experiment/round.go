@@ -1,0 +1,349 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"wirelab/control"
+	"wirelab/load"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+)
+
+// round is one round under way.
+type round struct {
+	c      *Conductor
+	result *result.Result
+	number int
+	r      *rand.Rand
+	seed   uint64 // of every driver: all arms are asked the same
+	arms   []*armRun
+	step   int
+	steps  int
+}
+
+// armRun is an arm in a round.
+type armRun struct {
+	index          int
+	plan           plan.Arm
+	server, driver Child           // server is nil where the arm has a target
+	trials         []*result.Trial // by load
+	failed         error           // why it is no longer in the round
+	cpu            time.Duration   // used by both children
+}
+
+func newRound(c *Conductor, r *result.Result, number int) *round {
+	w := &round{c: c, result: r, number: number, r: c.seeded(number)}
+	w.seed = w.r.Uint64()
+	for i, arm := range c.Plan.Arms {
+		if r.Arms[i].Out == "" {
+			w.arms = append(w.arms, &armRun{index: i, plan: arm})
+		}
+	}
+	w.steps = len(w.arms) * len(c.Plan.Loads) * (1 + c.Plan.Slices)
+	return w
+}
+
+// run runs the round and leaves no process behind, whatever happens. The
+// error is the first arm's that could not be started.
+func (w *round) run(ctx context.Context) (result.Round, error) {
+	done := result.Round{Began: time.Now()}
+	before, noiseErr := probe.ReadCPUTimes()
+	w.shuffle(w.arms)
+	for _, a := range w.arms {
+		w.tell(Starting, a, -1)
+		a.failed = w.start(ctx, a)
+	}
+	started := w.firstFailure()
+	if started == nil || w.number > 0 {
+		w.warm(ctx)
+		w.measure(ctx)
+	}
+	w.stop(ctx)
+	if ctx.Err() != nil {
+		return done, context.Cause(ctx)
+	}
+	after, err := probe.ReadCPUTimes()
+	if noiseErr = errors.Join(noiseErr, err); noiseErr != nil {
+		return done, noiseErr
+	}
+	var own time.Duration
+	for _, a := range w.arms {
+		own += a.cpu
+		if a.failed != nil {
+			done.Failures = append(done.Failures, result.Failure{Arm: a.index, Why: a.failed.Error()})
+			continue
+		}
+		for _, t := range a.trials {
+			done.Trials = append(done.Trials, *t)
+		}
+	}
+	done.Noise = probe.Noise(before, after, own)
+	return done, started
+}
+
+func (w *round) shuffle(arms []*armRun) {
+	w.r.Shuffle(len(arms), func(i, j int) { arms[i], arms[j] = arms[j], arms[i] })
+}
+
+func (w *round) firstFailure() error {
+	for _, a := range w.arms {
+		if a.failed != nil {
+			return a.failed
+		}
+	}
+	return nil
+}
+
+// startTime is how long a child may take to start, and to dial.
+const startTime = 30 * time.Second
+
+// start starts an arm's server and driver and connects them.
+func (w *round) start(ctx context.Context, a *armRun) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("not ready within %v", startTime))
+	defer cancel()
+	reach := control.Ready{Address: a.plan.Target}
+	var err error
+	if a.plan.Target == "" {
+		if a.server, err = w.c.Bench.Server(ctx, a.plan); err != nil {
+			return err
+		}
+		reach = a.server.Ready()
+	}
+	if a.driver, err = w.c.Bench.Driver(ctx, a.plan); err != nil {
+		return err
+	}
+	p := w.c.Plan
+	order := control.Dial{
+		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client,
+		Operation: p.Operation, Requests: p.Requests,
+		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
+	}
+	for i, l := range p.Loads {
+		order.Loads = append(order.Loads, control.Load{
+			InFlight:    l.InFlight,
+			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
+			Schedule:    schedule(l),
+		})
+		a.trials = append(a.trials, &result.Trial{Arm: a.index, Load: i, Errors: map[string]uint64{}})
+	}
+	_, err = a.driver.Ask(ctx, control.Order{Dial: &order})
+	return err
+}
+
+// Connections is how many connections a driver holds for an arm under a load:
+// what the arm says; else one on a multiplexed protocol, and on the others one
+// for each call in flight, since they carry one call at a time.
+func Connections(a plan.Arm, l plan.Load, multiplexed bool) int {
+	switch {
+	case a.Connections > 0:
+		return a.Connections
+	case multiplexed:
+		return 1
+	}
+	return l.InFlight
+}
+
+// schedule is the arrivals of a load, nil for the closed loop.
+func schedule(l plan.Load) *load.Schedule {
+	if !l.Open() {
+		return nil
+	}
+	s := &load.Schedule{Law: load.Poisson}
+	if l.Arrivals == plan.Constant {
+		s.Law = load.Even
+	}
+	for _, stage := range l.Stages {
+		s.Stages = append(s.Stages, load.Stage{Duration: time.Duration(stage.For), From: stage.From, To: stage.To})
+	}
+	if len(s.Stages) == 0 {
+		s.Stages = []load.Stage{{From: l.Rate, To: l.Rate}}
+	}
+	return s
+}
+
+// warm warms up every arm under every load, in random order.
+func (w *round) warm(ctx context.Context) {
+	for _, l := range w.r.Perm(len(w.c.Plan.Loads)) {
+		w.shuffle(w.arms)
+		for _, a := range w.arms {
+			if a.failed == nil && ctx.Err() == nil {
+				w.tell(Warming, a, l)
+				a.failed = w.warmOne(ctx, a, l)
+			}
+			w.step++
+		}
+	}
+}
+
+func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
+	p := w.c.Plan
+	// 8 times the least, with room for the calls of each window to end.
+	limit := 8*time.Duration(p.WarmUp) + 2*time.Duration(p.Deadline) + startTime
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("warm-up not over within %v", limit))
+	defer cancel()
+	reply, err := a.driver.Ask(ctx, control.Order{Warm: &control.Warm{Load: l, Least: p.WarmUp}})
+	if err != nil {
+		return err
+	}
+	a.trials[l].Steady, a.trials[l].Warmed = reply.Warm.Steady, plan.Duration(reply.Warm.Took)
+	return nil
+}
+
+// measure runs the slices: in each group one of every arm under every load,
+// the loads in random order and under each the arms in random order, so that
+// what drifts reaches all alike (method.md §3.3).
+func (w *round) measure(ctx context.Context) {
+	place := 0
+	for range w.c.Plan.Slices {
+		for _, l := range w.r.Perm(len(w.c.Plan.Loads)) {
+			w.shuffle(w.arms)
+			seed := w.r.Uint64()
+			for _, a := range w.arms {
+				if a.failed == nil && ctx.Err() == nil {
+					w.tell(Measuring, a, l)
+					a.failed = w.slice(ctx, a, l, seed)
+					a.trials[l].Order = append(a.trials[l].Order, place)
+				}
+				place++
+				w.step++
+			}
+		}
+	}
+}
+
+// headShare is the part of an open-loop slice that is not recorded: the queue
+// starts empty in each slice, and needs some time to be as long as it is.
+const headShare = 10 // one tenth
+
+func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error {
+	p := w.c.Plan
+	order := control.Slice{Load: l, For: p.SliceOf(p.Loads[l]), Seed: seed}
+	if p.Loads[l].Open() {
+		order.Head = order.For / headShare
+	}
+	limit := time.Duration(order.For) + 2*time.Duration(p.Deadline) + startTime
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("slice not over within %v", limit))
+	defer cancel()
+	used, err := watch(ctx, a.server)
+	if err != nil {
+		return err
+	}
+	reply, err := a.driver.Ask(ctx, control.Order{Slice: &order})
+	if err != nil {
+		return err
+	}
+	t := a.trials[l]
+	if a.server != nil {
+		server, err := used(ctx)
+		if err != nil {
+			return err
+		}
+		if t.Server == nil {
+			t.Server = &result.Usage{}
+		}
+		probe.Add(t.Server, server)
+	}
+	add(t, reply.Slice)
+	return nil
+}
+
+// watch reads what a server has used, and returns a function that tells what
+// it used from then on. The exact CPU clock is read last before and first
+// after, so that answering about the rest is not in the slice.
+func watch(ctx context.Context, server Child) (func(context.Context) (result.Usage, error), error) {
+	if server == nil {
+		return nil, nil
+	}
+	before, err := server.Ask(ctx, control.Order{Usage: &struct{}{}})
+	if err != nil {
+		return nil, err
+	}
+	began, err := server.CPU()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (result.Usage, error) {
+		ended, err := server.CPU()
+		if err != nil {
+			return result.Usage{}, err
+		}
+		after, err := server.Ask(ctx, control.Order{Usage: &struct{}{}})
+		if err != nil {
+			return result.Usage{}, err
+		}
+		used := probe.Since(*before.Usage, *after.Usage)
+		used.CPU = plan.Duration(ended - began)
+		return used, nil
+	}, nil
+}
+
+// add adds a slice to its trial.
+func add(t *result.Trial, m *control.Measured) {
+	r := m.Recording
+	t.Window += plan.Duration(r.Window)
+	t.Planned += r.Planned
+	t.Sent += r.Sent
+	t.OK += r.OK
+	t.Watched += m.Calls
+	t.Completed += r.CompletedInWindow
+	for kind, n := range r.Errors {
+		t.Errors[kind] += n
+	}
+	if t.Response == nil {
+		t.Response, t.Service, t.Lag = r.Response, r.Service, r.Lag
+		t.Driver = &result.Usage{}
+	} else {
+		t.Response.Merge(r.Response)
+		t.Service.Merge(r.Service)
+		t.Lag.Merge(r.Lag)
+	}
+	probe.Add(t.Driver, m.Usage)
+	t.WireSent += m.WireSent
+	t.WireReceived += m.WireReceived
+	t.Connections += m.Connections
+	t.Open = m.Open
+}
+
+// stop ends every child, all at once, since each may take seconds to drain.
+// How a child ended well before counts against its arm.
+func (w *round) stop(ctx context.Context) {
+	w.tell(Stopping, nil, -1)
+	var all sync.WaitGroup
+	for _, a := range w.arms {
+		all.Go(func() {
+			for _, child := range []Child{a.driver, a.server} {
+				if child == nil {
+					continue
+				}
+				if used, err := child.CPU(); err == nil {
+					a.cpu += used
+				}
+				if ctx.Err() != nil {
+					child.Kill()
+				}
+				if err := child.Stop(); err != nil && a.failed == nil {
+					a.failed = fmt.Errorf("while stopping: %w", err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// tell reports a step. a may be nil, and l < 0 where there is none.
+func (w *round) tell(phase Phase, a *armRun, l int) {
+	e := Event{Phase: phase, Round: w.number + 1, Step: w.step, Steps: w.steps}
+	if a != nil {
+		e.Arm = w.result.Arms[a.index].Name
+	}
+	if l >= 0 {
+		e.Load = w.c.Plan.Loads[l].String()
+	}
+	w.c.tell(w.result, e)
+}

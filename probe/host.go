@@ -1,0 +1,145 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab/result"
+)
+
+// Environment describes the machine and this build. What the kernel does not
+// tell reads "unknown": a guess would be worse.
+func Environment() result.Environment {
+	env := result.Environment{
+		OS:          runtime.GOOS + "/" + runtime.GOARCH,
+		Kernel:      "unknown",
+		CPU:         cpuModel(),
+		CPUs:        runtime.NumCPU(),
+		Governor:    firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		ClockSource: firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		Go:          runtime.Version(),
+		Libraries:   map[string]string{},
+		Settings:    map[string]string{},
+	}
+	if host, err := os.Hostname(); err == nil {
+		env.Host = host
+	}
+	var uts unix.Utsname
+	if unix.Uname(&uts) == nil {
+		env.Kernel = unix.ByteSliceToString(uts.Release[:])
+	}
+	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
+		env.MemoryBytes = field(text, "MemTotal:") * 1024
+	}
+	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil && strings.Contains(string(text), "hypervisor") {
+		env.Virtual = "virtual machine"
+	}
+	for _, name := range []string{"GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env.Settings[name] = value
+		}
+	}
+	build(&env)
+	return env
+}
+
+// build fills in what the linker recorded.
+func build(env *result.Environment) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return
+	}
+	for _, dependency := range info.Deps {
+		if dependency.Replace != nil {
+			dependency = dependency.Replace
+		}
+		env.Libraries[dependency.Path] = dependency.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			env.Commit = s.Value
+		case "vcs.modified":
+			env.Dirty = s.Value == "true"
+		case "-race", "-ldflags", "-gcflags", "-tags", "GOAMD64":
+			env.Settings[s.Key] = s.Value
+		}
+	}
+}
+
+// CPUTimes is what a host's CPUs did since it started, in seconds over all of them.
+type CPUTimes struct {
+	Busy  float64 // user, nice, system, interrupts; guests are inside user
+	Steal float64 // time the hypervisor gave to somebody else
+	At    time.Time
+}
+
+// ReadCPUTimes reads /proc/stat.
+func ReadCPUTimes() (CPUTimes, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return CPUTimes{}, err
+	}
+	times := CPUTimes{At: time.Now()}
+	line, _, _ := strings.Cut(string(text), "\n")
+	words := strings.Fields(line)
+	if len(words) < 9 || words[0] != "cpu" {
+		return CPUTimes{}, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	const ticksPerSecond = 100 // USER_HZ is 100 on every Linux that Go runs on
+	for i, word := range words[1:9] {
+		n, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return CPUTimes{}, fmt.Errorf("/proc/stat: %w", err)
+		}
+		switch i {
+		case 0, 1, 2, 5, 6:
+			times.Busy += n / ticksPerSecond
+		case 7:
+			times.Steal = n / ticksPerSecond
+		}
+	}
+	return times, nil
+}
+
+// Noise returns what else the machine did between two readings, during which
+// the experiment's own processes used own.
+func Noise(before, after CPUTimes, own time.Duration) result.Noise {
+	capacity := after.At.Sub(before.At).Seconds() * float64(runtime.NumCPU())
+	if capacity <= 0 {
+		return result.Noise{}
+	}
+	return result.Noise{
+		Steal:  min(1, (after.Steal-before.Steal)/capacity),
+		Others: max(0, min(1, (after.Busy-before.Busy-own.Seconds())/capacity)),
+	}
+}
+
+func cpuModel() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(name), ":"))
+		}
+	}
+	return "unknown"
+}
+
+func firstLine(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "unknown"
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimSpace(line)
+}

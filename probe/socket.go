@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync/atomic"
+
+	"golang.org/x/net/ipv4"
+
+	"wirelab"
+)
+
+// Sockets counts what passes through a client's sockets: bytes as the kernel
+// sees them, so that headers, framing and TLS records are in them. The zero
+// value is ready; it is safe for concurrent use.
+type Sockets struct {
+	sent, received, opened, closed atomic.Uint64
+}
+
+// SocketCount is a reading of [Sockets].
+type SocketCount struct {
+	Sent, Received uint64 // bytes
+	Opened         uint64 // connections since the start; a datagram socket is one
+	Open           uint64 // connections open now
+}
+
+// Count returns the counts so far.
+func (s *Sockets) Count() SocketCount {
+	opened, closed := s.opened.Load(), s.closed.Load()
+	return SocketCount{Sent: s.sent.Load(), Received: s.received.Load(), Opened: opened, Open: opened - closed}
+}
+
+// Watch makes a dialing open its sockets through s.
+func (s *Sockets) Watch(to wirelab.Dialing) wirelab.Dialing {
+	open, openPackets := to.Open, to.OpenPackets
+	to.Connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		conn, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.opened.Add(1)
+		return &countedConn{Conn: conn, sockets: s}, nil
+	}
+	to.Packets = func() (net.PacketConn, error) {
+		conn, err := openPackets()
+		if err != nil {
+			return nil, err
+		}
+		udp, ok := conn.(*net.UDPConn)
+		if !ok {
+			_ = conn.Close() // nothing was sent on it
+			return nil, fmt.Errorf("cannot count a %T", conn)
+		}
+		s.opened.Add(1)
+		return &countedPackets{UDPConn: udp, batches: ipv4.NewPacketConn(udp), sockets: s}, nil
+	}
+	return to
+}
+
+type countedConn struct {
+	net.Conn
+	sockets *Sockets
+	closed  atomic.Bool
+}
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.sockets.received.Add(uint64(n))
+	return n, err
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.sockets.sent.Add(uint64(n))
+	return n, err
+}
+
+func (c *countedConn) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.sockets.closed.Add(1)
+	}
+	return c.Conn.Close()
+}
+
+// countedPackets counts a UDP socket. It keeps the socket's ways to send and
+// receive many datagrams in one system call, which QUIC looks for and which a
+// plain wrapper would hide: counting must not make the wire slower.
+type countedPackets struct {
+	*net.UDPConn
+	batches *ipv4.PacketConn // reads many datagrams at once; no different for IPv6
+	sockets *Sockets
+	closed  atomic.Bool
+}
+
+func (c *countedPackets) ReadFrom(p []byte) (int, net.Addr, error) {
+	n, addr, err := c.UDPConn.ReadFrom(p)
+	c.sockets.received.Add(uint64(n))
+	return n, addr, err
+}
+
+// ReadMsgUDP counts what [net.UDPConn.ReadMsgUDP] received.
+func (c *countedPackets) ReadMsgUDP(p, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
+	n, oobn, flags, addr, err = c.UDPConn.ReadMsgUDP(p, oob)
+	c.sockets.received.Add(uint64(n))
+	return n, oobn, flags, addr, err
+}
+
+// ReadBatch counts what [ipv4.PacketConn.ReadBatch] received.
+func (c *countedPackets) ReadBatch(messages []ipv4.Message, flags int) (int, error) {
+	n, err := c.batches.ReadBatch(messages, flags)
+	for _, m := range messages[:max(n, 0)] {
+		c.sockets.received.Add(uint64(m.N))
+	}
+	return n, err
+}
+
+func (c *countedPackets) WriteTo(p []byte, addr net.Addr) (int, error) {
+	n, err := c.UDPConn.WriteTo(p, addr)
+	c.sockets.sent.Add(uint64(n))
+	return n, err
+}
+
+// WriteMsgUDP counts what [net.UDPConn.WriteMsgUDP] sent.
+func (c *countedPackets) WriteMsgUDP(p, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+	n, oobn, err = c.UDPConn.WriteMsgUDP(p, oob, addr)
+	c.sockets.sent.Add(uint64(n))
+	return n, oobn, err
+}
+
+func (c *countedPackets) Close() error {
+	if c.closed.CompareAndSwap(false, true) {
+		c.sockets.closed.Add(1)
+	}
+	return c.UDPConn.Close()
+}

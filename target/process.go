@@ -1,0 +1,229 @@
+// Package target starts a server or a driver as a child process, waits until
+// it is ready, talks to it, stops it, and accounts for it. It knows how to
+// hold a process, and not what runs inside.
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab/control"
+)
+
+// Command says what to start.
+type Command struct {
+	Name string   // for messages: "server of grpc"
+	Path string   // of the program
+	Args []string // without the program itself
+	Env  []string // added to the caller's
+	CPUs []int    // cores it may run on; nil: any
+}
+
+// grace is how long a child that was told to stop may take before it is killed.
+const grace = 8 * time.Second
+
+// Process is a running child. Its methods may be called by one goroutine at a
+// time, but for Kill.
+type Process struct {
+	name    string
+	command *exec.Cmd
+	orders  io.WriteCloser
+	replies chan reply // closed by listen when the child's output ends
+	last    *tail
+	ready   control.Ready
+
+	listening sync.WaitGroup
+	stop      sync.Once
+	ended     error // set by Stop
+}
+
+type reply struct {
+	control.Reply
+	err error
+}
+
+// Start starts a child and waits until it says that it is ready. If it does
+// not before ctx ends, it is stopped.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	p := &Process{name: c.Name, last: &tail{}, replies: make(chan reply, 1)}
+	p.command = exec.Command(c.Path, c.Args...)
+	p.command.Env = append(os.Environ(), c.Env...)
+	p.command.Stderr = p.last
+	// A group of its own, so that Ctrl-C at the terminal reaches the conductor
+	// only, which then stops its children in order; and a death with the
+	// parent's, for when it cannot.
+	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	var err error
+	if p.orders, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := startOn(p.command, c.CPUs); err != nil {
+		return nil, fmt.Errorf("start %s: %w", c.Name, err)
+	}
+	p.listening.Go(func() { p.listen(output) })
+	first, err := p.await(ctx)
+	if err == nil && first.Ready == nil {
+		err = fmt.Errorf("%s did not begin with being ready", c.Name)
+	}
+	if err != nil {
+		p.Kill()
+		return nil, errors.Join(err, p.Stop())
+	}
+	p.ready = *first.Ready
+	return p, nil
+}
+
+// startOn starts the command on the given cores. The child inherits them from
+// the thread that starts it: set before it runs, they hold for every thread it
+// makes, and its runtime sizes itself by them.
+func startOn(command *exec.Cmd, cpus []int) error {
+	if cpus == nil {
+		return command.Start()
+	}
+	var before, wanted unix.CPUSet
+	for _, cpu := range cpus {
+		wanted.Set(cpu)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return err
+	}
+	if err := unix.SchedSetaffinity(0, &wanted); err != nil {
+		return fmt.Errorf("run on cores %v: %w", cpus, err)
+	}
+	return errors.Join(command.Start(), unix.SchedSetaffinity(0, &before))
+}
+
+// listen passes the child's replies on until its output ends.
+func (p *Process) listen(output io.Reader) {
+	defer close(p.replies)
+	lines := control.NewReader[control.Reply](output)
+	for {
+		r, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		p.replies <- reply{r, err} // read by await, or by Stop, until closed
+		if err != nil {
+			// What follows cannot be understood; the rest is read so that the
+			// child does not block on a full pipe while it is being stopped.
+			_, _ = io.Copy(io.Discard, output)
+			return
+		}
+	}
+}
+
+// PID returns the process's id.
+func (p *Process) PID() int { return p.command.Process.Pid }
+
+// Ready returns what the child said first.
+func (p *Process) Ready() control.Ready { return p.ready }
+
+// Ask gives an order and returns the reply. An order that the child refuses
+// is an error, as is a child that dies over it; the error then has its last words.
+func (p *Process) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
+	if err := control.Write(p.orders, order); err != nil {
+		// A child that is gone says more by how it ended than the pipe does.
+		if _, died := p.await(ctx); died != nil {
+			return control.Reply{}, died
+		}
+		return control.Reply{}, fmt.Errorf("%s: %w", p.name, err)
+	}
+	r, err := p.await(ctx)
+	if err != nil {
+		return r, err
+	}
+	if r.Error != "" {
+		return r, fmt.Errorf("%s: %s", p.name, r.Error)
+	}
+	return r, nil
+}
+
+func (p *Process) await(ctx context.Context) (control.Reply, error) {
+	select {
+	case r, ok := <-p.replies:
+		if !ok {
+			return control.Reply{}, fmt.Errorf("%s died: %w", p.name, p.Stop())
+		}
+		if r.err != nil {
+			return r.Reply, fmt.Errorf("%s: %w", p.name, r.err)
+		}
+		return r.Reply, nil
+	case <-ctx.Done():
+		return control.Reply{}, fmt.Errorf("%s: %w", p.name, context.Cause(ctx))
+	}
+}
+
+// Kill ends the child at once. It still is to be stopped.
+func (p *Process) Kill() { _ = p.command.Process.Kill() } // an error: it has ended
+
+// Stop tells the child to stop, waits for it and kills it if it does not
+// within 8 s. It returns how the child ended, nil if well: a child that was
+// alive and did as it was told. Further calls return the same.
+func (p *Process) Stop() error {
+	p.stop.Do(func() {
+		_ = p.orders.Close() // the child may be gone
+		killed := time.AfterFunc(grace, p.Kill)
+		for range p.replies {
+			// What it still says answers nothing that anybody waits for.
+		}
+		p.listening.Wait()
+		err := p.command.Wait()
+		if !killed.Stop() {
+			err = fmt.Errorf("did not stop within %v and was killed", grace)
+		}
+		if err != nil {
+			p.ended = fmt.Errorf("%w%s", err, p.last.words())
+		}
+	})
+	return p.ended
+}
+
+// tail keeps the end of what a child writes to its standard error.
+type tail struct {
+	mu   sync.Mutex // guards text
+	text []byte     // len <= tailLimit
+}
+
+const tailLimit = 4096
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if over := len(t.text) - tailLimit; over > 0 {
+		t.text = append(t.text[:0], t.text[over:]...)
+	}
+	return len(p), nil
+}
+
+// words returns the last three lines, to be put at the end of a message.
+func (t *tail) words() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
+	if len(lines) > 3 {
+		lines = lines[len(lines)-3:]
+	}
+	last := strings.Join(lines, " | ")
+	if last == "" {
+		return ""
+	}
+	return "; its last words: " + last
+}
