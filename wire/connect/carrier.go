@@ -1,0 +1,60 @@
+package connect
+
+import (
+	"context"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"wirelab"
+)
+
+// Carrier is the version of HTTP under the calls.
+type Carrier string
+
+// The carriers.
+const (
+	HTTP1 Carrier = "HTTP/1.1"
+	H2C   Carrier = "HTTP/2"          // in plaintext, with prior knowledge
+	H2TLS Carrier = "HTTP/2 over TLS" // 1.3
+)
+
+// protocols returns what net/http may speak.
+func (c Carrier) protocols() *http.Protocols {
+	var p http.Protocols
+	switch c {
+	case HTTP1:
+		p.SetHTTP1(true)
+	case H2C:
+		p.SetUnencryptedHTTP2(true)
+	case H2TLS:
+		p.SetHTTP2(true)
+	}
+	return &p
+}
+
+// MaxMessage is the largest message that either end sends or takes, in bytes:
+// the same as on the gRPC wire, where it is the usual default.
+const MaxMessage = 4 << 20
+
+// HandlerOptions are what every handler is made with: no compression, bounded
+// messages, and a handler that panics answers Internal.
+func HandlerOptions() []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithCompression("gzip", nil, nil), // removes the one that is there by default
+		connect.WithReadMaxBytes(MaxMessage),
+		connect.WithSendMaxBytes(MaxMessage),
+		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
+			return Encode(wirelab.Errorf(wirelab.Internal, "internal error"))
+		}),
+	}
+}
+
+// ClientOptions are what every client is made with: no compression, bounded messages.
+func ClientOptions() []connect.ClientOption {
+	return []connect.ClientOption{
+		connect.WithAcceptCompression("gzip", nil, nil), // removes the one that is there by default
+		connect.WithReadMaxBytes(MaxMessage),
+		connect.WithSendMaxBytes(MaxMessage),
+	}
+}

@@ -1,0 +1,156 @@
+package connect
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+
+	"connectrpc.com/connect"
+
+	"wirelab"
+)
+
+// Client is what connect-go's clients send their requests through: net/http
+// set up as the package comment says. It is safe for concurrent use.
+type Client struct {
+	http    http.Client
+	baseURL string
+
+	mu     sync.Mutex            // guards all below
+	open   map[*dialled]struct{} // not closed yet
+	closed bool
+}
+
+var _ connect.HTTPClient = (*Client)(nil)
+
+// Dial returns a client of the server at to. It connects at the first call.
+func Dial(to wirelab.Dialing, over Carrier) *Client {
+	c := &Client{baseURL: "http://" + to.Address, open: map[*dialled]struct{}{}}
+	transport := &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, to) },
+		DisableCompression: true, // connect-go asks for itself; net/http must not add to it
+		Protocols:          over.protocols(),
+	}
+	switch over {
+	case HTTP1:
+		transport.MaxConnsPerHost = to.ConnectionCount()
+		transport.MaxIdleConnsPerHost = to.ConnectionCount() // the default of 2 would reconnect all the time
+	default:
+		// Without the first, each call that starts before there is a
+		// connection opens one; without the second, each above the limit does.
+		transport.MaxConnsPerHost = 1
+		transport.HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true}
+	}
+	if over == H2TLS {
+		c.baseURL = "https://" + to.Address
+		transport.TLSClientConfig = &tls.Config{RootCAs: to.Roots, MinVersion: tls.VersionTLS13}
+	}
+	c.http.Transport = transport
+	// A redirect is no answer to a call, and following one would hide it.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return c
+}
+
+// BaseURL returns what generated clients are made with.
+func (c *Client) BaseURL() string { return c.baseURL }
+
+// Close closes the client's connections. Calls in flight fail with Unavailable.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	var all []*dialled
+	for d := range c.open {
+		all = append(all, d)
+	}
+	c.mu.Unlock()
+	c.http.CloseIdleConnections()
+	for _, d := range all { // not under the lock: Close takes it
+		_ = d.Close()
+	}
+	return nil
+}
+
+// Do implements [connect.HTTPClient].
+func (c *Client) Do(request *http.Request) (*http.Response, error) {
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, broken(request.Context(), err)
+	}
+	response.Body = &body{ReadCloser: response.Body, ctx: request.Context()}
+	return response, nil
+}
+
+// body is a response's body whose failures are told apart from its end.
+type body struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // of the one request it answers
+}
+
+// Read implements [io.Reader].
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = broken(b.ctx, err)
+	}
+	return n, err
+}
+
+// broken marks a failure of the connection as Unavailable. It leaves alone
+// what connect-go tells apart better: the end of the call's own context, and
+// a stream that the server reset, whose reason is a code.
+func broken(ctx context.Context, err error) error {
+	var reset resetError
+	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &reset) {
+		return err
+	}
+	return connect.NewError(connect.CodeUnavailable, err)
+}
+
+// resetError has the fields of net/http's unexported error for a reset HTTP/2
+// stream, which its As method copies into any struct that has them.
+type resetError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+// Error implements error.
+func (resetError) Error() string { return "stream reset" }
+
+// dial opens a connection and remembers it: net/http closes idle ones only.
+func (c *Client) dial(ctx context.Context, to wirelab.Dialing) (net.Conn, error) {
+	opened, err := to.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &dialled{Conn: opened, by: c}
+	c.mu.Lock()
+	closed := c.closed
+	if !closed {
+		c.open[d] = struct{}{}
+	}
+	c.mu.Unlock()
+	if closed {
+		_ = opened.Close()
+		return nil, net.ErrClosed
+	}
+	return d, nil
+}
+
+// dialled is a connection of a client.
+type dialled struct {
+	net.Conn
+	by *Client
+}
+
+// Close implements [net.Conn].
+func (d *dialled) Close() error {
+	d.by.mu.Lock()
+	delete(d.by.open, d)
+	d.by.mu.Unlock()
+	return d.Conn.Close()
+}

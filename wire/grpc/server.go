@@ -1,0 +1,115 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"wirelab"
+)
+
+// Serve serves what register registers, with health and reflection beside it,
+// by grpc-go as the package comment says. It follows the contract of
+// [wirelab.Server]; when the drain time is over it ends the contexts of the
+// calls that are left and waits for their handlers, which must heed that.
+func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(grpc.ServiceRegistrar)) error {
+	if at.Listener == nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "gRPC needs a listener")
+	}
+	options := []grpc.ServerOption{
+		grpc.MaxConcurrentStreams(wirelab.MaxStreams),
+		grpc.MaxRecvMsgSize(MaxMessage),
+		grpc.MaxSendMsgSize(MaxMessage),
+		grpc.ChainUnaryInterceptor(containUnary),
+		grpc.ChainStreamInterceptor(containStream),
+		grpc.WaitForHandlers(true),
+	}
+	if secure {
+		if at.Certificate == nil {
+			return wirelab.Errorf(wirelab.InvalidArgument, "gRPC over TLS needs a certificate")
+		}
+		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
+			Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
+		})))
+	}
+	server := grpc.NewServer(options...)
+	register(server)
+	health := health.NewServer()
+	for service := range server.GetServiceInfo() {
+		health.SetServingStatus(service, grpc_health_v1.HealthCheckResponse_SERVING)
+	}
+	grpc_health_v1.RegisterHealthServer(server, health)
+	reflection.Register(server)
+
+	listener := &listener{Listener: at.Listener, open: map[*conn]struct{}{}}
+	served := make(chan error, 1) // bounded by the one send
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served: // the listener broke
+		listener.cut()
+		server.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+		return wirelab.Errorf(wirelab.Unavailable, "gRPC server stopped: %v", err)
+	case <-ctx.Done():
+	}
+	health.Shutdown() // whoever watches is told before the calls end
+	drain(server, listener, at.DrainTime())
+	<-served
+	return nil
+}
+
+// drain lets calls in flight end within limit, then cuts them.
+func drain(server *grpc.Server, listener *listener, limit time.Duration) {
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		listener.dropSilent()
+		server.GracefulStop()
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-drained:
+		return
+	case <-timer.C:
+	}
+	// Stop alone could wait two minutes for a client in the middle of its
+	// handshake, so the connections go first.
+	listener.cut()
+	server.Stop()
+	<-drained
+}
+
+// errPanicked is what a caller sees of a handler that panicked: as little as
+// of any other fault that nobody classified.
+func errPanicked() error { return Encode(wirelab.Errorf(wirelab.Internal, "internal error")) }
+
+func containUnary(
+	ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
+) (reply any, err error) {
+	defer func() {
+		if recover() != nil {
+			reply, err = nil, errPanicked()
+		}
+	}()
+	return handle(ctx, request)
+}
+
+func containStream(
+	service any, call grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler,
+) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errPanicked()
+		}
+	}()
+	return handle(service, call)
+}
