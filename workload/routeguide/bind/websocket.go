@@ -1,0 +1,21 @@
+package bind
+
+import (
+	"wirelab"
+	"wirelab/wire/websocket"
+	"wirelab/workload/routeguide"
+)
+
+// WebSocket carries the route guide in binary WebSocket messages. One call at
+// a time on a connection: WebSocket itself has no calls, and what multiplexes
+// them would be a protocol of our own, measured as if it were WebSocket's.
+func WebSocket() wirelab.Binding[routeguide.Service] {
+	return wirelab.Binding[routeguide.Service]{
+		Protocol: wirelab.Protocol{
+			Name: "websocket", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
+		},
+		Style:   wirelab.Idiomatic,
+		Servers: []wirelab.Server[routeguide.Service]{exchangeServer("coder/websocket", websocket.Serve)},
+		Clients: []wirelab.Dialer[routeguide.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+	}
+}
