@@ -287,6 +287,7 @@ func watch(ctx context.Context, server Child) (func(context.Context) (result.Usa
 func add(t *result.Trial, m *control.Measured) {
 	r := m.Recording
 	t.Window += plan.Duration(r.Window)
+	t.Drained += plan.Duration(r.Drained)
 	t.Planned += r.Planned
 	t.Sent += r.Sent
 	t.OK += r.OK

@@ -97,7 +97,7 @@ type totals struct {
 	rounds, unsteady, slices           int
 	planned, sent, ok, completed, open uint64
 	errors                             map[string]uint64
-	window                             time.Duration
+	window, drained                    time.Duration
 }
 
 func sum(trials []*Trial) totals {
@@ -116,6 +116,7 @@ func sum(trials []*Trial) totals {
 			all.errors[kind] += n
 		}
 		all.window += time.Duration(max(t.Window, 0))
+		all.drained += time.Duration(max(t.Drained, 0))
 	}
 	return all
 }
@@ -178,13 +179,14 @@ func (s *ArmState) countGates(load plan.Load, all totals, trials []*Trial) {
 	}
 }
 
-// littleGate compares the calls in flight with Little's law: throughput times
-// response time. Calls that straddle an edge of a slice count neither wholly
-// nor not at all, so the law gives a range: without them and with them.
+// littleGate compares the calls in flight with Little's law: calls times
+// response time is calls in flight times time. The last calls of a slice end
+// after it, so the law gives a range: over the slices alone, and with the time
+// until those calls had ended.
 func (s *ArmState) littleGate(load plan.Load, all totals, mean float64) {
 	flight := float64(max(load.InFlight, 1))
-	each := mean / float64(all.window)
-	low, high := float64(min(all.completed, all.ok))*each, float64(max(all.completed, all.ok))*each
+	spent := mean * float64(all.ok)
+	low, high := spent/float64(all.window+all.drained), spent/float64(all.window)
 	s.add(Physics, low <= flight*(1+littleShare) && high >= flight*(1-littleShare),
 		fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", span(low, high), flight),
 		fmt.Sprintf("throughput × response time is %s calls in flight, as kept", span(low, high)))

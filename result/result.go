@@ -121,6 +121,8 @@ type Trial struct {
 	Order []int `json:"order"`
 	// Window is the measured time: the sum of the slices.
 	Window plan.Duration `json:"window"`
+	// Drained is how long after the slices their last calls ended, summed.
+	Drained plan.Duration `json:"drained,omitempty"`
 	// Planned is the arrivals due in the window (open loop), Sent the calls
 	// begun, OK those with the right reply, Completed those of OK that ended
 	// inside the window. Errors counts the others by code.
