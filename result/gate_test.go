@@ -66,7 +66,7 @@ func TestGates(t *testing.T) {
 		{"two may not", closed, func(n int, t *result.Trial) { t.Steady = n > 1 }, []result.Gate{result.Steady}, "2 of 10 rounds"},
 		{"twice the calls that one caller can make", closed, func(_ int, t *result.Trial) { t.Window /= 2 }, []result.Gate{result.Physics}, "2 calls in flight, where 1"},
 		{"a driver that paused between calls", closed, func(_ int, t *result.Trial) { t.Window += t.Window / 20 }, []result.Gate{result.Physics}, "0.952"},
-		{"a call that straddles the end counts half", closed, func(_ int, t *result.Trial) { t.Window -= t.Window / 30; t.Completed -= 34 }, nil, ""},
+		{"a call that straddles the end counts half", closed, func(_ int, t *result.Trial) { t.Drained += t.Window / 30; t.Window -= t.Window / 30; t.Completed -= 34 }, nil, ""},
 		{"arrivals that were never sent", poisson, func(n int, t *result.Trial) {
 			if n == 0 {
 				t.Planned += 3
