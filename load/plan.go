@@ -32,7 +32,8 @@ type Plan struct {
 	// long and at most an eighth longer (see worker.context). 0: none.
 	Deadline time.Duration
 	// Drain is how long after Duration calls are waited for and late arrivals
-	// sent. 0 means Deadline, or [DefaultDrain] if that is 0 too.
+	// sent. 0 means twice Deadline, so that no call is cut off before its own
+	// deadline, or [DefaultDrain] if that is 0 too.
 	Drain time.Duration
 	// Classify names the kind of a failed call's error. nil means [Classify].
 	Classify func(error) string
@@ -94,7 +95,7 @@ func (p Plan) normal(callers int) (Plan, error) {
 		}
 	}
 	if p.Drain == 0 {
-		p.Drain = p.Deadline
+		p.Drain = 2 * p.Deadline
 	}
 	if p.Drain == 0 {
 		p.Drain = DefaultDrain

@@ -57,8 +57,9 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	defer r.busy.Store(false)
 
 	workers := r.workers[:p.Workers]
+	now := p.Clock.Now()
 	for _, w := range workers {
-		w.reset()
+		w.reset(now)
 	}
 	r.gaps.Reset()
 	if system, ok := p.Clock.(SystemClock); ok && p.Schedule != nil {
@@ -219,7 +220,7 @@ func (s *slice) abandon(w *worker, due, now int64) {
 func (s *slice) recording(p Plan, workers []*worker) *Recording {
 	rec := NewRecording()
 	rec.Workers, rec.Began = len(workers), s.wall
-	last := int64(0)
+	last := s.start
 	for _, w := range workers {
 		rec.Response.Merge(w.response)
 		rec.Service.Merge(w.service)

@@ -18,7 +18,7 @@ type worker struct {
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
 	spun                                   time.Duration
-	last                                   int64 // when its last call ended
+	last                                   int64 // when its last call ended; the run's start before
 
 	// The context that calls are given, and until when it may be given.
 	ctx    context.Context
@@ -35,7 +35,7 @@ func newWorker(call Call) *worker {
 	}
 }
 
-func (w *worker) reset() {
+func (w *worker) reset(now int64) {
 	w.response.Reset()
 	w.service.Reset()
 	w.lag.Reset()
@@ -43,7 +43,7 @@ func (w *worker) reset() {
 	w.failed.Reset()
 	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
 	clear(w.errors)
-	w.spun, w.last = 0, 0
+	w.spun, w.last = 0, now
 }
 
 // closed calls again and again until the window ends. One reading of the
@@ -120,7 +120,7 @@ func (w *worker) context(s *slice, now int64) context.Context {
 	if s.deadline == 0 {
 		return s.calls
 	}
-	if now >= w.renew {
+	if w.cancel == nil || now >= w.renew {
 		if w.cancel != nil {
 			w.cancel() // no call is using it: this worker makes them one by one
 		}
