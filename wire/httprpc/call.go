@@ -84,7 +84,7 @@ func readItems[T any](ctx context.Context, c *Client, resp *http.Response, codec
 
 // StreamFailed is what the caller is told of a reply that broke off.
 func (c *Client) StreamFailed(ctx context.Context, err error) error {
-	var nonsense *malformed
+	var nonsense malformed
 	if errors.As(err, &nonsense) {
 		return wirelab.Errorf(wirelab.Internal, "reply: %v", nonsense)
 	}

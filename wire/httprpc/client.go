@@ -154,7 +154,7 @@ func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec
 	defer resp.Body.Close()
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
-			return wirelab.Errorf(wirelab.Internal, "the reply is not a message: %v", err)
+			return wirelab.Errorf(wirelab.Internal, "the reply cannot be read as %s", codec.Encoding.mediaType())
 		}
 		return nil
 	})

@@ -176,7 +176,7 @@ func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
 	}
 	v, err = codec.Decode(buffer.Bytes())
 	if err != nil {
-		return v, refuse(statusContent, wirelab.InvalidArgument, "the request is not a message: %v", err)
+		return v, refuse(statusContent, wirelab.InvalidArgument, "the body cannot be read as %s", codec.Encoding.mediaType())
 	}
 	return v, nil
 }
@@ -206,6 +206,7 @@ func (c *Call) send(data []byte) error {
 func (c *Call) fail(err error) {
 	encoding, _ := encodingOf(c.reply)
 	body := bodyOf(err)
+	c.begun = true
 	c.Writer.Header().Set("Content-Type", c.reply)
 	c.Writer.WriteHeader(body.Code)
 	if _, err := c.Writer.Write(body.encode(encoding)); err != nil {

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 )
 
@@ -90,13 +89,22 @@ func newLineReader[T any](from io.Reader, codec *Codec[T]) *lineReader[T] {
 	return &lineReader[T]{from: bufio.NewReader(from), codec: codec}
 }
 
-// malformed is a line that was read but says nothing, as opposed to a failed read.
-type malformed struct{ cause error }
+// malformed is a line that was read but says nothing, as opposed to a failed
+// read. Its text is for the peer.
+type malformed string
 
-func (m *malformed) Error() string { return "malformed line: " + m.cause.Error() }
+func (m malformed) Error() string { return string(m) }
+
+// The ways a line can be malformed. What a library says of it stays here: it
+// speaks of Go's types.
+const (
+	lineUnreadable malformed = "a line of the stream cannot be read"
+	lineTooLong    malformed = "a line of the stream is longer than a message may be"
+	lineAfterLast  malformed = "something follows the last line of the stream"
+)
 
 // next returns the next line's frame. Errors are those of the transport,
-// errNoEnd, or a *malformed.
+// errNoEnd, or a malformed.
 func (r *lineReader[T]) next() (frame[T], error) {
 	for {
 		line, err := r.line()
@@ -106,7 +114,7 @@ func (r *lineReader[T]) next() (frame[T], error) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			f, err := r.codec.decodeLine(line)
 			if err != nil {
-				return frame[T]{}, &malformed{err}
+				return frame[T]{}, lineUnreadable
 			}
 			return f, nil
 		}
@@ -126,7 +134,7 @@ func (r *lineReader[T]) line() ([]byte, error) {
 			return part, nil // the usual case: no copy
 		}
 		if len(r.long)+len(part) > MessageLimit {
-			return nil, &malformed{fmt.Errorf("longer than %d bytes", MessageLimit)}
+			return nil, lineTooLong
 		}
 		r.long = append(r.long, part...)
 		if err != bufio.ErrBufferFull {
@@ -140,7 +148,7 @@ func (r *lineReader[T]) rest() error {
 	for {
 		line, err := r.line()
 		if len(bytes.TrimSpace(line)) > 0 {
-			return &malformed{errors.New("something follows the last line")}
+			return lineAfterLast
 		}
 		if err == io.EOF {
 			return nil

@@ -12,11 +12,6 @@ import (
 	"wirelab"
 )
 
-// Streaming routes. An HTTP/1.1 server learns that its caller left from the
-// connection, and reads that only once the request's body has ended or the
-// service asks for its next message. So over HTTP/1.1 a service that neither
-// reads nor writes learns of it late; over the later versions at once.
-
 // ServerStream is the route of a call with one request, in JSON, and a stream of replies.
 func ServerStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.Context, Req) iter.Seq2[Rep, error]) Route {
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
@@ -39,15 +34,24 @@ func ClientStream[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(
 		if err := c.streams(MediaNDJSON, MediaJSON); err != nil {
 			return err
 		}
-		ctx, release := c.Interruptible(ctx)
+		ctx, items, release := receiving(ctx, c, &request)
 		defer release()
-		rep, err := call(ctx, received(ctx, c, &request))
-		if err != nil {
+		var data []byte
+		err := Guard(ctx, func() error {
+			rep, err := call(ctx, items)
+			if err != nil {
+				return err
+			}
+			data, err = reply.Encode(rep)
 			return err
+		})
+		if !c.received.Load() && c.Request.ProtoMajor == 1 {
+			// The rest of the request is in the way of the next.
+			c.Writer.Header().Set("Connection", "close")
 		}
-		data, err := reply.Encode(rep)
 		if err != nil {
-			return err
+			c.fail(err) // before release, which may wait
+			return nil
 		}
 		return c.send(data)
 	}}
@@ -59,9 +63,14 @@ func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.
 		if err := c.streams(MediaNDJSON, MediaNDJSON); err != nil {
 			return err
 		}
-		ctx, release := c.Interruptible(ctx)
+		ctx, items, release := receiving(ctx, c, &request)
 		defer release()
-		return SendItems(ctx, c, MediaNDJSON, newLineSink(c, &reply), call(ctx, received(ctx, c, &request)))
+		err := SendItems(ctx, c, MediaNDJSON, newLineSink(c, &reply), call(ctx, items))
+		if err != nil && !c.begun {
+			c.fail(err) // before release, which may wait
+			return nil
+		}
+		return err
 	}}
 }
 
@@ -143,10 +152,48 @@ func (b bodyEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// received is the request's stream of messages; it can be read once. It ends
-// with an error if the caller sent one, wrote nonsense, or went away.
-func received[T any](ctx context.Context, c *Call, codec *Codec[T]) iter.Seq2[T, error] {
-	lines := newLineReader(bodyEnd{c.Request.Body, &c.received}, codec)
+// receiving is Interruptible for a call whose request is a stream, with that
+// stream.
+func receiving[T any](ctx context.Context, c *Call, codec *Codec[T]) (context.Context, iter.Seq2[T, error], func()) {
+	ctx, release := c.Interruptible(ctx)
+	body := io.Reader(bodyEnd{c.Request.Body, &c.received})
+	if c.Request.ProtoMajor > 1 {
+		return ctx, items(ctx, body, codec), release
+	}
+	// An HTTP/1.1 server learns from the connection alone that its caller
+	// left, and net/http does not read it before the request's end.
+	ctx, cancel := context.WithCancel(ctx)
+	ahead := readAhead(body, cancel)
+	return ctx, items(ctx, ahead, codec), func() {
+		if c.received.Load() {
+			ahead.stop()
+		} else {
+			c.linger(ahead)
+		}
+		cancel()
+		release()
+	}
+}
+
+// linger takes in what a caller still sends after its answer, for a moment:
+// to close a connection on unread bytes resets it, and the caller may lose the
+// answer by that.
+func (c *Call) linger(ahead *ahead) {
+	control := http.NewResponseController(c.Writer)
+	if c.begun {
+		_ = control.Flush() // a caller that is gone needs no answer
+	}
+	_ = control.SetReadDeadline(time.Now().Add(lastWords))
+	ahead.stop()
+	if c.received.Load() {
+		_ = control.SetReadDeadline(time.Time{}) // the connection may serve again
+	}
+}
+
+// items is a request's stream of messages; it can be read once. It ends with
+// an error if the caller sent one, wrote nonsense, or went away.
+func items[T any](ctx context.Context, body io.Reader, codec *Codec[T]) iter.Seq2[T, error] {
+	lines := newLineReader(body, codec)
 	return func(yield func(T, error) bool) {
 		for {
 			f, err := lines.next()
@@ -176,7 +223,7 @@ func received[T any](ctx context.Context, c *Call, codec *Codec[T]) iter.Seq2[T,
 
 // readFailure is what a service is told of a request stream that failed.
 func readFailure(ctx context.Context, err error) error {
-	var nonsense *malformed
+	var nonsense malformed
 	switch {
 	case ctx.Err() != nil:
 		return wirelab.Public(ctx.Err())

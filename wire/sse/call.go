@@ -122,7 +122,7 @@ func readEvents[T any](ctx context.Context, c *httprpc.Client, resp *http.Respon
 		case "", "message":
 			item, err := codec.Decode(event.Data)
 			if err != nil {
-				return wirelab.Errorf(wirelab.Internal, "the reply is not a message: %v", err)
+				return wirelab.Errorf(wirelab.Internal, "an event of the reply cannot be read")
 			}
 			if !yield(item, nil) {
 				return httprpc.ErrLeft
