@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"wirelab"
+)
+
+// long is a drain time beyond any check's patience: a stop that takes it waited for nothing.
+const long = 10 * time.Minute
+
+// drains checks, for each operation, that a stop lets calls in flight finish.
+func (c *cell[S]) drains(r reporter) {
+	if c.suite.Behaviour.Wrap == nil {
+		return
+	}
+	for _, o := range c.live() {
+		c.drainOf(r, o)
+	}
+}
+
+func (c *cell[S]) drainOf(r reporter, o wirelab.Operation[S]) {
+	h := newHeld()
+	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{drain: long})
+	if g == nil {
+		return
+	}
+	defer g.lower(r)
+	defer h.letGo()
+	e, want, ok := c.drawn(r, o)
+	if !ok {
+		return
+	}
+	ctx, cancel := g.call()
+	defer cancel()
+	result := make(chan answer, 1)
+	c.exchanges.Add(1)
+	go func() { result <- ask(ctx, e, g.stub) }()
+	if _, ok := within(h.entered, c.patience); !ok {
+		r.Errorf("%s did not reach the service in %v", o.Name, c.patience)
+		return
+	}
+	g.server.stop()
+	// A stream wire shows by closing its listener that the stop has begun. A
+	// datagram wire needs its socket to drain, so there a short wait gives a
+	// server that would cut the call the chance to be seen doing it.
+	if c.binding.Protocol.Network == "udp" {
+		within(h.ended, c.quiet)
+	} else if _, ok := within(g.server.closed, c.patience); !ok {
+		r.Errorf("%s: a stop does not close the listener while a call is in flight", o.Name)
+	}
+	h.letGo()
+	got, ok := within(result, c.patience)
+	if !ok {
+		r.Errorf("%s in flight at a stop is never answered", o.Name)
+		return
+	}
+	if fault := differ(got, want); fault != "" {
+		r.Errorf("%s: a stop cuts a call in flight: %s", o.Name, fault)
+	}
+	c.await(r, g.server)
+}
+
+// cuts checks that a stop does not wait for ever: after the drain time the
+// call in flight loses its context, and Serve returns.
+func (c *cell[S]) cuts(r reporter) {
+	o, ok := c.simplest()
+	if !ok || c.suite.Behaviour.Wrap == nil {
+		return
+	}
+	h := newHeld()
+	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{drain: c.quiet})
+	if g == nil {
+		return
+	}
+	defer g.lower(r)
+	defer h.letGo()
+	e, _, ok := c.drawn(r, o)
+	if !ok {
+		return
+	}
+	ctx, cancel := g.call()
+	defer cancel()
+	result := make(chan answer, 1)
+	c.exchanges.Add(1)
+	go func() { result <- ask(ctx, e, g.stub) }()
+	if _, ok := within(h.entered, c.patience); !ok {
+		r.Errorf("%s did not reach the service in %v", o.Name, c.patience)
+		return
+	}
+	g.server.stop()
+	if _, ok := within(h.ended, c.patience); !ok {
+		r.Errorf("%s outlives the drain time of its server: its context is open %v after a drain of %v", o.Name, c.patience, c.quiet)
+		return
+	}
+	c.await(r, g.server)
+	got, ok := within(result, c.patience)
+	switch {
+	case !ok:
+		r.Errorf("%s: the caller cut by a stop still waits", o.Name)
+	case got.err == nil:
+		r.Errorf("%s: a call cut by a stop is a success: %s", o.Name, short(got.String()))
+	case got.err.Code != wirelab.Unavailable && got.err.Code != wirelab.Canceled:
+		r.Errorf("%s: a call cut by a stop fails with %v, want the code unavailable or canceled", o.Name, got.err)
+	}
+}
+
+// restarts checks that a stop with an idle client connected waits for nothing,
+// that calls fail with the right code while the server is away, and that the
+// same stub works once it is back on the same port.
+func (c *cell[S]) restarts(r reporter) {
+	o, ok := c.simplest()
+	if !ok {
+		return
+	}
+	g := c.raise(r, c.workload.New(), setup{drain: long})
+	if g == nil {
+		return
+	}
+	defer g.lower(r)
+	e, want, ok := c.drawn(r, o)
+	if !ok {
+		return
+	}
+	if fault := differ(g.ask(e), want); fault != "" {
+		r.Errorf("%s before the restart: %s", o.Name, fault)
+	}
+	g.server.stop()
+	c.await(r, g.server)
+	if held, err := net.Dial("tcp", g.server.address); err == nil && c.binding.Protocol.Network == "tcp" {
+		held.Close()
+		r.Errorf("the port is still open after Serve returned")
+	}
+	// A bound of its own: a datagram wire learns of an absent peer by waiting.
+	away, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	c.exchanges.Add(1)
+	got := ask(away, e, g.stub)
+	cancel()
+	if got.err == nil || got.err.Code != wirelab.Unavailable && got.err.Code != wirelab.DeadlineExceeded {
+		r.Errorf("%s without a server answers %s, want the code unavailable", o.Name, short(got.String()))
+	}
+	run, err := c.serve(c.workload.New(), g.tape, g.server.address, setup{})
+	if err != nil {
+		r.Errorf("the stopped server's address cannot be used again: %v", err)
+		return
+	}
+	g.server = run
+	c.reconnects(r, g, o.Name, e, want)
+}
+
+// reconnects asks until the stub has found its server again.
+func (c *cell[S]) reconnects(r reporter, g *rig[S], name string, e wirelab.Exchange[S], want answer) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	retry := time.NewTicker(20 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		c.exchanges.Add(1)
+		got := ask(ctx, e, g.stub)
+		if got.err == nil || got.err.Code != wirelab.Unavailable {
+			if fault := differ(got, want); fault != "" {
+				r.Errorf("%s after a restart: %s", name, fault)
+			}
+			return
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			r.Errorf("no reconnect: %s still fails %v after the server is back: %v", name, c.patience, got.err)
+			return
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab"
+)
+
+// Absences tells what is missing from the matrix of workload, operation and
+// protocol: a protocol that a workload neither carries nor declares as a hole,
+// an operation that is neither, a hole without a reason. required are the
+// protocols every workload must have; those of any workload are added, since
+// a column with a gap is a comparison with a gap.
+func Absences(works []wirelab.Work, required []string) []string {
+	protocols := slices.Clone(required)
+	for _, w := range works {
+		for _, cell := range w.Cells {
+			protocols = append(protocols, cell.Protocol.Name)
+		}
+	}
+	slices.Sort(protocols)
+	protocols = slices.Compact(protocols)
+	var absent []string
+	for _, w := range works {
+		for _, protocol := range protocols {
+			at := slices.IndexFunc(w.Cells, func(c wirelab.Cell) bool { return c.Protocol.Name == protocol })
+			if at < 0 {
+				absent = append(absent, fmt.Sprintf(
+					"%s has no binding of %s: write workload/%s/bind/%s.go, or a hole with its reason, and run make generate",
+					w.Name, protocol, w.Name, strings.ReplaceAll(protocol, "-", "_")))
+				continue
+			}
+			absent = append(absent, holeFaults(w, w.Cells[at])...)
+		}
+		absent = append(absent, twice(w)...)
+	}
+	return absent
+}
+
+// holeFaults tells which holes of a cell say nothing, or are of nothing.
+func holeFaults(w wirelab.Work, cell wirelab.Cell) []string {
+	var faults []string
+	for name, reason := range cell.Holes {
+		if !slices.ContainsFunc(w.Operations, func(o wirelab.OperationInfo) bool { return o.Name == name }) {
+			faults = append(faults, fmt.Sprintf("%s/%s has a hole %q, which is no operation", w.Name, cell.Protocol.Name, name))
+		}
+		if strings.TrimSpace(reason) == "" {
+			faults = append(faults, fmt.Sprintf("%s/%s has a hole %s without a reason", w.Name, cell.Protocol.Name, name))
+		}
+	}
+	slices.Sort(faults)
+	return faults
+}
+
+// twice tells which cells of a workload are there twice, so that one of them
+// could not be named.
+func twice(w wirelab.Work) []string {
+	var faults []string
+	seen := map[string]bool{}
+	for _, c := range w.Cells {
+		name := fmt.Sprintf("%s/%s/%s→%s", w.Name, c.Protocol.Name, c.Client, c.Server)
+		if seen[name] {
+			faults = append(faults, name+" is there twice")
+		}
+		seen[name] = true
+	}
+	return faults
+}

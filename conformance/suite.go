@@ -1,0 +1,260 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wirelab"
+)
+
+// Suite is what a workload adds to its own description so that its cells can be judged.
+type Suite[S any] struct {
+	// Scripts is the folder of the scripts, relative to the test's package; "" for none.
+	Scripts string
+	// Traps are requests that random draws do not make.
+	Traps []Trap[S]
+	// Probes are properties of the contract that one exchange cannot show.
+	Probes []Probe[S]
+	// Behaviour lets the suite into the service. Required.
+	Behaviour Behaviour[S]
+}
+
+// Trap is one request that some wire is likely to carry wrongly.
+type Trap[S any] struct {
+	Operation string
+	Name      string // lower case, no space
+	Why       string
+	// JSON is the request as [wirelab.Operation.Parse] reads it; "" where
+	// Exchange gives it, since JSON cannot write every value (text that is not
+	// UTF-8), nor shortly every size.
+	JSON     string
+	Exchange wirelab.Exchange[S]
+}
+
+// Probe is a property checked on the reference and then on each cell.
+type Probe[S any] struct {
+	Name string
+	// Operation is the one the property belongs to: a cell with a hole there is not asked.
+	Operation string
+	Why       string
+	// Check returns what is wrong, or nil. service is fresh.
+	Check func(ctx context.Context, service S) error
+}
+
+// Hooks are what a wrapped service calls.
+type Hooks struct {
+	// Before is called in the service when a call starts, with the call's own
+	// context: before anything is answered, and in a client stream once its
+	// requests have ended, since a service waits there for its caller, and
+	// HTTP/1.1 cannot tell that a caller left whose request it has not read.
+	// An error from it is the call's. It may block until ctx ends, and it may
+	// panic.
+	Before func(ctx context.Context, operation string) error
+	// Item, unless nil, makes every server stream endless: it is called
+	// before each item, and an error from it ends the stream. Each item must
+	// take about [ItemSize] bytes on any wire.
+	Item func(ctx context.Context) error
+	// After is called when the call's method, or its iterator, has ended, in
+	// whichever way.
+	After func(operation string)
+}
+
+// ItemSize is about how many bytes an item of an endless stream takes: enough
+// for a few thousand to show whether anything bounds them.
+const ItemSize = 4 << 10
+
+// Behaviour is how the suite gets into a workload's service.
+type Behaviour[S any] struct {
+	// Wrap returns service with hooks called as documented there.
+	Wrap func(service S, hooks Hooks) S
+	// Stream names the server stream that Read reads; "" if there is none.
+	Stream string
+	// Read starts one server stream and calls item after each item, until it
+	// says false or the stream ends. It returns the stream's error.
+	Read func(ctx context.Context, service S, item func() bool) error
+}
+
+// reporter is where faults go: a test, or in the suite's own tests a list.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
+	Failed() bool
+}
+
+// pace is how much is asked. Short runs ask less of each cell and skip none.
+type pace struct {
+	perOperation int // exchanges asked one after another, for each operation
+	workers      int // callers at once
+	perWorker    int // exchanges of each
+}
+
+var (
+	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30}
+	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
+)
+
+// defaultSeed seeds the conversations unless WIRELAB_SEED says otherwise. Its value means nothing.
+const defaultSeed = 20260101
+
+// cell is a binding with a library at each end, under test.
+type cell[S any] struct {
+	workload wirelab.Workload[S]
+	suite    Suite[S]
+	binding  wirelab.Binding[S]
+	server   wirelab.Server[S]
+	client   wirelab.Dialer[S]
+
+	identity *identity
+	pace     pace
+	seed     uint64
+	// patience bounds every wait for something that must happen, and so is
+	// long; nothing passes or fails by being quicker.
+	patience time.Duration
+	// quiet is how long a stalled stream must stay still to count as bounded.
+	quiet time.Duration
+
+	exchanges atomic.Int64 // asked of this cell so far
+}
+
+// name is workload/protocol/client→server: the arrow is the request's way.
+func (c *cell[S]) name() string {
+	return fmt.Sprintf("%s/%s/%s→%s", c.workload.Name, c.binding.Protocol.Name, c.client.Library, c.server.Library)
+}
+
+// check is one subject on which a cell is judged.
+type check[S any] struct {
+	name string
+	run  func(c *cell[S], r reporter)
+}
+
+// checks are all subjects, cheap and telling ones first.
+func checks[S any]() []check[S] {
+	return []check[S]{
+		{"facts", (*cell[S]).facts},
+		{"transcript", (*cell[S]).transcript},
+		{"concurrent", (*cell[S]).concurrent},
+		{"scripts", (*cell[S]).scripts},
+		{"traps", (*cell[S]).traps},
+		{"probes", (*cell[S]).probes},
+		{"holes", (*cell[S]).holes},
+		{"wire", (*cell[S]).wire},
+		{"connections", (*cell[S]).connections},
+		{"deadline", (*cell[S]).deadline},
+		{"cancel", (*cell[S]).cancel},
+		{"panic", (*cell[S]).panics},
+		{"slow-reader", (*cell[S]).slowReader},
+		{"early-break", (*cell[S]).earlyBreak},
+		{"drain", (*cell[S]).drains},
+		{"cut", (*cell[S]).cuts},
+		{"restart", (*cell[S]).restarts},
+	}
+}
+
+// judge runs one check and then looks for goroutines it left behind.
+func (c *cell[S]) judge(k check[S], r reporter) {
+	before := goleak.IgnoreCurrent()
+	k.run(c, r)
+	if err := goleak.Find(before); err != nil {
+		r.Errorf("leaks a goroutine after stop and close: %v", err)
+	}
+}
+
+// Run judges every cell of the workload. It does not run cells at once: a
+// leaked goroutine must have one suspect.
+func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
+	t.Helper()
+	id, err := newIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := seedFrom(os.Getenv("WIRELAB_SEED"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
+	for _, b := range workload.Bindings {
+		if len(b.Servers) == 0 || len(b.Clients) == 0 {
+			t.Errorf("%s/%s has no server or no client: a hole too must answer", workload.Name, b.Protocol.Name)
+		}
+		for _, server := range b.Servers {
+			for _, client := range b.Clients {
+				c := &cell[S]{
+					workload: workload, suite: suite, binding: b, server: server, client: client,
+					identity: id, pace: fullPace, seed: seed, patience: 20 * time.Second, quiet: 300 * time.Millisecond,
+				}
+				if testing.Short() {
+					c.pace = shortPace
+				}
+				t.Run(c.name(), func(t *testing.T) {
+					for _, k := range checks[S]() {
+						t.Run(k.name, func(t *testing.T) { c.judge(k, t) })
+					}
+					t.Logf("%s: %d exchanges, %d holes, seed %d", c.name(), c.exchanges.Load(), len(b.Holes), seed)
+				})
+			}
+		}
+	}
+}
+
+func seedFrom(text string) (uint64, error) {
+	if text == "" {
+		return defaultSeed, nil
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("WIRELAB_SEED: %w", err)
+	}
+	return seed, nil
+}
+
+// hole tells whether the binding does not carry the operation.
+func (c *cell[S]) hole(operation string) bool {
+	_, ok := c.binding.Holes[operation]
+	return ok
+}
+
+// live returns the operations the binding carries.
+func (c *cell[S]) live() []wirelab.Operation[S] {
+	var live []wirelab.Operation[S]
+	for _, o := range c.workload.Operations {
+		if !c.hole(o.Name) {
+			live = append(live, o)
+		}
+	}
+	return live
+}
+
+// simplest returns a live operation for checks that need just any call, a
+// unary one if there is one.
+func (c *cell[S]) simplest() (o wirelab.Operation[S], ok bool) {
+	live := c.live()
+	for _, o := range live {
+		if o.Kind == wirelab.UnaryCall {
+			return o, true
+		}
+	}
+	if len(live) == 0 {
+		return o, false
+	}
+	return live[0], true
+}
+
+// operation finds an operation by name.
+func operation[S any](w wirelab.Workload[S], name string) (wirelab.Operation[S], error) {
+	var known []string
+	for _, o := range w.Operations {
+		if o.Name == name {
+			return o, nil
+		}
+		known = append(known, o.Name)
+	}
+	return wirelab.Operation[S]{}, wirelab.UnknownName("operation", name, known)
+}
