@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/mattn/go-isatty"
+
+	"wirelab"
+	"wirelab/store"
+	"wirelab/store/sqlite"
+)
+
+// app is what commands share: the world outside, and what there is to run.
+type app struct {
+	args           []string // as typed, without the program's name
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	works          []wirelab.Work
+	now            func() time.Time
+	started        bool // a command runs: flags and arguments were right
+}
+
+// work finds a workload.
+func (a *app) work(name string) (wirelab.Work, error) {
+	for _, w := range a.works {
+		if w.Name == name {
+			return w, nil
+		}
+	}
+	return wirelab.Work{}, wirelab.UnknownName("workload", name, a.workloadNames())
+}
+
+func (a *app) workloadNames() []string {
+	names := make([]string, len(a.works))
+	for i, w := range a.works {
+		names[i] = w.Name
+	}
+	return names
+}
+
+// operation finds a workload's operation.
+func operation(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
+	known := make([]string, len(w.Operations))
+	for i, o := range w.Operations {
+		if o.Name == name {
+			return o, nil
+		}
+		known[i] = o.Name
+	}
+	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known)
+}
+
+// protocolNames are the protocols of a workload, in order.
+func protocolNames(w wirelab.Work) []string {
+	var names []string
+	for _, c := range w.Cells {
+		if !slices.Contains(names, c.Protocol.Name) {
+			names = append(names, c.Protocol.Name)
+		}
+	}
+	return names
+}
+
+// cell finds a cell. An empty library means the usual one at that end. An
+// error lists the names there are.
+func (a *app) cell(workload, protocol, server, client string) (wirelab.Cell, error) {
+	w, err := a.work(workload)
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	var cells []wirelab.Cell
+	for _, c := range w.Cells {
+		if c.Protocol.Name == protocol {
+			cells = append(cells, c)
+		}
+	}
+	if len(cells) == 0 {
+		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, protocolNames(w))
+	}
+	where := " of " + w.Name + " over " + protocol
+	server, err = library("server library"+where, server, cells, func(c wirelab.Cell) string { return c.Server })
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	client, err = library("client library"+where, client, cells, func(c wirelab.Cell) string { return c.Client })
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	i := slices.IndexFunc(cells, func(c wirelab.Cell) bool { return c.Server == server && c.Client == client })
+	return cells[i], nil // every server can be called by every client
+}
+
+// library returns the name if a cell has it, and the usual one's without a name.
+func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) string) (string, error) {
+	var known []string
+	for _, c := range cells {
+		if name == "" && c.Usual || of(c) == name {
+			return of(c), nil
+		}
+		known = append(known, of(c))
+	}
+	return "", wirelab.UnknownName(what, name, known)
+}
+
+// openStore opens the store that the environment names. The caller closes it.
+func (a *app) openStore(ctx context.Context) (store.Store, error) {
+	path, err := store.DefaultPath(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, path)
+}
+
+// terminal reports whether standard output is a terminal.
+func (a *app) terminal() bool {
+	f, ok := a.stdout.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
+}
+
+// colour reports whether to print in colour: on a terminal that can, unless
+// NO_COLOR is set to anything (no-color.org).
+func (a *app) colour() bool {
+	return a.terminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+}
+
+// commandLine is what was typed, as a shell would take it again.
+func (a *app) commandLine() string {
+	words := []string{"wirelab"}
+	for _, arg := range a.args {
+		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
+		}) {
+			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+		words = append(words, arg)
+	}
+	return strings.Join(words, " ")
+}
+
+// printf writes to standard output.
+func (a *app) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.stdout, format, args...)
+	return err
+}
+
+// note writes a line to standard error, for the person and not for the pipe.
+// An error is of no use: there is nowhere left to tell it.
+func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format+"\n", args...) }
+
+// printJSON writes a value as indented JSON.
+func (a *app) printJSON(value any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// printTable writes rows in columns; the first is the head.
+func (a *app) printTable(rows [][]string) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		// Without a tab after the last cell, so that lines end where it does.
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}

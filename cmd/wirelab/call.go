@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/authority"
+	"wirelab/plan"
+)
+
+// dataLimit is the most bytes of a request given as JSON.
+const dataLimit = 16 << 20
+
+// callFlags are the flags of "call".
+type callFlags struct {
+	protocol, client, target, data, ca string
+	timeout                            time.Duration
+	asJSON                             *bool
+}
+
+// callReport is what "call --json" prints.
+type callReport struct {
+	Workload  string            `json:"workload"`
+	Operation string            `json:"operation"`
+	Protocol  string            `json:"protocol"`
+	Client    string            `json:"client"`
+	Target    string            `json:"target"`
+	Request   string            `json:"request"` // in words
+	Reply     []json.RawMessage `json:"reply"`
+	Took      plan.Duration     `json:"took"` // with connecting
+	Error     *callError        `json:"error,omitempty"`
+}
+
+type callError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func newCallCommand(a *app) *cobra.Command {
+	var f callFlags
+	c := &cobra.Command{
+		Use:   "call WORKLOAD.OPERATION --protocol PROTOCOL --target HOST:PORT",
+		Short: "Make one call to a server and print its reply",
+		Long: `Makes one call over a protocol and prints the reply as JSON, one item on a
+line. The request is JSON too: an object, or an array of them where requests are
+a stream; "-" reads it from standard input, "@FILE" from a file. Without --data
+one is drawn from the workload's data set.
+
+"took" in --json includes connecting: it is no measurement.`,
+		Example: `  wirelab call routeguide.GetFeature --protocol grpc --target 127.0.0.1:9000 \
+      --data '{"latitude": 409146138, "longitude": -746188906}'
+  wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --data @route.json
+  wirelab call routeguide.ListFeatures --protocol http3-proto --target 127.0.0.1:8443 --ca authority.pem`,
+		Args: arguments(1, 1, "one WORKLOAD.OPERATION"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return a.callNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	c.Flags().StringVar(&f.protocol, "protocol", "", "protocol to call over; see wirelab matrix")
+	c.Flags().StringVar(&f.client, "client", "", "library to call with (default: the usual one)")
+	c.Flags().StringVar(&f.target, "target", "", "HOST:PORT of the server")
+	c.Flags().StringVar(&f.data, "data", "", "request in JSON, - for standard input, @FILE for a file (default: one is drawn)")
+	c.Flags().StringVar(&f.ca, "ca", "", "PEM file of the authority to trust (default: the system's)")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest to wait, connecting included")
+	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.call(c.Context(), args[0], c.Flags().Changed("data"), f)
+	}
+	return c
+}
+
+// callNames are the operations of all workloads, as the command takes them.
+func (a *app) callNames() []string {
+	var names []string
+	for _, w := range a.works {
+		for _, o := range w.Operations {
+			names = append(names, w.Name+"."+o.Name)
+		}
+	}
+	return names
+}
+
+// call makes the call and prints what came of it.
+func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) error {
+	cell, op, err := a.callee(what, f)
+	if err != nil {
+		return err
+	}
+	to := wirelab.Dialing{Address: f.target}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return usage("--ca: %v", err)
+		}
+		if to.Roots, err = authority.Trust(text); err != nil {
+			return usage("--ca %s: %v", f.ca, err)
+		}
+	}
+	var data []byte
+	if hasData {
+		if data, err = a.readData(f.data); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	began := a.now()
+	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
+	took := a.now().Sub(began)
+	if callErr != nil && request == "" && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
+		return usage("--data: %s", wirelab.Public(callErr).Message) // it was never sent
+	}
+	items := make([]json.RawMessage, len(reply))
+	for i, item := range reply {
+		if items[i], err = camelJSON(item); err != nil {
+			return err
+		}
+	}
+	if callErr != nil {
+		callErr = explainCall(ctx, cell, op.Name, f, callErr)
+	}
+	if !*f.asJSON {
+		if !hasData && callErr == nil {
+			a.note("asked %s", request)
+		}
+		for _, item := range items {
+			if err := a.printf("%s\n", item); err != nil {
+				return err
+			}
+		}
+		return callErr
+	}
+	report := callReport{
+		Workload: cell.Workload, Operation: op.Name, Protocol: cell.Protocol.Name, Client: cell.Client,
+		Target: f.target, Request: request, Reply: items, Took: plan.Duration(took),
+	}
+	if callErr != nil {
+		coded := wirelab.Public(callErr)
+		report.Error = &callError{coded.Code.String(), coded.Message}
+	}
+	return both(callErr, a.printJSON(report))
+}
+
+// ask connects, calls once and disconnects.
+func ask(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string, data []byte) (request string, reply []any, err error) {
+	client, err := cell.Dial(ctx, to)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { err = both(err, client.Close()) }()
+	return client.Call(ctx, operation, data)
+}
+
+// callee finds what is to be called, and refuses what no server need be asked.
+func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationInfo, error) {
+	fail := func(err error) (wirelab.Cell, wirelab.OperationInfo, error) {
+		return wirelab.Cell{}, wirelab.OperationInfo{}, err
+	}
+	workload, name, dotted := strings.Cut(what, ".")
+	w, err := a.work(workload)
+	if err != nil {
+		return fail(err)
+	}
+	op, err := operation(w, name)
+	if err != nil {
+		return fail(err)
+	}
+	switch {
+	case !dotted:
+		return fail(usage("%q is not WORKLOAD.OPERATION; known: %s", what, strings.Join(a.callNames(), ", ")))
+	case f.protocol == "":
+		return fail(usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(protocolNames(w), ", ")))
+	case f.timeout <= 0:
+		return fail(usage("--timeout is %v; it must be above 0", f.timeout))
+	}
+	cell, err := a.cell(workload, f.protocol, "", f.client)
+	if err != nil {
+		return fail(err)
+	}
+	if f.target == "" {
+		return fail(usage("--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name, cell.Protocol.Name))
+	}
+	if _, err := plan.ParseArm(cell.Protocol.Name + ",target=" + f.target); err != nil {
+		return fail(usage("--target: %q is not HOST:PORT, such as 127.0.0.1:9000", f.target))
+	}
+	if reason, hole := cell.Holes[op.Name]; hole {
+		return fail(usage("%s cannot carry %s: %s", cell.Protocol.Name, op.Name, reason))
+	}
+	return cell, op, nil
+}
+
+// readData returns the request from where --data says.
+func (a *app) readData(data string) ([]byte, error) {
+	var from io.Reader = strings.NewReader(data)
+	switch {
+	case data == "-":
+		from = a.stdin
+	case strings.HasPrefix(data, "@"):
+		file, err := os.Open(data[1:])
+		if err != nil {
+			return nil, usage("--data: %v", err)
+		}
+		defer func() { _ = file.Close() }() // it was only read
+		from = file
+	}
+	text, err := io.ReadAll(io.LimitReader(from, dataLimit+1))
+	if err != nil {
+		return nil, usage("--data: %v", err)
+	}
+	if len(text) > dataLimit {
+		return nil, usage("--data has more than %d bytes", dataLimit)
+	}
+	return append([]byte{}, text...), nil // not nil: nil would be drawn
+}
+
+// explainCall says what failed and, where the server was not reached, what to
+// look at. Its exit code is that of a failure, whatever the server's code.
+func explainCall(ctx context.Context, cell wirelab.Cell, operation string, f callFlags, err error) error {
+	if errors.Is(context.Cause(ctx), context.Canceled) {
+		return context.Canceled
+	}
+	coded := wirelab.Public(err)
+	hint := ""
+	switch coded.Code {
+	case wirelab.Unavailable:
+		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name + " listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
+		if cell.Protocol.Secure {
+			hint += " and that --ca names its authority"
+		}
+	case wirelab.DeadlineExceeded:
+		hint = "; no reply within " + f.timeout.String() + ": check that the server speaks " + cell.Protocol.Name + ", or raise --timeout"
+	}
+	return exitWith(exitFailed, wirelab.Errorf(coded.Code, "%s over %s at %s: %s: %s%s",
+		operation, cell.Protocol.Name, f.target, coded.Code, coded.Message, hint))
+}

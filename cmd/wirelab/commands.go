@@ -1,0 +1,22 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// commands lists the constructors of all commands, in the order of the help.
+func commands() []func(*app) *cobra.Command {
+	return []func(*app) *cobra.Command{
+		newCompareCommand,
+		newRunCommand,
+		newPresetsCommand,
+		newResultsCommand,
+		newCompareCommand,
+		newRunCommand,
+		newServeCommand,
+		newDriveCommand,
+		newMatrixCommand,
+		newServeCommand,
+		newCallCommand,
+		newVersionCommand,
+		newDriveCommand,
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+)
+
+// matrixRow is a workload over a protocol, as "matrix --json" shows it.
+type matrixRow struct {
+	Protocol    string            `json:"protocol"`
+	Transport   string            `json:"transport"`
+	Encoding    string            `json:"encoding"`
+	Secure      bool              `json:"secure"`
+	Multiplexed bool              `json:"multiplexed"`
+	Style       wirelab.Style     `json:"style"`
+	Servers     []string          `json:"servers"` // the usual one first
+	Clients     []string          `json:"clients"`
+	Operations  []string          `json:"operations"`      // those it carries
+	Holes       map[string]string `json:"holes,omitempty"` // those it does not, and why
+}
+
+// matrixWork is a workload in the same.
+type matrixWork struct {
+	Workload   string            `json:"workload"`
+	Operations []matrixOperation `json:"operations"`
+	Protocols  []matrixRow       `json:"protocols"`
+}
+
+type matrixOperation struct {
+	Name     string       `json:"name"`
+	Kind     wirelab.Kind `json:"kind"`
+	Requests []string     `json:"requests"` // the default first
+}
+
+func newMatrixCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "matrix [WORKLOAD]",
+		Short: "Show what can be compared: workloads, protocols, operations, libraries",
+		Long: `Shows every workload with the protocols that carry it, the operations each
+protocol carries, and the libraries that speak it at each end, the usual one
+first. A hole is an operation that a protocol cannot carry, with the reason.`,
+		Example: "  wirelab matrix\n  wirelab matrix routeguide --json",
+		Args:    arguments(0, 1, "at most one workload"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.workloadNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		works := a.works
+		if len(args) == 1 {
+			w, err := a.work(args[0])
+			if err != nil {
+				return err
+			}
+			works = []wirelab.Work{w}
+		}
+		matrix := make([]matrixWork, len(works))
+		for i, w := range works {
+			matrix[i] = matrixOf(w)
+		}
+		if *asJSON {
+			return a.printJSON(matrix)
+		}
+		for i, w := range matrix {
+			if i > 0 {
+				if err := a.printf("\n"); err != nil {
+					return err
+				}
+			}
+			if err := a.printMatrix(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+// matrixOf gathers the cells of a workload by protocol.
+func matrixOf(w wirelab.Work) matrixWork {
+	m := matrixWork{Workload: w.Name, Operations: []matrixOperation{}, Protocols: []matrixRow{}}
+	for _, o := range w.Operations {
+		m.Operations = append(m.Operations, matrixOperation{o.Name, o.Kind, o.Requests})
+	}
+	for _, c := range w.Cells {
+		i := slices.IndexFunc(m.Protocols, func(r matrixRow) bool { return r.Protocol == c.Protocol.Name })
+		if i < 0 {
+			row := matrixRow{
+				Protocol: c.Protocol.Name, Transport: c.Protocol.Transport, Encoding: c.Protocol.Encoding,
+				Secure: c.Protocol.Secure, Multiplexed: c.Protocol.Multiplexed,
+				Style: c.Style, Operations: []string{}, Holes: c.Holes,
+			}
+			for _, o := range w.Operations {
+				if _, hole := c.Holes[o.Name]; !hole {
+					row.Operations = append(row.Operations, o.Name)
+				}
+			}
+			m.Protocols = append(m.Protocols, row)
+			i = len(m.Protocols) - 1
+		}
+		row := &m.Protocols[i]
+		if !slices.Contains(row.Servers, c.Server) {
+			row.Servers = append(row.Servers, c.Server)
+		}
+		if !slices.Contains(row.Clients, c.Client) {
+			row.Clients = append(row.Clients, c.Client)
+		}
+	}
+	return m
+}
+
+// printMatrix prints a workload as a table, and the reasons of its holes below.
+func (a *app) printMatrix(m matrixWork) error {
+	head := []string{"PROTOCOL", "TRANSPORT", "ENCODING", "TLS"}
+	for _, o := range m.Operations {
+		head = append(head, o.Name)
+	}
+	rows := [][]string{append(head, "SERVERS", "CLIENTS")}
+	var reasons []string
+	for _, p := range m.Protocols {
+		name := p.Protocol
+		if p.Style == wirelab.Generic {
+			name += " (generic)"
+		}
+		row := []string{name, p.Transport, p.Encoding, "-"}
+		if p.Secure {
+			row[3] = "yes"
+		}
+		for _, o := range m.Operations {
+			reason, hole := p.Holes[o.Name]
+			if !hole {
+				row = append(row, "yes")
+				continue
+			}
+			i := slices.Index(reasons, reason)
+			if i < 0 {
+				reasons = append(reasons, reason)
+				i = len(reasons) - 1
+			}
+			row = append(row, fmt.Sprintf("no [%d]", i+1))
+		}
+		rows = append(rows, append(row, strings.Join(p.Servers, ", "), strings.Join(p.Clients, ", ")))
+	}
+	operations := make([][]string, len(m.Operations))
+	for i, o := range m.Operations {
+		operations[i] = []string{"  " + o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")}
+	}
+	if err := both(a.printf("%s\n", m.Workload), a.printTable(operations)); err != nil {
+		return err
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	if err := a.printTable(rows); err != nil {
+		return err
+	}
+	for i, reason := range reasons {
+		if err := a.printf("[%d] %s\n", i+1, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}

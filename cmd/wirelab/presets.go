@@ -1,0 +1,61 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/plan"
+)
+
+func newPresetsCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "presets [NAME]",
+		Short: "List the experiments that are ready to run, or show one's plan",
+		Long: `Lists the experiments that come with wirelab. With a name it prints that
+experiment's whole plan, defaults filled in, as JSON: a plan file that "wirelab
+run" takes, to start your own from.`,
+		Example: "  wirelab presets\n  wirelab presets quick > mine.json",
+		Args:    arguments(0, 1, "at most one name"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return presetNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			p, err := plan.Preset(args[0])
+			if err != nil {
+				return err
+			}
+			done, err := p.Complete()
+			if err != nil {
+				return err
+			}
+			done.Seed = p.Seed // a drawn one would make every run of the file the same
+			return a.printJSON(done)
+		}
+		if *asJSON {
+			return a.printJSON(plan.Presets())
+		}
+		rows := [][]string{{"PRESET", "WORK", "ARMS", "QUESTION"}}
+		for _, p := range plan.Presets() {
+			arms := make([]string, len(p.Arms))
+			for i, arm := range p.Arms {
+				arms[i] = arm.String()
+			}
+			rows = append(rows, []string{p.Name, p.Workload + "." + p.Operation, strings.Join(arms, " "), p.About})
+		}
+		return a.printTable(rows)
+	}
+	return c
+}
+
+// presetNames are the names of the presets, in order.
+func presetNames() []string {
+	var names []string
+	for _, p := range plan.Presets() {
+		names = append(names, p.Name)
+	}
+	return names
+}
