@@ -1,0 +1,80 @@
+# wirelab: two commands matter, make run and make test. The rest is for those
+# who change it. Nothing here needs more than Go, git and make on Linux.
+
+GO      ?= go
+SHELL   := /bin/bash -o pipefail
+TOOLS   := $(GO) tool -modfile=tools/go.mod
+LINT    := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
+SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*') $(shell find plan store workload -name '*.yaml' -o -name '*.sql' -o -name '*.graphqls') go.mod go.sum
+# Not cached: wirelab's tests start processes and wires whose state the cache
+# does not see.
+TESTFLAGS ?= -count=1
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: bin/wirelab ## build bin/wirelab
+
+bin/wirelab: $(SOURCES)
+	@mkdir -p bin
+	$(GO) build -buildvcs=auto -trimpath -o bin/wirelab ./cmd/wirelab
+
+.PHONY: run
+run: build ## compare six wires on the embedded default, about two minutes
+	./bin/wirelab run quick
+
+.PHONY: test
+test: ## every test, and that generated code is fresh
+	@scripts/freshness
+	$(GO) vet ./...
+	$(GO) test $(TESTFLAGS) -timeout 14m ./...
+
+.PHONY: short
+short: ## the tests that take less than two minutes together
+	$(GO) test $(TESTFLAGS) -short -timeout 2m ./...
+
+.PHONY: race
+race: ## every test under the race detector
+	$(GO) test $(TESTFLAGS) -race -short -timeout 30m ./...
+
+.PHONY: lint
+lint: ## format and lint
+	@test -z "$$($(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v '/gen/'))" || { echo 'not formatted; run: make format'; $(TOOLS) gofumpt -l $$(git ls-files '*.go' | grep -v '/gen/'); exit 1; }
+	$(LINT) run ./...
+
+.PHONY: format
+format: ## format
+	$(TOOLS) gofumpt -w $$(git ls-files '*.go' | grep -v '/gen/')
+
+.PHONY: generate
+generate: ## write the generated code again
+	@scripts/generate
+
+.PHONY: check
+check: ## what must pass before a change is done: generate, lint, vet, rules, race tests, vulnerabilities
+	@scripts/freshness
+	$(MAKE) lint
+	$(GO) vet ./...
+	$(GO) test $(TESTFLAGS) ./internal/...
+	$(MAKE) race
+	@scripts/vulnerabilities
+
+.PHONY: conformance
+conformance: ## prove every cell, named, against the in-memory reference
+	$(GO) test $(TESTFLAGS) -v -run Conformance -timeout 14m ./workload/...
+
+.PHONY: faults
+faults: ## plant faults in the bindings one at a time and see each caught
+	scripts/faults
+
+.PHONY: bench
+bench: ## what one call and one sample cost, in ns and allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./workload/...
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin .cache

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/plan"
+)
+
+func newCompareCommand(a *app) *cobra.Command {
+	var o conductOptions
+	var p plan.Plan
+	var workload, until, rate, arrivals string
+	var inFlight []int
+	command := &cobra.Command{
+		Use:   "compare ARM ARM…",
+		Short: "Compare protocols doing the same work, and say what the difference is and whether it is real",
+		Long: `Compare runs the same calls over each arm, in rounds of fresh processes with
+the slices in random order, and prints for each metric what each arm costs, the
+difference from the first arm with its interval, and one of four verdicts:
+better, worse, equivalent, or inconclusive with the number of rounds that would
+decide. What spoiled its own measurement is called invalid.
+
+An ARM is a protocol, with settings if need be:
+
+  grpc                              the usual libraries
+  grpc,client=connect-go            another client library
+  grpc,server=connect-go            another server library
+  grpc,connections=4                four connections instead of one
+  grpc,target=127.0.0.1:50051       a server that is already running
+
+With --in-flight the loop is closed: so many calls are always in flight. With
+--rate it is open: calls are due at their times whatever becomes of them, and
+the time of each counts from when it was due.`,
+		Example: `  wirelab compare grpc http1-json --workload routeguide.GetFeature
+  wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
+  wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
+  wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			p.Name = "compare"
+			var ok bool
+			if p.Workload, p.Operation, ok = strings.Cut(workload, "."); !ok {
+				return wirelab.Errorf(wirelab.InvalidArgument,
+					"--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", workload)
+			}
+			for _, arg := range args {
+				arm, err := plan.ParseArm(arg)
+				if err != nil {
+					return err
+				}
+				p.Arms = append(p.Arms, arm)
+			}
+			if err := parseLoads(&p, inFlight, rate, arrivals); err != nil {
+				return err
+			}
+			if until != "" {
+				var err error
+				if p.Until, err = plan.ParseUntil(until); err != nil {
+					return err
+				}
+			}
+			return a.conduct(command.Context(), p, o)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVarP(&workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
+	flags.IntSliceVar(&inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
+	flags.StringVar(&rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
+	flags.StringVar(&arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	flags.StringVar(&until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
+	flags.DurationVar((*time.Duration)(&p.For), "for", 0, "start no round after so long, once the fewest are done")
+	flags.IntVar(&p.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
+	flags.IntVar(&p.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
+	flags.IntVar(&p.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
+	flags.DurationVar((*time.Duration)(&p.Slice), "slice", 0, "length of a slice (default 50ms; 1s in the open loop)")
+	flags.StringVar(&p.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&p.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
+	flags.Uint64Var(&p.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
+	flags.StringVar(&p.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	o.register(flags)
+	if err := command.MarkFlagRequired("workload"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
+	return command
+}
+
+// parseLoads sets a plan's loads from the flags.
+func parseLoads(p *plan.Plan, inFlight []int, rates, arrivals string) error {
+	for _, n := range inFlight {
+		if n < 1 {
+			return wirelab.Errorf(wirelab.InvalidArgument, "--in-flight %d: want 1 or more", n)
+		}
+		p.Loads = append(p.Loads, plan.Load{InFlight: n})
+	}
+	if rates != "" {
+		for text := range strings.SplitSeq(rates, ",") {
+			rate, err := plan.ParseRate(text)
+			if err != nil {
+				return err
+			}
+			p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: arrivals})
+		}
+	} else if arrivals != "" {
+		return wirelab.Errorf(wirelab.InvalidArgument, "--arrivals is of the open loop: give --rate too")
+	}
+	return nil
+}

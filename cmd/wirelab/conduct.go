@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// conductOptions are the flags that every experiment has.
+type conductOptions struct {
+	json  bool
+	quiet bool
+}
+
+func (o *conductOptions) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.json, "json", false, "print the result and what may be claimed of it as JSON")
+	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+}
+
+// conduct runs an experiment, stores its result and prints the report. What
+// was measured is stored before anything is printed, also after Ctrl-C.
+func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
+	p, err := p.Complete()
+	if err != nil {
+		return err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return err
+	}
+	// The store is opened first: better no experiment than one with nowhere to go.
+	results, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer results.Close()
+	program, err := experiment.Program()
+	if err != nil {
+		return err
+	}
+	bench, err := experiment.NewProcesses(program, p)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	progress := a.newProgress(o)
+	conductor := &experiment.Conductor{
+		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: progress.observe,
+		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+		Command: strings.Join(append([]string{"wirelab"}, a.args...), " "),
+	}
+	r, err := conductor.Run(ctx)
+	progress.done()
+	if err != nil {
+		return err
+	}
+	// After Ctrl-C ctx is over, and storing what was measured must not be.
+	if err := a.keep(context.WithoutCancel(ctx), results, r); err != nil {
+		return err
+	}
+	if err := a.print(r, o.json); err != nil {
+		return err
+	}
+	switch r.Ending {
+	case result.Interrupted:
+		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+	case result.Failed:
+		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+	}
+	return nil
+}
+
+// keep stores a result; if the store cannot, it puts the result in a file.
+func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) error {
+	err := results.Put(ctx, r)
+	if err == nil {
+		return nil
+	}
+	for _, dir := range []string{".", os.TempDir()} {
+		if path, rescueErr := store.Rescue(dir, r); rescueErr == nil {
+			return exitWith(exitFailed, fmt.Errorf("%w; so the result is in %s: make room, then run wirelab results import %s", err, path, path))
+		} else {
+			err = errors.Join(err, rescueErr)
+		}
+	}
+	return err
+}
+
+// arms finds the plan's arms and describes them.
+func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
+	if err := a.checkWork(p); err != nil {
+		return nil, err
+	}
+	arms := make([]result.Arm, 0, len(p.Arms))
+	for _, arm := range p.Arms {
+		cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
+		if err != nil {
+			return nil, err
+		}
+		if why, hole := cell.Holes[p.Operation]; hole {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
+		}
+		arms = append(arms, result.Arm{
+			Name: arm.Name, Protocol: cell.Protocol.Name, Transport: cell.Protocol.Transport,
+			Encoding: cell.Protocol.Encoding, Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
+			Server: cell.Server, Client: cell.Client, Style: string(cell.Style),
+		})
+	}
+	return arms, nil
+}
+
+// checkWork checks the names in a plan that only a workload knows.
+func (a *app) checkWork(p plan.Plan) error {
+	var works, operations []string
+	for _, work := range a.works {
+		works = append(works, work.Name)
+		if work.Name != p.Workload {
+			continue
+		}
+		for _, o := range work.Operations {
+			operations = append(operations, o.Name)
+			if o.Name == p.Operation && p.Requests != "" && !slices.Contains(o.Requests, p.Requests) {
+				return wirelab.UnknownName("way to draw requests of "+o.Name, p.Requests, o.Requests)
+			}
+		}
+	}
+	switch {
+	case operations == nil:
+		return wirelab.UnknownName("workload", p.Workload, works)
+	case !slices.Contains(operations, p.Operation):
+		return wirelab.UnknownName("operation of "+p.Workload, p.Operation, operations)
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/plan"
+)
+
+func newRunCommand(a *app) *cobra.Command {
+	var o conductOptions
+	var until string
+	var limit time.Duration
+	var seed uint64
+	command := &cobra.Command{
+		Use:   "run PRESET|FILE",
+		Short: "Run a named experiment, or one that a file describes",
+		Long: `Run runs a preset (see wirelab presets) or a plan in YAML. A word without a
+slash or a dot is a preset; anything else is a file. The form of a plan is
+described by docs/plan.schema.json.`,
+		Example: `  wirelab run quick
+  wirelab run route-serial --seed 7
+  wirelab run ./my-plan.yaml --for 5m`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			p, err := loadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			if until != "" {
+				if p.Until, err = plan.ParseUntil(until); err != nil {
+					return err
+				}
+			}
+			if limit != 0 {
+				p.For = plan.Duration(limit)
+			}
+			if seed != 0 {
+				p.Seed = seed
+			}
+			return a.conduct(command.Context(), p, o)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&until, "until", "", "override the plan: stop when the primary metric's interval is as narrow as `±2%`")
+	flags.DurationVar(&limit, "for", 0, "override the plan: start no round after so long, once the fewest are done")
+	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
+	o.register(flags)
+	return command
+}
+
+// loadPlan returns the preset or the file of that name.
+func loadPlan(name string) (plan.Plan, error) {
+	if !strings.ContainsAny(name, "/.") {
+		return plan.Preset(name)
+	}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return plan.Plan{}, wirelab.Errorf(wirelab.InvalidArgument, "no plan file %s; presets are listed by: wirelab presets", name)
+	}
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	return plan.Parse(name, text)
+}

@@ -1,0 +1,445 @@
+// Package arch holds the project's rules as tests. It parses the source with
+// go/parser: a test that asked the go command would be answered from the test
+// cache, since the command's inputs are not the test's.
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module is the prefix of our own imports.
+const module = "wirelab"
+
+// file is one Go file of the project.
+type file struct {
+	path      string // from the root, with slashes
+	room      string // its folder; "." is the root
+	test      bool
+	generated bool
+	lines     int
+	ast       *ast.File
+	fset      *token.FileSet
+}
+
+// load parses every Go file of the project.
+func load(t *testing.T) []file {
+	t.Helper()
+	root := "../.."
+	var all []file
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(name, root), "/"))
+		if entry.IsDir() {
+			if base := entry.Name(); rel != "" && (strings.HasPrefix(base, ".") || base == "testdata" || base == "bin") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		parsed, err := parser.ParseFile(fset, rel, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		all = append(all, file{
+			path: rel, room: path.Dir(rel), test: strings.HasSuffix(rel, "_test.go"),
+			generated: ast.IsGenerated(parsed), lines: strings.Count(string(text), "\n"),
+			ast: parsed, fset: fset,
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d Go files were found: the walk is broken", len(all))
+	}
+	return all
+}
+
+// rule says what the rooms that match a pattern may import of ours, and of
+// others'. Patterns are those of path.Match, with a last element "**" for the
+// folder and all below it.
+type rule struct {
+	rooms   string
+	may     []string // of our rooms
+	foreign string   // "any", "none", or modules that may be imported, separated by spaces
+	because string
+}
+
+// rules are read from the top: the first that matches a room counts. A room
+// that none matches fails the test.
+var rules = []rule{
+	{".", nil, "none", "everyone speaks it; a word here costs everyone"},
+	{"trap", nil, "none", "values are shared by all workloads"},
+	{"workload/all", []string{".", "workload/*/bind"}, "none", "it is a list"},
+	{"workload/*", []string{".", "trap"}, "none", "a domain that knows no transport cannot favour one"},
+	{"workload/*/gen/**", []string{".", "workload/*/**"}, "any", "generated"},
+	{"workload/*/bind", []string{".", "workload/*", "workload/*/gen/**", "wire/**"}, "any", "a binding joins one domain and one wire"},
+	{"wire/**", []string{".", "wire/**"}, "any", "plumbing shared by all cells of the protocol"},
+	{"conformance", []string{".", "trap", "authority"}, "go.uber.org/goleak golang.org/x/net github.com/quic-go/quic-go", "it proves any cell by the vocabulary, and reads wires only to tell which they are"},
+	{"authority", nil, "none", "certificates know no protocol"},
+	{"stat", nil, "gonum.org/v1/gonum github.com/HdrHistogram/hdrhistogram-go", "arithmetic must be checkable by hand"},
+	{"load", []string{"stat"}, "golang.org/x/sys", "an engine welded to a protocol cannot drive another"},
+	{"plan", []string{"."}, "github.com/goccy/go-yaml", "a plan starts nothing"},
+	{"result/**", []string{".", "plan", "stat", "result"}, "none", "a claim must follow from what is stored"},
+	{"probe", []string{".", "plan", "result"}, "golang.org/x/sys golang.org/x/net", "reading counters needs no knowledge of the work"},
+	{"control", []string{"load", "plan", "result"}, "none", "the lines between conductor and child"},
+	{"target", []string{"control"}, "golang.org/x/sys", "holding a process needs no knowledge of what runs in it"},
+	{"agent", []string{".", "authority", "control", "load", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
+	{"experiment", []string{".", "control", "load", "plan", "probe", "result", "stat", "target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
+	{"store/**", []string{".", "plan", "result/**", "stat", "store/**"}, "modernc.org/sqlite", "a store keeps what it need not understand"},
+	{"report/**", []string{".", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
+	{"cmd/*", []string{"**"}, "any", "wiring"},
+	{"internal/*", []string{"**"}, "any", "rules and generators"},
+}
+
+// matches reports whether room is one of a pattern's.
+func matches(pattern, room string) bool {
+	if pattern == "**" {
+		return true
+	}
+	if stem, ok := strings.CutSuffix(pattern, "/**"); ok {
+		depth := strings.Count(stem, "/") + 1
+		parts := strings.Split(room, "/")
+		if len(parts) < depth {
+			return false
+		}
+		hit, err := path.Match(stem, strings.Join(parts[:depth], "/"))
+		return err == nil && hit
+	}
+	hit, err := path.Match(pattern, room)
+	return err == nil && hit
+}
+
+func ruleOf(room string) (rule, bool) {
+	i := slices.IndexFunc(rules, func(r rule) bool { return matches(r.rooms, room) })
+	if i < 0 {
+		return rule{}, false
+	}
+	return rules[i], true
+}
+
+// offence tells why a room may not import a package, or "".
+func offence(room, imported string) string {
+	r, ok := ruleOf(room)
+	if !ok {
+		return "the folder belongs to no room: add it to the rules and to docs/ARCHITECTURE.md"
+	}
+	ours := imported == module || strings.HasPrefix(imported, module+"/")
+	if ours {
+		other := strings.TrimPrefix(strings.TrimPrefix(imported, module), "/")
+		if other == "" {
+			other = "."
+		}
+		if strings.HasPrefix(other, "cmd/") {
+			return "cmd is imported by nobody"
+		}
+		if sibling(room, other) {
+			return "one workload must not know another"
+		}
+		if !slices.ContainsFunc(r.may, func(p string) bool { return matches(p, other) }) {
+			return fmt.Sprintf("not among %v: %s", r.may, r.because)
+		}
+		return ""
+	}
+	if standard(imported) {
+		if strings.HasPrefix(imported, "net/http") && slices.Contains([]string{"load", "stat", "plan"}, room) {
+			return r.because
+		}
+		return ""
+	}
+	switch r.foreign {
+	case "any":
+		return ""
+	case "none":
+		return "no library may be imported here: " + r.because
+	}
+	for allowed := range strings.FieldsSeq(r.foreign) {
+		if imported == allowed || strings.HasPrefix(imported, allowed+"/") {
+			return ""
+		}
+	}
+	return fmt.Sprintf("not among the libraries %s: %s", r.foreign, r.because)
+}
+
+// sibling reports whether the two are parts of different workloads.
+func sibling(room, other string) bool {
+	a, b := strings.Split(room, "/"), strings.Split(other, "/")
+	return len(a) > 1 && len(b) > 1 && a[0] == "workload" && b[0] == "workload" && a[1] != b[1] && a[1] != "all"
+}
+
+// standard reports whether an import is of the standard library: its first
+// element has no dot.
+func standard(imported string) bool {
+	first, _, _ := strings.Cut(imported, "/")
+	return !strings.Contains(first, ".")
+}
+
+// Imports follow the rules. Tests may import more: they are where rooms meet.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t) {
+		if f.test {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			if why := offence(f.room, imported); why != "" {
+				t.Errorf("%s imports %s: %s", f.fset.Position(spec.Pos()), imported, why)
+			}
+		}
+	}
+}
+
+// The rules themselves refuse what they are there to refuse.
+func TestRulesRefuse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ room, imported string }{
+		{".", "google.golang.org/grpc"},
+		{"load", "wirelab"},
+		{"load", "net/http"},
+		{"stat", "wirelab/load"},
+		{"workload/routeguide", "wirelab/wire/grpc"},
+		{"workload/routeguide", "google.golang.org/grpc"},
+		{"workload/routeguide/bind", "wirelab/load"},
+		{"workload/routeguide/bind", "wirelab/workload/ledger"},
+		{"wire/grpc", "wirelab/workload/routeguide"},
+		{"report/terminal", "wirelab/load"},
+		{"report", "wirelab/wire/grpc"},
+		{"store/sqlite", "wirelab/report"},
+		{"experiment", "wirelab/wire/grpc"},
+		{"experiment", "wirelab/cmd/wirelab"},
+		{"newroom", "fmt"},
+	} {
+		if offence(c.room, c.imported) == "" {
+			t.Errorf("%s may import %s", c.room, c.imported)
+		}
+	}
+	for _, c := range []struct{ room, imported string }{
+		{"load", "wirelab/stat"},
+		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
+		{"workload/all", "wirelab/workload/routeguide/bind"},
+		{"report/terminal", "wirelab/result"},
+	} {
+		if why := offence(c.room, c.imported); why != "" {
+			t.Errorf("%s may not import %s: %s", c.room, c.imported, why)
+		}
+	}
+}
+
+// Every room says what it is in a package comment.
+func TestPackageComments(t *testing.T) {
+	t.Parallel()
+	documented := map[string]bool{}
+	for _, f := range load(t) {
+		if f.generated && !documented[f.room] {
+			documented[f.room] = f.ast.Doc != nil || strings.Contains(f.room, "/gen")
+		}
+		if f.test && f.room != "internal/arch" {
+			continue
+		}
+		text := f.ast.Doc.Text()
+		documented[f.room] = documented[f.room] || strings.HasPrefix(text, "Package ") || strings.HasPrefix(text, "Command ")
+	}
+	for room, ok := range documented {
+		if !ok {
+			t.Errorf("%s has no package comment that says what it knows and must not know", room)
+		}
+	}
+}
+
+// The limits on size. A file or function over them is split where it bends,
+// not where the count is reached.
+const (
+	fileLimit     = 500 // lines
+	functionLimit = 70  // lines
+)
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t) {
+		if f.generated {
+			continue
+		}
+		if f.lines > fileLimit {
+			t.Errorf("%s has %d lines, more than %d", f.path, f.lines, fileLimit)
+		}
+		for _, decl := range f.ast.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok || fn.Body == nil || f.test && strings.HasPrefix(fn.Name.Name, "Test") {
+				continue // a test's length is its table's
+			}
+			first, last := f.fset.Position(fn.Pos()).Line, f.fset.Position(fn.End()).Line
+			if last-first+1 > functionLimit {
+				t.Errorf("%s:%d: %s has %d lines, more than %d", f.path, first, fn.Name.Name, last-first+1, functionLimit)
+			}
+		}
+	}
+}
+
+// badNames are names of rooms that say nothing of what is in them.
+var badNames = regexp.MustCompile(`^(utils?|common|types|base|helpers?|misc|shared|lib)$`)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t) {
+		stem := strings.TrimSuffix(strings.TrimSuffix(path.Base(f.path), ".go"), "_test")
+		if badNames.MatchString(path.Base(f.room)) || badNames.MatchString(stem) {
+			t.Errorf("%s: name the room by its role and the file by its noun", f.path)
+		}
+	}
+}
+
+// banned are calls that production code does not make, and what it does instead.
+var banned = map[string]string{
+	"time.After":  "use a context or a timer that is stopped",
+	"time.Tick":   "use a timer that is stopped",
+	"fmt.Print":   "write to the writer that was passed in",
+	"fmt.Println": "write to the writer that was passed in",
+	"fmt.Printf":  "write to the writer that was passed in",
+	"os.Exit":     "return an error; only main exits",
+	"panic":       "return an error; panic only for a mistake in the source, and say so",
+}
+
+// excepted are the places that may all the same.
+var excepted = map[string][]string{
+	"cmd/wirelab/main.go":      {"os.Exit"},
+	"internal/listing/main.go": {"os.Exit"},
+}
+
+func TestBannedCalls(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t) {
+		if f.generated || f.test || f.room == "conformance" || strings.HasSuffix(f.room, "test") {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name := callee(call)
+			instead, bad := banned[name]
+			if !bad && strings.HasPrefix(name, "log.") {
+				instead, bad = "use log/slog, passed in", true
+			}
+			if name == "panic" && explained(f, call) {
+				return true
+			}
+			if bad && !slices.Contains(excepted[f.path], name) {
+				t.Errorf("%s calls %s: %s", f.fset.Position(call.Pos()), name, instead)
+			}
+			return true
+		})
+	}
+}
+
+// explained reports whether a comment stands on the call's line, on the line
+// above, or in the function's documentation as the word "panics".
+func explained(f file, call *ast.CallExpr) bool {
+	line := f.fset.Position(call.Pos()).Line
+	for _, group := range f.ast.Comments {
+		first, last := f.fset.Position(group.Pos()).Line, f.fset.Position(group.End()).Line
+		if first <= line && line <= last+1 {
+			return true
+		}
+	}
+	for _, decl := range f.ast.Decls {
+		fn, ok := decl.(*ast.FuncDecl)
+		if ok && fn.Pos() <= call.Pos() && call.End() <= fn.End() && strings.Contains(fn.Doc.Text(), "panics") {
+			return true
+		}
+	}
+	return false
+}
+
+func callee(call *ast.CallExpr) string {
+	switch fn := call.Fun.(type) {
+	case *ast.Ident:
+		return fn.Name
+	case *ast.SelectorExpr:
+		if x, ok := fn.X.(*ast.Ident); ok {
+			return x.Name + "." + fn.Sel.Name
+		}
+	}
+	return ""
+}
+
+// Nothing is left for later without an issue: no marker words in comments. No
+// init function, so that nothing depends on the order of imports.
+func TestNoMarkersNorInit(t *testing.T) {
+	t.Parallel()
+	marker := regexp.MustCompile(`\b(FIX` + `ME|TO` + `DO|XX` + `X|HA` + `CK)\b`)
+	for _, f := range load(t) {
+		if f.generated {
+			continue
+		}
+		for _, group := range f.ast.Comments {
+			if m := marker.FindString(group.Text()); m != "" {
+				t.Errorf("%s: %s: do it, or file it", f.fset.Position(group.Pos()), m)
+			}
+		}
+		for _, decl := range f.ast.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" && !f.test {
+				t.Errorf("%s: init runs in an order nobody sees; call it from where it is needed", f.fset.Position(fn.Pos()))
+			}
+		}
+	}
+}
+
+// No production code is linked with package testing but the suites, which
+// only tests import.
+func TestNoTestingInProduction(t *testing.T) {
+	t.Parallel()
+	for _, f := range load(t) {
+		if f.test || f.room == "conformance" || strings.HasSuffix(f.room, "test") {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			if imported == "testing" || imported == module+"/conformance" || strings.HasSuffix(imported, "test") && strings.HasPrefix(imported, module) {
+				t.Errorf("%s imports %s", f.path, imported)
+			}
+		}
+	}
+}
+
+// The map in docs/ARCHITECTURE.md names every room.
+func TestArchitectureNamesEveryRoom(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range load(t) {
+		top, _, _ := strings.Cut(f.room, "/")
+		if top == "." || seen[top] {
+			continue
+		}
+		seen[top] = true
+		if !strings.Contains(string(text), "`"+top+"/") && !strings.Contains(string(text), "`"+top+"`") {
+			t.Errorf("docs/ARCHITECTURE.md does not name %s", top)
+		}
+	}
+}
