@@ -162,7 +162,7 @@ func checkDuration(node ast.Node, field string) error {
 	return nil
 }
 
-// checkMapping checks that every key is a field, once, and its value fits.
+// checkMapping checks that every key is a field and its value fits.
 func checkMapping(node ast.Node, want reflect.Type, field string) error {
 	var entries []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -174,8 +174,7 @@ func checkMapping(node ast.Node, want reflect.Type, field string) error {
 		return misplaced(node, field, "a mapping of fields")
 	}
 	fields := fieldsOf(want)
-	seen := map[string]bool{}
-	for _, entry := range entries {
+	for _, entry := range entries { // the parser has refused a key that is there twice
 		var name string
 		switch key := entry.Key.(type) {
 		case *ast.StringNode:
@@ -193,10 +192,6 @@ func checkMapping(node ast.Node, want reflect.Type, field string) error {
 			unknown := wirelab.UnknownName("field", name, known)
 			return &yaml.SyntaxError{Message: field + ": " + wirelab.Public(unknown).Message, Token: at}
 		}
-		if seen[name] {
-			return &yaml.SyntaxError{Message: fmt.Sprintf("%s: field %q is there twice", field, name), Token: at}
-		}
-		seen[name] = true
 		if err := checkShape(entry.Value, fieldType, field+"."+name); err != nil {
 			return err
 		}

@@ -144,6 +144,7 @@ var badPlans = map[string]struct {
 	"published flaw":            {least + "published: [{source: s, machine: m, arm: grpc, mean: 5us, flaws: [M01]}]", "an id like duh-M01", true},
 	"control characters":        {least + `name: "a\u0007"`, "printable", false},
 	"field twice":               {least + "name: a\nname: b", "name", true},
+	"field twice, quoted":       {least + "name: a\n'name': b", "name", true},
 	"two documents":             {least + "---\n" + least, "2 documents", true},
 	"anchor":                    {"name: &a x\n" + least, "must be text", false},
 	"tag":                       {"name: !!str x\n" + least, "must be text", false},

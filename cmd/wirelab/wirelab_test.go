@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -158,6 +160,30 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 				t.Errorf("error is not one line: %q", o.stderr)
 			}
 		})
+	}
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		code int
+		say  string
+	}{
+		{wirelab.Errorf(wirelab.InvalidArgument, "x"), exitUsage, "x"},
+		{wirelab.Errorf(wirelab.NotFound, "x"), exitUsage, "x"},
+		{wirelab.Errorf(wirelab.Unavailable, "x"), exitFailed, "x"},
+		{errors.New("x"), exitFailed, "x"},
+		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), exitUsage, "file: invalid_argument: x"},
+		{context.Canceled, exitNoWord, "interrupted"},
+		{fmt.Errorf("%w: 3 rounds are stored", errPartial), exitNoWord, "no valid answer: 3 rounds are stored"},
+		{fmt.Errorf("%w: stored: %w", errPartial, context.Canceled), exitNoWord, "no valid answer: stored: context canceled"},
+		{exitWith(exitFailed, wirelab.Errorf(wirelab.NotFound, "x")), exitFailed, "x"},
+		{exitWith(exitNoWord, nil), exitNoWord, "exit code 3"},
+	} {
+		if code, say := exitCodeOf(c.err), describe(c.err); code != c.code || say != c.say {
+			t.Errorf("%v: exit code %d, %q; want %d, %q", c.err, code, say, c.code, c.say)
+		}
 	}
 }
 

@@ -171,11 +171,12 @@ func testPrefix(t *testing.T, s store.Store) {
 	refused(t, "two begin so", err, wirelab.InvalidArgument, Sample(10).ID, Sample(11).ID)
 	_, err = s.Get(t.Context(), "r-")
 	refused(t, "more begin so than are listed", err, wirelab.InvalidArgument, "…")
-	for _, text := range []string{"r_", "%", "", "20261121"} {
-		if got, err := s.Get(t.Context(), text); err == nil {
-			t.Errorf("%q finds %s", text, got.ID)
-		}
+	for _, text := range []string{"r_20261121-14", "%", "20261121", "r-20261121-14*"} {
+		_, err := s.Get(t.Context(), text)
+		refused(t, "not the beginning of an id", err, wirelab.NotFound)
 	}
+	_, err = s.Get(t.Context(), "")
+	refused(t, "nothing", err, wirelab.InvalidArgument)
 }
 
 func testNotFound(t *testing.T, s store.Store) {
