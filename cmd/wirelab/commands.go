@@ -9,14 +9,10 @@ func commands() []func(*app) *cobra.Command {
 		newRunCommand,
 		newPresetsCommand,
 		newResultsCommand,
-		newCompareCommand,
-		newRunCommand,
-		newServeCommand,
-		newDriveCommand,
 		newMatrixCommand,
 		newServeCommand,
 		newCallCommand,
-		newVersionCommand,
 		newDriveCommand,
+		newVersionCommand,
 	}
 }
