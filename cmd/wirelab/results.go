@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ An id may be shortened to its beginning, as long as one result begins so.`,
   wirelab results show
   wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
 	})
-	c.AddCommand(newListCommand(a), newRemoveCommand(a), newImportCommand(a))
+	c.AddCommand(newListCommand(a), newShowCommand(a), newExportCommand(a), newImportCommand(a), newRemoveCommand(a))
 	return c
 }
 
@@ -157,6 +158,12 @@ func (a *app) readResult(name string) (*result.Result, error) {
 	}
 	if err != nil {
 		return nil, usage("%v", err)
+	}
+	// An exported document holds the result beside what follows from it; a
+	// rescued file is the result alone.
+	var document struct{ Result json.RawMessage }
+	if json.Unmarshal(data, &document) == nil && document.Result != nil {
+		data = document.Result
 	}
 	r, err := store.Decode(data)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	report "wirelab/report/json"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
@@ -74,4 +75,59 @@ func TestStoreThatCannotBeOpened(t *testing.T) {
 	s.run("results", "list").wants(t, exitFailed, nil, []string{"damaged or not a store", "WIRELAB_STORE"})
 	s.env = map[string]string{}
 	s.run("results", "list").wants(t, exitUsage, nil, []string{"set WIRELAB_STORE"})
+}
+
+func TestResultsShow(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for _, command := range []string{"show", "export"} {
+		s.run("results", command).wants(t, exitUsage, nil, []string{"no results yet", "wirelab presets"})
+	}
+	s.stored(3)
+	for id, n := range map[string]int{"": 2, storetest.Sample(1).ID: 1, storetest.Sample(0).ID[:13]: 0} {
+		args := strings.Fields("results show " + id)
+		s.run(args...).wants(t, exitOK, []string{storetest.Sample(n).ID, "grpc"}, nil)
+		if o := s.run(args...); strings.Contains(o.stdout, "\x1b[") {
+			t.Errorf("colours where there is no terminal: %q", o.stdout)
+		}
+		document := decode[report.Document](t, s.run(append(args, "--json")...).stdout)
+		if document.Result.ID != storetest.Sample(n).ID || len(document.Analysis.Loads) != 2 {
+			t.Errorf("%q: document of %s with %d loads", id, document.Result.ID, len(document.Analysis.Loads))
+		}
+	}
+	for _, command := range []string{"show", "export"} {
+		s.run("results", command, "r-2").wants(t, exitUsage, nil, []string{"not one result", storetest.Sample(2).ID})
+		s.run("results", command, "r-1").wants(t, exitUsage, nil, []string{"no result", storetest.Sample(2).ID})
+	}
+}
+
+func TestResultsExport(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(1)
+	id := storetest.Sample(0).ID
+	s.run("results", "export", "--format", "pdf").wants(t, exitUsage, nil, []string{`unknown format "pdf"; known: `, "json"})
+	for _, f := range exportFormats() {
+		file := filepath.Join(t.TempDir(), "out")
+		o := s.run("results", "export", id, "--format", f.name)
+		o.wants(t, exitOK, []string{"grpc"}, nil)
+		s.run("results", "export", id, "--format", f.name, "-o", file).wants(t, exitOK, nil, nil)
+		if written, err := os.ReadFile(file); err != nil || string(written) != o.stdout {
+			t.Errorf("%s: the file differs from standard output: %v", f.name, err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(file)); err != nil || len(left) != 1 {
+			t.Errorf("%s: left behind %v, %v", f.name, left, err)
+		}
+		if !strings.Contains(s.run("results", "export", "--help").stdout, "  "+f.name+" ") {
+			t.Errorf("the help does not tell of %s", f.name)
+		}
+	}
+	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, exitUsage, nil, []string{"-o"})
+
+	// What is exported as json goes in again, elsewhere.
+	other := newShell(t)
+	other.runWith(t.Context(), s.run("results", "export").stdout, "results", "import", "-").wants(t, exitOK, []string{id}, nil)
+	if s.run("results", "show", id).stdout != other.run("results", "show", id).stdout {
+		t.Error("the result differs where it was imported")
+	}
 }

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"wirelab"
+	"wirelab/report/benchfmt"
+	"wirelab/report/csv"
+	"wirelab/report/json"
+	"wirelab/report/markdown"
+	"wirelab/report/terminal"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// result returns the stored result with that id, or the latest without one.
+func (a *app) result(ctx context.Context, args []string) (found *result.Result, err error) {
+	err = a.withStore(ctx, func(s store.Store) error {
+		var id string
+		if len(args) > 0 {
+			id = args[0]
+		} else {
+			latest, err := s.List(ctx, store.Filter{Limit: 1})
+			if err != nil {
+				return err
+			}
+			if len(latest) == 0 {
+				return wirelab.Errorf(wirelab.NotFound, "no results yet; wirelab presets lists experiments to run")
+			}
+			id = latest[0].ID
+		}
+		var err error
+		found, err = s.Get(ctx, id)
+		return err
+	})
+	return found, err
+}
+
+// width is how many columns the terminal has; 0 if there is none or it does
+// not tell. COLUMNS comes first, for those who want another.
+func (a *app) width() int {
+	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	f, ok := a.stdout.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
+}
+
+// show writes a result's report for people.
+func (a *app) show(r *result.Result) error {
+	return terminal.Write(a.stdout, r, terminal.Style{Color: a.colour(), Width: a.width()})
+}
+
+func newShowCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Show a result, the latest without an id",
+		Long: `Shows what was measured and what may be claimed of it. All of it is computed
+again from the stored result. --json prints the same, and the whole result, as
+"results export --format json" does.`,
+		Example:           "  wirelab results show\n  wirelab results show r-20261121-14",
+		Args:              arguments(0, 1, "at most one id"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		r, err := a.result(c.Context(), args)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return json.Write(a.stdout, r)
+		}
+		return a.show(r)
+	}
+	return c
+}
+
+// exportFormat is a form that a result is exported in.
+type exportFormat struct {
+	name  string
+	write func(io.Writer, *result.Result) error
+}
+
+// exportFormats are the forms, in the order of the help.
+func exportFormats() []exportFormat {
+	return []exportFormat{
+		{"json", json.Write},
+		{"csv", csv.Write},
+		{"markdown", markdown.Write},
+		{"benchstat", benchfmt.Write},
+	}
+}
+
+func newExportCommand(a *app) *cobra.Command {
+	var format, output string
+	var names []string
+	for _, f := range exportFormats() {
+		names = append(names, f.name)
+	}
+	c := &cobra.Command{
+		Use:   "export [ID]",
+		Short: "Write a result, the latest without an id, in a form for other programs",
+		Long: `Writes a result in one of these forms:
+
+  json       all of it, histograms too, and what may be claimed of it;
+             "results import" takes it in again
+  csv        a row for each arm, load, round and metric, for spreadsheets and R
+  markdown   the report, for a pull request
+  benchstat  Go's benchmark format, for benchstat`,
+		Example: `  wirelab results export --format markdown
+  wirelab results export r-20261121-140512-7f3a --format json -o result.json`,
+		Args:              arguments(0, 1, "at most one id"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	c.Flags().StringVar(&format, "format", "json", "one of "+strings.Join(names, ", "))
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write, replaced if it is there (default: standard output)")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		for _, f := range exportFormats() {
+			if f.name != format {
+				continue
+			}
+			r, err := a.result(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			if output == "" {
+				return f.write(a.stdout, r)
+			}
+			return writeWhole(output, func(w io.Writer) error { return f.write(w, r) })
+		}
+		return wirelab.UnknownName("format", format, names)
+	}
+	return c
+}
+
+// writeWhole writes a file so that a reader sees the old one or all of the new one.
+func writeWhole(name string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(name), ".wirelab-*")
+	if err != nil {
+		return usage("-o: %v", err)
+	}
+	_, err = temporary.Write(text.Bytes())
+	err = both(err, both(temporary.Chmod(0o644), temporary.Close()))
+	if err == nil {
+		err = os.Rename(temporary.Name(), name)
+	}
+	if err != nil {
+		return both(err, os.Remove(temporary.Name()))
+	}
+	return nil
+}
