@@ -1,0 +1,90 @@
+package graphql
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"wirelab"
+)
+
+// codeKey is the key in extensions under which a code travels by name: the
+// error table of this wire is that of the names.
+const codeKey = "code"
+
+// complexityCode is what gqlgen's complexity limit says under codeKey.
+const complexityCode = "COMPLEXITY_LIMIT_EXCEEDED"
+
+// Told is what a resolver returns for an error of its service: coded, so that
+// it is not taken for GraphQL's own complaint about the query. Told(nil) is nil.
+func Told(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wirelab.Public(err)
+}
+
+// present makes what the caller is told of an error.
+func present(ctx context.Context, err error) *gqlerror.Error {
+	shown := graphql.DefaultErrorPresenter(ctx, err)
+	public := wirelab.Public(err)
+	if public.Code == wirelab.Internal && !coded(err) {
+		// Not a service's, so GraphQL's own about what was asked: the text
+		// of a query, or a value that does not fit its type.
+		public.Code, public.Message = wirelab.InvalidArgument, shown.Message
+		if shown.Extensions[codeKey] == complexityCode {
+			public.Code = wirelab.ResourceExhausted
+		}
+	}
+	return &gqlerror.Error{
+		Message: public.Message, Path: shown.Path, Locations: shown.Locations, Rule: shown.Rule,
+		Extensions: map[string]any{codeKey: public.Code.String()},
+	}
+}
+
+// coded reports whether a service classified the error.
+func coded(err error) bool {
+	var c *wirelab.Error
+	return errors.As(err, &c)
+}
+
+// recovered makes a panic in a resolver the call's failure. The stack goes to
+// the process's log, since the caller must not see it.
+func recovered(ctx context.Context, p any) error {
+	slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
+	return wirelab.Errorf(wirelab.Internal, "internal error")
+}
+
+// response is a reply as a client reads it.
+type response[Data any] struct {
+	Data   *Data     `json:"data"`
+	Errors []failure `json:"errors"`
+}
+
+// failure is one of the errors of a reply.
+type failure struct {
+	Message    string `json:"message"`
+	Extensions struct {
+		Code string `json:"code"`
+	} `json:"extensions"`
+}
+
+// result returns the data of a reply that has no errors.
+func (r response[Data]) result() (data Data, err error) {
+	if len(r.Errors) > 0 {
+		first := r.Errors[0]
+		code, ok := wirelab.ParseCode(first.Extensions.Code)
+		if !ok {
+			return data, wirelab.Errorf(wirelab.Internal, "failure of unknown code %q: %s", first.Extensions.Code, first.Message)
+		}
+		return data, &wirelab.Error{Code: code, Message: first.Message}
+	}
+	if r.Data == nil {
+		return data, wirelab.Errorf(wirelab.Internal, "a reply with neither data nor errors")
+	}
+	return *r.Data, nil
+}

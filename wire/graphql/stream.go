@@ -1,0 +1,150 @@
+package graphql
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"wirelab"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/sse"
+)
+
+// The names of the events of a subscription.
+const (
+	nextEvent     = "next"
+	completeEvent = "complete"
+)
+
+func wantsEvents(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), httprpc.MediaEvents)
+}
+
+// source is where a subscription's items come from. Its resolver hands gqlgen
+// a channel, which can neither say why it ended nor be waited for; this can.
+type source struct {
+	running sync.WaitGroup
+	err     error // why the items ended, if not well; read after running
+}
+
+type sourceKey struct{}
+
+// Stream returns a service's stream as a subscription's resolver returns it.
+// The stream ends with ctx. It fails outside a subscription.
+func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, error) {
+	from, ok := ctx.Value(sourceKey{}).(*source)
+	if !ok {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a subscription needs Accept: %s", httprpc.MediaEvents)
+	}
+	out := make(chan *T) // unbuffered: the service waits for the wire
+	from.running.Go(func() {
+		defer close(out)
+		from.err = pump(ctx, items, out)
+	})
+	return out, nil
+}
+
+// pump passes items on until they end, which is nil, or fail.
+func pump[T any](ctx context.Context, items iter.Seq2[T, error], out chan<- *T) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
+			err = wirelab.Errorf(wirelab.Internal, "internal error")
+		}
+	}()
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		select {
+		case out <- &item:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	// A service that just stops when its time is over has not ended well.
+	return ctx.Err()
+}
+
+// events answers subscriptions with server-sent events. gqlgen has such a
+// transport, but its complete event has no data, so that readers which keep to
+// the standard drop it and an end cannot be told from a cut; and it has no way
+// for a stream to fail after its first item.
+type events struct{}
+
+var _ graphql.Transport = events{}
+
+// Supports implements [graphql.Transport].
+func (events) Supports(r *http.Request) bool { return wantsEvents(r) }
+
+// Do implements [graphql.Transport].
+func (events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+	from := &source{}
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), sourceKey{}, from))
+	defer from.running.Wait()
+	defer cancel()
+
+	params := &graphql.RawParams{Headers: r.Header}
+	decoder := json.NewDecoder(r.Body)
+	decoder.UseNumber()
+	if err := decoder.Decode(params); err != nil {
+		refuse(w, exec.DispatchError(ctx, gqlerror.List{gqlerror.Errorf("the request is not JSON of a query")}))
+		return
+	}
+	operation, errs := exec.CreateOperationContext(ctx, params)
+	ctx = graphql.WithOperationContext(ctx, operation)
+	if errs != nil {
+		refuse(w, exec.DispatchError(ctx, errs))
+		return
+	}
+	w.Header().Set("Content-Type", httprpc.MediaEvents)
+	w.Header().Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	var buffer []byte
+	send := func(name string, content any) bool {
+		data := []byte{}
+		if content != nil {
+			var err error
+			if data, err = json.Marshal(content); err != nil {
+				panic(err) // gqlgen's own JSON is well formed
+			}
+		}
+		buffer = sse.AppendEvent(buffer[:0], name, data)
+		if _, err := w.Write(buffer); err != nil {
+			return false
+		}
+		return control.Flush() == nil
+	}
+	responses, ctx := exec.DispatchOperation(ctx, operation)
+	for response := responses(ctx); response != nil; response = responses(ctx) {
+		if !send(nextEvent, response) {
+			return
+		}
+	}
+	from.running.Wait() // its channel is closed, or its context has ended
+	if from.err != nil {
+		if !send(nextEvent, exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(wirelab.Public(from.err))})) {
+			return
+		}
+	}
+	send(completeEvent, nil)
+}
+
+// refuse answers a request that no stream comes of.
+func refuse(w http.ResponseWriter, response *graphql.Response) {
+	data, err := json.Marshal(response)
+	if err != nil {
+		panic(err) // gqlgen's own JSON is well formed
+	}
+	w.Header().Set("Content-Type", mediaResponse)
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(data) // to a caller that may be gone
+}
