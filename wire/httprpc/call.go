@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wirelab"
@@ -21,7 +22,7 @@ func CallServerStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 			data, err := request.Encode(req)
 			if err == nil {
 				err = c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { setBody(r, data) }, func(resp *http.Response) error {
-					return readItems(ctx, c, resp, &reply, yield)
+					return readItems(ctx, c, resp, &reply, yield, nil)
 				})
 			}
 			if err != nil && err != ErrLeft {
@@ -61,8 +62,11 @@ func (c *Client) outer(ctx context.Context, err error) error {
 }
 
 // readItems yields a reply's items. It returns nil at the stream's proper end,
-// ErrLeft if the consumer left, and else the stream's error.
-func readItems[T any](ctx context.Context, c *Client, resp *http.Response, codec *Codec[T], yield func(T, error) bool) error {
+// ErrLeft if the consumer left, and else the stream's error. sent tells whether
+// the request's stream has ended; it is nil where there is none.
+func readItems[T any](
+	ctx context.Context, c *Client, resp *http.Response, codec *Codec[T], yield func(T, error) bool, sent *atomic.Bool,
+) error {
 	lines := newLineReader(resp.Body, codec)
 	for {
 		f, err := lines.next()
@@ -70,9 +74,13 @@ func readItems[T any](ctx context.Context, c *Client, resp *http.Response, codec
 		case err != nil:
 			return c.StreamFailed(ctx, err)
 		case f.err != nil || f.end:
-			// To the body's end, so that its connection serves again.
-			if err := lines.rest(); err != nil && f.end {
-				return c.StreamFailed(ctx, err)
+			if sent != nil && !sent.Load() {
+				return f.err // the server waits for the request to stop before it ends the body
+			}
+			// To the body's end, so that its connection serves again. If it
+			// breaks off there, the stream is still whole.
+			if lines.rest() == lineAfterLast && f.end {
+				return c.StreamFailed(ctx, lineAfterLast)
 			}
 			return f.err
 		}
@@ -109,7 +117,7 @@ func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 			}
 			body.CloseWithError(errAnswered)
 		})
-		sourceErr := sendAll(out, &request, source)
+		sourceErr := sendAll(out, &request, source, new(atomic.Bool))
 		trip.Wait()
 		if sourceErr != nil {
 			err = sourceErr
@@ -122,9 +130,9 @@ func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 var errAnswered = errors.New("the call is answered")
 
 // sendAll writes the source's items and the stream's last line to out, and
-// closes it. It returns the error the source ended with, if it did; a failed
+// closes it. It sets last before it writes that line. It returns the error the source ended with, if it did; a failed
 // write only stops it, for whoever reads out knows why.
-func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, error]) error {
+func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, error], last *atomic.Bool) error {
 	defer out.Close()
 	lines := newLineWriter(out, codec)
 	for item, err := range source {
@@ -132,6 +140,7 @@ func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, err
 			// Told to the server too, so that its service ends as the
 			// reference would: what it answered before still arrives. That
 			// the line could not be sent changes nothing for the caller.
+			last.Store(true)
 			_ = lines.end(err)
 			return err
 		}
@@ -139,6 +148,7 @@ func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, err
 			return nil
 		}
 	}
+	last.Store(true)
 	// A server that has answered need not take the end line.
 	_ = lines.end(nil)
 	return nil
@@ -158,10 +168,11 @@ func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req], reply Co
 		return func(yield func(Rep, error) bool) {
 			body, out := io.Pipe()
 			sent := make(chan error, 1) // receives once: what the source ended with
-			go func() { sent <- sendAll(out, &request, source) }()
+			var last atomic.Bool
+			go func() { sent <- sendAll(out, &request, source, &last) }()
 
 			err := c.Receive(ctx, template, MediaNDJSON, func(r *http.Request) { r.Body = body }, func(resp *http.Response) error {
-				return readItems(ctx, c, resp, &reply, yield)
+				return readItems(ctx, c, resp, &reply, yield, &last)
 			})
 			body.CloseWithError(errAnswered)
 			grace := time.NewTimer(sourceGrace)

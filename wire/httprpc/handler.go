@@ -42,6 +42,7 @@ type Call struct {
 	handler  *Handler
 	reply    string      // media type of the reply, as the caller calls it
 	begun    bool        // whether the reply's header is out
+	exact    bool        // whether a reply of one message announces its length; see receiving
 	received atomic.Bool // whether the request's body was read to its end
 }
 
@@ -195,8 +196,16 @@ func (c *Call) Begin(mediaType string) {
 // Begun reports whether the reply has been started.
 func (c *Call) Begun() bool { return c.begun }
 
+// announce tells the length of the reply if it must be told; else net/http does it.
+func (c *Call) announce(data []byte) {
+	if c.exact {
+		c.Writer.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	}
+}
+
 // send replies with a message.
 func (c *Call) send(data []byte) error {
+	c.announce(data)
 	c.Begin(c.reply)
 	_, err := c.Writer.Write(data)
 	return err
@@ -206,10 +215,12 @@ func (c *Call) send(data []byte) error {
 func (c *Call) fail(err error) {
 	encoding, _ := encodingOf(c.reply)
 	body := bodyOf(err)
+	data := body.encode(encoding)
+	c.announce(data)
 	c.begun = true
 	c.Writer.Header().Set("Content-Type", c.reply)
 	c.Writer.WriteHeader(body.Code)
-	if _, err := c.Writer.Write(body.encode(encoding)); err != nil {
+	if _, err := c.Writer.Write(data); err != nil {
 		panic(http.ErrAbortHandler) // the caller is gone
 	}
 }

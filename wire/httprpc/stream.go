@@ -164,6 +164,7 @@ func receiving[T any](ctx context.Context, c *Call, codec *Codec[T]) (context.Co
 	// left, and net/http does not read it before the request's end.
 	ctx, cancel := context.WithCancel(ctx)
 	ahead := readAhead(body, cancel)
+	c.exact = true // so that a caller sees the answer's end while linger waits for it to stop
 	return ctx, items(ctx, ahead, codec), func() {
 		if c.received.Load() {
 			ahead.stop()

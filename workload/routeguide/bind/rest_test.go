@@ -182,7 +182,7 @@ func restCalls(ctx context.Context) map[string]map[string]func(routeguide.Servic
 		"RouteChat": {
 			"off Earth":    chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{Location: bad}, nil)),
 			"not UTF-8":    chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{Message: "\xff"}, nil)),
-			"one too many": chat(repeated(routeguide.RouteLimit, routeguide.RouteNote{}, routeguide.RouteNote{}, nil)),
+			"one too many": chat(places(routeguide.RouteLimit + 1)),
 			"broken input": chat(repeated(3, routeguide.RouteNote{}, routeguide.RouteNote{}, wirelab.Errorf(wirelab.NotFound, "no more ink"))),
 		},
 	}
@@ -197,6 +197,17 @@ func repeated[T any](n int, item, last T, err error) iter.Seq2[T, error] {
 			}
 		}
 		yield(last, err)
+	}
+}
+
+// places is n notes, each at a place of its own, so that each has one reply.
+func places(n int32) iter.Seq2[routeguide.RouteNote, error] {
+	return func(yield func(routeguide.RouteNote, error) bool) {
+		for i := range n {
+			if !yield(routeguide.RouteNote{Location: routeguide.Point{Latitude: i}}, nil) {
+				return
+			}
+		}
 	}
 }
 
@@ -233,8 +244,7 @@ func TestRESTCodesCross(t *testing.T) {
 		for _, code := range wirelab.Codes() {
 			want := &wirelab.Error{Code: code, Message: text}
 			for items := range 2 {
-				service.list = repeated(items, routeguide.Feature{Name: "item"}, routeguide.Feature{}, error(want))
-				service.feature, service.err = routeguide.Feature{}, want
+				service.set(want, repeated(items, routeguide.Feature{Name: "item"}, routeguide.Feature{}, error(want)))
 				if _, hole := b.Holes["GetFeature"]; !hole {
 					if _, err := stub.GetFeature(t.Context(), routeguide.Point{}); !sameError(err, want) {
 						t.Errorf("GetFeature: %v, want %v", err, want)
@@ -262,23 +272,34 @@ func sameError(got error, want *wirelab.Error) bool {
 	return errors.As(got, &coded) && *coded == *want
 }
 
-// puppet answers as its fields say; those are set between calls.
+// puppet answers as it was last set to.
 type puppet struct {
 	routeguide.Service
-	feature routeguide.Feature
-	err     error
-	list    iter.Seq2[routeguide.Feature, error]
-	get     func(context.Context) (routeguide.Feature, error)
+	get func(context.Context) (routeguide.Feature, error) // set before serving
+
+	mu   sync.Mutex // guards all below
+	err  error
+	list iter.Seq2[routeguide.Feature, error]
+}
+
+func (p *puppet) set(err error, list iter.Seq2[routeguide.Feature, error]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err, p.list = err, list
 }
 
 func (p *puppet) GetFeature(ctx context.Context, _ routeguide.Point) (routeguide.Feature, error) {
 	if p.get != nil {
 		return p.get(ctx)
 	}
-	return p.feature, p.err
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return routeguide.Feature{}, p.err
 }
 
 func (p *puppet) ListFeatures(context.Context, routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.list
 }
 
