@@ -6,15 +6,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/plan"
 )
 
+// compareFlags are what is typed; parse makes a plan of them.
+type compareFlags struct {
+	plan                            plan.Plan // the fields that flags set as they are
+	workload, until, rate, arrivals string
+	inFlight                        []int
+	conduct                         conductOptions
+}
+
 func newCompareCommand(a *app) *cobra.Command {
-	var o conductOptions
-	var p plan.Plan
-	var workload, until, rate, arrivals string
-	var inFlight []int
+	var f compareFlags
 	command := &cobra.Command{
 		Use:   "compare ARM ARM…",
 		Short: "Compare protocols doing the same work, and say what the difference is and whether it is real",
@@ -41,72 +45,84 @@ the time of each counts from when it was due.`,
   wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
-			p.Name = "compare"
-			var ok bool
-			if p.Workload, p.Operation, ok = strings.Cut(workload, "."); !ok {
-				return wirelab.Errorf(wirelab.InvalidArgument,
-					"--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", workload)
-			}
-			for _, arg := range args {
-				arm, err := plan.ParseArm(arg)
-				if err != nil {
-					return err
-				}
-				p.Arms = append(p.Arms, arm)
-			}
-			if err := parseLoads(&p, inFlight, rate, arrivals); err != nil {
+			p, err := f.parse(args)
+			if err != nil {
 				return err
 			}
-			if until != "" {
-				var err error
-				if p.Until, err = plan.ParseUntil(until); err != nil {
-					return err
-				}
-			}
-			return a.conduct(command.Context(), p, o)
+			return a.conduct(command.Context(), p, f.conduct)
 		},
 	}
+	f.register(command)
+	return command
+}
+
+func (f *compareFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
-	flags.IntSliceVar(&inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
-	flags.StringVar(&rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
-	flags.StringVar(&arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
-	flags.StringVar(&until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
-	flags.DurationVar((*time.Duration)(&p.For), "for", 0, "start no round after so long, once the fewest are done")
-	flags.IntVar(&p.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
-	flags.IntVar(&p.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
-	flags.IntVar(&p.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&p.Slice), "slice", 0, "length of a slice (default 50ms; 1s in the open loop)")
-	flags.StringVar(&p.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&p.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
-	flags.Uint64Var(&p.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
-	flags.StringVar(&p.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
-	o.register(flags)
+	flags.StringVarP(&f.workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
+	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
+	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
+	flags.StringVar(&f.arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
+	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
+	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 50ms; 1s in the open loop)")
+	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	f.conduct.register(flags)
 	if err := command.MarkFlagRequired("workload"); err != nil {
 		panic(err) // the flag is defined above
 	}
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
-	return command
 }
 
-// parseLoads sets a plan's loads from the flags.
-func parseLoads(p *plan.Plan, inFlight []int, rates, arrivals string) error {
-	for _, n := range inFlight {
+// parse returns the plan that the flags and the arms ask for.
+func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
+	p := f.plan
+	p.Name = "compare"
+	var ok bool
+	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
+		return p, usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+	}
+	for _, text := range arms {
+		arm, err := plan.ParseArm(text)
+		if err != nil {
+			return p, err
+		}
+		p.Arms = append(p.Arms, arm)
+	}
+	if f.until != "" {
+		var err error
+		if p.Until, err = plan.ParseUntil(f.until); err != nil {
+			return p, err
+		}
+	}
+	return p, f.parseLoads(&p)
+}
+
+// parseLoads sets a plan's loads.
+func (f *compareFlags) parseLoads(p *plan.Plan) error {
+	for _, n := range f.inFlight {
 		if n < 1 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "--in-flight %d: want 1 or more", n)
+			return usage("--in-flight %d: want 1 or more", n)
 		}
 		p.Loads = append(p.Loads, plan.Load{InFlight: n})
 	}
-	if rates != "" {
-		for text := range strings.SplitSeq(rates, ",") {
-			rate, err := plan.ParseRate(text)
-			if err != nil {
-				return err
-			}
-			p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: arrivals})
+	if f.rate == "" {
+		if f.arrivals != "" {
+			return usage("--arrivals is of the open loop: give --rate too")
 		}
-	} else if arrivals != "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "--arrivals is of the open loop: give --rate too")
+		return nil
+	}
+	for text := range strings.SplitSeq(f.rate, ",") {
+		rate, err := plan.ParseRate(text)
+		if err != nil {
+			return err
+		}
+		p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: f.arrivals})
 	}
 	return nil
 }

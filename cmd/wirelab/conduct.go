@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -16,6 +15,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/probe"
+	"wirelab/report/json"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -57,14 +57,14 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 		return err
 	}
 	began := time.Now()
-	progress := a.newProgress(o)
+	watch := a.newWatcher(o.quiet)
 	conductor := &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: progress.observe,
+		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: watch.observe,
 		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: strings.Join(append([]string{"wirelab"}, a.args...), " "),
+		Command: a.commandLine(),
 	}
 	r, err := conductor.Run(ctx)
-	progress.done()
+	watch.line.Done()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,12 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err := a.keep(context.WithoutCancel(ctx), results, r); err != nil {
 		return err
 	}
-	if err := a.print(r, o.json); err != nil {
+	if o.json {
+		err = json.Write(a.stdout, r)
+	} else {
+		err = a.show(r)
+	}
+	if err != nil {
 		return err
 	}
 	switch r.Ending {
@@ -102,8 +107,16 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 
 // arms finds the plan's arms and describes them.
 func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
-	if err := a.checkWork(p); err != nil {
+	work, err := a.work(p.Workload)
+	if err != nil {
 		return nil, err
+	}
+	o, err := operation(work, p.Operation)
+	if err != nil {
+		return nil, err
+	}
+	if p.Requests != "" && !slices.Contains(o.Requests, p.Requests) {
+		return nil, wirelab.UnknownName("way to draw requests of "+o.Name, p.Requests, o.Requests)
 	}
 	arms := make([]result.Arm, 0, len(p.Arms))
 	for _, arm := range p.Arms {
@@ -112,7 +125,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			return nil, err
 		}
 		if why, hole := cell.Holes[p.Operation]; hole {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
+			return nil, usage("%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
 		}
 		arms = append(arms, result.Arm{
 			Name: arm.Name, Protocol: cell.Protocol.Name, Transport: cell.Protocol.Transport,
@@ -121,28 +134,4 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		})
 	}
 	return arms, nil
-}
-
-// checkWork checks the names in a plan that only a workload knows.
-func (a *app) checkWork(p plan.Plan) error {
-	var works, operations []string
-	for _, work := range a.works {
-		works = append(works, work.Name)
-		if work.Name != p.Workload {
-			continue
-		}
-		for _, o := range work.Operations {
-			operations = append(operations, o.Name)
-			if o.Name == p.Operation && p.Requests != "" && !slices.Contains(o.Requests, p.Requests) {
-				return wirelab.UnknownName("way to draw requests of "+o.Name, p.Requests, o.Requests)
-			}
-		}
-	}
-	switch {
-	case operations == nil:
-		return wirelab.UnknownName("workload", p.Workload, works)
-	case !slices.Contains(operations, p.Operation):
-		return wirelab.UnknownName("operation of "+p.Workload, p.Operation, operations)
-	}
-	return nil
 }

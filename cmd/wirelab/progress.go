@@ -1,31 +1,33 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
+	"io"
+	"os"
+
+	"github.com/mattn/go-isatty"
 
 	"wirelab/experiment"
-	"wirelab/result"
+	"wirelab/report/progress"
 )
 
-// progress shows an experiment's steps on standard error.
-type progress struct {
-	a     *app
-	quiet bool
-}
+// watcher shows an experiment's steps on standard error, so that a report on
+// standard output stays clean.
+type watcher struct{ line *progress.Line }
 
-func (a *app) newProgress(o conductOptions) *progress { return &progress{a: a, quiet: o.quiet} }
-
-func (p *progress) observe(e experiment.Event) {
-	if !p.quiet && e.Phase == experiment.RoundOver {
-		fmt.Fprintf(p.a.stderr, "round %d of %d–%d · %v left · width %.3f\n", e.Round, e.RoundsMin, e.RoundsMax, e.Left, e.Width)
+func (a *app) newWatcher(quiet bool) watcher {
+	out := a.stderr
+	if quiet {
+		out = io.Discard
 	}
+	f, ok := out.(*os.File)
+	return watcher{progress.New(out, progress.Style{Terminal: ok && isatty.IsTerminal(f.Fd()), Width: a.width()})}
 }
 
-func (*progress) done() {}
-
-// print prints a result's report.
-func (a *app) print(r *result.Result, asJSON bool) error {
-	_ = asJSON
-	return json.NewEncoder(a.stdout).Encode(result.Analyse(r))
+func (w watcher) observe(e experiment.Event) {
+	w.line.Show(progress.Event{
+		Phase: string(e.Phase), RoundOver: e.Phase == experiment.RoundOver,
+		Round: e.Round, RoundsMin: e.RoundsMin, RoundsMax: e.RoundsMax,
+		Step: e.Step, Steps: e.Steps, Arm: e.Arm, Load: e.Load,
+		Elapsed: e.Elapsed, Left: e.Left, Width: e.Width, Goal: e.Goal,
+	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/plan"
 )
 
@@ -61,7 +60,7 @@ func loadPlan(name string) (plan.Plan, error) {
 	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return plan.Plan{}, wirelab.Errorf(wirelab.InvalidArgument, "no plan file %s; presets are listed by: wirelab presets", name)
+		return plan.Plan{}, usage("no plan file %s; presets are listed by: wirelab presets", name)
 	}
 	if err != nil {
 		return plan.Plan{}, err

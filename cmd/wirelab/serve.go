@@ -41,7 +41,7 @@ file that --ca names. A stop waits up to 5 s for the calls in flight.`,
 			}
 			if cell.Protocol.Secure {
 				if caFile == "" {
-					return wirelab.Errorf(wirelab.InvalidArgument,
+					return usage(
 						"%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name)
 				}
 				if err := os.WriteFile(caFile, []byte(ready.Authority), 0o644); err != nil {

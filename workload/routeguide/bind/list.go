@@ -9,7 +9,23 @@ import (
 
 // Bindings returns the bindings of this folder, by file name.
 func Bindings() []wirelab.Binding[routeguide.Service] {
-	return []wirelab.Binding[routeguide.Service]{}
+	return []wirelab.Binding[routeguide.Service]{
+		Connect(),
+		ConnectHTTP1(),
+		GRPC(),
+		GRPCTLS(),
+		HTTP1JSON(),
+		HTTP1Proto(),
+		HTTP1TLSProto(),
+		H2CJSON(),
+		H2CProto(),
+		HTTP2Proto(),
+		HTTP3Proto(),
+		NetRPC(),
+		RawTCP(),
+		SSE(),
+		WebSocket(),
+	}
 }
 
 // Workload returns the workload with every binding of this folder.
