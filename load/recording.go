@@ -56,9 +56,9 @@ type Recording struct {
 // NewRecording returns an empty recording, to merge into.
 func NewRecording() *Recording {
 	return &Recording{
-		Response: stat.NewHistogram(), Service: stat.NewHistogram(),
-		Lag: stat.NewHistogram(), Wake: stat.NewHistogram(),
-		Failed: stat.NewHistogram(), Gaps: stat.NewHistogram(),
+		Response: &stat.Histogram{}, Service: &stat.Histogram{},
+		Lag: &stat.Histogram{}, Wake: &stat.Histogram{},
+		Failed: &stat.Histogram{}, Gaps: &stat.Histogram{},
 		Errors: map[string]uint64{},
 	}
 }
@@ -80,12 +80,22 @@ func (r *Recording) Join(beside *Recording) {
 }
 
 func (r *Recording) add(other *Recording) {
-	r.Response.Merge(other.Response)
-	r.Service.Merge(other.Service)
-	r.Lag.Merge(other.Lag)
-	r.Wake.Merge(other.Wake)
-	r.Failed.Merge(other.Failed)
-	r.Gaps.Merge(other.Gaps)
+	for _, h := range [...]struct {
+		into **stat.Histogram
+		from *stat.Histogram
+	}{
+		{&r.Response, other.Response},
+		{&r.Service, other.Service},
+		{&r.Lag, other.Lag},
+		{&r.Wake, other.Wake},
+		{&r.Failed, other.Failed},
+		{&r.Gaps, other.Gaps},
+	} {
+		if *h.into == nil { // a recording that was read need not have them all
+			*h.into = &stat.Histogram{}
+		}
+		(*h.into).Merge(h.from)
+	}
 	if r.Law == "" {
 		r.Law = other.Law
 	}

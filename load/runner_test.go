@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"wirelab/stat"
 )
 
 func TestRunnerForgetsTheLastRun(t *testing.T) {
@@ -125,6 +127,55 @@ func TestRecordingsAddUp(t *testing.T) {
 		equal(t, "the clone's original", first.OK, 45)
 		audit(t, both)
 	})
+}
+
+// TestEveryFieldAddsUp appends a recording with all fields set to a copy of
+// itself: what is counted doubles, so no field can be forgotten.
+func TestEveryFieldAddsUp(t *testing.T) {
+	t.Parallel()
+	filled := func() *Recording {
+		rec := NewRecording()
+		v := reflect.ValueOf(rec).Elem()
+		for i := range v.NumField() {
+			switch f := v.Field(i).Addr().Interface().(type) {
+			case **stat.Histogram:
+				(*f).RecordN(int64(i), 7)
+			case *uint64:
+				*f = uint64(i)
+			case *float64:
+				*f = float64(i)
+			case *time.Duration:
+				*f = time.Duration(i)
+			}
+		}
+		rec.Errors["x"] = 5
+		return rec
+	}
+	sum, one := filled(), filled()
+	sum.Append(one)
+	v, w := reflect.ValueOf(sum).Elem(), reflect.ValueOf(one).Elem()
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Name
+		switch f := v.Field(i).Interface().(type) {
+		case *stat.Histogram:
+			equal(t, name, f.Count(), 14)
+		case uint64:
+			equal(t, name, f, 2*w.Field(i).Interface().(uint64))
+		case float64:
+			equal(t, name, f, 2*w.Field(i).Interface().(float64))
+		case time.Duration:
+			if name != "Drained" { // the longest
+				equal(t, name, f, 2*w.Field(i).Interface().(time.Duration))
+			}
+		}
+	}
+	equal(t, "errors", sum.Errors["x"], 10)
+	var read Recording // as one out of {}
+	read.Append(one)
+	equal(t, "appended to nothing", read.Gaps.Count(), 7)
+	if f := new(Recording).InFlight(); f != 0 {
+		t.Errorf("%v in flight of nothing", f)
+	}
 }
 
 // TestRecordingCrossesPipes sends one with every field set.

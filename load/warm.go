@@ -118,7 +118,7 @@ func (w *Warmth) judge(series [][]float64) {
 		w.Steady = w.Steady && steady
 	}
 	for _, x := range series {
-		if stat.MannKendall(x[w.Cut:]) < driftAlpha {
+		if len(x) > w.Cut && stat.MannKendall(x[w.Cut:]) < driftAlpha {
 			w.Drifting = w.Steady
 		}
 	}

@@ -67,7 +67,7 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: encoded histogram: %w", ErrInput, err)
 	}
-	fresh := NewHistogram()
+	fresh := &Histogram{}
 	for i, n := range decoded.Export().Counts {
 		if n == 0 {
 			continue

@@ -21,9 +21,10 @@ const (
 )
 
 // Histogram counts durations in nanoseconds, 1 ns to [Limit], each to within
-// 0.1 %. It takes 270 KB whatever it holds. Make one with [NewHistogram]; the
-// zero value may only be decoded into. It has no lock: one goroutine records,
-// and readers wait for it.
+// 0.1 %. The zero value is empty and ready; it takes memory for the doublings
+// up to its longest duration. One from [NewHistogram] has it all, 270 KB, so
+// that recording never allocates. A nil one reads as empty. It has no lock:
+// one goroutine records, and readers wait for it.
 //
 // The counts are kept here rather than in the HdrHistogram library's type,
 // which gives no access to them: merging and clearing touch only the range in
@@ -31,15 +32,24 @@ const (
 // the quantile is the one this package documents. The library encodes,
 // decodes, and is the twin that tests compare with.
 type Histogram struct {
-	counts []uint64 // len bucketsLen
+	counts []uint64 // as many whole doublings as were needed so far
 	total  uint64   // sum of counts
-	// Every non-zero count is in counts[low:high]; low >= high when empty.
+	// Every non-zero count is in counts[low:high]. Both mean nothing when total is 0.
 	low, high int
 }
 
-// NewHistogram returns an empty histogram.
+// NewHistogram returns an empty histogram whose Record never allocates.
 func NewHistogram() *Histogram {
-	return &Histogram{counts: make([]uint64, bucketsLen), low: bucketsLen}
+	return &Histogram{counts: make([]uint64, bucketsLen)}
+}
+
+// grow makes room for n buckets, n <= bucketsLen.
+func (h *Histogram) grow(n int) {
+	if n > len(h.counts) {
+		counts := make([]uint64, (n+half-1)/half*half)
+		copy(counts, h.counts)
+		h.counts = counts
+	}
 }
 
 // bucket is the index of the bucket that holds v, 0 <= v <= limit.
@@ -66,7 +76,8 @@ func middle(i int) float64 {
 }
 
 // Record counts one duration in nanoseconds. A negative one counts as 0, one
-// beyond [Limit] as Limit; see [Histogram.Clipped]. It neither allocates nor locks.
+// beyond [Limit] as Limit; see [Histogram.Clipped]. It does not lock, nor, if
+// h is from [NewHistogram], allocate.
 func (h *Histogram) Record(v int64) { h.RecordN(v, 1) }
 
 // RecordN counts n durations of v nanoseconds.
@@ -75,63 +86,74 @@ func (h *Histogram) RecordN(v int64, n uint64) {
 		return
 	}
 	i := bucket(min(max(v, 0), limit))
+	if i >= len(h.counts) {
+		h.grow(i + 1)
+	}
 	h.counts[i] += n
+	h.include(i, i+1)
 	h.total += n
-	if i < h.low {
-		h.low = i
+}
+
+// include widens the range in use to low..high, before what is there is counted.
+func (h *Histogram) include(low, high int) {
+	if h.total == 0 {
+		h.low, h.high = low, high
+		return
 	}
-	if i >= h.high {
-		h.high = i + 1
-	}
+	h.low, h.high = min(h.low, low), max(h.high, high)
 }
 
 // Merge adds what other counted. Nothing is lost: merging and then asking is
 // the same as recording everything in one. A nil other adds nothing.
 func (h *Histogram) Merge(other *Histogram) {
-	if other == nil || other.total == 0 {
+	if other.Count() == 0 {
 		return
 	}
+	h.grow(other.high)
 	into, from := h.counts[other.low:other.high], other.counts[other.low:other.high]
 	for i, n := range from {
 		into[i] += n
 	}
+	h.include(other.low, other.high)
 	h.total += other.total
-	h.low, h.high = min(h.low, other.low), max(h.high, other.high)
 }
 
 // Clone returns an independent copy.
 func (h *Histogram) Clone() *Histogram {
-	c := NewHistogram()
+	c := &Histogram{}
 	c.Merge(h)
 	return c
 }
 
 // Reset empties the histogram and keeps its memory.
 func (h *Histogram) Reset() {
-	if h.total > 0 {
-		clear(h.counts[h.low:h.high])
-	}
-	h.total, h.low, h.high = 0, bucketsLen, 0
+	clear(h.used())
+	h.total = 0
 }
 
 // Count is how many durations were recorded.
-func (h *Histogram) Count() uint64 { return h.total }
+func (h *Histogram) Count() uint64 {
+	if h == nil {
+		return 0
+	}
+	return h.total
+}
 
 // Clipped is how many durations were at [Limit] or beyond it, and so are
 // known only as "at least Limit". Where it is not 0, quantiles that fall
 // there are lower bounds. (Durations within 0.1 % below Limit count too.)
 func (h *Histogram) Clipped() uint64 {
-	if h.total == 0 {
-		return 0
+	if at := bucket(limit); h.Count() > 0 && at < len(h.counts) {
+		return h.counts[at]
 	}
-	return h.counts[bucket(limit)]
+	return 0
 }
 
 // Quantile returns the q-quantile in nanoseconds as the package defines it,
 // q in 0 to 1 (0 is the minimum, 1 the maximum; q outside is taken as the
 // nearest of them, NaN as 0). An empty histogram answers 0.
 func (h *Histogram) Quantile(q float64) int64 {
-	if h.total == 0 {
+	if h.Count() == 0 {
 		return 0
 	}
 	left := rank(q, h.total)
@@ -166,12 +188,12 @@ func (h *Histogram) Mean() float64 {
 	for i, n := range h.used() {
 		sum += float64(n) * middle(h.low+i)
 	}
-	return sum / max(1, float64(h.total))
+	return sum / max(1, float64(h.Count()))
 }
 
 // StdDev is the standard deviation in nanoseconds (n − 1 below); 0 if fewer than 2.
 func (h *Histogram) StdDev() float64 {
-	if h.total < 2 {
+	if h.Count() < 2 {
 		return 0
 	}
 	mean, squares := h.Mean(), 0.0
@@ -191,7 +213,7 @@ func (h *Histogram) Min() int64 { return h.Quantile(0) }
 // CountAtMost is how many durations were at most v nanoseconds, as far as
 // the buckets tell: the whole bucket that holds v is counted.
 func (h *Histogram) CountAtMost(v int64) uint64 {
-	if v < 0 || h.total == 0 {
+	if v < 0 || h.Count() == 0 {
 		return 0
 	}
 	sum := uint64(0)
@@ -221,7 +243,7 @@ func (h *Histogram) Buckets() []Bucket {
 
 // used is the part of counts in use; empty when nothing was recorded.
 func (h *Histogram) used() []uint64 {
-	if h.total == 0 {
+	if h.Count() == 0 {
 		return nil
 	}
 	return h.counts[h.low:h.high]

@@ -184,12 +184,58 @@ func TestMergeLosesNothing(t *testing.T) {
 	if all.Count() != 0 || all.Quantile(1) != 0 || all.Mean() != 0 || len(all.Buckets()) != 0 {
 		t.Error("a histogram that was reset still holds something")
 	}
-	all.Record(5)
-	if all.Count() != 1 || all.Quantile(1) != 5 {
-		t.Error("a histogram that was reset does not record")
+	for _, b := range clone.Buckets() { // nothing of the past may be left anywhere
+		all.Record(b.Low)
+	}
+	if all.Count() != uint64(len(clone.Buckets())) || !slices.Equal(counts(all), counts(histogramOf(lows(clone)))) {
+		t.Error("a histogram that was reset still counts what was in it")
 	}
 	if !slices.Equal(clone.Buckets(), parts.Buckets()) {
 		t.Error("resetting the original changed its clone")
+	}
+}
+
+func counts(h *stat.Histogram) (all []uint64) {
+	for _, b := range h.Buckets() {
+		all = append(all, b.Count)
+	}
+	return all
+}
+
+func lows(h *stat.Histogram) (all []int64) {
+	for _, b := range h.Buckets() {
+		all = append(all, b.Low)
+	}
+	return all
+}
+
+// TestZeroHistogram: one that grows counts as one that has all its memory.
+func TestZeroHistogram(t *testing.T) {
+	t.Parallel()
+	var grows stat.Histogram
+	values := draws(rand.New(rand.NewPCG(6, 6)), 3000)
+	for _, v := range values {
+		grows.Record(v)
+	}
+	grows.Record(2 * int64(stat.Limit))
+	h := histogramOf(values)
+	h.Record(int64(stat.Limit))
+	if !slices.Equal(grows.Buckets(), h.Buckets()) || grows.Clipped() != 1 {
+		t.Error("the zero value counts differently")
+	}
+	var none *stat.Histogram
+	for _, h := range []*stat.Histogram{none, {}} {
+		if h.Count() != 0 || h.Clipped() != 0 || h.Quantile(0.5) != 0 || h.Mean() != 0 || h.StdDev() != 0 ||
+			h.Max() != 0 || h.Min() != 0 || h.CountAtMost(5) != 0 || h.Buckets() != nil {
+			t.Errorf("%v is not empty", h)
+		}
+	}
+	(&stat.Histogram{}).Reset()
+	var merged stat.Histogram
+	merged.Merge(none)
+	merged.Merge(h)
+	if !slices.Equal(merged.Buckets(), h.Buckets()) {
+		t.Error("merged into a zero value it is different")
 	}
 }
 

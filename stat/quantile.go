@@ -79,9 +79,9 @@ func leaveOneOut(rounds []*Histogram, q, alpha float64) (leftOut, error) {
 	if !(q > 0 && q < 1) {
 		return leftOut{}, fmt.Errorf("%w: quantile %v is not between 0 and 1", ErrInput, q)
 	}
-	pool := NewHistogram()
+	pool := &Histogram{}
 	for r, h := range rounds {
-		if h == nil || h.Count() == 0 {
+		if h.Count() == 0 {
 			return leftOut{}, fmt.Errorf("%w: round %d is empty", ErrInput, r)
 		}
 		pool.Merge(h)
@@ -101,7 +101,7 @@ func leaveOneOut(rounds []*Histogram, q, alpha float64) (leftOut, error) {
 	return logs, nil
 }
 
-// subtract undoes Merge(other).
+// subtract undoes Merge(other). The range in use stays as wide as it was.
 func (h *Histogram) subtract(other *Histogram) {
 	for i, n := range other.used() {
 		h.counts[other.low+i] -= n
@@ -133,10 +133,7 @@ func (c TailCheck) OK() bool { return c.Have >= c.Need && c.HaveInRound >= c.Nee
 func Tail(q float64, rounds []*Histogram) TailCheck {
 	c := TailCheck{Quantile: q, Need: tailNeed(q, tailTotal), NeedInRound: tailNeed(q, tailPerRound)}
 	for r, h := range rounds {
-		n := uint64(0)
-		if h != nil {
-			n = h.Count()
-		}
+		n := h.Count()
 		c.Have += n
 		if r == 0 || n < c.HaveInRound {
 			c.HaveInRound = n
