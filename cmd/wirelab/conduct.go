@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -86,7 +87,23 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	case result.Failed:
 		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
+	if spoiled := invalid(result.Analyse(r)); spoiled != "" {
+		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+	}
 	return nil
+}
+
+// invalid names the arms that failed a check, and the first of each one's reasons.
+func invalid(a result.Analysis) string {
+	var all []string
+	for _, l := range a.Loads {
+		for _, arm := range l.Arms {
+			if why := arm.Invalid(); len(why) > 0 {
+				all = append(all, fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why[0]))
+			}
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // keep stores a result; if the store cannot, it puts the result in a file.

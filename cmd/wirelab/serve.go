@@ -79,8 +79,8 @@ func (a *app) sayServing(cell wirelab.Cell, address, caFile string) {
 			}
 		}
 	}
-	fmt.Fprintf(a.stdout, "serving %s over %s (%s) at %s; stop with Ctrl-C\n",
+	a.note("serving %s over %s (%s) at %s; stop with Ctrl-C",
 		cell.Workload, cell.Protocol.Name, cell.Server, address)
-	fmt.Fprintf(a.stdout, "try: wirelab call %s.%s --protocol %s --target %s%s\n",
+	a.note("try: wirelab call %s.%s --protocol %s --target %s%s",
 		cell.Workload, operation, cell.Protocol.Name, address, ca)
 }

@@ -22,7 +22,12 @@ import (
 	"wirelab/workload/all"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main() // and does not return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // outcome is what a command did.
 type outcome struct {

@@ -1,0 +1,389 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab/result"
+)
+
+// asProgram is set in processes that are to be wirelab itself: the test
+// binary then is the program, and so are the servers and drivers it starts.
+const asProgram = "WIRELAB_TEST_PROGRAM"
+
+// program is one wirelab process and what it started.
+type program struct {
+	t       *testing.T
+	command *exec.Cmd
+	mark    string // in the environment of it and of all it starts
+	stdout  bytes.Buffer
+	stderr  *bufio.Reader
+	said    strings.Builder // of stderr, as far as read
+}
+
+// begin starts wirelab in a directory of its own with a store there.
+func begin(t *testing.T, dir string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
+	p.command.Dir = dir
+	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark)
+	p.command.Stdout = &p.stdout
+	stderr, err := p.command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stderr = bufio.NewReader(stderr)
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// A test that fails half way must leave nothing behind either.
+	t.Cleanup(func() {
+		for pid := range p.processes("") {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return p
+}
+
+// until reads standard error up to a line that holds text.
+func (p *program) until(text string) {
+	p.t.Helper()
+	for {
+		line, err := p.stderr.ReadString('\n')
+		p.said.WriteString(line)
+		if strings.Contains(line, text) {
+			return
+		}
+		if err != nil {
+			p.t.Fatalf("standard error ended without %q:\n%s", text, p.said.String())
+		}
+	}
+}
+
+// end waits and returns the exit code.
+func (p *program) end() int {
+	p.t.Helper()
+	rest, err := io.ReadAll(p.stderr)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.said.Write(rest)
+	_ = p.command.Wait() // the code tells
+	return p.command.ProcessState.ExitCode()
+}
+
+// processes are those that p is or started, with their command lines, if they
+// hold word.
+func (p *program) processes(word string) map[int]string {
+	found := map[int]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		environment, _ := os.ReadFile("/proc/" + entry.Name() + "/environ")
+		if !bytes.Contains(environment, []byte("WIRELAB_STORE="+p.mark+"\x00")) {
+			continue
+		}
+		line, _ := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
+		if text := string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})); strings.Contains(text, word) && len(line) > 0 {
+			found[pid] = text
+		}
+	}
+	return found
+}
+
+// wantNoneLeft checks that no process stayed behind. One that was killed may
+// take a moment to be gone.
+func (p *program) wantNoneLeft() {
+	p.t.Helper()
+	var left map[int]string
+	for range 200 {
+		if left = p.processes(""); len(left) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	p.t.Errorf("processes stayed behind: %v", left)
+}
+
+func (p *program) want(code int, stderr ...string) {
+	p.t.Helper()
+	if got := p.end(); got != code {
+		p.t.Errorf("exit code %d, want %d; standard error:\n%s", got, code, p.said.String())
+	}
+	for _, text := range stderr {
+		if !strings.Contains(p.said.String(), text) {
+			p.t.Errorf("standard error lacks %q:\n%s", text, p.said.String())
+		}
+	}
+	p.wantNoneLeft()
+}
+
+// brief are the flags of an experiment that is quick rather than good.
+func brief(rounds int, more ...string) []string {
+	n := strconv.Itoa(rounds)
+	return append([]string{
+		"compare", "http1-json", "grpc", "--workload", "routeguide.GetFeature", "--seed", "11",
+		"--rounds", n, "--max-rounds", n, "--slices", "2", "--slice", "30ms",
+	}, more...)
+}
+
+// stored returns the only result in the store.
+func (p *program) stored() *result.Result {
+	p.t.Helper()
+	command := exec.Command(os.Args[0], "results", "show", "--json")
+	command.Env = p.command.Env
+	out, err := command.Output()
+	if err != nil {
+		p.t.Fatalf("results show: %v\n%s", err, out)
+	}
+	var shown struct {
+		Result result.Result `json:"result"`
+	}
+	if err := json.Unmarshal(out, &shown); err != nil {
+		p.t.Fatal(err)
+	}
+	return &shown.Result
+}
+
+// A comparison runs from end to end: fresh processes, a report, a stored result.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), brief(2, "--in-flight", "1,4")...)
+	code := p.end()
+	if code != exitOK && code != exitNoWord { // a busy machine may spoil a number; it must then say so
+		t.Errorf("exit code %d\n%s", code, p.said.String())
+	}
+	p.wantNoneLeft()
+	r := p.stored()
+	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
+		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
+	}
+	for _, text := range []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"} {
+		if !strings.Contains(p.stdout.String(), text) {
+			t.Errorf("the report lacks %q:\n%s", text, p.stdout.String())
+		}
+	}
+	for _, trial := range r.Rounds[0].Trials {
+		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || trial.Server.Allocations == 0 {
+			t.Errorf("trial %+v lacks a cost", trial)
+		}
+	}
+	if r.Environment.Kernel == "" || r.Plan.Seed != 11 {
+		t.Errorf("environment %+v, seed %d", r.Environment, r.Plan.Seed)
+	}
+}
+
+// An open loop makes the calls that its rate plans, and tells their lag.
+func TestCompareOpenLoop(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), "compare", "grpc", "--workload", "routeguide.GetFeature", "--rate", "400",
+		"--rounds", "2", "--max-rounds", "2", "--slices", "1", "--slice", "300ms", "--json")
+	if code := p.end(); code != exitOK && code != exitNoWord {
+		t.Errorf("exit code %d\n%s", code, p.said.String())
+	}
+	for _, round := range p.stored().Rounds {
+		trial := round.Trials[0]
+		if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent || trial.Watched <= trial.OK {
+			t.Errorf("planned %d, sent %d, lag of %d, watched %d, right %d",
+				trial.Planned, trial.Sent, trial.Lag.Count(), trial.Watched, trial.OK)
+		}
+	}
+	p.wantNoneLeft()
+}
+
+// Ctrl-C keeps the complete rounds, says so, and ends with 3.
+func TestInterrupt(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), brief(50)...)
+	p.until("round 2")
+	_ = p.command.Process.Signal(os.Interrupt)
+	p.want(exitNoWord, "interrupted", "complete rounds are stored as r-")
+	r := p.stored()
+	if r.Ending != result.Interrupted || len(r.Rounds) < 2 || len(r.Rounds) >= 50 {
+		t.Errorf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
+	}
+}
+
+// A child that is killed costs its arm the round, not the experiment.
+func TestKilledChildren(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"serve", "drive"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			p := begin(t, t.TempDir(), brief(4)...)
+			p.until("round 1")
+			killOne(t, p, kind)
+			if code := p.end(); code != exitOK && code != exitNoWord {
+				t.Errorf("exit code %d\n%s", code, p.said.String())
+			}
+			p.wantNoneLeft()
+			r := p.stored()
+			failures := 0
+			for _, round := range r.Rounds {
+				for _, f := range round.Failures {
+					failures++
+					if !strings.Contains(f.Why, "killed") {
+						t.Errorf("the failure says %q, want that it was killed", f.Why)
+					}
+				}
+			}
+			if len(r.Rounds) != 4 || failures != 1 {
+				t.Errorf("%d rounds with %d failures, want 4 with 1", len(r.Rounds), failures)
+			}
+		})
+	}
+}
+
+func killOne(t *testing.T, p *program, kind string) {
+	t.Helper()
+	for range 1000 {
+		for pid, line := range p.processes(" " + kind + " ") {
+			if strings.Contains(line, "compare") {
+				continue
+			}
+			if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
+				return
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("no %s process was seen", kind)
+}
+
+// A conductor that is killed leaves no process behind, and the store whole.
+func TestKilledConductor(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), brief(50)...)
+	p.until("round 1")
+	_ = p.command.Process.Kill()
+	_ = p.end()
+	p.wantNoneLeft()
+	again := begin(t, p.command.Dir, "results", "list")
+	again.want(exitOK)
+}
+
+// Nobody listens at the target: the error says where and what to check, and
+// comes before anything is measured.
+func TestUnreachableTarget(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	p := begin(t, t.TempDir(), "compare", "grpc,target="+address, "--workload", "routeguide.GetFeature")
+	p.want(exitFailed, address, "refused")
+}
+
+func TestPortInUse(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	p := begin(t, t.TempDir(), "serve", "routeguide", "grpc", "--addr", listener.Addr().String())
+	p.want(exitFailed, listener.Addr().String(), "address already in use", "--addr")
+}
+
+// Serve says where it is, and stops on a signal with 0.
+func TestServeUntilSignal(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), "serve", "routeguide", "http1-json", "--addr", "127.0.0.1:0")
+	p.until("wirelab call routeguide.GetFeature")
+	_ = p.command.Process.Signal(syscall.SIGTERM)
+	p.want(exitOK)
+}
+
+// A plan file with a mistake is shown with the place of the mistake.
+func TestMalformedPlan(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := "workload: routeguide\noperation: GetFeature\narms:\n  - protocl: grpc\n"
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, dir, "run", "./bad.yaml").want(exitUsage, "bad.yaml", "protocl", "4")
+	begin(t, dir, "run", "./absent.yaml").want(exitUsage, "absent.yaml", "presets")
+	begin(t, dir, "run", "quikc").want(exitUsage, "quikc", "quick", "route-serial")
+}
+
+// A disk that is full when the result is to be stored loses nothing: neither
+// what was stored before nor the new result, which is put into a file that
+// can be imported once there is room.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		if os.Getenv("CI") != "" {
+			t.Fatal("needs root to mount a small file system")
+		}
+		t.Skip("needs root to mount a small file system")
+	}
+	disk := t.TempDir()
+	if err := unix.Mount("wirelab-test", disk, "tmpfs", 0, "size=2m"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
+	if code := begin(t, disk, brief(1)...).end(); code != exitOK && code != exitNoWord {
+		t.Fatalf("the first result ended with %d", code)
+	}
+
+	p := begin(t, disk, brief(2)...)
+	p.until("round 1")
+	filler := filepath.Join(disk, "filler")
+	if err := fill(filler); err != nil {
+		t.Fatal(err)
+	}
+	p.want(exitFailed, "results import")
+	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(p.said.String())
+	if file == nil {
+		t.Fatalf("no file is named:\n%s", p.said.String())
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	name := file[1]
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(disk, name)
+	}
+	t.Cleanup(func() { _ = os.Remove(name) })
+	begin(t, disk, "results", "import", name).want(exitOK)
+	list := begin(t, disk, "results", "list", "--json")
+	list.want(exitOK)
+	if n := strings.Count(list.stdout.String(), `"id"`); n != 2 {
+		t.Errorf("%d results are stored, want the old one and the imported one:\n%s", n, list.stdout.String())
+	}
+}
+
+// fill writes a file until there is no room.
+func fill(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	block := make([]byte, 4096)
+	for {
+		if _, err := f.Write(block); err != nil {
+			return nil
+		}
+	}
+}
