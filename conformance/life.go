@@ -33,7 +33,7 @@ func (c *cell[S]) drainOf(r reporter, o wirelab.Operation[S]) {
 	if !ok {
 		return
 	}
-	ctx, cancel := g.call()
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan answer, 1)
 	c.exchanges.Add(1)
@@ -81,7 +81,7 @@ func (c *cell[S]) cuts(r reporter) {
 	if !ok {
 		return
 	}
-	ctx, cancel := g.call()
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan answer, 1)
 	c.exchanges.Add(1)

@@ -147,7 +147,8 @@ func (c *cell[S]) earlyBreak(r reporter) {
 		r.Errorf("reading %d items of an endless stream: %v", itemsRead, err)
 	}
 	if _, ok := within(s.ended, c.patience); !ok {
-		r.Errorf("the reader left after %d items, and the service's stream still runs %v later", itemsRead, c.patience)
+		r.Errorf("the reader left after %d items, and the service's stream went on for %d and has not ended %v later",
+			itemsRead, s.items.Load(), c.patience)
 		return
 	}
 	if n := s.items.Load(); n > heldItems {

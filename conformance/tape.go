@@ -138,10 +138,10 @@ func (c *clientConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Write counts before it writes: the reply may be back before Write is.
 func (c *clientConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.tape.sent.Add(int64(n))
-	return n, err
+	c.tape.sent.Add(int64(len(b)))
+	return c.Conn.Write(b)
 }
 
 // serverPackets records the server's end of a datagram wire. It hides what
@@ -203,9 +203,8 @@ func (p *clientPackets) ReadFrom(b []byte) (int, net.Addr, error) {
 }
 
 func (p *clientPackets) WriteTo(b []byte, to net.Addr) (int, error) {
-	n, err := p.PacketConn.WriteTo(b, to)
-	p.tape.sent.Add(int64(n))
-	return n, err
+	p.tape.sent.Add(int64(len(b)))
+	return p.PacketConn.WriteTo(b, to)
 }
 
 // quicInitial reads the long header of a QUIC version 1 Initial packet

@@ -29,6 +29,8 @@
 //     message is valid UTF-8 of at most 4,096 bytes ([MessageLimit]) and may
 //     hold any character, NUL included; else InvalidArgument, and the call
 //     ends. A call takes at most 10,000 notes; one more is ResourceExhausted.
+//     Notes sent before the one that ended the call may be kept or not: a wire
+//     may drop what travels when its caller gives up.
 //
 // The published systems crash on absent corners and locations, overflow the
 // distance and keep every note for ever (systems.md duh-D01 to duh-D03); the

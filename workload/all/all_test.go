@@ -1,0 +1,41 @@
+package all_test
+
+import (
+	"testing"
+
+	"wirelab/conformance"
+	"wirelab/workload/all"
+)
+
+// required are the protocols every workload carries, or says why it cannot.
+var required = []string{
+	"http1-json", "http1-proto", "http1-tls-proto",
+	"h2c-json", "h2c-proto", "http2-proto", "http3-proto",
+	"grpc", "grpc-tls", "connect", "connect-http1",
+	"graphql", "sse", "websocket", "netrpc", "raw-tcp",
+}
+
+// TestMatrixIsFull names each file that is absent: every operation of every
+// workload is live on every protocol, or a hole with its reason. That what is
+// declared live is alive, and what is declared a hole is one, is proved by the
+// conformance test of each workload's bind folder.
+func TestMatrixIsFull(t *testing.T) {
+	t.Parallel()
+	for _, absence := range conformance.Absences(all.Works(), required) {
+		t.Error(absence)
+	}
+}
+
+func TestWorksAreNamedOnce(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, w := range all.Works() {
+		if w.Name == "" || seen[w.Name] {
+			t.Errorf("workload %q has no name of its own", w.Name)
+		}
+		seen[w.Name] = true
+		if len(w.Operations) == 0 {
+			t.Errorf("%s has no operation", w.Name)
+		}
+	}
+}
