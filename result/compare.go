@@ -50,7 +50,7 @@ func analyseRow(g grid, load *LoadAnalysis, m Metric) Row {
 // estimate is one arm's value of a metric.
 func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Estimate {
 	trials := g.of(load.Load, arm)
-	switch why := load.Arms[arm].invalid(m); {
+	switch why := load.Arms[arm].Why(m); {
 	case why != "":
 		return Estimate{Why: why}
 	case len(trials) == 0:
@@ -91,9 +91,9 @@ func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Esti
 func unknown(m Metric) string {
 	switch m.ID {
 	case plan.ServerCPU, plan.ServerAllocations:
-		return "unknown: the server's process is not ours"
+		return "the server's process is not ours"
 	case plan.ClientCPU, plan.ClientAllocations:
-		return "unknown: the driver's use was not recorded"
+		return "the driver's use was not recorded"
 	}
 	return "no call was answered in time"
 }
@@ -133,10 +133,10 @@ func tooShort(m Metric, rounds []*stat.Histogram) string {
 // difference compares an arm with the first, as far as it can be done without
 // the other comparisons.
 func difference(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) *Difference {
-	if why := load.Arms[0].invalid(m); why != "" {
+	if why := load.Arms[0].Why(m); why != "" {
 		return &Difference{Verdict: Invalid, Why: "nothing to compare with: " + load.Arms[0].Name + " is invalid (" + why + ")"}
 	}
-	if why := load.Arms[arm].invalid(m); why != "" {
+	if why := load.Arms[arm].Why(m); why != "" {
 		return &Difference{Verdict: Invalid, Why: why}
 	}
 	e, blocked := effect(g, load.Load, m, 0, arm, alpha)

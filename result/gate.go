@@ -56,9 +56,9 @@ func (g Gate) covers(m Metric) bool {
 	return true
 }
 
-// invalid tells why a metric of the arm is no number: the first gate that
-// covers it and failed. "" if none did.
-func (s *ArmState) invalid(m Metric) string {
+// Why tells why a metric of the arm is no number: the first gate that covers
+// it and failed. "" if none did.
+func (s *ArmState) Why(m Metric) string {
 	for _, c := range s.Checks {
 		if !c.OK && c.Gate.covers(m) {
 			return c.Detail

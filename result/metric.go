@@ -3,6 +3,7 @@ package result
 import (
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -65,6 +66,16 @@ func (m Metric) Value(t *Trial) (float64, bool) {
 	return v, true
 }
 
+// Earned reports whether one trial alone has calls enough for its [Metric.Value]
+// to be shown: a quantile needs 10 calls beyond it.
+func (m Metric) Earned(t *Trial) bool {
+	if m.Quantile == 0 {
+		return true
+	}
+	tail := stat.Tail(m.Quantile, []*stat.Histogram{m.histogram(t)})
+	return tail.HaveInRound >= tail.NeedInRound
+}
+
 // histogram is the times that a quantile is of; nil for other metrics.
 func (m Metric) histogram(t *Trial) *stat.Histogram {
 	switch {
@@ -105,8 +116,8 @@ func Metrics() []Metric {
 		perRequest(plan.ClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
 		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return float64(t.WireSent), true }),
 		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return float64(t.WireReceived), true }),
-		perRequest(plan.ServerAllocations, "server allocations", Number, func(t *Trial) (float64, bool) { return allocations(t.Server) }),
-		perRequest(plan.ClientAllocations, "client allocations", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
+		perRequest(plan.ServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Server) }),
+		perRequest(plan.ClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
 		Metric{
 			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
 			Closed: true, Open: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
@@ -154,7 +165,7 @@ func perRequest(id, title string, in Dimension, total func(*Trial) (float64, boo
 	case Size:
 		m.Title, m.Gain, m.Loss = "bytes "+title+" per request", "smaller", "larger"
 	default:
-		m.Gain, m.Loss = "fewer", "more"
+		m.Title, m.Gain, m.Loss = strings.Replace(title, "allocs", "allocations", 1)+" per request", "fewer", "more"
 	}
 	m.take = func(t *Trial) (float64, bool) {
 		v, ok := total(t)

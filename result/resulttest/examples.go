@@ -109,6 +109,43 @@ func Short(n int) *result.Result {
 	return r
 }
 
+// OneArm returns a result with nothing to compare.
+func OneArm() *result.Result {
+	return Make(Setting{
+		Name: "example-one", About: "What does one wire cost?", Arms: Arms()[:1], Loads: []plan.Load{{InFlight: 1}}, Rounds: 10, Seed: 0x0001,
+	})
+}
+
+// LongNames returns a result whose arms are named after their settings.
+func LongNames() *result.Result {
+	arms := Arms()
+	for i := range arms {
+		arms[i].Name = arms[i].Protocol + ",client=net/http,connections=16"
+	}
+	return Make(Setting{
+		Name: "example-long", About: "What do connections cost?", Arms: arms, Loads: []plan.Load{{InFlight: 50}}, Rounds: 10, Seed: 0x0002,
+	})
+}
+
+// Many returns a result of twelve arms, each some 4 % dearer than the one
+// before it, in 14 rounds: some can be told apart and some cannot.
+func Many() *result.Result {
+	var arms []Arm
+	for i, name := range []string{
+		"http1-json", "http1-proto", "h2c-json", "h2c-proto", "http2-json", "http2-proto",
+		"http3-proto", "grpc", "grpc-tls", "connect", "graphql", "netrpc",
+	} {
+		dearer := 1 + 0.04*float64(i)
+		arms = append(arms, Arm{
+			Name: name, Protocol: name, Multiplexed: i > 1, ServerCPU: time.Duration(20000 * dearer), ClientCPU: time.Duration(19000 * dearer),
+			Response: time.Duration(60000 * dearer), Sent: uint64(200 - 8*i), Received: uint64(180 - 7*i), ServerAllocs: uint64(20 + i), ClientAllocs: uint64(25 + i),
+		})
+	}
+	return Make(Setting{
+		Name: "example-many", About: "Which wire is cheapest?", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: 14, Seed: 0x000c,
+	})
+}
+
 // Times returns a histogram of n durations around a median.
 func Times(n uint64, median time.Duration) *stat.Histogram {
 	h := stat.NewHistogram()

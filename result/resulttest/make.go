@@ -63,7 +63,7 @@ func Make(s Setting) *result.Result {
 	}
 	for _, a := range s.Arms {
 		r.Arms = append(r.Arms, result.Arm{
-			Name: a.Name, Protocol: a.Protocol, Transport: "HTTP/1.1", Encoding: "Protocol Buffers",
+			Name: a.Name, Protocol: a.Protocol, Transport: transport(a), Encoding: "Protocol Buffers",
 			Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Style: "idiomatic",
 		})
 	}
@@ -168,6 +168,19 @@ func environment() result.Environment {
 		Governor: "unknown", ClockSource: "tsc", Virtual: "kvm", Go: "go1.26.8", Commit: "6e7d96c",
 		Libraries: map[string]string{"google.golang.org/grpc": "v1.85.0"}, Settings: map[string]string{"GOMAXPROCS": "2"},
 	}
+}
+
+// transport is what an arm's protocol would go over.
+func transport(a Arm) string {
+	switch {
+	case a.Protocol == "http3-proto":
+		return "HTTP/3"
+	case a.Protocol == "netrpc":
+		return "TCP"
+	case a.Multiplexed:
+		return "HTTP/2"
+	}
+	return "HTTP/1.1"
 }
 
 func or(s, otherwise string) string {

@@ -1,0 +1,134 @@
+// Package benchfmt writes a result in the format of Go benchmarks, one line
+// for each round, load and arm, for benchstat and what else reads it. It knows
+// only results.
+//
+// A line is "BenchmarkGetFeature/arm=grpc/load=50-in-flight N value unit …",
+// where N is the number of calls. The units, lower being better but for req/s:
+//
+//   - server-cpu-ns/op, client-cpu-ns/op: CPU time per request
+//   - req/s: throughput, in the closed loop
+//   - response-p50-ns … service-p99-ns, response-mean-ns: times
+//   - wire-sent-B/op, wire-received-B/op: bytes per request
+//   - server-allocs/op, client-allocs/op: heap allocations per request
+//   - connections: opened while measuring
+//
+// benchstat -col /arm compares the arms, but as if rounds were not paired: its
+// intervals are wider than ours and its p-values assume no drift. Arms that
+// failed a gate have a comment that says so, and no line.
+package benchfmt
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"wirelab/result"
+)
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	out := bufio.NewWriter(w)
+	a := result.Analyse(r)
+	for _, line := range [][2]string{
+		{"goos", r.Environment.OS},
+		{"cpu", r.Environment.CPU},
+		{"pkg", "wirelab/" + r.Plan.Workload},
+		{"wirelab-result", r.ID},
+		{"wirelab-seed", strconv.FormatUint(r.Plan.Seed, 10)},
+		{"go", r.Environment.Go},
+	} {
+		if text := strings.Join(strings.Fields(line[1]), " "); text != "" {
+			fmt.Fprintf(out, "%s: %s\n", line[0], text)
+		}
+	}
+	for _, m := range result.Metrics() {
+		better := "lower"
+		if m.Higher {
+			better = "higher"
+		}
+		fmt.Fprintf(out, "Unit %s better=%s\n", Unit(m), better)
+	}
+	for l := range a.Loads {
+		for arm := range a.Loads[l].Arms {
+			for _, why := range a.Loads[l].Arms[arm].Invalid() {
+				fmt.Fprintf(out, "# %s under %s is invalid: %s\n", word(r.ArmName(arm)), word(a.Loads[l].Name), strings.Join(strings.Fields(why), " "))
+			}
+		}
+	}
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			t := &r.Rounds[n].Trials[i]
+			if t.Load >= 0 && t.Load < len(a.Loads) && t.Arm >= 0 && t.Arm < len(a.Loads[t.Load].Arms) {
+				line(out, r, &a.Loads[t.Load], t)
+			}
+		}
+	}
+	return out.Flush() // remembers the first error of all writes
+}
+
+// line writes one trial, unless its arm is invalid or it has no figure.
+func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial) {
+	arm := &l.Arms[t.Arm]
+	var values strings.Builder
+	for _, m := range result.Metrics() {
+		v, ok := m.Value(t)
+		if !m.Under(l.Open) || !ok || !m.Earned(t) || arm.Why(m) != "" {
+			continue
+		}
+		fmt.Fprintf(&values, " %s %s", strconv.FormatFloat(v, 'f', -1, 64), Unit(m))
+	}
+	if values.Len() == 0 || len(arm.Invalid()) > 0 {
+		return
+	}
+	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.Operation), word(arm.Name), word(l.Name), t.OK, values.String())
+}
+
+// Unit is the unit of a metric in this format. benchstat scales what has ns or
+// B between its hyphens.
+func Unit(m result.Metric) string {
+	switch m.Dimension {
+	case result.Frequency:
+		return "req/s"
+	case result.Time:
+		if m.Quantile > 0 || strings.HasPrefix(m.ID, "response") {
+			return m.ID + "-ns"
+		}
+		return m.ID + "-ns/op"
+	case result.Size:
+		return m.ID + "-B/op"
+	}
+	if m.Counted {
+		return m.ID
+	}
+	return m.ID + "/op"
+}
+
+// word makes a value of a benchmark's name: no space, no slash, and no ending
+// that could be read as a number of processors.
+func word(text string) string {
+	text = strings.ReplaceAll(text, "/s", "-per-s")
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsSpace(c) || c == '/' || !unicode.IsPrint(c) {
+			return '-'
+		}
+		return c
+	}, text)
+	if last := strings.LastIndexByte(text, '-'); last >= 0 && strings.Trim(text[last+1:], "0123456789") == "" {
+		text += "."
+	}
+	return text
+}
+
+// title makes the part of a benchmark's name that must not begin in lower case.
+func title(operation string) string {
+	name := word(operation)
+	if name == "" {
+		return "Call"
+	}
+	first := []rune(name)
+	first[0] = unicode.ToUpper(first[0])
+	return string(first)
+}

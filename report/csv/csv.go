@@ -1,0 +1,94 @@
+// Package csv writes a result's figures as they were taken, round by round,
+// for whoever wants to compute with them: one row for each round, load, arm
+// and metric. It knows only results.
+//
+// # Columns
+//
+//   - result: the result's id.
+//   - round: from 1, in the order they ran.
+//   - load: as in "50 in flight" or "2000/s poisson".
+//   - arm: its name; protocol, server, client: what it speaks and the libraries.
+//   - metric: the id, as plans name it: "server-cpu", "response-p99".
+//   - value: in the metric's own unit, whatever its size; with a point, never a comma.
+//   - unit: "ns", "B", "/s", or empty for a count.
+//   - steady: whether the trial's warm-up reached a steady state.
+//   - invalid: why the arm's figures of this metric must not be used, over all
+//     rounds; empty if they may. A row with a reason has no value.
+//
+// What a trial does not tell has no row: throughput of an open loop, CPU of a
+// server that is not ours, a quantile with fewer than 10 calls beyond it.
+package csv
+
+import (
+	"encoding/csv"
+	"io"
+	"strconv"
+
+	"wirelab/result"
+)
+
+// Columns returns the heads of the columns.
+func Columns() []string {
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid"}
+}
+
+// Write writes the result, heads first. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	out := csv.NewWriter(w)
+	if err := out.Write(Columns()); err != nil {
+		return err
+	}
+	a := result.Analyse(r)
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			t := &r.Rounds[n].Trials[i]
+			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
+				continue
+			}
+			for _, row := range rows(r, &a.Loads[t.Load], n, t) {
+				if err := out.Write(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// rows are those of one trial.
+func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+	arm := &l.Arms[t.Arm]
+	var is result.Arm
+	if t.Arm < len(r.Arms) {
+		is = r.Arms[t.Arm]
+	}
+	var all [][]string
+	for _, m := range result.Metrics() {
+		v, ok := m.Value(t)
+		if !m.Under(l.Open) || !ok || !m.Earned(t) {
+			continue
+		}
+		value, invalid := strconv.FormatFloat(v, 'g', -1, 64), arm.Why(m)
+		if invalid != "" {
+			value = ""
+		}
+		all = append(all, []string{
+			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
+			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid,
+		})
+	}
+	return all
+}
+
+func unit(d result.Dimension) string {
+	switch d {
+	case result.Time:
+		return "ns"
+	case result.Size:
+		return "B"
+	case result.Frequency:
+		return "/s"
+	}
+	return ""
+}

@@ -1,0 +1,370 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Main are the metrics that a load is judged by, the primary one first.
+func Main(l *result.LoadAnalysis) []result.Metric {
+	ids := []string{l.Primary, plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
+	if l.Open {
+		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU}
+	}
+	return metrics(l, ids)
+}
+
+// Secondary are the other metrics, for a table of its own. In the closed loop
+// a call is due when it is made, so service times would say the same twice.
+func Secondary(l *result.LoadAnalysis) []result.Metric {
+	var ids []string
+	shown := Main(l)
+	for _, row := range l.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err != nil || !l.Open && m.Service {
+			continue
+		}
+		main := slices.ContainsFunc(shown, func(main result.Metric) bool { return main.ID == m.ID })
+		if !main && worthShowing(m, row) {
+			ids = append(ids, m.ID)
+		}
+	}
+	return metrics(l, ids)
+}
+
+// worthShowing reports whether a row has anything to look at: a figure, and of
+// a count one that is not 0 as all should be. [Notes] say what is left out.
+func worthShowing(m result.Metric, row result.Row) bool {
+	return slices.ContainsFunc(row.Cells, func(c result.Cell) bool {
+		return c.Estimate.Known && (!m.Counted || c.Estimate.Value > 0)
+	})
+}
+
+// Empty reports whether nothing at all was measured under a load.
+func Empty(l *result.LoadAnalysis) bool {
+	return !slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Rounds > 0 })
+}
+
+func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
+	var found []result.Metric
+	for i, id := range ids {
+		m, err := result.MetricByID(id)
+		if err == nil && l.Row(id) != nil && !slices.Contains(ids[:i], id) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// Fact is a line of a report's head.
+type Fact struct{ Name, Text string }
+
+// Facts are what is to be known about an experiment before its figures.
+func Facts(r *result.Result, a *result.Analysis) []Fact {
+	var facts []Fact
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, Fact{name, text})
+		}
+	}
+	add("question", question(r))
+	add("machine", machine(r))
+	add("run", run(r, a))
+	add("checked", checked(a))
+	add("noise", noise(r))
+	add("resolves", resolution(a))
+	add("result", strings.Join(filled(r.ID, day(r.Began)), ", "))
+	return facts
+}
+
+// filled leaves out empty strings.
+func filled(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2 January 2006, 15:04 UTC")
+}
+
+func question(r *result.Result) string {
+	work := r.Plan.Operation
+	if r.Plan.Workload != "" {
+		work += " of " + r.Plan.Workload
+	}
+	if r.Plan.Requests != "" {
+		work += ", requests " + r.Plan.Requests
+	}
+	if r.Plan.About == "" {
+		return work
+	}
+	return r.Plan.About + " (" + strings.TrimSpace(work) + ")"
+}
+
+func machine(r *result.Result) string {
+	e := r.Environment
+	size := ""
+	if e.CPUs > 0 {
+		size = fmt.Sprintf("%d CPUs", e.CPUs)
+	}
+	if e.MemoryBytes > 0 {
+		size += fmt.Sprintf(", %.0f GiB", float64(e.MemoryBytes)/(1<<30))
+	}
+	virtual := ""
+	if e.Virtual != "" {
+		virtual = "virtual (" + e.Virtual + ")"
+	}
+	system := strings.TrimSpace(e.OS + " " + e.Kernel)
+	place := ""
+	if e.CPUs > 0 {
+		place = "server and driver not pinned"
+	}
+	if p := r.Placement; len(p.ServerCPUs) > 0 || len(p.DriverCPUs) > 0 {
+		place = "server on CPU " + numbers(p.ServerCPUs) + ", driver on CPU " + numbers(p.DriverCPUs)
+	}
+	return strings.Join(filled(e.CPU, size, virtual, system, e.Go, place), ", ")
+}
+
+func numbers(all []int) string {
+	if len(all) == 0 {
+		return "any"
+	}
+	return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(all)), "+"), "[]")
+}
+
+func run(r *result.Result, a *result.Analysis) string {
+	rounds := fmt.Sprintf("%d rounds", a.Rounds)
+	if a.Rounds == 1 {
+		rounds = "1 round"
+	}
+	took := ""
+	if d := r.Ended.Sub(r.Began); d > 0 && !r.Began.IsZero() {
+		took = d.Round(100 * time.Millisecond).String()
+	}
+	ending := ""
+	switch r.Ending {
+	case "":
+	case result.WidthReached:
+		ending = "ended when the interval was within " + Margin(r.Plan.Until)
+	case result.Interrupted:
+		ending = "interrupted: only whole rounds count"
+	default:
+		ending = "ended: " + string(r.Ending)
+	}
+	return strings.Join(filled(rounds, "random order", fmt.Sprintf("seed %d", r.Plan.Seed), took, ending), ", ")
+}
+
+func checked(a *result.Analysis) string {
+	wrong := map[string]bool{}
+	for _, l := range a.Loads {
+		for _, arm := range l.Arms {
+			for _, c := range arm.Checks {
+				if c.Gate == result.Answers && !c.OK {
+					wrong[arm.Name] = true
+				}
+			}
+		}
+	}
+	text := result.Thousands(a.Requests) + " replies right"
+	if a.Requests == 0 {
+		return "no reply was measured"
+	}
+	if len(wrong) > 0 {
+		return text + fmt.Sprintf("; wrong or failed ones from %d of the arms, see below", len(wrong))
+	}
+	return text + ", none wrong"
+}
+
+func noise(r *result.Result) string {
+	var steal, others float64
+	for _, round := range r.Rounds {
+		steal, others = max(steal, round.Noise.Steal), max(others, round.Noise.Others)
+	}
+	if len(r.Rounds) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("in the worst round the hypervisor took %.1f %% of the CPUs, other processes %.1f %%", 100*steal, 100*others)
+}
+
+// resolution is the smallest difference that a run could see in its main
+// metrics, the largest over loads and arms.
+func resolution(a *result.Analysis) string {
+	var parts []string
+	seen := map[string]float64{}
+	var order []result.Metric
+	for i := range a.Loads {
+		for _, m := range Main(&a.Loads[i]) {
+			for _, c := range a.Loads[i].Row(m.ID).Cells {
+				if c.Difference == nil || c.Difference.Rounds < result.MinRounds || c.Difference.Detectable == 0 {
+					continue
+				}
+				if _, ok := seen[m.ID]; !ok {
+					order = append(order, m)
+				}
+				seen[m.ID] = max(seen[m.ID], c.Difference.Detectable)
+			}
+		}
+	}
+	for _, m := range order {
+		parts = append(parts, m.Short+" "+Percent(seen[m.ID]))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "differences of " + strings.Join(parts, ", ") + " (8 times in 10)"
+}
+
+// Arm describes an arm: what it speaks and which libraries do.
+func Arm(r *result.Result, arm int) string {
+	if arm >= len(r.Arms) {
+		return ""
+	}
+	a := r.Arms[arm]
+	libraries := ""
+	switch {
+	case a.Server != "" && a.Server == a.Client:
+		libraries = a.Server + " on both sides"
+	case a.Server != "" || a.Client != "":
+		libraries = "server " + a.Server + ", client " + a.Client
+	}
+	secure := ""
+	if a.Secure {
+		secure = "TLS"
+	}
+	elsewhere := ""
+	if arm < len(r.Plan.Arms) && r.Plan.Arms[arm].Target != "" {
+		elsewhere = "server at " + r.Plan.Arms[arm].Target
+	}
+	style := ""
+	if a.Style == "generic" {
+		style = "generic"
+	}
+	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, elsewhere), ", ")
+}
+
+// Notes are what is to be said about a load beside its tables: why arms are
+// invalid, what keeps the main metrics undecided, what else was seen.
+func Notes(l *result.LoadAnalysis) []string {
+	var notes []string
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		why := arm.Invalid()
+		for _, text := range why {
+			notes = append(notes, arm.Name+" is invalid: "+text)
+		}
+		if late := lateness(arm); late != "" && len(why) == 0 {
+			notes = append(notes, arm.Name+late)
+		}
+		for _, text := range arm.Notes {
+			notes = append(notes, arm.Name+": "+text)
+		}
+	}
+	if Empty(l) {
+		return notes
+	}
+	for i := range l.Rows {
+		if m, err := result.MetricByID(l.Rows[i].Metric); err == nil && (l.Open || !m.Service) {
+			notes = append(notes, rowNotes(l, m, &l.Rows[i])...)
+		}
+	}
+	return notes
+}
+
+// lateness says which times of an arm are invalid since calls were made late;
+// the first gate that failed covers what the others do.
+func lateness(arm *result.ArmState) string {
+	what := map[result.Gate]string{
+		result.OnTime50:  "'s times are invalid: ",
+		result.OnTime99:  "'s p99 and beyond are invalid: ",
+		result.OnTime999: "'s p99.9 is invalid: ",
+	}
+	for _, c := range arm.Checks {
+		if text, ok := what[c.Gate]; ok && !c.OK {
+			return text + c.Detail
+		}
+	}
+	return ""
+}
+
+// rowNotes says why a metric has no figure, of an undecided main metric how
+// much is missing, of the primary one whether there were too few rounds, and
+// that no connection was opened.
+func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string {
+	main := slices.ContainsFunc(Main(l), func(x result.Metric) bool { return x.ID == m.ID })
+	if m.Counted {
+		if !worthShowing(m, *row) {
+			return []string{"no connection was opened while measuring"}
+		}
+		return nil
+	}
+	if !worthShowing(m, *row) {
+		for a, c := range row.Cells {
+			if arm := &l.Arms[a]; arm.Rounds > 0 && !gated(arm, m) {
+				return []string{fmt.Sprintf("%s is not shown: %s %s", m.Short, arm.Name, c.Estimate.Why)}
+			}
+		}
+		return nil
+	}
+	who := map[string][]string{}
+	var order []string
+	short := "" // one reason for all that have too few calls: only their numbers differ
+	for a, c := range row.Cells {
+		arm, d, why := &l.Arms[a], c.Difference, ""
+		switch {
+		case !c.Estimate.Known && arm.Rounds > 0 && !gated(arm, m):
+			if why = "has no figure: " + c.Estimate.Why; m.Quantile > 0 {
+				if short == "" {
+					short = why
+				}
+				why = short
+			}
+		case d == nil || !main || arm.Rounds == 0:
+		case d.Verdict == result.TooFew && m.ID == l.Primary:
+			why = "has too few rounds: " + d.Why
+		case d.Verdict == result.Inconclusive:
+			why = fmt.Sprintf("is undecided: %s for %s; this run would have seen %s", MoreRounds(d.More), Margin(d.Margin), Percent(d.Detectable))
+		}
+		if why == "" {
+			continue
+		}
+		if _, ok := who[why]; !ok {
+			order = append(order, why)
+		}
+		who[why] = append(who[why], arm.Name)
+	}
+	var notes []string
+	for _, why := range order {
+		notes = append(notes, m.Short+" of "+list(who[why])+" "+why)
+	}
+	return notes
+}
+
+// gated reports whether a gate is why an arm has no figure; that is said once
+// for the arm.
+func gated(arm *result.ArmState, m result.Metric) bool {
+	if len(arm.Invalid()) > 0 {
+		return true
+	}
+	return m.Quantile > 0 && slices.ContainsFunc(arm.Checks, func(c result.Check) bool { return !c.OK }) || m.ID == plan.ResponseMean
+}
+
+// Method says in a sentence or two how to read the figures.
+func Method(r *result.Result) string {
+	text := "Each arm is compared with " + r.ArmName(0) + " within every round, in random order. Intervals are 95 %"
+	if r.Plan.Until > 0 {
+		text += " (the primary metric's are built at 96 %, which pays for looking after every round)"
+	}
+	text += ". A difference is claimed when interval and sign-flip test agree, it is at least " +
+		given(r.Plan.Practical) + ", and it stands among all comparisons made."
+	if len(r.Plan.Arms) < 2 {
+		return "Intervals are 95 %."
+	}
+	return text
+}

@@ -1,0 +1,142 @@
+// Package markdown writes a result as GitHub's Markdown, for pull requests and
+// documents: the verdicts, a table for each load, and the details folded away.
+// It knows only results.
+package markdown
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	a := result.Analyse(r)
+	p := &page{out: bufio.NewWriter(w)}
+	facts := report.Facts(r, &a)
+	if len(facts) > 0 && facts[0].Name == "question" {
+		p.line("## " + escape(facts[0].Text))
+		p.line("")
+		facts = facts[1:]
+	}
+	for l := range a.Loads {
+		p.load(r, &a.Loads[l])
+	}
+	p.published(r, &a)
+	p.line("### How it was measured")
+	p.line("")
+	for _, f := range facts {
+		p.line("- **" + f.Name + "**: " + escape(f.Text))
+	}
+	for i := range r.Plan.Arms {
+		p.line("- **" + escape(r.ArmName(i)) + "**: " + escape(report.Arm(r, i)))
+	}
+	if len(a.Loads) > 0 {
+		p.line("")
+		p.line(escape(report.Method(r)))
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+type page struct{ out *bufio.Writer }
+
+func (p *page) line(text string) { fmt.Fprintln(p.out, text) }
+
+// row writes a row of a table.
+func (p *page) row(cells []string) { p.line("| " + strings.Join(cells, " | ") + " |") }
+
+// escaper keeps names from being read as Markdown or HTML. They come from
+// whoever wrote the plan.
+var escaper = strings.NewReplacer(
+	"\\", "\\\\", "|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]",
+	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", "\\#", "\n", " ", "\r", " ",
+)
+
+func escape(text string) string { return escaper.Replace(text) }
+
+func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
+	p.line("### " + escape(report.LoadName(r.Plan, l.Load)))
+	p.line("")
+	p.line("**" + escape(report.Sentence(r.Plan, l)) + "**")
+	p.line("")
+	if !report.Empty(l) {
+		p.table(l, report.Main(l), true)
+		p.line("")
+	}
+	for _, note := range report.Notes(l) {
+		p.line("- " + escape(note))
+	}
+	p.line("")
+	if !report.Empty(l) {
+		p.line("<details><summary>More metrics</summary>")
+		p.line("")
+		p.table(l, report.Secondary(l), false)
+		p.line("")
+		p.line("</details>")
+		p.line("")
+	}
+}
+
+// table writes a row for each arm and metric: a column for each metric would
+// be wider than any page.
+func (p *page) table(l *result.LoadAnalysis, metrics []result.Metric, main bool) {
+	head := []string{"metric", "arm", "value"}
+	align := []string{"---", "---", "---:"}
+	if len(l.Arms) > 1 {
+		head = append(head, "difference from "+escape(l.Arms[0].Name), "95 % CI", "verdict")
+		align = append(align, "---:", "---", "---")
+	}
+	p.row(head)
+	p.row(align)
+	for _, m := range metrics {
+		row := l.Row(m.ID)
+		unit := report.RowUnit(m, row)
+		for a, c := range row.Cells {
+			title := ""
+			if a == 0 {
+				title = m.Title
+				if main && row.Primary {
+					title = "**" + title + "**"
+				}
+			}
+			cells := []string{title, escape(l.Arms[a].Name), report.With(c.Estimate, unit)}
+			if len(l.Arms) > 1 {
+				cells = append(cells, difference(m, l, a, c)...)
+			}
+			p.row(cells)
+		}
+	}
+}
+
+func difference(m result.Metric, l *result.LoadAnalysis, arm int, c result.Cell) []string {
+	switch d := c.Difference; {
+	case d != nil:
+		return []string{report.Change(d), escape(report.Interval(d)), report.Verdict(m, d)}
+	case !c.Estimate.Known && len(l.Arms[arm].Invalid()) > 0:
+		return []string{"", "", string(result.Invalid)}
+	}
+	return []string{"", "", ""}
+}
+
+func (p *page) published(r *result.Result, a *result.Analysis) {
+	rows := report.Published(r, a)
+	if len(rows) == 0 {
+		return
+	}
+	p.line("### Published elsewhere, for comparison only")
+	p.line("")
+	p.row([]string{"arm", "published mean", "mean here", "source"})
+	p.row([]string{"---", "---:", "---:", "---"})
+	for _, row := range rows {
+		p.row([]string{escape(row.Arm), row.Theirs, row.Ours, escape(row.Source)})
+	}
+	p.line("")
+	for _, note := range report.PublishedNotes(r.Plan) {
+		p.line("- " + escape(note))
+	}
+	p.line("")
+}

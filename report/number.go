@@ -1,0 +1,173 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"wirelab/result"
+)
+
+// Unit is a unit that values of a dimension are shown in.
+type Unit struct {
+	Name string // "µs"; empty for plain numbers
+	Size float64
+}
+
+// units of each dimension, ascending.
+func units(d result.Dimension) []Unit {
+	switch d {
+	case result.Time:
+		return []Unit{{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}}
+	case result.Size:
+		return []Unit{{"B", 1}, {"kB", 1e3}, {"MB", 1e6}}
+	case result.Frequency:
+		return []Unit{{"/s", 1}}
+	}
+	return []Unit{{"", 1}}
+}
+
+// UnitFor picks one unit for a column: the largest in which none of its
+// values falls below 1, so that figures compare at a glance.
+func UnitFor(d result.Dimension, values ...float64) Unit {
+	smallest := math.Inf(1)
+	for _, v := range values {
+		if v > 0 {
+			smallest = min(smallest, v)
+		}
+	}
+	all := units(d)
+	best := all[0]
+	for _, u := range all[1:] {
+		if !math.IsInf(smallest, 1) && smallest >= u.Size && !(d == result.Size && smallest < 100*u.Size) {
+			best = u
+		}
+	}
+	return best
+}
+
+// RowUnit picks the unit for all values of a row.
+func RowUnit(m result.Metric, row *result.Row) Unit {
+	var values []float64
+	for _, c := range row.Cells {
+		if c.Estimate.Known {
+			values = append(values, c.Estimate.Value)
+		}
+	}
+	return UnitFor(m.Dimension, values...)
+}
+
+// Absent stands where there is no number.
+const Absent = "–"
+
+// vague is the half-width, as a share, from which two digits are enough.
+const vague = 0.05
+
+// Value writes an estimate in a unit, without the unit's name: with three
+// significant digits, with two where its interval is wide or missing, and
+// whole where every round gave the same. [Absent] if it is not known.
+func Value(e result.Estimate, u Unit) string {
+	if !e.Known {
+		return Absent
+	}
+	v := e.Value / u.Size
+	if e.Low == e.High && v == math.Trunc(v) && v < 1e15 { // exact, or a count
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	if !e.Interval() || (e.High-e.Low)/2 > vague*e.Value {
+		return Significant(v, 2)
+	}
+	return Significant(v, 3)
+}
+
+// Significant writes v with so many significant digits, thousands separated:
+// 0.123, 24.1, 1,210, 12,300.
+func Significant(v float64, digits int) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return Absent
+	case v == 0:
+		return "0"
+	}
+	// Rounding may carry into another digit (9.996 is 10.0), so round first.
+	v, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
+	if err != nil {
+		return Absent
+	}
+	decimals := digits - 1 - int(math.Floor(math.Log10(math.Abs(v))+1e-9))
+	return group(sign(strconv.FormatFloat(v, 'f', max(decimals, 0), 64)))
+}
+
+// group puts commas into the whole part of a number.
+func group(number string) string {
+	whole, rest := number, ""
+	if dot := strings.IndexByte(number, '.'); dot >= 0 {
+		whole, rest = number[:dot], number[dot:]
+	}
+	digits := strings.TrimLeft(whole, "−-+")
+	lead := whole[:len(whole)-len(digits)]
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return lead + digits + rest
+}
+
+// sign writes a minus as long as a plus is.
+func sign(number string) string { return strings.Replace(number, "-", "−", 1) }
+
+// Percent writes a share as a percentage with two significant digits, as
+// margins and widths need: "2.1 %", "0.33 %", "12 %".
+func Percent(share float64) string { return Significant(100*share, 2) + " %" }
+
+// Margin writes a margin as people give it: "±3 %".
+func Margin(share float64) string { return "±" + given(share) }
+
+// given writes a share that a person gave as a percentage, as it was given.
+func given(share float64) string {
+	return strconv.FormatFloat(math.Round(1e5*share)/1e3, 'f', -1, 64) + " %"
+}
+
+// change writes a ratio as a signed change in percent, without the sign for
+// percent.
+func change(ratio float64, decimals int) string {
+	text := strconv.FormatFloat(100*(ratio-1), 'f', decimals, 64)
+	if strings.Trim(text, "-0.") == "" {
+		return strings.TrimPrefix(text, "-") // neither +0 nor −0
+	}
+	if text[0] != '-' {
+		text = "+" + text
+	}
+	return group(sign(text))
+}
+
+// decimals are as many as the width of the interval bears, at most one: no
+// reader has use for more.
+func decimals(d *result.Difference) int {
+	half := 100 * (d.High - d.Low) / 2
+	if half >= 5 {
+		return 0
+	}
+	return 1
+}
+
+// Change writes a difference without its interval: "+32.4 %". [Absent] if
+// there is none.
+func Change(d *result.Difference) string {
+	if d == nil || !d.Known {
+		return Absent
+	}
+	return change(d.Ratio, decimals(d)) + " %"
+}
+
+// Interval writes the interval of a difference: "[+31.6, +33.2]", "exact", or
+// nothing if there is none.
+func Interval(d *result.Difference) string {
+	switch {
+	case d == nil || !d.Known:
+		return ""
+	case d.Exact:
+		return "exact"
+	}
+	n := decimals(d)
+	return "[" + change(d.Low, n) + ", " + change(d.High, n) + "]"
+}

@@ -1,0 +1,77 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// PublishedRow is a figure of others beside ours.
+type PublishedRow struct {
+	Arm, Theirs, Ours, Source string
+}
+
+// Published sets published means beside our mean response times under the
+// first load. They are shown and never computed with.
+func Published(r *result.Result, a *result.Analysis) []PublishedRow {
+	var rows []PublishedRow
+	if len(a.Loads) == 0 {
+		return nil
+	}
+	row := a.Loads[0].Row(plan.ResponseMean)
+	for _, p := range r.Plan.Published {
+		line := PublishedRow{Arm: p.Arm, Theirs: duration(float64(p.Mean)), Ours: Absent, Source: source(p)}
+		for i := range a.Loads[0].Arms {
+			if r.ArmName(i) == p.Arm && row != nil && row.Cells[i].Estimate.Known {
+				e := row.Cells[i].Estimate
+				line.Ours = With(e, UnitFor(result.Time, e.Value))
+			}
+		}
+		rows = append(rows, line)
+	}
+	return rows
+}
+
+func duration(ns float64) string {
+	u := UnitFor(result.Time, ns)
+	return fmt.Sprintf("%s %s", Significant(ns/u.Size, 3), u.Name)
+}
+
+// PublishedNotes say where published figures come from, and which of their
+// flaws ours are free of.
+func PublishedNotes(p plan.Plan) []string {
+	var notes []string
+	gather := func(form string, of func(plan.Published) string) {
+		arms := map[string][]string{}
+		var order []string
+		for _, f := range p.Published {
+			key := of(f)
+			if key == "" {
+				continue
+			}
+			if _, ok := arms[key]; !ok {
+				order = append(order, key)
+			}
+			arms[key] = append(arms[key], f.Arm)
+		}
+		for _, key := range order {
+			notes = append(notes, fmt.Sprintf(form, list(arms[key]), key))
+		}
+	}
+	gather("published of %s: %s", source)
+	gather("here %s is free of these flaws: %s", func(f plan.Published) string { return strings.Join(f.Flaws, ", ") })
+	return notes
+}
+
+func source(f plan.Published) string {
+	if f.Machine == "" {
+		return f.Source
+	}
+	return f.Source + " (" + f.Machine + ")"
+}
+
+// Duration writes a duration with three digits: "49.0 µs".
+func Duration(d time.Duration) string { return duration(float64(d)) }

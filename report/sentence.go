@@ -1,0 +1,124 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// listed is how many arms a sentence names one by one.
+const listed = 4
+
+// Sentence is the verdict on a load, by its primary metric: "With 1 call in
+// flight, http1-proto is cheapest on the server: 24.1 µs of CPU per request;
+// grpc costs 32.4 % more (95 % CI 31.6 to 33.2)."
+func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
+	m, err := result.MetricByID(l.Primary)
+	row := l.Row(l.Primary)
+	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {
+		return Load(p, l.Load) + ", nothing was measured."
+	}
+	unit, w := RowUnit(m, row), words(m)
+	first := row.Cells[0].Estimate
+	start := Load(p, l.Load) + ", "
+	switch {
+	case !first.Known:
+		return start + "nothing can be compared: " + l.Arms[0].Name + ": " + first.Why + "."
+	case len(row.Cells) == 1:
+		return start + fmt.Sprintf("%s has a %s of %s%s.", l.Arms[0].Name, m.Title, With(first, unit), bounds(first, unit))
+	}
+	best, shared := champion(l)
+	figure := With(first, unit) + w.of
+	top := w.best
+	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Place == 0 }) {
+		top += " of those that are valid"
+	}
+	switch {
+	case best == 0:
+		start += fmt.Sprintf("%s is %s: %s; ", l.Arms[0].Name, top, figure)
+	case best > 0:
+		start += fmt.Sprintf("%s is %s; against %s (%s), ", l.Arms[best].Name, top, l.Arms[0].Name, figure)
+	case len(shared) > 1 && len(shared) < len(l.Arms):
+		start += fmt.Sprintf("%s share the first place; against %s (%s), ", list(names(l, shared)), l.Arms[0].Name, figure)
+	default:
+		start += fmt.Sprintf("against %s (%s), ", l.Arms[0].Name, figure)
+	}
+	return start + strings.Join(others(l, row, w), "; ") + "."
+}
+
+// champion returns the only arm in the first place, else −1, and those that
+// share it. The only one is better than each other arm: of every other one
+// some arm was proved better, and following those leads to it.
+func champion(l *result.LoadAnalysis) (best int, shared []int) {
+	for a, arm := range l.Arms {
+		if arm.Place == 1 {
+			shared = append(shared, a)
+		}
+	}
+	if len(shared) == 1 && len(l.Arms) > 1 {
+		return shared[0], shared
+	}
+	return -1, shared
+}
+
+func names(l *result.LoadAnalysis, arms []int) []string {
+	all := make([]string, len(arms))
+	for i, a := range arms {
+		all[i] = l.Arms[a].Name
+	}
+	return all
+}
+
+// list joins words: "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// others says how each arm differs from the first; of many arms, only which way.
+func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
+	var said []string
+	count := map[result.Verdict]int{}
+	for _, c := range row.Cells {
+		if c.Difference != nil {
+			count[c.Difference.Verdict]++
+		}
+	}
+	if few := row.Cells[1].Difference; count[result.TooFew] == len(row.Cells)-1 && few != nil {
+		return []string{"nothing is claimed yet: " + few.Why}
+	}
+	if len(row.Cells)-1 <= listed {
+		for a, c := range row.Cells {
+			if c.Difference != nil {
+				said = append(said, phrase(w, l.Arms[a].Name, c.Difference))
+			}
+		}
+		return said
+	}
+	m, _ := result.MetricByID(row.Metric) // known: Sentence looked it up
+	for _, v := range []result.Verdict{result.Better, result.Worse, result.Equivalent, result.Inconclusive, result.TooFew, result.Unmeasured, result.Invalid} {
+		var named []string
+		for a, c := range row.Cells {
+			if c.Difference != nil && c.Difference.Verdict == v {
+				named = append(named, l.Arms[a].Name)
+			}
+		}
+		if len(named) > 0 {
+			said = append(said, Word(m, v)+": "+list(named))
+		}
+	}
+	return said
+}
+
+// bounds writes an estimate's interval: " (95 % CI 23.5 to 24.6)".
+func bounds(e result.Estimate, u Unit) string {
+	if !e.Interval() || e.Low == e.High {
+		return ""
+	}
+	return fmt.Sprintf(" (95 %% CI %s to %s)", Significant(e.Low/u.Size, 3), Significant(e.High/u.Size, 3))
+}

@@ -1,0 +1,183 @@
+// Package terminal writes a result for people at a terminal: verdicts first,
+// then tables that fit the width they are given. It knows only results; whether
+// there is a terminal, how wide it is and whether it has colours is the
+// caller's to find out.
+package terminal
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// Style is how to write.
+type Style struct {
+	// Color asks for ANSI colours. Nothing is said by colour alone.
+	Color bool
+	// Width is how many columns there are; 0 means 80, less than 64 is taken as 64.
+	Width int
+}
+
+const (
+	usualWidth = 80
+	leastWidth = 64
+)
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result, s Style) error {
+	if s.Width == 0 {
+		s.Width = usualWidth
+	}
+	s.Width = max(s.Width, leastWidth)
+	a := result.Analyse(r)
+	p := &page{out: bufio.NewWriter(w), style: s}
+	p.head(r, &a)
+	for l := range a.Loads {
+		p.blank()
+		p.load(r, &a.Loads[l])
+	}
+	p.published(r, &a)
+	if len(a.Loads) > 0 {
+		p.blank()
+		p.wrapped("", report.Method(r), faint)
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// page is what is being written.
+type page struct {
+	out   *bufio.Writer
+	style Style
+}
+
+// ink is an ANSI sequence; "" is plain.
+type ink string
+
+const (
+	plain  ink = ""
+	bold   ink = "1"
+	faint  ink = "2"
+	red    ink = "31"
+	green  ink = "32"
+	yellow ink = "33"
+	blue   ink = "34"
+)
+
+// of is the ink of a verdict.
+func of(v result.Verdict) ink {
+	switch v {
+	case result.Better:
+		return green
+	case result.Worse, result.Invalid:
+		return red
+	case result.Equivalent:
+		return blue
+	case result.Inconclusive, result.TooFew:
+		return yellow
+	}
+	return faint
+}
+
+func (p *page) paint(text string, in ink) string {
+	if !p.style.Color || in == plain || strings.TrimSpace(text) == "" {
+		return text
+	}
+	return "\x1b[" + string(in) + "m" + text + "\x1b[0m"
+}
+
+func (p *page) line(text string) { fmt.Fprintln(p.out, strings.TrimRight(text, " ")) }
+func (p *page) blank()           { fmt.Fprintln(p.out) }
+
+// wrapped writes words, broken at the page's width; lines after the first are
+// indented as far as the label is long.
+func (p *page) wrapped(label, text string, in ink) {
+	indent := strings.Repeat(" ", width(label))
+	for i, line := range wrap(text, p.style.Width-width(label)) {
+		lead := indent
+		if i == 0 {
+			lead = label
+		}
+		p.line(lead + p.paint(line, in))
+	}
+}
+
+func (p *page) head(r *result.Result, a *result.Analysis) {
+	for _, f := range report.Facts(r, a) {
+		in := plain
+		if f.Name == "question" {
+			in = bold
+		}
+		p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, in)
+	}
+	widest := 0
+	for i := range r.Plan.Arms {
+		widest = max(widest, width(r.ArmName(i)))
+	}
+	for i := range r.Plan.Arms {
+		label := "          "
+		if i == 0 {
+			label = "arms      "
+		}
+		name, about := r.ArmName(i), report.Arm(r, i)
+		if about == "" || widest > p.style.Width/2 {
+			p.wrapped(label, name, plain)
+			if about != "" {
+				p.wrapped("            ", about, plain)
+			}
+			continue
+		}
+		p.wrapped(label+name+strings.Repeat(" ", widest-width(name))+"  ", about, plain)
+	}
+}
+
+// title writes a heading over the whole width.
+func (p *page) title(text string) {
+	p.line(p.paint("── "+text+" "+strings.Repeat("─", max(0, p.style.Width-width(text)-4)), bold))
+}
+
+// load writes what was found under one load.
+func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
+	p.title(report.LoadName(r.Plan, l.Load))
+	p.wrapped("", report.Sentence(r.Plan, l), bold)
+	if !report.Empty(l) {
+		p.blank()
+		p.groups(l, mainGroups(l))
+		p.blank()
+		others := secondaryGroups(l)
+		if l.Open {
+			others = append(rateGroups(l), others...)
+		}
+		p.groups(l, others)
+		if len(l.Arms) > 1 {
+			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
+		}
+		p.blank()
+	}
+	for _, note := range report.Notes(l) {
+		p.wrapped("· ", note, plain)
+	}
+}
+
+// published writes others' figures beside ours.
+func (p *page) published(r *result.Result, a *result.Analysis) {
+	if len(r.Plan.Published) == 0 || len(a.Loads) == 0 {
+		return
+	}
+	rows := report.Published(r, a)
+	p.blank()
+	p.title("published elsewhere, for comparison only")
+	t := table{head: [][]cell{{{text: "arm"}, {text: "published", right: true}, {text: "here", right: true}}}}
+	for _, row := range rows {
+		t.body = append(t.body, []cell{{text: cut(row.Arm, p.style.Width/2)}, {text: row.Theirs, right: true}, {text: row.Ours, right: true}})
+	}
+	p.table(t)
+	p.blank()
+	p.wrapped("", "Means, ours "+strings.ToLower(report.Load(r.Plan, 0))+". Machines differ: only the order of the arms can be compared.", faint)
+	for _, note := range report.PublishedNotes(r.Plan) {
+		p.wrapped("· ", note, plain)
+	}
+}

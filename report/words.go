@@ -1,0 +1,159 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Word says a verdict in a word or two about the arm: "cheaper", "slower",
+// "equivalent", "undecided".
+func Word(m result.Metric, v result.Verdict) string {
+	switch v {
+	case result.Better:
+		return m.Gain
+	case result.Worse:
+		return m.Loss
+	case result.Inconclusive:
+		return "undecided"
+	}
+	return string(v)
+}
+
+// Verdict says it with the margin or the rounds that are missing:
+// "equivalent ±3 %", "undecided, +22 rounds".
+func Verdict(m result.Metric, d *result.Difference) string {
+	word := Word(m, d.Verdict)
+	switch {
+	case d.Verdict == result.Equivalent && !d.Exact:
+		return word + " " + Margin(d.Margin)
+	case d.Verdict == result.Equivalent:
+		return "the same"
+	case d.Verdict == result.Inconclusive:
+		return fmt.Sprintf("%s, %s", word, MoreRounds(d.More))
+	}
+	return word
+}
+
+// manyRounds is the number above which it makes no sense to be precise.
+const manyRounds = 1000
+
+// MoreRounds says how many rounds are missing: "+22 rounds".
+func MoreRounds(n int) string {
+	switch {
+	case n == 1:
+		return "+1 round"
+	case n > manyRounds:
+		return "+1,000s of rounds"
+	}
+	return fmt.Sprintf("+%s rounds", result.Thousands(uint64(max(n, 0))))
+}
+
+// Load names a load in a sentence: "With 1 call in flight".
+func Load(p plan.Plan, load int) string {
+	l := p.Loads[load]
+	if l.Open() {
+		return "At " + LoadName(p, load)
+	}
+	return "With " + LoadName(p, load)
+}
+
+// LoadName names a load: "50 calls in flight", "2,000/s Poisson".
+func LoadName(p plan.Plan, load int) string {
+	l := p.Loads[load]
+	switch {
+	case len(l.Stages) > 0:
+		return l.String()
+	case l.Open():
+		law := "at even intervals"
+		if l.Arrivals != plan.Constant {
+			law = "Poisson"
+		}
+		return rate(l.Rate) + " " + law
+	case l.InFlight <= 1:
+		return "1 call in flight"
+	}
+	return result.Thousands(uint64(l.InFlight)) + " calls in flight"
+}
+
+func rate(perSecond float64) string {
+	if perSecond == float64(uint64(perSecond)) {
+		return result.Thousands(uint64(perSecond)) + "/s"
+	}
+	return Significant(perSecond, 3) + "/s"
+}
+
+// worded are the words in which one arm's figure is set against another's.
+type worded struct {
+	of         string // after a value: "24.1 µs" + " of server CPU per request"
+	best       string // "cheapest on the server"
+	more, less string // "costs 32 % more"; %s is the percentage
+}
+
+func words(m result.Metric) worded {
+	times := worded{best: "fastest", more: "takes %s longer", less: "takes %s less time"}
+	switch {
+	case m.ID == plan.ServerCPU:
+		return worded{" of CPU per request", "cheapest on the server", "costs %s more", "costs %s less"}
+	case m.ID == plan.ClientCPU:
+		return worded{" of CPU per request", "cheapest on the client", "costs %s more", "costs %s less"}
+	case m.ID == plan.Throughput:
+		return worded{"", "fastest", "answers %s more calls", "answers %s fewer calls"}
+	case m.Dimension == result.Size:
+		return worded{" " + m.Title, "smallest on the wire", "moves %s more", "moves %s less"}
+	case m.Dimension == result.Number:
+		return worded{" " + m.Title, "sparest with allocations", "makes %s more", "makes %s fewer"}
+	}
+	times.of = " " + m.Title
+	return times
+}
+
+// With writes an estimate with its unit: "24.1 µs", "15,900/s".
+func With(e result.Estimate, u Unit) string {
+	text := Value(e, u)
+	if !e.Known || u.Name == "" || u.Name[0] == '/' {
+		return text + strings.TrimSpace(u.Name)
+	}
+	return text + " " + u.Name
+}
+
+// phrase says how an arm differs from the first: "grpc costs 32 % more (95 %
+// CI 31.6 to 33.2)". Everything that is no claim says so.
+func phrase(w worded, name string, d *result.Difference) string {
+	switch d.Verdict {
+	case result.Better, result.Worse:
+		more, low, high := d.Ratio > 1, d.Low, d.High
+		form := w.less
+		if more {
+			form = w.more
+		} else {
+			low, high = high, low
+		}
+		n := decimals(d)
+		amount := unsigned(d.Ratio, n)
+		if d.Exact {
+			return fmt.Sprintf("%s %s (exact)", name, fmt.Sprintf(form, amount+" %"))
+		}
+		return fmt.Sprintf("%s %s (95 %% CI %s to %s)", name, fmt.Sprintf(form, amount+" %"), unsigned(low, n), unsigned(high, n))
+	case result.Equivalent:
+		if d.Exact {
+			return name + " is the same"
+		}
+		return fmt.Sprintf("%s is equivalent within %s", name, Margin(d.Margin))
+	case result.Inconclusive:
+		return fmt.Sprintf("%s is undecided: %s %%, interval %s, %s for %s",
+			name, change(d.Ratio, decimals(d)), strings.Trim(Interval(d), "[]"), MoreRounds(d.More), Margin(d.Margin))
+	case result.TooFew:
+		return fmt.Sprintf("nothing is claimed of %s yet: %s", name, d.Why)
+	case result.Unmeasured:
+		return fmt.Sprintf("%s is not measured: %s", name, d.Why)
+	}
+	return fmt.Sprintf("%s is invalid: %s", name, d.Why)
+}
+
+// unsigned writes a ratio as a change in percent without its sign.
+func unsigned(ratio float64, decimals int) string {
+	return strings.TrimLeft(change(ratio, decimals), "+−")
+}
