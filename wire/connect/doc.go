@@ -11,8 +11,10 @@
 //     quietly speak another than its name says.
 //   - HTTP/2: one connection per client, [wirelab.MaxStreams] concurrent calls
 //     on it; the server states the number, and a client that has as many in
-//     flight waits instead of opening a second connection. Windows, frame size
-//     and buffers are net/http's defaults.
+//     flight waits instead of opening a second connection. A server takes 64 KiB
+//     per call ahead of its handler, as grpc-go does at first, since net/http's
+//     1 MiB is not safe with small messages (see uploadWindow). The client's
+//     windows, frame sizes and buffers are net/http's defaults.
 //   - HTTP/1.1: [wirelab.Dialing.ConnectionCount] connections, all kept.
 //   - Messages of at most [MaxMessage] both ways at both ends; a larger one is
 //     ResourceExhausted.

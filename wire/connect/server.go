@@ -15,6 +15,14 @@ import (
 // headerTime is how long a client may take to send a request's header.
 const headerTime = 10 * time.Second
 
+// uploadWindow is how much a client may send to a call beyond what its handler
+// has read, in bytes: what grpc-go starts with, and not net/http's 1 MiB.
+// What is under way when a handler ends is refused frame by frame, and
+// net/http closes a connection, with all its calls, when 10,000 such refusals
+// wait to be written. A mebibyte of points is 60,000 frames, so that one upload
+// refused in its middle failed its neighbours; 64 KiB of them are 4,000.
+const uploadWindow = 64 << 10
+
 // Serve serves handler by net/http as the package comment says. It follows the
 // contract of [wirelab.Server]; when the drain time is over it ends the
 // contexts of the calls that are left and waits for their handlers, which must
@@ -23,6 +31,11 @@ func Serve(ctx context.Context, at wirelab.Endpoint, over Carrier, handler http.
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s needs a listener", over)
 	}
+	// The context of every call comes from here, not only from its connection:
+	// net/http does not notice that an HTTP/1.1 connection has closed, even by
+	// its own Close, while a handler has not read its request to the end.
+	base, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 	var calls sync.WaitGroup
 	watch := watch{open: map[net.Conn]bool{}}
 	server := &http.Server{
@@ -31,8 +44,12 @@ func Serve(ctx context.Context, at wirelab.Endpoint, over Carrier, handler http.
 			defer calls.Done()
 			handler.ServeHTTP(w, r)
 		}),
-		Protocols:         over.protocols(),
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: wirelab.MaxStreams},
+		BaseContext: func(net.Listener) context.Context { return base },
+		Protocols:   over.protocols(),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:      wirelab.MaxStreams,
+			MaxReceiveBufferPerStream: uploadWindow,
+		},
 		ReadHeaderTimeout: headerTime,
 		ConnState:         watch.changed,
 		// What net/http would log are its clients' faults, such as handshakes
@@ -58,14 +75,14 @@ func Serve(ctx context.Context, at wirelab.Endpoint, over Carrier, handler http.
 		}
 	case <-ctx.Done():
 		watch.dropSilent()
-		// Not under ctx: it has ended, and the drain has its own limit.
-		draining, stop := context.WithTimeout(context.WithoutCancel(ctx), at.DrainTime())
+		draining, stop := context.WithTimeout(base, at.DrainTime())
 		_ = server.Shutdown(draining)
 		stop()
 		<-served
 	}
 	// The order is what makes the waiting sound: after Serve there are no new
 	// connections, after those there are no new calls.
+	cut()
 	_ = server.Close()
 	watch.connections.Wait()
 	calls.Wait()
