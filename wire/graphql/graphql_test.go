@@ -1,0 +1,250 @@
+package graphql
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
+	"go.uber.org/goleak"
+
+	"wirelab"
+)
+
+func TestMain(m *testing.M) {
+	// Planted panics would fill the output with their stacks.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(m)
+}
+
+func TestPresent(t *testing.T) {
+	t.Parallel()
+	withCode := func(code string) error {
+		err := gqlerror.Errorf("about the query")
+		errcode.Set(err, code)
+		return err
+	}
+	cases := []struct {
+		why     string
+		err     error
+		code    wirelab.Code
+		message string
+	}{
+		{"a service's", wirelab.Errorf(wirelab.NotFound, "gone"), wirelab.NotFound, "gone"},
+		{"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, wirelab.Errorf(wirelab.Conflict, "twice")), wirelab.Conflict, "twice"},
+		{"a service's internal one", wirelab.Errorf(wirelab.Internal, "internal error"), wirelab.Internal, "internal error"},
+		{"an unclassified one, told", Told(errors.New("a secret")), wirelab.Internal, "internal error"},
+		{"a deadline", context.DeadlineExceeded, wirelab.DeadlineExceeded, "deadline exceeded"},
+		{"a cancel", gqlerror.WrapPath(nil, context.Canceled), wirelab.Canceled, "canceled"},
+		{"a query that is none", withCode(errcode.ParseFailed), wirelab.InvalidArgument, "about the query"},
+		{"a query that does not fit", withCode(errcode.ValidationFailed), wirelab.InvalidArgument, "about the query"},
+		{"a query of too many fields", withCode(complexityCode), wirelab.ResourceExhausted, "about the query"},
+		{"a panic", recovered(t.Context(), "planted"), wirelab.Internal, "internal error"},
+	}
+	for _, code := range wirelab.Codes() {
+		cases = append(cases, struct {
+			why     string
+			err     error
+			code    wirelab.Code
+			message string
+		}{"code " + code.String(), wirelab.Errorf(code, "why"), code, "why"})
+	}
+	for _, k := range cases {
+		got := present(t.Context(), k.err)
+		var read failure
+		read.Message = got.Message
+		read.Extensions.Code, _ = got.Extensions[codeKey].(string)
+		_, err := response[int]{Errors: []failure{read}}.result()
+		var coded *wirelab.Error
+		if !errors.As(err, &coded) || coded.Code != k.code || coded.Message != k.message {
+			t.Errorf("%s: arrives as %v, want %v: %s", k.why, err, k.code, k.message)
+		}
+	}
+	if Told(nil) != nil {
+		t.Error("no error is told as one")
+	}
+}
+
+func TestParseResponse(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		why, text string
+		want      int
+		code      wirelab.Code
+		fails     bool
+	}{
+		{"data", `{"data":7}`, 7, 0, false},
+		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`, 0, wirelab.NotFound, true},
+		{"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0, wirelab.Conflict, true},
+		{"a code nobody knows", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, wirelab.Internal, true},
+		{"no code", `{"errors":[{"message":"no"}]}`, 0, wirelab.Internal, true},
+		{"neither data nor errors", `{}`, 0, wirelab.Internal, true},
+		{"null data", `{"data":null}`, 0, wirelab.Internal, true},
+		{"not JSON", `<html>`, 0, wirelab.Internal, true},
+		{"nothing", ``, 0, wirelab.Internal, true},
+		{"data of another shape", `{"data":"x"}`, 0, wirelab.Internal, true},
+		{"above the limit", `{"data":7}` + strings.Repeat(" ", 4<<20), 0, wirelab.ResourceExhausted, true},
+	}
+	for _, k := range cases {
+		got, err := parseResponse[int]([]byte(k.text))
+		if k.fails && (err == nil || wirelab.CodeOf(err) != k.code) || !k.fails && (err != nil || got != k.want) {
+			t.Errorf("%s: %v, %v", k.why, got, err)
+		}
+	}
+}
+
+func TestDeeper(t *testing.T) {
+	t.Parallel()
+	cases := map[string]int{ // the levels of each
+		"{ a }":                          1,
+		"{ a { b } c }":                  2,
+		"{ a { ... on T { b { c } } } }": 3,
+		"{ a ...F } fragment F on T { b { c { d } } }": 3,
+		"{ a { b { c } } ...F } fragment F on T { b }": 3,
+	}
+	for text, levels := range cases {
+		doc, err := parser.ParseQuery(&ast.Source{Input: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range doc.Operations[0].SelectionSet { // what validation does
+			link(doc, s)
+		}
+		if deeper(doc.Operations[0].SelectionSet, levels) || !deeper(doc.Operations[0].SelectionSet, levels-1) {
+			t.Errorf("%s has not %d levels", text, levels)
+		}
+	}
+}
+
+func link(doc *ast.QueryDocument, s ast.Selection) {
+	if spread, ok := s.(*ast.FragmentSpread); ok {
+		spread.Definition = doc.Fragments.ForName(spread.Name)
+	}
+}
+
+// A stream outside a subscription has nobody who would wait for it.
+func TestStreamOutsideASubscription(t *testing.T) {
+	t.Parallel()
+	_, err := Stream(t.Context(), func(func(int, error) bool) { t.Error("is read") })
+	if err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPump(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken := wirelab.Errorf(wirelab.Conflict, "broken")
+	cases := []struct {
+		why   string
+		ctx   context.Context
+		items iter.Seq2[int, error]
+		want  error
+	}{
+		{"an end", t.Context(), func(func(int, error) bool) {}, nil},
+		{"an error", t.Context(), func(yield func(int, error) bool) { yield(0, broken) }, broken},
+		{"a service that just stops when its time is over", ended, func(func(int, error) bool) {}, context.Canceled},
+		{"nobody who takes an item", ended, func(yield func(int, error) bool) { yield(1, nil) }, context.Canceled},
+	}
+	for _, k := range cases {
+		if err := pump(k.ctx, k.items, make(chan *int)); !errors.Is(err, k.want) {
+			t.Errorf("%s: %v, want %v", k.why, err, k.want)
+		}
+	}
+	err := pump(t.Context(), func(func(int, error) bool) { panic("planted") }, make(chan *int))
+	if err == nil || wirelab.CodeOf(err) != wirelab.Internal || strings.Contains(err.Error(), "planted") {
+		t.Errorf("a panic: %v", err)
+	}
+}
+
+// serveText answers every request with a status, a type and a text, and then
+// hangs up.
+func serveText(t testing.TB, mediaType string, text func() string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", mediaType)
+		_, _ = io.WriteString(w, text())
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Close()
+		<-served
+	})
+	return listener.Addr().String()
+}
+
+func TestEventsOfAServer(t *testing.T) {
+	t.Parallel()
+	const (
+		one      = "event: next\ndata: {\"data\":1}\n\n"
+		two      = "event: next\ndata: {\"data\":2}\n\n"
+		complete = "event: complete\ndata: \n\n"
+		refused  = "event: next\ndata: {\"errors\":[{\"message\":\"no\",\"extensions\":{\"code\":\"conflict\"}}]}\n\n"
+	)
+	cases := []struct {
+		why, text string
+		items     int
+		code      wirelab.Code
+		fails     bool
+	}{
+		{"items and the end", one + two + complete, 2, 0, false},
+		{"the end alone", complete, 0, 0, false},
+		{"comments and events nobody knows", ":\n\n" + one + "event: odd\ndata: x\n\n" + complete, 1, 0, false},
+		{"no end", one + two, 2, wirelab.Unavailable, true},
+		{"nothing", "", 0, wirelab.Unavailable, true},
+		{"an end that is cut", one + "event: complete\nda", 1, wirelab.Unavailable, true},
+		{"a failure after an item", one + refused + complete, 1, wirelab.Conflict, true},
+		{"an item that is none", "event: next\ndata: x\n\n" + complete, 0, wirelab.Internal, true},
+	}
+	for _, k := range cases {
+		t.Run(k.why, func(t *testing.T) {
+			t.Parallel()
+			c := Dial(wirelab.Dialing{Address: serveText(t, "text/event-stream", func() string { return k.text })})
+			defer c.Close()
+			items := 0
+			var failed error
+			for _, err := range Subscribe[int, int](c, "X", "subscription X { x }")(t.Context(), 0) {
+				if err != nil {
+					failed = err
+					break
+				}
+				items++
+			}
+			if items != k.items || k.fails != (failed != nil) || failed != nil && wirelab.CodeOf(failed) != k.code {
+				t.Errorf("%d items, %v", items, failed)
+			}
+		})
+	}
+}
+
+func FuzzParseResponse(f *testing.F) {
+	for _, seed := range []string{`{"data":{"x":1}}`, `{"data":null,"errors":[{"message":"m","extensions":{"code":"not_found"}}]}`, `[]`, `{"errors":[null]}`, ""} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		data, err := parseResponse[map[string]int](text)
+		if err != nil && data != nil {
+			t.Fatalf("%v with %v", data, err)
+		}
+	})
+}
+
+var _ graphql.Transport = events{}
