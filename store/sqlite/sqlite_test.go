@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )
@@ -49,7 +52,7 @@ func child(argument string) error {
 		return err
 	}
 	for n := first; n < first+count; n++ {
-		if err := s.Put(context.Background(), storetest.Sample(n)); err != nil {
+		if err := s.Put(context.Background(), storetest.Small(n)); err != nil {
 			return err
 		}
 		fmt.Println(n)
@@ -189,7 +192,7 @@ func TestKilledWhilePuttingLosesThatResultOnly(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "results.db")
 	stored, first := 0, 0
-	for kill := range 10 {
+	for kill := range 8 {
 		// Killed once it has told of a few, so in the middle of the next.
 		cmd, lines := startChild(t, path, first, 1000)
 		told := 0
@@ -235,10 +238,18 @@ func TestKilledWhilePuttingLosesThatResultOnly(t *testing.T) {
 // so and that nothing is lost.
 func fillUp(t *testing.T, s *Store, path string) {
 	t.Helper()
-	const enough = 2000
+	const enough = 200
+	random := rand.NewChaCha8([32]byte{1})
+	large := func(n int) *result.Result {
+		r := storetest.Small(n)
+		words := make([]byte, 20_000)
+		_, _ = random.Read(words)             // it never fails
+		r.Command = hex.EncodeToString(words) // what does not compress
+		return r
+	}
 	full := -1
 	for n := range enough {
-		err := s.Put(t.Context(), storetest.Sample(n))
+		err := s.Put(t.Context(), large(n))
 		if err == nil {
 			continue
 		}
@@ -261,7 +272,7 @@ func fillUp(t *testing.T, s *Store, path string) {
 		t.Errorf("%d results, %v; want %d", len(list), err, full)
 	}
 	// What would not fit goes elsewhere, and comes back.
-	r := storetest.Sample(full)
+	r := large(full)
 	file, err := store.Rescue(t.TempDir(), r)
 	if err != nil {
 		t.Fatal(err)
@@ -297,7 +308,7 @@ func TestStoreFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "results.db")
 	s := open(t, path)
 	defer closing(t, s)
-	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 40"); err != nil {
+	if _, err := s.write.ExecContext(t.Context(), "PRAGMA max_page_count = 60"); err != nil {
 		t.Fatal(err)
 	}
 	fillUp(t, s, path)
