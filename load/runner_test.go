@@ -257,6 +257,20 @@ func TestWarm(t *testing.T) {
 	if err != nil || w.Steady {
 		t.Errorf("a figure that grows: %+v, %v", w, err)
 	}
+	// A step in the last fifth is not for MSER-5 to see, but a trend.
+	w, err = warm(1, func() Call {
+		made := 0
+		return func(ctx context.Context) error {
+			made++
+			if made > 160 {
+				return sleep(ctx, 12*ms)
+			}
+			return sleep(ctx, 10*ms)
+		}
+	}(), Warming{})
+	if err != nil || !w.Steady || !w.Drifting {
+		t.Errorf("a late step: %+v, %v", w, err)
+	}
 	if _, err = warm(1, func(ctx context.Context) error {
 		return errors.Join(errors.New("down"), sleep(ctx, ms))
 	}, Warming{}); err == nil {
