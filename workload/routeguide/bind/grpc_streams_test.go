@@ -1,0 +1,402 @@
+package bind_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"connectrpc.com/connect"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+
+	"wirelab"
+	wireconnect "wirelab/wire/connect"
+	wiregrpc "wirelab/wire/grpc"
+	"wirelab/workload/routeguide"
+	"wirelab/workload/routeguide/bind"
+	"wirelab/workload/routeguide/gen"
+	"wirelab/workload/routeguide/gen/genconnect"
+)
+
+// everywhere is the rectangle that holds every feature.
+var everywhere = routeguide.Rectangle{
+	Lo: routeguide.Point{Latitude: -routeguide.LatitudeLimit, Longitude: -routeguide.LongitudeLimit},
+	Hi: routeguide.Point{Latitude: routeguide.LatitudeLimit, Longitude: routeguide.LongitudeLimit},
+}
+
+// endless yields notes at one place until it is stopped, and reports misuse.
+func endless(t *testing.T, running *atomic.Bool) iter.Seq2[routeguide.RouteNote, error] {
+	return func(yield func(routeguide.RouteNote, error) bool) {
+		if running.Swap(true) {
+			t.Error("the input is read twice at once")
+		}
+		defer running.Store(false)
+		for yield(routeguide.RouteNote{Location: routeguide.Published, Message: strings.Repeat("x", 100)}, nil) {
+		}
+	}
+}
+
+// TestRPCEarlyBreakLeaksNothing stops reading streams that would never end:
+// the server's handler is told, the input is left alone, and no goroutine
+// stays. It is done often, since a client that resets many streams is what
+// some servers take for an attack.
+func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
+	eachPair(t, func(t *testing.T, p rpcPair) {
+		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		t.Run("break", func(t *testing.T) {
+			var handlers atomic.Int64
+			finished := make(chan struct{}, 300)
+			memory := routeguide.New()
+			stub := p.dial(t, p.serve(t, scripted{
+				list: func(ctx context.Context, _ routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
+					return func(yield func(routeguide.Feature, error) bool) {
+						handlers.Add(1)
+						defer func() { finished <- struct{}{} }()
+						for ctx.Err() == nil && yield(routeguide.Feature{Name: strings.Repeat("x", 100)}, nil) {
+						}
+					}
+				},
+				chat: func(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+					return func(yield func(routeguide.RouteNote, error) bool) {
+						handlers.Add(1)
+						defer func() { finished <- struct{}{} }()
+						memory.RouteChat(ctx, notes)(yield)
+					}
+				},
+			}, 0))
+			for range 100 {
+				for _, err := range stub.ListFeatures(t.Context(), everywhere) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					break
+				}
+				if _, hole := p.Holes["RouteChat"]; hole {
+					continue
+				}
+				var running atomic.Bool
+				for _, err := range stub.RouteChat(t.Context(), endless(t, &running)) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if !running.Load() {
+						t.Error("a reply while no input is read")
+					}
+					break
+				}
+				if running.Load() {
+					t.Fatal("the input is still read after the call returned")
+				}
+			}
+			for range handlers.Load() {
+				<-finished
+			}
+		})
+	})
+}
+
+// TestRPCChatOfThousands sends far more than all windows hold, both ways, to a
+// consumer that lets them fill first.
+func TestRPCChatOfThousands(t *testing.T) {
+	t.Parallel()
+	const count = 3000
+	text := strings.Repeat("x", 500)
+	eachPair(t, func(t *testing.T, p rpcPair) {
+		if _, hole := p.Holes["RouteChat"]; hole {
+			t.Skip("a hole")
+		}
+		stub := p.dial(t, p.serve(t, routeguide.New(), 0))
+		want := 0
+		for i := range count {
+			want += min(i+1, routeguide.NotesKept)
+		}
+		got := 0
+		for _, err := range stub.RouteChat(t.Context(), func(yield func(routeguide.RouteNote, error) bool) {
+			for range count {
+				if !yield(routeguide.RouteNote{Message: text}, nil) {
+					return
+				}
+			}
+		}) {
+			if err != nil {
+				t.Fatalf("after %d replies: %v", got, err)
+			}
+			got++
+		}
+		if got != want {
+			t.Errorf("%d replies, want %d", got, want)
+		}
+	})
+}
+
+// TestRPCChatAnswersBeforeItReads holds the next note back until the replies
+// to the last have come, and asks even before the first is there.
+func TestRPCChatAnswersBeforeItReads(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, p rpcPair) {
+		if _, hole := p.Holes["RouteChat"]; hole {
+			t.Skip("a hole")
+		}
+		stub := p.dial(t, p.serve(t, routeguide.New(), 0))
+		answered := make(chan struct{}, 1)
+		replies := 0
+		for _, err := range stub.RouteChat(t.Context(), func(yield func(routeguide.RouteNote, error) bool) {
+			for i := range 10 {
+				if !yield(routeguide.RouteNote{Location: routeguide.Point{Latitude: int32(i)}}, nil) {
+					return
+				}
+				<-answered
+			}
+		}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			replies++
+			answered <- struct{}{}
+		}
+		if replies != 10 {
+			t.Errorf("%d replies, want 10", replies)
+		}
+	})
+}
+
+// TestRPCRawClients calls both servers as a stranger's grpc-go client does.
+func TestRPCRawClients(t *testing.T) {
+	t.Parallel()
+	b := bind.GRPC()
+	for _, server := range b.Servers {
+		t.Run(server.Library, func(t *testing.T) {
+			s := rpcPair{b, server, b.Clients[0]}.serve(t, routeguide.New(), 0)
+			conn, err := wiregrpc.Dial(wirelab.Dialing{Address: s.address}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			client := gen.NewRouteGuideClient(conn)
+			t.Run("absent corners and locations are 0, 0", func(t *testing.T) { checkAbsent(t, client) })
+			t.Run("a message above the limit is ResourceExhausted", func(t *testing.T) {
+				huge := &gen.RouteNote{Message: strings.Repeat("x", wiregrpc.MaxMessage)}
+				for side, options := range map[string][]grpc.CallOption{
+					"client's limit": nil,
+					"server's limit": {grpc.MaxCallSendMsgSize(2 * wiregrpc.MaxMessage)},
+				} {
+					call, err := client.RouteChat(t.Context(), options...)
+					if err != nil {
+						t.Fatal(err)
+					}
+					err = call.Send(huge)
+					if err == nil {
+						_, err = call.Recv()
+					}
+					if err == nil || wirelab.CodeOf(wiregrpc.Decode(err)) != wirelab.ResourceExhausted {
+						t.Errorf("%s: %v, want resource_exhausted", side, err)
+					}
+				}
+			})
+			t.Run("an unknown method is Unimplemented", func(t *testing.T) {
+				err := conn.Invoke(t.Context(), "/routeguide.RouteGuide/Teleport", &gen.Point{}, &gen.Point{})
+				if err == nil || wirelab.CodeOf(wiregrpc.Decode(err)) != wirelab.Unimplemented {
+					t.Errorf("%v, want unimplemented", err)
+				}
+			})
+			t.Run("health", func(t *testing.T) { checkHealth(t, grpc_health_v1.NewHealthClient(conn)) })
+			t.Run("reflection", func(t *testing.T) { checkReflection(t, conn) })
+		})
+	}
+}
+
+func checkAbsent(t *testing.T, client gen.RouteGuideClient) {
+	list, err := client.ListFeatures(t.Context(), &gen.Rectangle{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := list.Recv(); err == nil {
+		t.Errorf("a feature at 0, 0: %v", f)
+	}
+	chat, err := client.RouteChat(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(chat.Send(&gen.RouteNote{}), chat.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chat.Recv(); err != nil {
+		t.Errorf("a note without a location: %v", err)
+	}
+	if _, err := client.GetFeature(t.Context(), nil); err != nil {
+		t.Errorf("GetFeature without a point: %v", err)
+	}
+}
+
+func checkHealth(t *testing.T, client grpc_health_v1.HealthClient) {
+	serving := grpc_health_v1.HealthCheckResponse_SERVING
+	for _, service := range []string{"", genconnect.RouteGuideName} {
+		request := &grpc_health_v1.HealthCheckRequest{Service: service}
+		reply, err := client.Check(t.Context(), request)
+		if err != nil || reply.GetStatus() != serving {
+			t.Errorf("Check %q: %v, %v", service, reply, err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		watch, err := client.Watch(ctx, request)
+		if err == nil {
+			reply, err = watch.Recv()
+		}
+		if err != nil || reply.GetStatus() != serving {
+			t.Errorf("Watch %q: %v, %v", service, reply, err)
+		}
+		cancel()
+	}
+	_, err := client.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nobody"})
+	if err == nil || wirelab.CodeOf(wiregrpc.Decode(err)) != wirelab.NotFound {
+		t.Errorf("health of nobody: %v, want not_found", err)
+	}
+}
+
+func checkReflection(t *testing.T, conn *grpc.ClientConn) {
+	v1, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(request *reflectionv1.ServerReflectionRequest) *reflectionv1.ServerReflectionResponse {
+		if err := v1.Send(request); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := v1.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply
+	}
+	listed := ask(&reflectionv1.ServerReflectionRequest{
+		MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{},
+	}).GetListServicesResponse().String()
+	for _, name := range []string{genconnect.RouteGuideName, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"} {
+		if !strings.Contains(listed, `"`+name+`"`) {
+			t.Errorf("%s is not among %s", name, listed)
+		}
+	}
+	file := ask(&reflectionv1.ServerReflectionRequest{
+		MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{
+			FileContainingSymbol: genconnect.RouteGuideName,
+		},
+	}).GetFileDescriptorResponse()
+	if len(file.GetFileDescriptorProto()) == 0 {
+		t.Error("no descriptor of the service")
+	}
+	alpha, err := reflectionv1alpha.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(alpha.Send(&reflectionv1alpha.ServerReflectionRequest{
+		MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{},
+	}), alpha.CloseSend(), v1.CloseSend()); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := alpha.Recv(); err != nil || !strings.Contains(reply.String(), genconnect.RouteGuideName) {
+		t.Errorf("v1alpha: %v, %v", reply, err)
+	}
+}
+
+// TestConnectMessageLimit is the same limit on the Connect protocol.
+func TestConnectMessageLimit(t *testing.T) {
+	t.Parallel()
+	for _, b := range []wirelab.Binding[routeguide.Service]{bind.Connect(), bind.ConnectHTTP1()} {
+		over := wireconnect.H2C
+		if !b.Protocol.Multiplexed {
+			over = wireconnect.HTTP1
+		}
+		s := rpcPair{b, b.Servers[0], b.Clients[0]}.serve(t, routeguide.New(), 0)
+		client := wireconnect.Dial(wirelab.Dialing{Address: s.address}, over)
+		defer client.Close()
+		huge := connect.NewRequest(&gen.RouteNote{Message: strings.Repeat("x", wireconnect.MaxMessage)})
+		for side, options := range map[string][]connect.ClientOption{
+			"client's limit": wireconnect.ClientOptions(),
+			"server's limit": {connect.WithAcceptCompression("gzip", nil, nil)},
+		} {
+			url := client.BaseURL() + genconnect.RouteGuideGetFeatureProcedure
+			_, err := connect.NewClient[gen.RouteNote, gen.Feature](client, url, options...).CallUnary(t.Context(), huge)
+			if err == nil || wirelab.CodeOf(wireconnect.Decode(err)) != wirelab.ResourceExhausted {
+				t.Errorf("%s, %s: %v, want resource_exhausted", b.Protocol.Name, side, err)
+			}
+		}
+		_, err := connect.NewClient[gen.Point, gen.Feature](client, client.BaseURL()+"/routeguide.RouteGuide/Teleport",
+			wireconnect.ClientOptions()...).CallUnary(t.Context(), connect.NewRequest(&gen.Point{}))
+		if err == nil || wirelab.CodeOf(wireconnect.Decode(err)) != wirelab.Unimplemented {
+			t.Errorf("%s: unknown procedure: %v, want unimplemented", b.Protocol.Name, err)
+		}
+	}
+}
+
+// gzipSpy fails the test when either side so much as offers compression.
+type gzipSpy struct {
+	http.RoundTripper
+	t *testing.T
+}
+
+// Do implements [connect.HTTPClient].
+func (s gzipSpy) Do(request *http.Request) (*http.Response, error) {
+	response, err := s.RoundTrip(request)
+	if err == nil {
+		for where, header := range map[string]http.Header{"request": request.Header, "response": response.Header} {
+			for name, values := range header {
+				if strings.Contains(strings.Join(values, ","), "gzip") {
+					s.t.Errorf("%s has %s: %s", where, name, values)
+				}
+			}
+		}
+	}
+	return response, err
+}
+
+// TestConnectNeverCompresses looks at the headers of both protocols, also when
+// the client asks for gzip.
+func TestConnectNeverCompresses(t *testing.T) {
+	t.Parallel()
+	b := bind.Connect()
+	s := rpcPair{b, b.Servers[0], b.Clients[0]}.serve(t, routeguide.New(), 0)
+	client := wireconnect.Dial(wirelab.Dialing{Address: s.address}, wireconnect.H2C)
+	defer client.Close()
+	for _, more := range [][]connect.ClientOption{nil, {connect.WithGRPC()}} {
+		spy := gzipSpy{roundTripper(client.Do), t}
+		calls := genconnect.NewRouteGuideClient(spy, client.BaseURL(), append(wireconnect.ClientOptions(), more...)...)
+		if _, err := calls.GetFeature(t.Context(), connect.NewRequest(&gen.Point{})); err != nil {
+			t.Error(err)
+		}
+		list, err := calls.ListFeatures(t.Context(), connect.NewRequest(&gen.Rectangle{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for list.Receive() {
+		}
+		if err := errors.Join(list.Err(), list.Close()); err != nil {
+			t.Error(err)
+		}
+		var got http.Header
+		asking := genconnect.NewRouteGuideClient(roundTripper(func(r *http.Request) (*http.Response, error) {
+			response, err := client.Do(r)
+			if err == nil {
+				got = response.Header
+			}
+			return response, err
+		}), client.BaseURL(), more...)
+		if _, err := asking.GetFeature(t.Context(), connect.NewRequest(&gen.Point{})); err != nil {
+			t.Error(err)
+		}
+		if got.Get("Content-Encoding")+got.Get("Grpc-Encoding") != "" {
+			t.Errorf("compressed because the client offered it: %v", got)
+		}
+	}
+}
+
+// roundTripper is a function as both of the interfaces that want one.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f roundTripper) Do(r *http.Request) (*http.Response, error)        { return f(r) }
