@@ -63,7 +63,8 @@ func NewHandler(routes map[string]Route) *Handler {
 }
 
 // ServeHTTP implements http.Handler. A panic of the service is the call's
-// failure with Internal, and nobody else's.
+// failure with Internal, and nobody else's. It panics with
+// http.ErrAbortHandler to cut a reply that can no longer be told to have failed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Content-Type-Options"] = h.nosniff
 	c := &Call{Writer: w, Request: r, handler: h, reply: MediaJSON}
@@ -104,6 +105,8 @@ func (c *Call) answer() error {
 
 // Guard calls answer and turns a panic in it into Internal. The stack goes to
 // the process's log, since the caller must not see it and nobody else would.
+// It panics only with http.ErrAbortHandler, and only if answer did: that is
+// net/http's way to cut a reply.
 func Guard(ctx context.Context, answer func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -211,7 +214,8 @@ func (c *Call) send(data []byte) error {
 	return err
 }
 
-// fail replies with err's status and body.
+// fail replies with err's status and body. It panics with
+// http.ErrAbortHandler, net/http's way to give up, if the caller is gone.
 func (c *Call) fail(err error) {
 	encoding, _ := encodingOf(c.reply)
 	body := bodyOf(err)
