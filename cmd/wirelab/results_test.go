@@ -25,7 +25,6 @@ func TestResultsList(t *testing.T) {
 	if len(list) != 1 || list[0].ID != storetest.Sample(1).ID {
 		t.Errorf("list %+v", list)
 	}
-	// The samples began in 2026, so a store of any other time holds none of the last hour.
 	if list := decode[[]store.Summary](t, s.run("results", "list", "--json", "--limit", "2").stdout); len(list) != 2 {
 		t.Errorf("list %+v", list)
 	}
