@@ -179,6 +179,7 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	quieten(t)
 	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
 	for _, b := range workload.Bindings {
 		if len(b.Servers) == 0 || len(b.Clients) == 0 {

@@ -76,6 +76,11 @@ func (c *Client) Close() error {
 
 // Do implements [connect.HTTPClient].
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
+	// Over HTTP/1.1 net/http waits for its writer before it reports that a call
+	// was canceled, and the writer for the next message of a caller who has
+	// gone: without this both would wait for ever.
+	stop := context.AfterFunc(request.Context(), func() { _ = request.Body.Close() })
+	defer stop()
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, broken(request.Context(), err)

@@ -177,15 +177,22 @@ func pingPong(ctx context.Context, service routeguide.Service) error {
 // errCaller is what a caller's own stream fails with.
 var errCaller = wirelab.Errorf(wirelab.Conflict, "the caller changed its mind")
 
+// sendError breaks the route off at its start and later, often enough to meet
+// the moment at which a transport has taken the call but sent nothing of it.
 func sendError(ctx context.Context, service routeguide.Service) error {
-	_, err := service.RecordRoute(ctx, func(yield func(point, error) bool) {
-		if yield(routeguide.Published, nil) {
+	for i := range 60 {
+		_, err := service.RecordRoute(ctx, func(yield func(point, error) bool) {
+			for range i % 3 {
+				if !yield(routeguide.Published, nil) {
+					return
+				}
+			}
 			yield(point{}, errCaller)
+		})
+		var coded *wirelab.Error
+		if !errors.As(err, &coded) || coded.Code != wirelab.Conflict {
+			return fmt.Errorf("the call ends with %v, want %w", err, errCaller)
 		}
-	})
-	var coded *wirelab.Error
-	if !errors.As(err, &coded) || coded.Code != wirelab.Conflict {
-		return fmt.Errorf("the call ends with %v, want %w", err, errCaller)
 	}
 	return nil
 }

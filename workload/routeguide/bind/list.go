@@ -12,6 +12,7 @@ func Bindings() []wirelab.Binding[routeguide.Service] {
 	return []wirelab.Binding[routeguide.Service]{
 		Connect(),
 		ConnectHTTP1(),
+		GraphQL(),
 		GRPC(),
 		GRPCTLS(),
 		HTTP1JSON(),
