@@ -82,10 +82,22 @@ func TestDeadlineReachesTheServer(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				h := newHeld()
 				_, c := w.pair(t, h.service())
-				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
-				defer cancel()
-				wantCode(t, "the caller", call(ctx, c), wirelab.DeadlineExceeded)
-				inside := await(t, "the service", h.entered)
+				var ctx, inside context.Context
+				// A slow machine may use a deadline up before the service is
+				// reached, so each attempt allows more.
+				for after := 150 * time.Millisecond; inside == nil && after < patience; after *= 4 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(t.Context(), after)
+					defer cancel()
+					wantCode(t, "the caller", call(ctx, c), wirelab.DeadlineExceeded)
+					select {
+					case inside = <-h.entered:
+					default:
+					}
+				}
+				if inside == nil {
+					t.Fatal("no call reached the service")
+				}
 				want, _ := ctx.Deadline()
 				if got, ok := inside.Deadline(); !ok || got.Sub(want).Abs() > 10*time.Second {
 					t.Errorf("the service's deadline is %v (%v), the caller's %v", got, ok, want)
@@ -112,8 +124,9 @@ func TestServerHonoursADeadlineAlone(t *testing.T) {
 				waiting <- err
 			}
 		}})
+		wantEcho(t, "before, which connects", c)
 		silent := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		done := make(chan error, 1)
 		go func() {

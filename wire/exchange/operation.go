@@ -55,16 +55,21 @@ func (o Operation[Req, Rep]) ServerStream(answer func(context.Context, Req) iter
 		if err != nil {
 			return err
 		}
-		defer s.cutAt(ctx)()
-		return sendAll(ctx, s.link, o.Reply, answer(ctx, req))
+		if err := s.until(ctx, func() error { return sendAll(ctx, s.link, o.Reply, answer(ctx, req)) }); err != nil {
+			return err
+		}
+		return s.end()
 	}}
 }
 
 // ClientStream answers a stream of requests with one reply.
 func (o Operation[Req, Rep]) ClientStream(answer func(context.Context, iter.Seq2[Req, error]) (Rep, error)) Handler {
 	return Handler{number: o.Number, streams: true, answer: func(ctx context.Context, s *session, _ []byte) error {
-		defer s.cutAt(ctx)()
-		rep, err := answer(ctx, requests(ctx, s, o.Request))
+		var rep Rep
+		err := s.until(ctx, func() (err error) {
+			rep, err = answer(ctx, requests(ctx, s, o.Request))
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -78,8 +83,13 @@ func (o Operation[Req, Rep]) BidiStream(
 	answer func(context.Context, iter.Seq2[Req, error]) iter.Seq2[Rep, error],
 ) Handler {
 	return Handler{number: o.Number, streams: true, answer: func(ctx context.Context, s *session, _ []byte) error {
-		defer s.cutAt(ctx)()
-		return sendAll(ctx, s.link, o.Reply, answer(ctx, requests(ctx, s, o.Request)))
+		err := s.until(ctx, func() error {
+			return sendAll(ctx, s.link, o.Reply, answer(ctx, requests(ctx, s, o.Request)))
+		})
+		if err != nil {
+			return err
+		}
+		return s.end()
 	}}
 }
 
@@ -100,7 +110,7 @@ func send[T any](l *link, k kind, codec Codec[T], v T) error {
 	return l.send(frame)
 }
 
-// sendAll sends a stream and its end.
+// sendAll sends a stream, but not its end.
 func sendAll[T any](ctx context.Context, l *link, codec Codec[T], items iter.Seq2[T, error]) error {
 	for item, err := range items {
 		if err != nil {
@@ -110,10 +120,7 @@ func sendAll[T any](ctx context.Context, l *link, codec Codec[T], items iter.Seq
 			return err
 		}
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return l.send(append(l.frame(), byte(kindEnd)))
+	return ctx.Err()
 }
 
 // requests is the stream of a call's requests, up to its end. It may be ranged

@@ -200,13 +200,23 @@ func (s *session) refuse(err error) {
 	_ = s.link.send(appendFailure(s.link.frame(), err)) // the connection ends anyway
 }
 
-// cutAt ends the connection of a streaming call when ctx ends: its service may
-// be waiting for a client that neither sends nor reads nor leaves. By then the
-// client's own deadline, which was set before, has passed. The function it
-// returns takes that back.
-func (s *session) cutAt(ctx context.Context) func() bool {
-	return context.AfterFunc(ctx, s.link.conn.Abort)
+// until does the work of a streaming call and ends the connection when ctx ends
+// before it: the service may be waiting for a client that neither sends nor
+// reads nor leaves. By then the client's own deadline, which was set before,
+// has passed. What ends the call is sent after the work, and not at all on a
+// connection that is being ended: a client that heard it would use that again.
+func (s *session) until(ctx context.Context, work func() error) error {
+	stop := context.AfterFunc(ctx, s.link.conn.Abort)
+	defer stop() // for a panic in work
+	err := work()
+	if !stop() {
+		return &lost{ctx.Err()}
+	}
+	return err
 }
+
+// end ends a stream that went well.
+func (s *session) end() error { return s.link.send(append(s.link.frame(), byte(kindEnd))) }
 
 // next returns the payload of the next request, or sets ended.
 func (s *session) next(ctx context.Context) ([]byte, error) {

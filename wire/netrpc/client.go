@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/rpc"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wirelab"
@@ -56,7 +57,7 @@ func Call[Req, Rep any](ctx context.Context, c *Client, method string, req Req) 
 		request, reply := &Request[Req]{Body: req}, new(Reply[Rep])
 		err = conn.call(ctx, method, request, reply, &request.Timeout)
 		switch {
-		case err != nil && !request.was && conn.gone() && again:
+		case err != nil && !request.was && conn.gone() && again && !coded(err):
 			continue // nothing was sent: the next connection may do
 		case err != nil && ctx.Err() != nil:
 			if request.was {
@@ -70,6 +71,12 @@ func Call[Req, Rep any](ctx context.Context, c *Client, method string, req Req) 
 		}
 		return reply.Body, nil
 	}
+}
+
+// coded reports whether an error is the call's own, which no connection mends.
+func coded(err error) bool {
+	var c *wirelab.Error
+	return errors.As(err, &c)
 }
 
 // translate returns an error of net/rpc as the house's.
@@ -143,6 +150,8 @@ type connection struct {
 	// whether or not its caller still waits: so the server never has more.
 	slots chan struct{}
 	dead  chan struct{} // closed when nothing more is read
+	// failed tells that a write did, which the reading side will find out.
+	failed atomic.Bool
 }
 
 var _ rpc.ClientCodec = (*connection)(nil)
@@ -187,7 +196,7 @@ func (c *connection) gone() bool {
 	case <-c.dead:
 		return true
 	default:
-		return false
+		return c.failed.Load()
 	}
 }
 
@@ -199,11 +208,12 @@ func (c *connection) close() {
 
 // WriteRequest implements [rpc.ClientCodec].
 func (c *connection) WriteRequest(r *rpc.Request, body any) error {
-	if request, ok := body.(numbered); ok {
+	begun, err := c.write(r, body)
+	if request, ok := body.(numbered); ok && begun {
 		request.sent(r.Seq)
 	}
-	err := c.write(r, body)
 	if err != nil {
+		c.failed.Store(true)
 		c.conn.Close()
 	}
 	return err

@@ -90,26 +90,26 @@ func (s *stream) decode(into any) (err error) {
 }
 
 // write sends a header and a body in one write. After an error the connection
-// is of no use.
-func (s *stream) write(header, body any) error {
+// is of no use; begun is whether the peer may have seen some of it.
+func (s *stream) write(header, body any) (begun bool, err error) {
 	s.out.Reset()
 	if err := s.enc.Encode(header); err != nil {
-		return err
+		return false, err
 	}
 	if err := s.enc.Encode(body); err != nil {
-		return err
+		return false, err
 	}
 	if s.out.Len() > MessageLimit {
-		return errTooLarge()
+		return false, errTooLarge()
 	}
 	if err := s.conn.SetWriteDeadline(time.Now().Add(writeStall)); err != nil {
-		return err
+		return false, err
 	}
-	_, err := s.out.WriteTo(s.conn)
+	_, err = s.out.WriteTo(s.conn)
 	if s.out.Cap() > bufferKept {
 		s.out = bytes.Buffer{}
 	}
-	return err
+	return true, err
 }
 
 var (

@@ -275,7 +275,10 @@ func TestDeadlineAndCancelReachTheServer(t *testing.T) {
 	h := newHeld()
 	r := start(t, "127.0.0.1:0", 0, h.do)
 	c := dial(t, r.address)
-	ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	if _, err := say(bounded(t), c, "free"); err != nil { // which connects
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := say(ctx, c, "late")
 	wantCode(t, "past the deadline", err, wirelab.DeadlineExceeded)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/rpc"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,25 +36,31 @@ func encoded(t testing.TB, values ...any) []byte {
 	return b.Bytes()
 }
 
-// A client whose server says data, whatever it was asked, and hangs up.
+// askOf asks a server that says data, whatever it was asked, and hangs up.
 func askOf(t *testing.T, data []byte) (string, error) {
 	t.Helper()
-	c := Dial(wirelab.Dialing{Connect: func(context.Context, string, string) (net.Conn, error) {
-		near, far := net.Pipe()
-		go func() { // ends when the client closes its end
-			defer far.Close()
-			var first [1]byte
-			if _, err := far.Read(first[:]); err != nil {
-				return
-			}
-			drained := make(chan struct{})
-			go func() { defer close(drained); _, _ = io.Copy(io.Discard, far) }()
-			_, _ = far.Write(data)
-			far.Close()
-			<-drained
-		}()
-		return near, nil
-	}})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		var first [1]byte
+		if _, err := conn.Read(first[:]); err != nil {
+			return
+		}
+		_, _ = conn.Write(data)
+		_ = conn.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, conn) // until the client has gone too
+	})
+	defer serving.Wait()
+	defer listener.Close()
+	c := Dial(wirelab.Dialing{Address: listener.Addr().String()})
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

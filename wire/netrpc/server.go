@@ -203,7 +203,7 @@ func (s *session) WriteResponse(r *rpc.Response, body any) error {
 	if unread {
 		return nil
 	}
-	err := s.write(r, body)
+	_, err := s.write(r, body)
 	if err != nil {
 		s.conn.Close()
 	}
