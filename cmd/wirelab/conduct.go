@@ -25,10 +25,12 @@ import (
 type conductOptions struct {
 	json  bool
 	quiet bool
+	plan  bool // print the plan and do nothing
 }
 
 func (o *conductOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.json, "json", false, "print the result and what may be claimed of it as JSON")
+	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
@@ -42,6 +44,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	arms, err := a.arms(p)
 	if err != nil {
 		return err
+	}
+	if o.plan {
+		return a.printJSON(p)
 	}
 	// The store is opened first: better no experiment than one with nowhere to go.
 	results, err := a.openStore(ctx)

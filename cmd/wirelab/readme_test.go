@@ -1,0 +1,141 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readmeBlocks returns the shell blocks of README.md.
+func readmeBlocks(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, m := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	if len(blocks) < 4 {
+		t.Fatalf("README.md has %d shell blocks; the test looks for the wrong thing", len(blocks))
+	}
+	return blocks
+}
+
+// Every line that README.md shows is one that wirelab takes. Experiments are
+// planned and not run here: their runs have tests of their own.
+func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	mine := "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(mine), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, dir, brief(1)...).end() // something to list, show and export
+	ran := 0
+	for _, block := range readmeBlocks(t) {
+		if strings.Contains(block, " serve ") || strings.Contains(block, "make ") {
+			continue
+		}
+		for line := range strings.Lines(block) {
+			command, _, _ := strings.Cut(line, "#")
+			words := strings.Fields(command)
+			if len(words) == 0 {
+				continue
+			}
+			if words[0] != "bin/wirelab" {
+				t.Errorf("%q is no command of wirelab", line)
+				continue
+			}
+			if words[1] == "compare" || words[1] == "run" {
+				words = append(words, "--print-plan")
+			}
+			begin(t, dir, words[1:]...).want(exitOK)
+			ran++
+		}
+	}
+	if ran < 8 {
+		t.Errorf("only %d lines were run", ran)
+	}
+}
+
+// The blocks that serve a cell and call it with curl and grpcurl print the
+// published place.
+func TestReadmeServes(t *testing.T) {
+	t.Parallel()
+	served := 0
+	for _, block := range readmeBlocks(t) {
+		if !strings.Contains(block, " serve ") {
+			continue
+		}
+		served++
+		t.Run(regexp.MustCompile(`serve \w+ (\S+)`).FindStringSubmatch(block)[1], func(t *testing.T) {
+			t.Parallel()
+			for _, tool := range []string{"curl", "grpcurl"} {
+				if regexp.MustCompile(`(?m)^` + tool + ` `).MatchString(block) {
+					tools(t, tool)
+				}
+			}
+			out := runBlock(t, block)
+			want := strings.Count(block, "getFeature \\\n") + strings.Count(block, "GetFeature")
+			if got := strings.Count(out, "Berkshire Valley"); got != want {
+				t.Errorf("the place came %d times, want %d:\n%s\n%s", got, want, block, out)
+			}
+		})
+	}
+	if served < 2 {
+		t.Errorf("%d blocks serve, want one for curl and one for grpcurl", served)
+	}
+}
+
+// tools checks that a program the block needs can be had: grpcurl is a tool of
+// the project's, built here if the machine has none.
+func tools(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err == nil || name == "grpcurl" {
+		return
+	}
+	t.Fatalf("README.md uses %s, which is not installed", name)
+}
+
+// runBlock runs a block with the test's own program and a free port, waiting
+// for the server where the block starts it.
+func runBlock(t *testing.T, block string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(block, address)
+	wait := "for i in $(seq 200); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) + ") 2>/dev/null && break; sleep 0.02; done\n"
+	block = strings.ReplaceAll(block, "&\n", "&\n"+wait)
+	prelude := `set -e
+wirelab=` + os.Args[0] + `
+bin/wirelab() { "$wirelab" "$@"; }
+grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=tools/go.mod grpcurl "$@"); fi; }
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+set -m
+`
+	prelude = strings.Replace(prelude, "command -v grpcurl >/dev/null", "type -P grpcurl >/dev/null", 1)
+	command := exec.CommandContext(t.Context(), "bash", "-c", prelude+block)
+	command.Dir = t.TempDir()
+	command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
+	command.WaitDelay = time.Second
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s\n%s", err, block, out)
+	}
+	return string(out)
+}
