@@ -25,11 +25,17 @@ const (
 // they are accepted; any other failure of the listener is returned as
 // Unavailable.
 func Loop(ctx context.Context, listener net.Listener, serve func(net.Conn)) error {
-	stop := context.AfterFunc(ctx, func() { listener.Close() })
+	closed := make(chan struct{})
+	shut := func() {
+		defer close(closed)
+		listener.Close()
+	}
+	stop := context.AfterFunc(ctx, shut)
 	defer func() {
 		if stop() {
-			listener.Close()
+			shut()
 		}
+		<-closed // Accept may fail before the port is free
 	}()
 	pause := time.Duration(0)
 	for {
