@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -142,8 +143,14 @@ func TestSentences(t *testing.T) {
 			rest = after
 		}
 	}
-	if less := said(pick(20, 24, 18)); strings.Contains(less, "−") {
+	less := said(pick(20, 24, 18))
+	if strings.Contains(less, "−") {
 		t.Errorf("a minus beside %q says it twice: %q", "less", less)
+	}
+	_, interval, _ := strings.Cut(less, "% less (95 % CI ")
+	var low, high float64
+	if n, err := fmt.Sscanf(interval, "%f to %f", &low, &high); n != 2 || low >= 25 || high <= 25 {
+		t.Errorf("the interval of 25 %% less is %v to %v (%v): %q", low, high, err, less)
 	}
 }
 

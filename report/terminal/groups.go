@@ -181,7 +181,7 @@ func (p *page) groups(l *result.LoadAnalysis, all []group) {
 		}
 		used := arms.span()
 		n := 0
-		for n < len(all) && used+between+all[n].span() <= p.style.Width {
+		for n < len(all) && (n == 0 || used+between+all[n].span() <= p.style.Width) {
 			used += between + all[n].span()
 			n++
 		}
