@@ -144,6 +144,7 @@ func checks[S any]() []check[S] {
 		{"scripts", (*cell[S]).scripts},
 		{"traps", (*cell[S]).traps},
 		{"probes", (*cell[S]).probes},
+		{"errors", (*cell[S]).errors},
 		{"holes", (*cell[S]).holes},
 		{"wire", (*cell[S]).wire},
 		{"connections", (*cell[S]).connections},

@@ -176,8 +176,15 @@ func (w toyWire) reply(ctx context.Context, r *http.Request, service toy, send f
 			if w.is("wrong-code") && e.Code == wirelab.NotFound {
 				f.Code = "internal"
 			}
-			if w.is("lost-error-text") {
+			switch {
+			case w.is("lost-error-text"):
 				f.Text = ""
+			case w.is("code-table") && e.Code == wirelab.Conflict:
+				f.Code = "not_found"
+			case w.is("text-in-header"):
+				f.Text, _, _ = strings.Cut(f.Text, "\n")
+			case w.is("tells-all") && e.Code == wirelab.Internal:
+				f.Text = err.Error()
 			}
 			send(f)
 			return
