@@ -28,7 +28,7 @@ func Loop(ctx context.Context, listener net.Listener, serve func(net.Conn)) erro
 	closed := make(chan struct{})
 	shut := func() {
 		defer close(closed)
-		listener.Close()
+		_ = listener.Close() // a listener that was closed already is closed
 	}
 	stop := context.AfterFunc(ctx, shut)
 	defer func() {

@@ -19,8 +19,9 @@ type Conn interface {
 	// it. A message above [MessageLimit] is [ErrTooLarge].
 	Receive(into []byte) ([]byte, error)
 	// Close ends the connection as the wire's manners ask, within a second
-	// or so, and makes Send and Receive fail.
-	Close() error
+	// or so, and makes Send and Receive fail. It has no error: the
+	// connection is over either way, and there is nobody to tell.
+	Close()
 	// Abort ends the connection at once, and makes Send and Receive fail.
 	Abort()
 }

@@ -48,7 +48,7 @@ func (s *script) Receive(into []byte) ([]byte, error) {
 	return append(into, message...), nil
 }
 
-func (s *script) Close() error { s.Abort(); return nil }
+func (s *script) Close() { s.Abort() }
 
 func (s *script) Abort() {
 	s.mu.Lock()
@@ -73,7 +73,13 @@ func echoes() []Handler {
 	return []Handler{
 		operation(1).Unary(func(_ context.Context, req string) (string, error) { return req, nil }),
 		operation(2).ServerStream(func(_ context.Context, req string) iter.Seq2[string, error] {
-			return func(yield func(string, error) bool) { _ = yield(req, nil) && yield(req, nil) }
+			return func(yield func(string, error) bool) {
+				for range 2 {
+					if !yield(req, nil) {
+						return
+					}
+				}
+			}
 		}),
 		operation(3).ClientStream(func(_ context.Context, reqs iter.Seq2[string, error]) (string, error) {
 			var all strings.Builder
@@ -256,8 +262,9 @@ func TestFailureTableIsTotal(t *testing.T) {
 		}
 		seen[numbers[code]] = true
 		want := &wirelab.Error{Code: code, Message: "why"}
-		if got := parseFailure(appendFailure(nil, want)[1:]); *got.(*wirelab.Error) != *want {
-			t.Errorf("%v arrives as %v", want, got)
+		var got *wirelab.Error
+		if err := parseFailure(appendFailure(nil, want)[1:]); !errors.As(err, &got) || *got != *want {
+			t.Errorf("%v arrives as %v", want, err)
 		}
 	}
 	unknown := &wirelab.Error{Code: wirelab.Code(len(numbers)), Message: "why"}

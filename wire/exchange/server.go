@@ -26,8 +26,8 @@ type Server struct {
 	running  sync.WaitGroup // sessions, and the closing of them
 }
 
-// NewServer returns a server. Two handlers of one number are a mistake in the
-// source, and panic.
+// NewServer returns a server. It panics on two handlers of one number, which
+// are a mistake in the source.
 func NewServer(handlers ...Handler) *Server {
 	ctx, cut := context.WithCancel(context.Background())
 	s := &Server{ctx: ctx, cut: cut, sessions: map[*session]struct{}{}}

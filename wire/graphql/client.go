@@ -64,8 +64,8 @@ func Ask[Vars, Data any](c *httprpc.Client, name, query string) func(context.Con
 		if err != nil {
 			return data, err
 		}
-		defer reply.Body.Close()
 		text, err := io.ReadAll(io.LimitReader(reply.Body, httprpc.MessageLimit+1))
+		_ = reply.Body.Close() // it has been read, or is past use
 		if err != nil {
 			return data, c.StreamFailed(ctx, err)
 		}

@@ -214,7 +214,7 @@ func (c *connection) WriteRequest(r *rpc.Request, body any) error {
 	}
 	if err != nil {
 		c.failed.Store(true)
-		c.conn.Close()
+		_ = c.conn.Close()
 	}
 	return err
 }
@@ -248,7 +248,7 @@ func (c *connection) ReadResponseBody(body any) error {
 // bury says that nothing more is read. Only the reading goroutine calls it,
 // and not again after an error.
 func (c *connection) bury() {
-	c.conn.Close()
+	_ = c.conn.Close()
 	close(c.dead)
 }
 

@@ -68,7 +68,7 @@ func (s *server) stop(limit time.Duration, cut context.CancelFunc) {
 	timer := time.AfterFunc(limit, func() {
 		cut()
 		for _, session := range s.left() {
-			session.conn.Close()
+			_ = session.conn.Close()
 		}
 	})
 	s.running.Wait()
@@ -205,7 +205,7 @@ func (s *session) WriteResponse(r *rpc.Response, body any) error {
 	}
 	_, err := s.write(r, body)
 	if err != nil {
-		s.conn.Close()
+		_ = s.conn.Close()
 	}
 	return err
 }
@@ -220,6 +220,6 @@ func (s *session) Close() error {
 func (s *session) end() {
 	s.closing.Do(func() {
 		s.close()
-		s.conn.Close()
+		_ = s.conn.Close()
 	})
 }

@@ -119,7 +119,7 @@ func receive(in *bufio.Reader, into []byte) ([]byte, error) {
 }
 
 // Close implements [exchange.Conn]. TCP's own farewell is all there is.
-func (c *conn) Close() error { return c.stream.Close() }
+func (c *conn) Close() { _ = c.stream.Close() }
 
 // Abort implements [exchange.Conn].
 func (c *conn) Abort() { _ = c.stream.Close() }

@@ -26,6 +26,7 @@ func (u *upgrader) follow(_ net.Conn, state http.ConnState) {
 		u.attending.Add(1)
 	case http.StateClosed, http.StateHijacked:
 		u.attending.Done()
+	case http.StateActive, http.StateIdle: // still counted
 	}
 }
 

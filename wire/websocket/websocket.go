@@ -74,17 +74,18 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handlers ...exchange.Handle
 	var err error
 	select {
 	case <-ctx.Done():
-		at.Listener.Close() // before the drain, so that nobody new comes in
-		<-served
+		_ = at.Listener.Close() // before the drain, so that nobody new comes in
+		err = <-served
 	case err = <-served:
+	}
+	if ctx.Err() != nil {
+		err = nil // that the listener was closed
+	} else {
 		err = wirelab.Errorf(wirelab.Unavailable, "accept: %v", err)
-		if ctx.Err() != nil {
-			err = nil
-		}
 	}
 	calls.Stop(at.DrainTime())
 	// What is left has not been upgraded, or was refused: no call is in it.
-	server.Close()
+	_ = server.Close()
 	upgrades.attending.Wait()
 	return err
 }
@@ -111,8 +112,7 @@ func dial(ctx context.Context, to wirelab.Dialing) (exchange.Conn, error) {
 		MaxResponseHeaderBytes: headerLimit,
 		Protocols:              http1(),
 	}
-	// The response's body is the connection, and the library's.
-	socket, _, err := websocket.Dial(ctx, "ws://"+to.Address+"/", &websocket.DialOptions{
+	socket, _, err := websocket.Dial(ctx, "ws://"+to.Address+"/", &websocket.DialOptions{ //nolint:bodyclose // the body is the connection
 		HTTPClient:      &http.Client{Transport: transport},
 		Subprotocols:    []string{Subprotocol},
 		CompressionMode: websocket.CompressionDisabled,
@@ -122,7 +122,7 @@ func dial(ctx context.Context, to wirelab.Dialing) (exchange.Conn, error) {
 		return nil, err
 	}
 	if got := socket.Subprotocol(); got != Subprotocol {
-		socket.CloseNow()
+		_ = socket.CloseNow()
 		return nil, wirelab.Errorf(wirelab.Unavailable, "the server speaks subprotocol %q, not %q", got, Subprotocol)
 	}
 	return newConn(socket, stream), nil
@@ -160,7 +160,7 @@ func (c *conn) Receive(into []byte) ([]byte, error) {
 		return nil, translate(err)
 	}
 	if kind != websocket.MessageBinary {
-		c.socket.Close(websocket.StatusUnsupportedData, "binary messages only")
+		_ = c.socket.Close(websocket.StatusUnsupportedData, "binary messages only")
 		return nil, errors.New("text message")
 	}
 	for {
@@ -186,15 +186,15 @@ func translate(err error) error {
 }
 
 // Close implements [exchange.Conn].
-func (c *conn) Close() error {
-	timer := time.AfterFunc(farewell, func() { c.stream.Close() })
+func (c *conn) Close() {
+	timer := time.AfterFunc(farewell, func() { _ = c.stream.Close() })
 	defer timer.Stop()
-	return c.socket.Close(websocket.StatusNormalClosure, "")
+	_ = c.socket.Close(websocket.StatusNormalClosure, "")
 }
 
 // Abort implements [exchange.Conn]. The connection goes first: the library's
 // own way would wait for a closing handshake that is under way.
 func (c *conn) Abort() {
-	c.stream.Close()
+	_ = c.stream.Close()
 	_ = c.socket.CloseNow()
 }

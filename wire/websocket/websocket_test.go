@@ -53,27 +53,27 @@ func start(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-func dial(t *testing.T, address string, options *websocket.DialOptions) (*websocket.Conn, *http.Response) {
+func dial(t *testing.T, address string, options *websocket.DialOptions) (*websocket.Conn, http.Header) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	options.HTTPClient = client
-	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/", options)
+	conn, response, err := websocket.Dial(ctx, "ws://"+address+"/", options) //nolint:bodyclose // the body is the connection
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.CloseNow() })
-	return conn, response
+	return conn, response.Header
 }
 
 // A WebSocket client that is not ours is served, and never compressed.
 func TestForeignClient(t *testing.T) {
 	t.Parallel()
-	conn, response := dial(t, start(t), &websocket.DialOptions{
+	conn, header := dial(t, start(t), &websocket.DialOptions{
 		Subprotocols: []string{"other", wire.Subprotocol}, CompressionMode: websocket.CompressionContextTakeover,
 	})
-	if got := response.Header.Get("Sec-WebSocket-Extensions"); got != "" {
+	if got := header.Get("Sec-WebSocket-Extensions"); got != "" {
 		t.Errorf("negotiated %q, want no extension", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
