@@ -71,7 +71,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.DrainTime())
 		_ = server.Shutdown(drain) // its only error is that time ran out
 		cancel()
-		<-served
+		<-served //nolint:errcheck // it says that it was stopped
 	}
 	// What is left is cut, and the errors are those of things closed twice.
 	_ = server.Close()

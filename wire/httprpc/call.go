@@ -25,7 +25,7 @@ func CallServerStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 					return readItems(ctx, c, resp, &reply, yield, nil)
 				})
 			}
-			if err != nil && err != ErrLeft {
+			if err != nil && !errors.Is(err, ErrLeft) {
 				var none Rep
 				yield(none, err)
 			}
@@ -48,14 +48,14 @@ func (c *Client) Receive(ctx context.Context, template *http.Request, want strin
 	if err != nil {
 		return c.outer(ctx, err)
 	}
-	defer resp.Body.Close()
+	defer finish(resp)
 	return c.outer(ctx, read(resp))
 }
 
 // outer prefers the end of the caller's own context over an error of the
 // context derived from it.
 func (c *Client) outer(ctx context.Context, err error) error {
-	if err != nil && err != ErrLeft && ctx.Err() != nil {
+	if err != nil && !errors.Is(err, ErrLeft) && ctx.Err() != nil {
 		return wirelab.Public(ctx.Err())
 	}
 	return err
@@ -79,8 +79,8 @@ func readItems[T any](
 			}
 			// To the body's end, so that its connection serves again. If it
 			// breaks off there, the stream is still whole.
-			if lines.rest() == lineAfterLast && f.end {
-				return c.StreamFailed(ctx, lineAfterLast)
+			if errors.Is(lines.rest(), errAfterLast) && f.end {
+				return c.StreamFailed(ctx, errAfterLast)
 			}
 			return f.err
 		}
@@ -112,7 +112,7 @@ func CallClientStream[Req, Rep any](c *Client, path string, request Codec[Req], 
 			r := template.WithContext(inner)
 			r.Body = body
 			var resp *http.Response
-			if resp, err = c.Do(r, MediaJSON); err == nil {
+			if resp, err = c.Do(r, MediaJSON); err == nil { //nolint:bodyclose // readReply closes it
 				rep, err = readReply(inner, c, resp, &reply)
 			}
 			body.CloseWithError(errAnswered)
@@ -133,7 +133,7 @@ var errAnswered = errors.New("the call is answered")
 // closes it. It sets last before it writes that line. It returns the error the source ended with, if it did; a failed
 // write only stops it, for whoever reads out knows why.
 func sendAll[T any](out *io.PipeWriter, codec *Codec[T], source iter.Seq2[T, error], last *atomic.Bool) error {
-	defer out.Close()
+	defer func() { _ = out.Close() }() // never fails
 	lines := newLineWriter(out, codec)
 	for item, err := range source {
 		if err != nil {
@@ -179,12 +179,12 @@ func CallBidi[Req, Rep any](c *Client, path string, request Codec[Req], reply Co
 			defer grace.Stop()
 			select {
 			case sourceErr := <-sent:
-				if sourceErr != nil && err != ErrLeft {
+				if sourceErr != nil && !errors.Is(err, ErrLeft) {
 					err = c.outer(ctx, sourceErr)
 				}
 			case <-grace.C:
 			}
-			if err != nil && err != ErrLeft {
+			if err != nil && !errors.Is(err, ErrLeft) {
 				var none Rep
 				yield(none, err)
 			}

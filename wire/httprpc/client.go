@@ -3,6 +3,7 @@ package httprpc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -73,20 +74,23 @@ func (c *Client) Do(r *http.Request, want string) (*http.Response, error) {
 		return nil, c.failed(ctx, err)
 	}
 	if resp.ProtoMajor != c.major || (c.major == 1 && resp.ProtoMinor != 1) {
-		resp.Body.Close()
+		finish(resp)
 		return nil, wirelab.Errorf(wirelab.Internal, "the reply came over %s", resp.Proto)
 	}
 	sent := resp.Header.Get("Content-Type")
 	if resp.StatusCode == http.StatusOK && (sent == want || bare(sent) == want) {
 		return resp, nil
 	}
-	defer resp.Body.Close()
+	defer finish(resp)
 	if resp.StatusCode == http.StatusOK {
 		return nil, wirelab.Errorf(wirelab.Internal, "reply of type %q, want %q", sent, want)
 	}
 	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
 	return nil, c.failed(ctx, err)
 }
+
+// finish closes a reply. Its error is of no use: what was wanted has been read.
+func finish(resp *http.Response) { _ = resp.Body.Close() }
 
 // readBody reads a reply's body to its end and passes it to use, which must
 // not keep it.
@@ -116,7 +120,8 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	if code := wirelab.CodeOf(err); code == wirelab.DeadlineExceeded || code == wirelab.Canceled {
 		return wirelab.Public(err)
 	}
-	if coded, ok := err.(*wirelab.Error); ok {
+	var coded *wirelab.Error
+	if errors.As(err, &coded) {
 		return coded
 	}
 	return wirelab.Errorf(wirelab.Unavailable, "%s: %v", c.address, err)
@@ -133,7 +138,7 @@ func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req], reply C
 		}
 		r := template.WithContext(ctx)
 		setBody(r, data)
-		resp, err := c.Do(r, want)
+		resp, err := c.Do(r, want) //nolint:bodyclose // readReply closes it
 		if err != nil {
 			return rep, err
 		}
@@ -151,7 +156,7 @@ func setBody(r *http.Request, data []byte) {
 
 // readReply reads the one message of a reply and closes it.
 func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec *Codec[T]) (v T, err error) {
-	defer resp.Body.Close()
+	defer finish(resp)
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
 			return wirelab.Errorf(wirelab.Internal, "the reply cannot be read as %s", codec.Encoding.mediaType())

@@ -82,7 +82,7 @@ func (s *connSet) dialer(to wirelab.Dialing) func(context.Context, string, strin
 		}
 		s.mu.Unlock()
 		if closed {
-			conn.Close()
+			_ = conn.Close() // unused
 			return nil, wirelab.Errorf(wirelab.Canceled, "the client is closed")
 		}
 		return kept, nil
@@ -99,6 +99,6 @@ func (s *connSet) close() {
 	}
 	s.mu.Unlock()
 	for _, c := range left {
-		c.Close()
+		_ = c.Close() // may have failed already, which is what closing it is for
 	}
 }

@@ -82,11 +82,11 @@ func (c *Call) answer() error {
 	r := c.Request
 	route, ok := c.handler.routes[r.URL.Path]
 	if !ok {
-		c.negotiate(MediaJSON) // the failure is told in a form the caller reads, if any is
+		_ = c.negotiate(MediaJSON) // the failure is told in a form the caller reads, if there is one
 		return wirelab.Errorf(wirelab.Unimplemented, "no such method: %s", r.URL.Path)
 	}
 	if r.Method != route.Method {
-		c.negotiate(MediaJSON)
+		_ = c.negotiate(MediaJSON)
 		c.Writer.Header().Set("Allow", route.Method)
 		return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", r.URL.Path, route.Method, r.Method)
 	}
@@ -110,7 +110,7 @@ func (c *Call) answer() error {
 func Guard(ctx context.Context, answer func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler {
+			if p == http.ErrAbortHandler { //nolint:errorlint // a panic is compared, as net/http does
 				panic(p)
 			}
 			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
@@ -144,7 +144,7 @@ func (c *Call) encodings() (in, out Encoding, err error) {
 		in, name = JSON, MediaJSON
 	}
 	if in == 0 {
-		c.negotiate(MediaJSON)
+		_ = c.negotiate(MediaJSON)
 		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %s, %s", sent, MediaJSON, MediaProto)
 	}
 	if err := c.negotiate(name); err != nil {

@@ -53,7 +53,7 @@ func TestEncodings(t *testing.T) {
 		if strings.Contains(c.wantType, "protobuf") {
 			want = string(inProto)
 		}
-		if got := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || got != c.wantType || body != want {
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != http.StatusOK || got != c.wantType || body != want {
 			t.Errorf("%s: status %d, type %q, body %q; want 200, %q, %q", c.why, resp.StatusCode, got, body, c.wantType, want)
 		}
 	}
@@ -246,4 +246,31 @@ func TestForeignReplies(t *testing.T) {
 
 func reply(status int, contentType, body string) string {
 	return fmt.Sprintf("HTTP/1.1 %d x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s", status, contentType, len(body), body)
+}
+
+// TestIncompleteEndpoints are refused before anything is served.
+func TestIncompleteEndpoints(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, v := range versions() {
+		if err := v.serve(t.Context(), wirelab.Endpoint{}, nil, false); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			t.Errorf("%s without a listener: %v", v.name, err)
+		}
+		if err := v.serve(t.Context(), wirelab.Endpoint{Listener: listener}, nil, true); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			t.Errorf("%s without a certificate: %v", v.name, err)
+		}
+	}
+	// A server whose listener fails under it says so.
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	if err := http1Version().serve(t.Context(), wirelab.Endpoint{Listener: gone}, nil, false); err == nil {
+		t.Error("a closed listener is served")
+	}
 }

@@ -179,9 +179,15 @@ func these(err error, all ...string) iter.Seq2[string, error] {
 	}
 }
 
+// answer is a reply whose body was read and closed.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // ask sends one request with a client that adds nothing of its own and
-// returns the reply with its body read.
-func ask(t *testing.T, method, url, body string, header ...string) (*http.Response, string) {
+// returns the reply and its body.
+func ask(t *testing.T, method, url, body string, header ...string) (answer, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
@@ -201,7 +207,7 @@ func ask(t *testing.T, method, url, body string, header ...string) (*http.Respon
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp, string(data)
+	return answer{resp.StatusCode, resp.Header}, string(data)
 }
 
 // is tells whether err carries exactly this code and message.

@@ -98,9 +98,9 @@ func (m malformed) Error() string { return string(m) }
 // The ways a line can be malformed. What a library says of it stays here: it
 // speaks of Go's types.
 const (
-	lineUnreadable malformed = "a line of the stream cannot be read"
-	lineTooLong    malformed = "a line of the stream is longer than a message may be"
-	lineAfterLast  malformed = "something follows the last line of the stream"
+	errUnreadable  malformed = "a line of the stream cannot be read"
+	errLineTooLong malformed = "a line of the stream is longer than a message may be"
+	errAfterLast   malformed = "something follows the last line of the stream"
 )
 
 // next returns the next line's frame. Errors are those of the transport,
@@ -108,17 +108,17 @@ const (
 func (r *lineReader[T]) next() (frame[T], error) {
 	for {
 		line, err := r.line()
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return frame[T]{}, err
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			f, err := r.codec.decodeLine(line)
 			if err != nil {
-				return frame[T]{}, lineUnreadable
+				return frame[T]{}, errUnreadable
 			}
 			return f, nil
 		}
-		if err == io.EOF {
+		if err != nil {
 			return frame[T]{}, errNoEnd
 		}
 	}
@@ -134,10 +134,10 @@ func (r *lineReader[T]) line() ([]byte, error) {
 			return part, nil // the usual case: no copy
 		}
 		if len(r.long)+len(part) > MessageLimit {
-			return nil, lineTooLong
+			return nil, errLineTooLong
 		}
 		r.long = append(r.long, part...)
-		if err != bufio.ErrBufferFull {
+		if !errors.Is(err, bufio.ErrBufferFull) {
 			return r.long, err
 		}
 	}
@@ -148,9 +148,9 @@ func (r *lineReader[T]) rest() error {
 	for {
 		line, err := r.line()
 		if len(bytes.TrimSpace(line)) > 0 {
-			return lineAfterLast
+			return errAfterLast
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

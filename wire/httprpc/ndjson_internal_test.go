@@ -93,7 +93,7 @@ func FuzzErrorBody(f *testing.F) {
 			}
 			for _, e := range []Encoding{JSON, Proto} {
 				again := decodeError(statusOf(coded.Code), e.mediaType(), bodyOf(coded).encode(e))
-				if want := (wirelab.Error{Code: coded.Code, Message: strings.ToValidUTF8(coded.Message, "\uFFFD")}); *again.(*wirelab.Error) != want {
+				if want := wirelab.Errorf(coded.Code, "%s", strings.ToValidUTF8(coded.Message, "\uFFFD")); again.Error() != want.Error() {
 					t.Fatalf("%s: %v became %v", e.mediaType(), want, again)
 				}
 			}

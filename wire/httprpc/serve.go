@@ -54,6 +54,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, proto
 				connections.Add(1)
 			case http.StateClosed, http.StateHijacked:
 				connections.Done()
+			default: // the states between
 			}
 		},
 	}
@@ -77,7 +78,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, proto
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.DrainTime())
 		_ = server.Shutdown(drain) // its only error is that time ran out
 		cancel()
-		<-served
+		<-served //nolint:errcheck // it says that it was stopped
 	}
 	_ = server.Close() // cuts what is left; its error is that of a listener closed twice
 	connections.Wait()

@@ -230,7 +230,7 @@ func readFailure(ctx context.Context, err error) error {
 		return wirelab.Public(ctx.Err())
 	case errors.As(err, &nonsense):
 		return wirelab.Errorf(wirelab.InvalidArgument, "%v", nonsense)
-	case err == errNoEnd:
+	case errors.Is(err, errNoEnd):
 		return wirelab.Errorf(wirelab.InvalidArgument, "%v", err)
 	}
 	return wirelab.Errorf(wirelab.Canceled, "the request's stream broke off")

@@ -1,7 +1,9 @@
 package httprpc_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -110,10 +112,10 @@ func TestErrorsEndStreams(t *testing.T) {
 			t.Errorf("chat: %q, %v", got, err)
 		}
 		// The source's own error comes back as it was, not as the server may see it.
-		if _, err := stub.join(t.Context(), these(private, "a")); err != private {
+		if _, err := stub.join(t.Context(), these(private, "a")); !errors.Is(err, private) {
 			t.Errorf("join of a broken source: %v", err)
 		}
-		if got, err := collect(stub.chat(t.Context(), these(private, "a"))); got != "a" || err != private {
+		if got, err := collect(stub.chat(t.Context(), these(private, "a"))); got != "a" || !errors.Is(err, private) {
 			t.Errorf("chat of a broken source: %q, %v", got, err)
 		}
 	})
@@ -322,6 +324,37 @@ func TestEarlyAnswer(t *testing.T) {
 			t.Errorf("chat: %q, %v", got, err)
 		}
 	})
+}
+
+// TestEarlyAnswerByHand looks at the same on the connection: the answer says
+// where it ends, and a caller who goes on sending is not cut off over it.
+func TestEarlyAnswerByHand(t *testing.T) {
+	t.Parallel()
+	refuse := echo{join: func(context.Context, iter.Seq2[string, error]) (string, error) {
+		return "", wirelab.Errorf(wirelab.PermissionDenied, "not you")
+	}}
+	address, _ := http1Version().start(t, refuse.handler(), 0)
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const chunk, chunks = 64 << 10, 128 // more than socket buffers hold
+	request := "POST /join HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for range chunks {
+		request += fmt.Sprintf("%x\r\n%s\r\n", chunk, strings.Repeat(" ", chunk))
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Errorf("cut off: %v", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if body, err := io.ReadAll(resp.Body); err != nil || resp.ContentLength != int64(len(body)) || resp.StatusCode != http.StatusForbidden || !resp.Close {
+		t.Errorf("%d, length %d, %s, %v; want 403 with its length, and the connection closed", resp.StatusCode, resp.ContentLength, body, err)
+	}
 }
 
 // TestSlowReaderIsBounded counts what a service can send to a caller that

@@ -96,7 +96,7 @@ func CallServerStream[Req, Rep any](c *httprpc.Client, path string, request Quer
 			err := c.Receive(ctx, template, httprpc.MediaEvents, fill, func(resp *http.Response) error {
 				return readEvents(ctx, c, resp, &reply, yield)
 			})
-			if err != nil && err != httprpc.ErrLeft {
+			if err != nil && !errors.Is(err, httprpc.ErrLeft) {
 				var none Rep
 				yield(none, err)
 			}
@@ -111,9 +111,9 @@ func readEvents[T any](ctx context.Context, c *httprpc.Client, resp *http.Respon
 	for {
 		event, err := events.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			return c.StreamFailed(ctx, errNoEnd)
-		case err == ErrTooLong || err == ErrNotUTF8:
+		case errors.Is(err, ErrTooLong) || errors.Is(err, ErrNotUTF8):
 			return wirelab.Errorf(wirelab.Internal, "reply: %v", err)
 		case err != nil:
 			return c.StreamFailed(ctx, err)
@@ -133,7 +133,7 @@ func readEvents[T any](ctx context.Context, c *httprpc.Client, resp *http.Respon
 				failure = httprpc.DecodeError(event.Data)
 			}
 			// To the body's end, so that its connection serves again.
-			if _, err := events.Next(); err != io.EOF && failure == nil {
+			if _, err := events.Next(); !errors.Is(err, io.EOF) && failure == nil {
 				return c.StreamFailed(ctx, errors.New("something follows the end event"))
 			}
 			return failure

@@ -60,7 +60,7 @@ func TestReader(t *testing.T) {
 			"with empty reads": &hesitant{from: strings.NewReader(c.stream)},
 		} {
 			got, _, err := readAll(from)
-			if err != io.EOF || !slices.Equal(got, c.want) {
+			if !errors.Is(err, io.EOF) || !slices.Equal(got, c.want) {
 				t.Errorf("%s, %s: %.200q, %v; want %.200q", c.why, how, got, err, c.want)
 			}
 		}
@@ -105,15 +105,15 @@ func TestReaderLimits(t *testing.T) {
 		"one line":   strings.Repeat("x", httprpc.MessageLimit+1),
 		"many lines": strings.Repeat(line, 5),
 	} {
-		if _, _, err := readAll(strings.NewReader(stream)); err != ErrTooLong {
+		if _, _, err := readAll(strings.NewReader(stream)); !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	if _, _, err := readAll(strings.NewReader("data: \xff\n\n")); err != ErrNotUTF8 {
+	if _, _, err := readAll(strings.NewReader("data: \xff\n\n")); !errors.Is(err, ErrNotUTF8) {
 		t.Errorf("not UTF-8: %v", err)
 	}
 	broken := errors.New("broken")
-	if _, _, err := readAll(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); err != broken {
+	if _, _, err := readAll(io.MultiReader(strings.NewReader("data: a\n"), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Errorf("a broken transport: %v", err)
 	}
 }
@@ -143,7 +143,7 @@ func FuzzAppendEvent(f *testing.F) {
 		stream := AppendEvent(AppendEvent(nil, "x", []byte(data)), "", []byte("next"))
 		want := strings.ReplaceAll(strings.ReplaceAll(data, "\r\n", "\n"), "\r", "\n")
 		got, _, err := readAll(bytes.NewReader(stream))
-		if err != io.EOF || !slices.Equal(got, []string{"x|" + want + "|", "|next|"}) {
+		if !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"x|" + want + "|", "|next|"}) {
 			t.Fatalf("%q is written %q and read %q, %v", data, stream, got, err)
 		}
 	})

@@ -189,3 +189,44 @@ func TestRESTConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestRESTConnectionsAreKept has as many calls at once as connections, again
+// and again: net/http by itself keeps two and opens the others anew.
+func TestRESTConnectionsAreKept(t *testing.T) {
+	t.Parallel()
+	const connections, rounds = 5, 4
+	arrived, goOn := make(chan struct{}), make(chan struct{})
+	peer := restServe(t, bind.HTTP1Proto(), &puppet{get: func(context.Context) (routeguide.Feature, error) {
+		arrived <- struct{}{}
+		<-goOn
+		return routeguide.Feature{}, nil
+	}}, 0)
+	var opened atomic.Int64
+	stub := peer.dial(t, func(to *wirelab.Dialing) {
+		to.Connections = connections
+		to.Connect = func(ctx context.Context, network, address string) (net.Conn, error) {
+			opened.Add(1)
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+	})
+	for range rounds {
+		var round sync.WaitGroup
+		for range connections {
+			round.Go(func() {
+				if _, err := stub.GetFeature(t.Context(), routeguide.Point{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range connections {
+			<-arrived
+		}
+		for range connections {
+			goOn <- struct{}{}
+		}
+		round.Wait()
+	}
+	if n := opened.Load(); n != connections {
+		t.Errorf("%d connections opened for %d", n, connections)
+	}
+}

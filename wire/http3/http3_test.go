@@ -1,0 +1,162 @@
+package http3_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wirelab"
+	"wirelab/authority"
+	"wirelab/wire/http3"
+	"wirelab/wire/httprpc"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start serves a unary call over HTTP/3 and returns a client of it, what stops
+// the server, and how many sockets the client opened.
+func start(
+	t *testing.T, drain time.Duration, call func(context.Context, string) (string, error),
+) (stub func(context.Context, string) (string, error), stop func(), sockets *int) {
+	t.Helper()
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, pem, err := authority.Issue("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := authority.Trust(pem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
+	forms := httprpc.Forms[string]{JSON: text}
+	handler := httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- http3.Serve(ctx, wirelab.Endpoint{Packets: packets, Certificate: &certificate, Drain: drain}, handler)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	sockets = new(int)
+	client, err := http3.Dial(wirelab.Dialing{
+		Address: packets.LocalAddr().String(), Roots: roots,
+		Packets: func() (net.PacketConn, error) {
+			*sockets++
+			return net.ListenPacket("udp", "127.0.0.1:0")
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return httprpc.CallUnary(client, "/call", text, text), stop, sockets
+}
+
+// TestManyAtOnce has more calls in flight than quic-go allows by default (100),
+// over one socket.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	const callers = 200
+	var inside sync.WaitGroup
+	inside.Add(callers)
+	stub, _, sockets := start(t, 0, func(_ context.Context, s string) (string, error) {
+		inside.Done()
+		inside.Wait() // until all are here
+		return s, nil
+	})
+	var calls sync.WaitGroup
+	for range callers {
+		calls.Go(func() {
+			if got, err := stub(t.Context(), "hej"); got != "hej" || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	calls.Wait()
+	if *sockets != 1 {
+		t.Errorf("%d sockets", *sockets)
+	}
+}
+
+// TestStop stops with a call in flight, which may finish or is cut.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	for _, drain := range []time.Duration{time.Hour, time.Millisecond} {
+		entered, goOn := make(chan struct{}), make(chan struct{})
+		stub, stop, _ := start(t, drain, func(ctx context.Context, s string) (string, error) {
+			close(entered)
+			select {
+			case <-goOn:
+				return s, nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+		result := make(chan error, 1)
+		go func() {
+			_, err := stub(t.Context(), "")
+			result <- err
+		}()
+		<-entered
+		stopped := make(chan struct{})
+		go func() {
+			stop()
+			close(stopped)
+		}()
+		if drain == time.Hour {
+			close(goOn)
+		}
+		err := <-result
+		<-stopped
+		if drain == time.Hour && err != nil {
+			t.Errorf("a stop that waits: %v", err)
+		}
+		if drain != time.Hour && (err == nil || wirelab.CodeOf(err) != wirelab.Unavailable) {
+			t.Errorf("a stop that cuts: %v", err)
+		}
+		// QUIC learns of an absent server only by waiting for it, 5 s long.
+		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		if _, err := stub(short, ""); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable && wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+			t.Errorf("without a server: %v", err)
+		}
+		cancel()
+	}
+}
+
+// TestIncompleteEndpoints are refused before anything is opened.
+func TestIncompleteEndpoints(t *testing.T) {
+	t.Parallel()
+	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packets.Close()
+	for why, at := range map[string]wirelab.Endpoint{"no socket": {}, "no certificate": {Packets: packets}} {
+		if err := http3.Serve(t.Context(), at, nil); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	full := errors.New("no more sockets")
+	_, err = http3.Dial(wirelab.Dialing{Packets: func() (net.PacketConn, error) { return nil, full }})
+	if !errors.Is(err, full) {
+		t.Errorf("Dial: %v", err)
+	}
+}
