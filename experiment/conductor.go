@@ -23,6 +23,10 @@ type Conductor struct {
 	Observe func(Event)
 	// ID and Command go into the result as they are.
 	ID, Command string
+
+	// width is the primary metric's at the last round's end. It is worked out
+	// once for each round: its exact tests cost milliseconds, and slices are short.
+	width float64
 }
 
 // Phase is what the conductor is doing.
@@ -65,14 +69,12 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...),
 		Environment: c.Environment, Placement: c.Bench.Placement(),
 	}
-	var err error
 	inARow := make([]int, len(c.Plan.Arms))
 	for r.Ending == "" {
-		round := newRound(c, r, len(r.Rounds))
-		var done result.Round
-		if done, err = round.run(ctx); ctx.Err() != nil {
+		done, err := newRound(c, r, len(r.Rounds)).run(ctx)
+		if ctx.Err() != nil {
 			// The round was cut short; so its failures are not the arms'.
-			r.Ending, err = result.Interrupted, nil
+			r.Ending = result.Interrupted
 			break
 		}
 		if err != nil && len(r.Rounds) == 0 {
@@ -80,6 +82,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		}
 		r.Rounds = append(r.Rounds, done)
 		tally(r, done, inARow)
+		c.width, _ = result.PrimaryWidth(r)
 		r.Ending = c.ending(r)
 		c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds)})
 	}
@@ -108,7 +111,8 @@ func tally(r *result.Result, done result.Round, inARow []int) {
 
 // ending tells whether, and why, the experiment is over.
 func (c *Conductor) ending(r *result.Result) result.Ending {
-	p, n := c.Plan, len(r.Rounds)
+	// A round in which an arm failed is none for the fewest that are asked for.
+	p, n, usable := c.Plan, len(r.Rounds), result.UsableRounds(r)
 	in := 0
 	for _, a := range r.Arms {
 		if a.Out == "" {
@@ -118,10 +122,10 @@ func (c *Conductor) ending(r *result.Result) result.Ending {
 	switch {
 	case in < min(2, len(r.Arms)):
 		return result.Failed
-	case n < p.Rounds.Min:
-		return ""
 	case n >= p.Rounds.Max:
 		return result.RoundsDone
+	case usable < p.Rounds.Min:
+		return ""
 	case p.For > 0 && time.Since(r.Began) >= time.Duration(p.For):
 		return result.TimeUsed
 	case p.Until > 0:
@@ -141,9 +145,7 @@ func (c *Conductor) tell(r *result.Result, e Event) {
 	}
 	e.RoundsMin, e.RoundsMax, e.Goal = c.Plan.Rounds.Min, c.Plan.Rounds.Max, c.Plan.Until
 	e.Elapsed = time.Since(r.Began)
-	if width, ok := result.PrimaryWidth(r); ok {
-		e.Width = width
-	}
+	e.Width = c.width
 	e.Left = c.left(r, e)
 	c.Observe(e)
 }

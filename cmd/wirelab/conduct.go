@@ -36,8 +36,8 @@ func (o *conductOptions) register(flags *pflag.FlagSet) {
 
 // conduct runs an experiment, stores its result and prints the report. What
 // was measured is stored before anything is printed, also after Ctrl-C.
-func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
-	p, err := p.Complete()
+func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) (err error) {
+	p, err = p.Complete()
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return err
 	}
-	defer results.Close()
+	defer func() { err = both(err, results.Close()) }()
 	program, err := experiment.Program()
 	if err != nil {
 		return err
