@@ -127,7 +127,7 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		whole, retry, err := readAll(bytes.NewReader(data))
 		slow, retrySlow, errSlow := readAll(iotest.OneByteReader(bytes.NewReader(data)))
-		if !slices.Equal(whole, slow) || retry != retrySlow || err != errSlow {
+		if !slices.Equal(whole, slow) || retry != retrySlow || !errors.Is(errSlow, err) {
 			t.Fatalf("whole: %q, %v; byte by byte: %q, %v", whole, err, slow, errSlow)
 		}
 	})
