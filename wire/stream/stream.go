@@ -78,7 +78,7 @@ func Converse[Out, In any](
 		}
 		s := sender[Out]{cancel: cancel}
 		var sending sync.WaitGroup
-		sending.Go(func() { s.run(out, call.Send, call.CloseSend) })
+		sending.Go(func() { s.run(ctx, out, call.Send, call.CloseSend) })
 		stop := sync.OnceFunc(func() {
 			cancel()
 			sending.Wait()
@@ -99,7 +99,7 @@ func Converse[Out, In any](
 			stop()
 			switch {
 			case s.panicked != nil:
-				panic(s.panicked)
+				panic(s.panicked) // the source's own, which is its caller's mistake and belongs on this goroutine
 			case s.err != nil:
 				yield(none, s.err)
 			case !errors.Is(err, io.EOF):
@@ -110,21 +110,24 @@ func Converse[Out, In any](
 	}
 }
 
-// sender is the sending half. Its fields are read after its goroutine ended.
+// sender is the sending half of a call. Its fields are read after its goroutine ended.
 type sender[Out any] struct {
 	cancel   context.CancelFunc
 	err      error // what out held
 	panicked any
 }
 
-// run sends out until it ends, fails, or the call is over.
-func (s *sender[Out]) run(out iter.Seq2[Out, error], send func(Out) error, closeSend func() error) {
-	finished := false
+// run sends out until it ends, fails, or the call is over. Of those only the
+// first is an end that the server may take for one.
+func (s *sender[Out]) run(
+	ctx context.Context, out iter.Seq2[Out, error], send func(Out) error, closeSend func() error,
+) {
+	over := false
 	defer func() {
-		// Not finished: out panicked, or ended this goroutine as a failing
-		// test does. Without the cancel the receiver would wait for ever.
+		// Not over: out held an error, panicked, or ended this goroutine as a
+		// failing test does. Without the cancel the receiver would wait for ever.
 		s.panicked = recover()
-		if !finished {
+		if !over {
 			s.cancel()
 		}
 	}()
@@ -134,11 +137,13 @@ func (s *sender[Out]) run(out iter.Seq2[Out, error], send func(Out) error, close
 			return
 		}
 		if send(item) != nil {
-			finished = true
+			over = true
 			return
 		}
 	}
-	finished = true
-	// A failure to close is a failure of the call, which Receive reports.
-	_ = closeSend()
+	over = true
+	if ctx.Err() == nil {
+		// A failure to close is a failure of the call, which Receive reports.
+		_ = closeSend()
+	}
 }
