@@ -69,7 +69,7 @@ conformance: ## prove every cell, named, against the in-memory reference
 
 .PHONY: faults
 faults: ## plant faults in the bindings one at a time and see each caught
-	scripts/faults
+	$(GO) run ./internal/plant
 
 .PHONY: bench
 bench: ## what one call and one sample cost, in ns and allocations
