@@ -163,6 +163,20 @@ func TestCancelReachesTheServer(t *testing.T) {
 	})
 }
 
+// noticed waits until a client that rests has found its connections gone.
+func noticed(t *testing.T, c *exchange.Client) {
+	t.Helper()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for ctx := bounded(t); !exchange.Noticed(c); {
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			t.Fatal("nobody notices that an idle connection is gone")
+		}
+	}
+}
+
 func TestStopDrains(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
@@ -179,6 +193,7 @@ func TestStopDrains(t *testing.T) {
 				go func() { result <- call(bounded(t), busy) }()
 				await(t, "the service", h.entered)
 				r.cancel()
+				noticed(t, idle) // so the stop has begun
 				close(h.release)
 				if err := await(t, "the call in flight", result); err != nil {
 					t.Errorf("a call in flight is cut by a stop: %v", err)
@@ -230,15 +245,7 @@ func TestReconnectAfterARestart(t *testing.T) {
 		_, err := echo().Call(bounded(t), c, "")
 		wantCode(t, "while away", err, wirelab.Unavailable)
 		w.start(t, r.address, service{}, 0)
-		poll := time.NewTicker(time.Millisecond)
-		defer poll.Stop()
-		for ctx := bounded(t); !exchange.Noticed(c); {
-			select {
-			case <-poll.C:
-			case <-ctx.Done():
-				t.Fatal("nobody notices that an idle connection is gone")
-			}
-		}
+		noticed(t, c)
 		for range 4 { // both places
 			wantEcho(t, "after", c)
 		}

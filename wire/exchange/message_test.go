@@ -252,6 +252,24 @@ func TestDialFailures(t *testing.T) {
 	}
 }
 
+// A call whose context ends between its reply and its end has its connection
+// aborted, at once or soon: it must not be used again.
+func TestAConnectionThatIsBeingAbortedIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := NewClient(1, func(context.Context) (Conn, error) { return &script{}, nil })
+	defer c.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	a, err := c.begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	a.finish(true)
+	if a.slot.link != nil {
+		t.Error("the connection is kept")
+	}
+}
+
 func TestFailureTableIsTotal(t *testing.T) {
 	t.Parallel()
 	seen := map[byte]bool{}
@@ -357,4 +375,19 @@ func FuzzClient(f *testing.F) {
 			continue
 		}
 	})
+}
+
+// A service that stops without a word when its time is over has not ended
+// well, and nothing more is said on a connection that is being aborted.
+func TestWorkThatOutlivesItsContextIsCut(t *testing.T) {
+	t.Parallel()
+	s := &session{link: newLink(&script{}, func() {})}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := s.until(ctx, func() error { return nil }); err != nil {
+		t.Errorf("work that ends in time: %v", err)
+	}
+	err := s.until(ctx, func() error { cancel(); return nil })
+	if !isLost(err) {
+		t.Errorf("work that ends late: %v, want a lost connection", err)
+	}
 }

@@ -47,15 +47,15 @@ func (o Operation[Req, Rep]) Unary(answer func(context.Context, Req) (Rep, error
 }
 
 // ServerStream answers one request with a stream. An answer that ends after
-// its context did is a failure: a service that just stops must not be taken
-// for one that was done.
+// its context did is a failure (see until): a service that just stops must not
+// be taken for one that was done.
 func (o Operation[Req, Rep]) ServerStream(answer func(context.Context, Req) iter.Seq2[Rep, error]) Handler {
 	return Handler{number: o.Number, answer: func(ctx context.Context, s *session, payload []byte) error {
 		req, err := parseRequest(o.Request, payload)
 		if err != nil {
 			return err
 		}
-		if err := s.until(ctx, func() error { return sendAll(ctx, s.link, o.Reply, answer(ctx, req)) }); err != nil {
+		if err := s.until(ctx, func() error { return sendAll(s.link, o.Reply, answer(ctx, req)) }); err != nil {
 			return err
 		}
 		return s.end()
@@ -84,7 +84,7 @@ func (o Operation[Req, Rep]) BidiStream(
 ) Handler {
 	return Handler{number: o.Number, streams: true, answer: func(ctx context.Context, s *session, _ []byte) error {
 		err := s.until(ctx, func() error {
-			return sendAll(ctx, s.link, o.Reply, answer(ctx, requests(ctx, s, o.Request)))
+			return sendAll(s.link, o.Reply, answer(ctx, requests(ctx, s, o.Request)))
 		})
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func send[T any](l *link, k kind, codec Codec[T], v T) error {
 }
 
 // sendAll sends a stream, but not its end.
-func sendAll[T any](ctx context.Context, l *link, codec Codec[T], items iter.Seq2[T, error]) error {
+func sendAll[T any](l *link, codec Codec[T], items iter.Seq2[T, error]) error {
 	for item, err := range items {
 		if err != nil {
 			return err
@@ -120,7 +120,7 @@ func sendAll[T any](ctx context.Context, l *link, codec Codec[T], items iter.Seq
 			return err
 		}
 	}
-	return ctx.Err()
+	return nil
 }
 
 // requests is the stream of a call's requests, up to its end. It may be ranged

@@ -209,7 +209,9 @@ func (s *session) until(ctx context.Context, work func() error) error {
 	stop := context.AfterFunc(ctx, s.link.conn.Abort)
 	defer stop() // for a panic in work
 	err := work()
-	if !stop() {
+	// Both are asked: who waits for a context may hear of its end before the
+	// function that waits for it is started.
+	if !stop() || ctx.Err() != nil {
 		return &lost{ctx.Err()}
 	}
 	return err

@@ -335,7 +335,19 @@ func TestStopDrains(t *testing.T) {
 	result := make(chan error, 1)
 	go func() { _, err := say(bounded(t), c, "x"); result <- err }()
 	await(t, "the service", h.entered)
+	silent, err := net.Dial("tcp", r.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	// A connection made after it is served, so it has been accepted.
+	if _, err := say(bounded(t), dial(t, r.address), "free"); err != nil {
+		t.Fatal(err)
+	}
 	r.cancel()
+	if _, err := silent.Read(make([]byte, 1)); err == nil { // which ends when the stop begins
+		t.Error("the server speaks first")
+	}
 	close(h.release)
 	if err := await(t, "the caller", result); err != nil {
 		t.Errorf("a call in flight is cut by a stop: %v", err)
@@ -343,7 +355,7 @@ func TestStopDrains(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Error(err)
 	}
-	_, err := say(bounded(t), idle, "free")
+	_, err = say(bounded(t), idle, "free")
 	wantCode(t, "after the stop", err, wirelab.Unavailable)
 }
 
