@@ -391,3 +391,19 @@ func TestWorkThatOutlivesItsContextIsCut(t *testing.T) {
 		t.Errorf("work that ends late: %v, want a lost connection", err)
 	}
 }
+
+// late is a context whose deadline has passed but whose timer has not fired.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
+
+// A server that keeps the same deadline may be first to act on it: the caller
+// is told of the deadline, and not of the connection that it cost.
+func TestADeadlineThatHasPassedIsTold(t *testing.T) {
+	t.Parallel()
+	c := NewClient(1, func(context.Context) (Conn, error) { return &script{}, nil })
+	defer c.Close()
+	if _, err := operation(1).Call(late{t.Context()}, c, "x"); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+		t.Errorf("%v, want deadline exceeded", err)
+	}
+}
