@@ -76,32 +76,67 @@ func (c *Client) Close() error {
 
 // Do implements [connect.HTTPClient].
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
-	// Over HTTP/1.1 net/http waits for its writer before it reports that a call
-	// was canceled, and the writer for the next message of a caller who has
-	// gone: without this both would wait for ever.
-	stop := context.AfterFunc(request.Context(), func() { _ = request.Body.Close() })
-	defer stop()
+	ctx := request.Context()
+	release := func() bool { return false }
+	if request.ContentLength < 0 {
+		// A stream of requests, which net/http reads from a pipe. While it
+		// waits there for the next one it does not act on the end of the
+		// context: over HTTP/1.1 not at all, over HTTP/2 not once the reply
+		// has begun. The caller would wait for a reply, and the server for a
+		// request, for ever. Closing the pipe tells all of them.
+		requests := upload{ReadCloser: request.Body, ctx: ctx}
+		release = context.AfterFunc(ctx, func() { _ = requests.Close() })
+		request = request.WithContext(ctx) // a copy: the caller's is not ours to change
+		request.Body = requests
+	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, broken(request.Context(), err)
+		release()
+		return nil, broken(ctx, err)
 	}
-	response.Body = &body{ReadCloser: response.Body, ctx: request.Context()}
+	response.Body = &body{ReadCloser: response.Body, ctx: ctx, release: release}
 	return response, nil
+}
+
+// upload is the body of a request whose end, once the context has ended, is no
+// end: connect-go closes what it gave up, and the server must not take a part
+// for the whole.
+type upload struct {
+	io.ReadCloser
+	ctx context.Context //nolint:containedctx // of the one request it is
+}
+
+// Read implements [io.Reader].
+func (u upload) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if err == io.EOF && u.ctx.Err() != nil {
+		err = context.Cause(u.ctx)
+	}
+	return n, err
 }
 
 // body is a response's body whose failures are told apart from its end.
 type body struct {
 	io.ReadCloser
-	ctx context.Context //nolint:containedctx // of the one request it answers
+	ctx     context.Context //nolint:containedctx // of the one request it answers
+	release func() bool     // ends the watch over ctx; may be called often
 }
 
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err != nil && err != io.EOF {
+	if err == io.EOF {
+		b.release()
+	} else if err != nil {
 		err = broken(b.ctx, err)
 	}
 	return n, err
+}
+
+// Close implements [io.Closer]. net/http resets a stream whose end was not read.
+func (b *body) Close() error {
+	b.release()
+	return b.ReadCloser.Close()
 }
 
 // broken marks a failure of the connection as Unavailable. It leaves alone

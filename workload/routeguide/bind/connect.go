@@ -216,10 +216,8 @@ func (s connectStub) RouteChat(
 					n, err := call.Receive()
 					return noteFromProto(n), err
 				},
-				Close: func() {
-					_ = call.CloseRequest()
-					_ = call.CloseResponse()
-				},
+				// Not CloseRequest: to the server that would be an end, not a stop.
+				Close:     func() { _ = call.CloseResponse() },
 				Translate: wireconnect.Decode,
 			}, nil
 		})

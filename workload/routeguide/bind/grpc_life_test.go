@@ -147,7 +147,6 @@ func TestRPCDrainCuts(t *testing.T) {
 		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 		t.Run("cut", func(t *testing.T) {
 			began := make(chan struct{}, 2)
-			ended := 0
 			hang := func(ctx context.Context) error {
 				began <- struct{}{}
 				<-ctx.Done()
@@ -189,7 +188,6 @@ func TestRPCDrainCuts(t *testing.T) {
 				if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable && wirelab.CodeOf(err) != wirelab.Canceled {
 					t.Errorf("cut call: %v, want unavailable or canceled", err)
 				}
-				ended++
 			}
 		})
 	})
@@ -260,19 +258,35 @@ func TestRPCServerVanishes(t *testing.T) {
 	})
 }
 
+// telling reports the connections it accepts, once the server asks for the
+// next and so has taken the last in hand.
+type telling struct {
+	net.Listener
+	taken chan struct{}
+}
+
+func (l telling) Accept() (net.Conn, error) {
+	l.taken <- struct{}{}
+	return l.Listener.Accept()
+}
+
 // TestRPCSilentClient connects and says nothing: that holds no stop.
 func TestRPCSilentClient(t *testing.T) {
+	t.Parallel()
 	eachPair(t, func(t *testing.T, p rpcPair) {
-		s := p.serve(t, routeguide.New(), long)
-		stub := p.dial(t, s)
-		if _, err := stub.GetFeature(t.Context(), routeguide.Published); err != nil {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
 			t.Fatal(err)
 		}
+		l := telling{listener, make(chan struct{}, 8)}
+		s := p.serveOn(t, l, routeguide.New(), long)
+		<-l.taken // ready for the first
 		silent, err := net.Dial("tcp", s.address)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer silent.Close()
+		<-l.taken // ready for the second
 		stopped := make(chan error, 1)
 		go func() { stopped <- s.stop() }()
 		select {
@@ -280,8 +294,39 @@ func TestRPCSilentClient(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(30 * time.Second): // net/http alone would take 5 s, grpc-go two minutes
 			t.Fatal("the stop waits for a client that said nothing")
+		}
+	})
+}
+
+// TestRPCCloseEndsCalls closes a client under a call in flight, which must not outlive it.
+func TestRPCCloseEndsCalls(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, p rpcPair) {
+		began := make(chan struct{}, 1)
+		s := p.serve(t, scripted{get: func(ctx context.Context, _ routeguide.Point) (routeguide.Feature, error) {
+			began <- struct{}{}
+			<-ctx.Done() // the server sees it too
+			return routeguide.Feature{}, ctx.Err()
+		}}, long)
+		stub, closer, err := p.client.Dial(t.Context(), wirelab.Dialing{Address: s.address, Roots: s.roots})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := make(chan error, 1)
+		go func() {
+			_, err := stub.GetFeature(t.Context(), routeguide.Published)
+			result <- err
+		}()
+		<-began
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+		// grpc-go says that the caller gave up, connect-go that the connection went: both are true.
+		err = <-result
+		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable && wirelab.CodeOf(err) != wirelab.Canceled {
+			t.Errorf("%v, want unavailable or canceled", err)
 		}
 	})
 }
@@ -309,7 +354,9 @@ func TestRPCReconnects(t *testing.T) {
 			t.Skipf("the port is gone: %v", err)
 		}
 		p.serveOn(t, listener, routeguide.New(), 0)
-		for { // until it is found; the test's own limit ends it
+		again := time.NewTicker(20 * time.Millisecond)
+		defer again.Stop()
+		for ; ; <-again.C { // until it is found; the test's own limit ends it
 			_, err := stub.GetFeature(t.Context(), routeguide.Published)
 			if err == nil {
 				break

@@ -71,7 +71,7 @@ func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 					}
 				},
 			}, 0))
-			for range 100 {
+			for range 25 {
 				for _, err := range stub.ListFeatures(t.Context(), everywhere) {
 					if err != nil {
 						t.Fatal(err)
@@ -102,12 +102,12 @@ func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 	})
 }
 
-// TestRPCChatOfThousands sends far more than all windows hold, both ways, to a
-// consumer that lets them fill first.
+// TestRPCChatOfThousands sends far more than the windows hold, both ways, to a
+// consumer that reads nothing until a hundred notes are on their way.
 func TestRPCChatOfThousands(t *testing.T) {
 	t.Parallel()
-	const count = 3000
-	text := strings.Repeat("x", 500)
+	const count, ahead = 2000, 100
+	text := strings.Repeat("x", 300)
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		if _, hole := p.Holes["RouteChat"]; hole {
 			t.Skip("a hole")
@@ -117,9 +117,12 @@ func TestRPCChatOfThousands(t *testing.T) {
 		for i := range count {
 			want += min(i+1, routeguide.NotesKept)
 		}
-		got := 0
+		got, under := 0, make(chan struct{})
 		for _, err := range stub.RouteChat(t.Context(), func(yield func(routeguide.RouteNote, error) bool) {
-			for range count {
+			for i := range count {
+				if i == ahead {
+					close(under)
+				}
 				if !yield(routeguide.RouteNote{Message: text}, nil) {
 					return
 				}
@@ -128,6 +131,7 @@ func TestRPCChatOfThousands(t *testing.T) {
 			if err != nil {
 				t.Fatalf("after %d replies: %v", got, err)
 			}
+			<-under
 			got++
 		}
 		if got != want {
@@ -136,18 +140,25 @@ func TestRPCChatOfThousands(t *testing.T) {
 	})
 }
 
-// TestRPCChatAnswersBeforeItReads holds the next note back until the replies
-// to the last have come, and asks even before the first is there.
+// TestRPCChatAnswersBeforeItReads holds the first note back until the handler
+// runs, and each other until the replies to the last have come.
 func TestRPCChatAnswersBeforeItReads(t *testing.T) {
 	t.Parallel()
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		if _, hole := p.Holes["RouteChat"]; hole {
 			t.Skip("a hole")
 		}
-		stub := p.dial(t, p.serve(t, routeguide.New(), 0))
+		memory, began := routeguide.New(), make(chan struct{})
+		stub := p.dial(t, p.serve(t, scripted{
+			chat: func(ctx context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+				close(began)
+				return memory.RouteChat(ctx, notes)
+			},
+		}, 0))
 		answered := make(chan struct{}, 1)
 		replies := 0
 		for _, err := range stub.RouteChat(t.Context(), func(yield func(routeguide.RouteNote, error) bool) {
+			<-began
 			for i := range 10 {
 				if !yield(routeguide.RouteNote{Location: routeguide.Point{Latitude: int32(i)}}, nil) {
 					return
@@ -163,6 +174,94 @@ func TestRPCChatAnswersBeforeItReads(t *testing.T) {
 		}
 		if replies != 10 {
 			t.Errorf("%d replies, want 10", replies)
+		}
+	})
+}
+
+// TestRPCBrokenInputIsNoEnd breaks an upload off in each way a client can. The
+// handler must be told that it broke, or it would answer for the half it has;
+// and the caller must not be left waiting for a reply.
+func TestRPCBrokenInputIsNoEnd(t *testing.T) {
+	t.Parallel()
+	eachPair(t, func(t *testing.T, p rpcPair) {
+		ends := make(chan error, 1)
+		begun := make(chan struct{}, 1)
+		stub := p.dial(t, p.serve(t, scripted{
+			record: func(_ context.Context, points iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+				var last error
+				for _, last = range points {
+					if last == nil {
+						begun <- struct{}{}
+					}
+				}
+				ends <- last
+				return routeguide.RouteSummary{}, last
+			},
+			chat: func(_ context.Context, notes iter.Seq2[routeguide.RouteNote, error]) iter.Seq2[routeguide.RouteNote, error] {
+				return func(yield func(routeguide.RouteNote, error) bool) {
+					var last error
+					for _, last = range notes {
+						// An answer before the break: net/http forgets contexts only then.
+						if last == nil && !yield(routeguide.RouteNote{}, nil) {
+							break
+						}
+					}
+					ends <- last
+				}
+			},
+		}, 0))
+		broken := wirelab.Errorf(wirelab.NotFound, "no more ink")
+		ended := func(name string, err error, want wirelab.Code) {
+			if err == nil || wirelab.CodeOf(err) != want {
+				t.Errorf("%s: the caller got %v, want %v", name, err, want)
+			}
+			if <-ends == nil {
+				t.Errorf("%s: to the handler it ended well", name)
+			}
+		}
+		_, err := stub.RecordRoute(t.Context(), func(yield func(routeguide.Point, error) bool) {
+			if yield(routeguide.Point{}, nil) {
+				<-begun
+				yield(routeguide.Point{}, broken)
+			}
+		})
+		ended("a route with an error in it", err, wirelab.NotFound)
+		if _, hole := p.Holes["RouteChat"]; hole {
+			return
+		}
+
+		// chat holds a conversation of one note and its answer, and then does what after does.
+		chat := func(ctx context.Context, answered func(), after func(yield func(routeguide.RouteNote, error) bool)) (last error) {
+			answer := make(chan struct{})
+			for _, err := range stub.RouteChat(ctx, func(yield func(routeguide.RouteNote, error) bool) {
+				if yield(routeguide.RouteNote{}, nil) {
+					<-answer
+					after(yield)
+				}
+			}) {
+				if last = err; err == nil {
+					close(answer)
+					answered()
+				}
+			}
+			return last
+		}
+		err = chat(t.Context(), func() {}, func(yield func(routeguide.RouteNote, error) bool) {
+			yield(routeguide.RouteNote{}, broken)
+		})
+		ended("a chat with an error in it", err, wirelab.NotFound)
+		ctx, cancel := context.WithCancel(t.Context())
+		err = chat(ctx, cancel, func(func(routeguide.RouteNote, error) bool) { <-ctx.Done() })
+		ended("a chat given up while its input waits", err, wirelab.Canceled)
+		for range stub.RouteChat(t.Context(), func(yield func(routeguide.RouteNote, error) bool) {
+			yield(routeguide.RouteNote{}, nil)
+			<-begun
+		}) {
+			begun <- struct{}{}
+			break
+		}
+		if <-ends == nil {
+			t.Log("a chat no longer read: the input had ended first") // either order is right here
 		}
 	})
 }

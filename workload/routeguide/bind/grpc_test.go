@@ -252,7 +252,7 @@ func TestRPCErrorsAreTheReferences(t *testing.T) {
 		},
 		// More than any window or buffer holds: the server stops reading long before the client has sent all.
 		"RecordRoute far too many": func(s routeguide.Service) error {
-			_, err := s.RecordRoute(t.Context(), points(30*routeguide.RouteLimit, routeguide.Published))
+			_, err := s.RecordRoute(t.Context(), points(5*routeguide.RouteLimit, routeguide.Published))
 			return err
 		},
 		"RecordRoute broken input": func(s routeguide.Service) error {
