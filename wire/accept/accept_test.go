@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -113,7 +114,7 @@ func TestTheLoopOutlivesItsListener(t *testing.T) {
 		t.Error("the loop is over while its listener still closes")
 		close(listener.goOn)
 		return
-	default:
+	case <-time.After(100 * time.Millisecond): // too short a wait could only miss the fault
 	}
 	close(listener.goOn)
 	if err := <-ended; err != nil || !listener.over {
