@@ -146,7 +146,7 @@ func TestRPCDrainCuts(t *testing.T) {
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 		t.Run("cut", func(t *testing.T) {
-			began := make(chan struct{}, 2)
+			began := make(chan struct{}, 3)
 			hang := func(ctx context.Context) error {
 				began <- struct{}{}
 				<-ctx.Done()
@@ -163,9 +163,13 @@ func TestRPCDrainCuts(t *testing.T) {
 						yield(routeguide.Feature{}, err)
 					}
 				},
+				// Its request unread: HTTP/1.1 does not see such a connection close.
+				record: func(ctx context.Context, _ iter.Seq2[routeguide.Point, error]) (routeguide.RouteSummary, error) {
+					return routeguide.RouteSummary{}, hang(ctx)
+				},
 			}, 20*time.Millisecond)
-			stub := p.dialWith(t, wirelab.Dialing{Address: s.address, Roots: s.roots, Connections: 2})
-			results := make(chan error, 2)
+			stub := p.dialWith(t, wirelab.Dialing{Address: s.address, Roots: s.roots, Connections: 3})
+			results := make(chan error, 3)
 			go func() {
 				_, err := stub.GetFeature(t.Context(), routeguide.Published)
 				results <- err
@@ -176,12 +180,19 @@ func TestRPCDrainCuts(t *testing.T) {
 				}
 				results <- last
 			}()
-			<-began
-			<-began
+			go func() {
+				_, err := stub.RecordRoute(t.Context(), func(yield func(routeguide.Point, error) bool) {
+					yield(routeguide.Published, nil)
+				})
+				results <- err
+			}()
+			for range 3 {
+				<-began
+			}
 			if err := s.stop(); err != nil {
 				t.Errorf("Serve: %v", err)
 			}
-			for range 2 {
+			for range 3 {
 				// A handler whose context ended may still get its own word
 				// out before the connection goes; both are the truth.
 				err := <-results
