@@ -82,13 +82,20 @@ func (c *cell[S]) await(r reporter, run *running) {
 			r.Errorf("Serve returned %v after a stop, want nil", err)
 		}
 	case <-time.After(c.patience):
+		c.stuck = true
 		r.Errorf("server does not stop: Serve is still running %v after its context ended", c.patience)
 	}
 }
 
-// raise starts a server and a client. On failure it reports and returns nil.
+// raise starts a server and a client. On failure it reports and returns nil. A
+// cell whose servers do not stop is raised no more: each would cost the
+// suite's patience again, and say the same.
 func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 	r.Helper()
+	if c.stuck {
+		r.Errorf("not asked: an earlier server of this cell did not stop")
+		return nil
+	}
 	g := &rig[S]{cell: c, tape: &tape{}}
 	var err error
 	if g.server, err = c.serve(service, g.tape, "127.0.0.1:0", s); err != nil {
@@ -124,7 +131,11 @@ func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 // check has done so.
 func (g *rig[S]) lower(r reporter) {
 	r.Helper()
-	if err := g.closer.Close(); err != nil {
+	closed := make(chan error, 1)
+	go func() { closed <- g.closer.Close() }() // awaited below, or a leak that is reported
+	if err, ok := within(closed, g.cell.patience); !ok {
+		r.Errorf("closing the client has not ended in %v", g.cell.patience)
+	} else if err != nil {
 		r.Errorf("closing the client: %v", err)
 	}
 	if !g.server.told && len(g.server.done) > 0 {
@@ -149,7 +160,13 @@ func (g *rig[S]) ask(e wirelab.Exchange[S]) answer {
 	ctx, cancel := g.call()
 	defer cancel()
 	g.cell.exchanges.Add(1)
-	return ask(ctx, e, g.stub)
+	result := make(chan answer, 1)
+	go func() { result <- ask(ctx, e, g.stub) }() // awaited below, or a leak that is reported
+	got, ok := within(result, 2*g.cell.patience)
+	if !ok {
+		got.err = &wirelab.Error{Code: wirelab.Internal, Message: "the call still runs, though its deadline has long passed"}
+	}
+	return got
 }
 
 // probeTLS returns what the server negotiates with a client that offers the

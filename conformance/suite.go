@@ -122,6 +122,7 @@ type cell[S any] struct {
 	quiet time.Duration
 
 	exchanges atomic.Int64 // asked of this cell so far
+	stuck     bool         // whether a server of it did not stop
 }
 
 // name is workload/protocol/client→server: the arrow is the request's way.
@@ -193,7 +194,7 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 					identity: id, pace: fullPace, seed: seed, patience: 20 * time.Second, quiet: 300 * time.Millisecond,
 				}
 				if testing.Short() {
-					c.pace = shortPace
+					c.pace, c.quiet = shortPace, 100*time.Millisecond
 				}
 				t.Run(c.name(), func(t *testing.T) {
 					for _, k := range checks[S]() {

@@ -1,0 +1,110 @@
+package main
+
+// faults are of different kinds and in different wires. Where a change of the
+// source makes one impossible to plant, plant it where it would be now.
+func faults() []Fault {
+	const (
+		connect = "wire/connect/"
+		grpc    = "wire/grpc/"
+		plain   = "wire/httprpc/"
+		bind    = "workload/routeguide/bind/"
+	)
+	return []Fault{
+		{
+			"swapped-coordinates", bind + "convert.go",
+			"return routeguide.Point{Latitude: p.GetLatitude(), Longitude: p.GetLongitude()}",
+			"return routeguide.Point{Latitude: p.GetLongitude(), Longitude: p.GetLatitude()}",
+			"raw-tcp", "wrong item 0 is {Name: Location:{Latitude:",
+		},
+		{
+			"wrong-code", grpc + "error.go",
+			"wirelab.Conflict:          codes.AlreadyExists,",
+			"wirelab.Conflict:          codes.NotFound,",
+			"grpc", "wrong code not_found",
+		},
+		{
+			"lost-message", grpc + "error.go",
+			"return status.Error(code, public.Message)",
+			`return status.Error(code, "")`,
+			"grpc", `wrong message ""`,
+		},
+		{
+			"dropped-item", bind + "grpc.go",
+			"		if err := call.Send(featureToProto(feature)); err != nil {",
+			"		if feature.Name == \"\" {\n			continue\n		}\n		if err := call.Send(featureToProto(feature)); err != nil {",
+			"grpc", "items lost",
+		},
+		{
+			"error-as-end", "wire/stream/stream.go",
+			"				if !errors.Is(err, io.EOF) {",
+			"				if false {",
+			"grpc", "takes a failed call as complete",
+		},
+		{
+			"deadline-lost", plain + "client.go",
+			"r.Header[headerTimeout] = []string{strconv.FormatInt(min(millis, timeoutMax), 10)}",
+			"_ = strconv.FormatInt(min(millis, timeoutMax), 10)",
+			"h2c-json", "deadline is lost on the way",
+		},
+		{
+			"cancel-ignored", "wire/exchange/server.go",
+			"	ctx := s.ctx\n",
+			"	ctx := context.WithoutCancel(s.ctx)\n",
+			"raw-tcp", "cancel does not stop the work",
+		},
+		{
+			"connection-per-call", plain + "dial.go",
+			"DisableCompression:  true,",
+			"DisableCompression:  true,\n		DisableKeepAlives: true,",
+			"http1-json", "connections for 16 calls, 16 at once; 4 allowed",
+		},
+		{
+			"connection-limit-ignored", plain + "dial.go",
+			"MaxConnsPerHost:     connections,",
+			"",
+			"http2-proto", "1 allowed (multiplexed true)",
+		},
+		{
+			"other-protocol", "wire/http2/http2.go",
+			"	p.SetUnencryptedHTTP2(!secure)",
+			"	p.SetHTTP1(!secure)",
+			"h2c-proto", "no HTTP/2 preface",
+		},
+		{
+			"tls-1.2", plain + "serve.go",
+			"MinVersion: tls.VersionTLS13}",
+			"MinVersion: tls.VersionTLS12}",
+			"http1-tls-proto", "accepts TLS 1.2",
+		},
+		{
+			"panic-kills", grpc + "server.go",
+			"		if recover() != nil {\n			reply, err = nil, errPanicked()",
+			"		if false {\n			reply, err = nil, errPanicked()",
+			"grpc", "planted by the conformance suite: a server must recover from this",
+		},
+		{
+			"hole-passes", bind + "graphql.go",
+			"		Holes: map[string]string{",
+			"		Holes: map[string]string{\n			\"ListFeatures\": \"it is said to be too hard for GraphQL\",",
+			"graphql", "declared hole starts to pass: remove it",
+		},
+		{
+			"leak", connect + "client.go",
+			"	c := &Client{",
+			"	go func() { select {} }()\n	c := &Client{",
+			"connect", "leaks a goroutine",
+		},
+		{
+			"cut-at-stop", plain + "serve.go",
+			"		_ = server.Shutdown(drain)",
+			"		_, _ = drain, server.Close()",
+			"h2c-json", "a stop cuts a call in flight",
+		},
+		{
+			"reader-left-unnoticed", bind + "grpc.go",
+			"		defer cancel() // which is how grpc-go is told that nobody reads on",
+			"		_ = cancel",
+			"grpc", "the service's stream went on for",
+		},
+	}
+}

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"go/format"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestFaultsCanBePlanted(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, f := range faults() {
+		if seen[f.Name] {
+			t.Errorf("two faults are named %s", f.Name)
+		}
+		seen[f.Name] = true
+		source, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(f.File)))
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		changed, err := plant(string(source), f)
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		if _, err := format.Source([]byte(changed)); err != nil {
+			t.Errorf("%s does not parse: %v", f.Name, err)
+		}
+	}
+	if len(seen) < 10 {
+		t.Errorf("%d faults are too few to say anything of the suite", len(seen))
+	}
+}
