@@ -28,10 +28,7 @@ func http1Messages(h heard) []message {
 		if err != nil {
 			return all
 		}
-		reply, err := http.ReadResponse(replies, request)
-		for err == nil && reply.StatusCode == http.StatusContinue {
-			reply, err = http.ReadResponse(replies, request)
-		}
+		reply, err := finalReply(replies, request) //nolint:bodyclose // a recording holds no connection, and its body is read below
 		if err != nil {
 			return all
 		}
@@ -51,6 +48,16 @@ func http1Messages(h heard) []message {
 		}
 		if _, err := io.Copy(io.Discard, reply.Body); err != nil {
 			return all
+		}
+	}
+}
+
+// finalReply reads a reply past those that announce it.
+func finalReply(from *bufio.Reader, request *http.Request) (*http.Response, error) {
+	for {
+		reply, err := http.ReadResponse(from, request)
+		if err != nil || reply.StatusCode != http.StatusContinue {
+			return reply, err
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestFields(t *testing.T) {
 	if checks, ok := all.Analysis.Loads[0].Arms[0]["checks"].([]any); !ok || !reflect.DeepEqual(checks[1].(map[string]any)["gate"], "answers") {
 		t.Errorf("%v", all.Analysis.Loads[0].Arms[0])
 	}
-	if at := []int{strings.Index(out.String(), `"schema"`), strings.Index(out.String(), `"result"`), strings.Index(out.String(), `"analysis"`)}; !(at[0] < at[1] && at[1] < at[2]) {
+	if at := []int{strings.Index(out.String(), `"schema"`), strings.Index(out.String(), `"result"`), strings.Index(out.String(), `"analysis"`)}; at[0] >= at[1] || at[1] >= at[2] {
 		t.Errorf("fields at %v", at)
 	}
 }

@@ -271,7 +271,7 @@ func (p *page) block(groups []group) {
 		line := ""
 		for i, g := range groups {
 			last := len(g.head) - 1
-			text := ""
+			var text string
 			if h == last {
 				text = p.cells(g.head[h], g, faint)
 			} else {

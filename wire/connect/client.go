@@ -109,7 +109,7 @@ type upload struct {
 // Read implements [io.Reader].
 func (u upload) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
-	if err == io.EOF && u.ctx.Err() != nil {
+	if errors.Is(err, io.EOF) && u.ctx.Err() != nil {
 		err = context.Cause(u.ctx)
 	}
 	return n, err
@@ -125,7 +125,7 @@ type body struct {
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		b.release()
 	} else if err != nil {
 		err = broken(b.ctx, err)

@@ -78,7 +78,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, over Carrier, handler http.
 		draining, stop := context.WithTimeout(base, at.DrainTime())
 		_ = server.Shutdown(draining)
 		stop()
-		<-served
+		<-served //nolint:errcheck // says that it was stopped
 	}
 	// The order is what makes the waiting sound: after Serve there are no new
 	// connections, after those there are no new calls.

@@ -14,16 +14,7 @@ import (
 	wireconnect "wirelab/wire/connect"
 )
 
-// serve serves handler on loopback until the test ends.
-func serve(t *testing.T, over wireconnect.Carrier, handler http.Handler) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return serveOn(t, listener, over, handler)
-}
-
+// serveOn serves handler at a listener until the test ends.
 func serveOn(t *testing.T, listener net.Listener, over wireconnect.Carrier, handler http.Handler) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -55,14 +55,14 @@ func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(
 		listener.cut()
 		server.Stop()
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it broke because it was to stop
 		}
 		return wirelab.Errorf(wirelab.Unavailable, "gRPC server stopped: %v", err)
 	case <-ctx.Done():
 	}
 	health.Shutdown() // whoever watches is told before the calls end
 	drain(server, listener, at.DrainTime())
-	<-served
+	<-served //nolint:errcheck // says that it was stopped
 	return nil
 }
 

@@ -191,7 +191,7 @@ func sendError(ctx context.Context, service routeguide.Service) error {
 		})
 		var coded *wirelab.Error
 		if !errors.As(err, &coded) || coded.Code != wirelab.Conflict {
-			return fmt.Errorf("the call ends with %v, want %w", err, errCaller)
+			return fmt.Errorf("the call ends with %w, want %w", err, errCaller)
 		}
 	}
 	return nil

@@ -158,7 +158,8 @@ func (s connectStub) ListFeatures(ctx context.Context, in routeguide.Rectangle) 
 			yield(routeguide.Feature{}, wireconnect.Decode(err))
 			return
 		}
-		defer call.Close() // resets the stream if its end was not read, else keeps the connection
+		// Resets the stream if its end was not read, else keeps the connection.
+		defer func() { _ = call.Close() }()
 		for call.Receive() {
 			if !yield(featureFromProto(call.Msg()), nil) {
 				return

@@ -390,8 +390,8 @@ func checkReflection(t *testing.T, conn *grpc.ClientConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(alpha.Send(&reflectionv1alpha.ServerReflectionRequest{
-		MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{},
+	if err := errors.Join(alpha.Send(&reflectionv1alpha.ServerReflectionRequest{ //nolint:staticcheck // old clients still speak it
+		MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{}, //nolint:staticcheck // as above
 	}), alpha.CloseSend(), v1.CloseSend()); err != nil {
 		t.Fatal(err)
 	}
