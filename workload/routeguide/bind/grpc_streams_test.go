@@ -391,7 +391,7 @@ func checkReflection(t *testing.T, conn *grpc.ClientConn) {
 		t.Fatal(err)
 	}
 	if err := errors.Join(alpha.Send(&reflectionv1alpha.ServerReflectionRequest{ //nolint:staticcheck // old clients still speak it
-		MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{}, //nolint:staticcheck // as above
+		MessageRequest: &reflectionv1alpha.ServerReflectionRequest_ListServices{},
 	}), alpha.CloseSend(), v1.CloseSend()); err != nil {
 		t.Fatal(err)
 	}
