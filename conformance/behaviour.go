@@ -119,7 +119,7 @@ func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 		}
 		select {
 		case inside := <-h.entered:
-			c.judgeDeadline(r, o.Name, ctx, inside, h)
+			c.judgeDeadline(ctx, inside, r, o.Name, h)
 			return
 		default:
 		}
@@ -131,7 +131,7 @@ func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 }
 
 // judgeDeadline compares the caller's context with the service's.
-func (c *cell[S]) judgeDeadline(r reporter, name string, outside, inside context.Context, h *held) {
+func (c *cell[S]) judgeDeadline(outside, inside context.Context, r reporter, name string, h *held) {
 	want, _ := outside.Deadline()
 	got, ok := inside.Deadline()
 	switch {

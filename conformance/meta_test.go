@@ -112,7 +112,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		{"tls-1.2", h2, "wire", "accepts TLS 1.2"},
 		{"connection-per-call", h1, "connections", "4 allowed (multiplexed false)"},
 		{"connection-limit-ignored", h1, "connections", "connections for 16 calls, 16 at once; 4 allowed"},
-		{"connection-limit-ignored", h2, "connections", "opened 16 connections for 16 calls, 16 at once; 1 allowed"},
+		{"connection-limit-ignored", h2, "connections", "connections for 16 calls, 16 at once; 1 allowed"},
 		{"serial", h2c, "connections", "at most 1 came together"},
 		{"deadline-lost", h2c, "deadline", "deadline is lost on the way"},
 		{"client-ignores-cancel", h2c, "cancel", "ignores cancel"},

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -118,7 +119,7 @@ func pass(to, from *tls.Conn, note func([]byte)) {
 			}
 		}
 		if err != nil {
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				_ = to.CloseWrite()
 			} else {
 				to.Close()

@@ -1,35 +1,34 @@
 package main
 
+import "slices"
+
 // faults are of different kinds and in different wires. Where a change of the
 // source makes one impossible to plant, plant it where it would be now.
-func faults() []Fault {
-	const (
-		connect = "wire/connect/"
-		grpc    = "wire/grpc/"
-		plain   = "wire/httprpc/"
-		bind    = "workload/routeguide/bind/"
-	)
+func faults() []Fault { return slices.Concat(answerFaults(), wireFaults(), lifeFaults()) }
+
+// answerFaults make a cell answer wrongly.
+func answerFaults() []Fault {
 	return []Fault{
 		{
-			"swapped-coordinates", bind + "convert.go",
+			"swapped-coordinates", "workload/routeguide/bind/convert.go",
 			"return routeguide.Point{Latitude: p.GetLatitude(), Longitude: p.GetLongitude()}",
 			"return routeguide.Point{Latitude: p.GetLongitude(), Longitude: p.GetLatitude()}",
 			"raw-tcp", "wrong item 0 is {Name: Location:{Latitude:",
 		},
 		{
-			"wrong-code", grpc + "error.go",
+			"wrong-code", "wire/grpc/error.go",
 			"wirelab.Conflict:          codes.AlreadyExists,",
 			"wirelab.Conflict:          codes.NotFound,",
 			"grpc", "wrong code not_found",
 		},
 		{
-			"lost-message", grpc + "error.go",
+			"lost-message", "wire/grpc/error.go",
 			"return status.Error(code, public.Message)",
 			`return status.Error(code, "")`,
 			"grpc", `wrong message ""`,
 		},
 		{
-			"dropped-item", bind + "grpc.go",
+			"dropped-item", "workload/routeguide/bind/grpc.go",
 			"		if err := call.Send(featureToProto(feature)); err != nil {",
 			"		if feature.Name == \"\" {\n			continue\n		}\n		if err := call.Send(featureToProto(feature)); err != nil {",
 			"grpc", "items lost",
@@ -41,25 +40,25 @@ func faults() []Fault {
 			"grpc", "takes a failed call as complete",
 		},
 		{
-			"deadline-lost", plain + "client.go",
-			"r.Header[headerTimeout] = []string{strconv.FormatInt(min(millis, timeoutMax), 10)}",
-			"_ = strconv.FormatInt(min(millis, timeoutMax), 10)",
-			"h2c-json", "deadline is lost on the way",
+			"hole-passes", "workload/routeguide/bind/graphql.go",
+			"		Holes: map[string]string{",
+			"		Holes: map[string]string{\n			\"ListFeatures\": \"it is said to be too hard for GraphQL\",",
+			"graphql", "declared hole starts to pass: remove it",
 		},
+	}
+}
+
+// wireFaults make a cell travel otherwise than it declares.
+func wireFaults() []Fault {
+	return []Fault{
 		{
-			"cancel-ignored", "wire/exchange/server.go",
-			"	ctx := s.ctx\n",
-			"	ctx := context.WithoutCancel(s.ctx)\n",
-			"raw-tcp", "cancel does not stop the work",
-		},
-		{
-			"connection-per-call", plain + "dial.go",
+			"connection-per-call", "wire/httprpc/dial.go",
 			"DisableCompression:  true,",
 			"DisableCompression:  true,\n		DisableKeepAlives: true,",
 			"http1-json", "connections for 16 calls, 16 at once; 4 allowed",
 		},
 		{
-			"connection-limit-ignored", plain + "dial.go",
+			"connection-limit-ignored", "wire/httprpc/dial.go",
 			"MaxConnsPerHost:     connections,",
 			"",
 			"http2-proto", "1 allowed (multiplexed true)",
@@ -71,37 +70,49 @@ func faults() []Fault {
 			"h2c-proto", "no HTTP/2 preface",
 		},
 		{
-			"tls-1.2", plain + "serve.go",
+			"tls-1.2", "wire/httprpc/serve.go",
 			"MinVersion: tls.VersionTLS13}",
 			"MinVersion: tls.VersionTLS12}",
 			"http1-tls-proto", "accepts TLS 1.2",
 		},
+	}
+}
+
+// lifeFaults make a cell behave badly.
+func lifeFaults() []Fault {
+	return []Fault{
 		{
-			"panic-kills", grpc + "server.go",
+			"deadline-lost", "wire/httprpc/client.go",
+			"r.Header[headerTimeout] = []string{strconv.FormatInt(min(millis, timeoutMax), 10)}",
+			"_ = strconv.FormatInt(min(millis, timeoutMax), 10)",
+			"h2c-json", "deadline is lost on the way",
+		},
+		{
+			"cancel-ignored", "wire/exchange/server.go",
+			"	ctx := s.ctx\n",
+			"	ctx := context.WithoutCancel(s.ctx)\n",
+			"raw-tcp", "cancel does not stop the work",
+		},
+		{
+			"panic-kills", "wire/grpc/server.go",
 			"		if recover() != nil {\n			reply, err = nil, errPanicked()",
 			"		if false {\n			reply, err = nil, errPanicked()",
 			"grpc", "planted by the conformance suite: a server must recover from this",
 		},
 		{
-			"hole-passes", bind + "graphql.go",
-			"		Holes: map[string]string{",
-			"		Holes: map[string]string{\n			\"ListFeatures\": \"it is said to be too hard for GraphQL\",",
-			"graphql", "declared hole starts to pass: remove it",
-		},
-		{
-			"leak", connect + "client.go",
+			"leak", "wire/connect/client.go",
 			"	c := &Client{",
 			"	go func() { select {} }()\n	c := &Client{",
 			"connect", "leaks a goroutine",
 		},
 		{
-			"cut-at-stop", plain + "serve.go",
+			"cut-at-stop", "wire/httprpc/serve.go",
 			"		_ = server.Shutdown(drain)",
 			"		_, _ = drain, server.Close()",
 			"h2c-json", "a stop cuts a call in flight",
 		},
 		{
-			"reader-left-unnoticed", bind + "grpc.go",
+			"reader-left-unnoticed", "workload/routeguide/bind/grpc.go",
 			"		defer cancel() // which is how grpc-go is told that nobody reads on",
 			"		_ = cancel",
 			"grpc", "the service's stream went on for",
