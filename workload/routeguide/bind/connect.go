@@ -30,7 +30,7 @@ func ConnectHTTP1() wirelab.Binding[routeguide.Service] {
 	return connectBinding(wirelab.Protocol{
 		Name: "connect-http1", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
 	}, wireconnect.HTTP1, map[string]string{
-		"RouteChat": "bidirectional needs HTTP/2: in HTTP/1.1 the request ends before the reply begins",
+		"RouteChat": "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505",
 	})
 }
 
