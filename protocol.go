@@ -127,6 +127,16 @@ type Binding[S any] struct {
 	Holes   map[string]string
 	Servers []Server[S]
 	Clients []Dialer[S]
+	// Missing, unless "", is why nothing carries the workload over the
+	// protocol at all, and the fields above but Protocol are empty. See [Hole].
+	Missing string
+}
+
+// Hole declares that a workload is not carried over a protocol, with the
+// reason a reader needs. There is no stub to answer, so no operation of it is
+// tried. Where some operations are carried, write a [Binding] with Holes.
+func Hole[S any](p Protocol, why string) Binding[S] {
+	return Binding[S]{Protocol: p, Missing: why}
 }
 
 // Close closes what is open of the endpoint.

@@ -23,6 +23,13 @@ type Work struct {
 	Name       string
 	Operations []OperationInfo
 	Cells      []Cell
+	Missing    []Missing // protocols that nothing carries it over
+}
+
+// Missing is a protocol declared not to carry a workload: see [Hole].
+type Missing struct {
+	Protocol Protocol
+	Why      string
 }
 
 // OperationInfo describes an operation without its types.
@@ -71,6 +78,9 @@ func (w Workload[S]) Erase() Work {
 		work.Operations = append(work.Operations, OperationInfo{Name: o.Name, Kind: o.Kind, Requests: o.Requests})
 	}
 	for _, b := range w.Bindings {
+		if b.Missing != "" {
+			work.Missing = append(work.Missing, Missing{Protocol: b.Protocol, Why: b.Missing})
+		}
 		for i, server := range b.Servers {
 			for j, client := range b.Clients {
 				cell := w.cell(b, server, client)

@@ -10,14 +10,15 @@ import (
 
 // Absences tells what is missing from the matrix of workload, operation and
 // protocol: a protocol that a workload neither carries nor declares as a hole,
-// an operation that is neither, a hole without a reason. required are the
+// an operation that is neither, a hole without a reason; and where two
+// workloads mean different things by one protocol's name. required are the
 // protocols every workload must have; those of any workload are added, since
 // a column with a gap is a comparison with a gap.
 func Absences(works []wirelab.Work, required []string) []string {
 	protocols := slices.Clone(required)
 	for _, w := range works {
-		for _, cell := range w.Cells {
-			protocols = append(protocols, cell.Protocol.Name)
+		for _, p := range declared(w) {
+			protocols = append(protocols, p.Name)
 		}
 	}
 	slices.Sort(protocols)
@@ -26,6 +27,12 @@ func Absences(works []wirelab.Work, required []string) []string {
 	for _, w := range works {
 		for _, protocol := range protocols {
 			at := slices.IndexFunc(w.Cells, func(c wirelab.Cell) bool { return c.Protocol.Name == protocol })
+			if slices.ContainsFunc(w.Missing, func(m wirelab.Missing) bool { return m.Protocol.Name == protocol }) {
+				if at >= 0 {
+					absent = append(absent, fmt.Sprintf("%s/%s is declared a hole and carried too", w.Name, protocol))
+				}
+				continue
+			}
 			if at < 0 {
 				absent = append(absent, fmt.Sprintf(
 					"%s has no binding of %s: write workload/%s/bind/%s.go, or a hole with its reason, and run make generate",
@@ -38,6 +45,37 @@ func Absences(works []wirelab.Work, required []string) []string {
 	}
 	return absent
 }
+
+// declared returns the protocol of each cell and each hole of a workload.
+func declared(w wirelab.Work) []wirelab.Protocol {
+	var all []wirelab.Protocol
+	for _, c := range w.Cells {
+		all = append(all, c.Protocol)
+	}
+	for _, m := range w.Missing {
+		all = append(all, m.Protocol)
+	}
+	return all
+}
+
+// unserved tells what is wrong with what a binding has at its ends: it must
+// have both, unless it is declared to have nothing.
+func unserved[S any](b wirelab.Binding[S]) []string {
+	var faults []string
+	switch {
+	case b.Missing == "" && (len(b.Servers) == 0 || len(b.Clients) == 0):
+		faults = append(faults, "has no server or no client: a hole too must answer, unless wirelab.Hole declares the whole protocol one")
+	case b.Missing != "" && (len(b.Servers) > 0 || len(b.Clients) > 0 || len(b.Holes) > 0):
+		faults = append(faults, "is declared a hole as a whole, and yet has servers, clients or holes of its own")
+	}
+	if b.Missing != "" && !judgeable(b.Missing) {
+		faults = append(faults, fmt.Sprintf("is a hole, and the reason %q is not a sentence a reader can judge", b.Missing))
+	}
+	return faults
+}
+
+// judgeable reports whether a hole's reason is long enough to be one.
+func judgeable(reason string) bool { return len(strings.Fields(reason)) >= 4 }
 
 // holeFaults tells which holes of a cell say nothing, or are of nothing.
 func holeFaults(w wirelab.Work, cell wirelab.Cell) []string {

@@ -184,8 +184,8 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 	quieten(t)
 	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
 	for _, b := range workload.Bindings {
-		if len(b.Servers) == 0 || len(b.Clients) == 0 {
-			t.Errorf("%s/%s has no server or no client: a hole too must answer", workload.Name, b.Protocol.Name)
+		for _, fault := range unserved(b) {
+			t.Errorf("%s/%s %s", workload.Name, b.Protocol.Name, fault)
 		}
 		for _, server := range b.Servers {
 			for _, client := range b.Clients {

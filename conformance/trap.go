@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 
 	"wirelab"
 )
@@ -78,7 +77,7 @@ func (c *cell[S]) holes(r reporter) {
 	}
 	defer g.lower(r)
 	for name, reason := range c.binding.Holes {
-		if len(strings.Fields(reason)) < 4 {
+		if !judgeable(reason) {
 			r.Errorf("hole %s: the reason %q is not a sentence a reader can judge", name, reason)
 		}
 		o, err := operation(c.workload, name)

@@ -83,6 +83,11 @@ func (a *app) cell(workload, protocol, server, client string) (wirelab.Cell, err
 			cells = append(cells, c)
 		}
 	}
+	for _, m := range w.Missing {
+		if m.Protocol.Name == protocol {
+			return wirelab.Cell{}, usage("%s is not carried over %s: %s", w.Name, protocol, m.Why)
+		}
+	}
 	if len(cells) == 0 {
 		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, protocolNames(w))
 	}

@@ -17,8 +17,8 @@ type matrixRow struct {
 	Encoding    string            `json:"encoding"`
 	Secure      bool              `json:"secure"`
 	Multiplexed bool              `json:"multiplexed"`
-	Style       wirelab.Style     `json:"style"`
-	Servers     []string          `json:"servers"` // the usual one first
+	Style       wirelab.Style     `json:"style,omitempty"` // "" where nothing is carried
+	Servers     []string          `json:"servers"`         // the usual one first
 	Clients     []string          `json:"clients"`
 	Operations  []string          `json:"operations"`      // those it carries
 	Holes       map[string]string `json:"holes,omitempty"` // those it does not, and why
@@ -94,11 +94,8 @@ func matrixOf(w wirelab.Work) matrixWork {
 	for _, c := range w.Cells {
 		i := slices.IndexFunc(m.Protocols, func(r matrixRow) bool { return r.Protocol == c.Protocol.Name })
 		if i < 0 {
-			row := matrixRow{
-				Protocol: c.Protocol.Name, Transport: c.Protocol.Transport, Encoding: c.Protocol.Encoding,
-				Secure: c.Protocol.Secure, Multiplexed: c.Protocol.Multiplexed,
-				Style: c.Style, Operations: []string{}, Holes: c.Holes,
-			}
+			row := rowOf(c.Protocol)
+			row.Style, row.Holes = c.Style, c.Holes
 			for _, o := range w.Operations {
 				if _, hole := c.Holes[o.Name]; !hole {
 					row.Operations = append(row.Operations, o.Name)
@@ -115,7 +112,30 @@ func matrixOf(w wirelab.Work) matrixWork {
 			row.Clients = append(row.Clients, c.Client)
 		}
 	}
+	for _, missing := range w.Missing {
+		row := rowOf(missing.Protocol)
+		for _, o := range w.Operations {
+			row.Holes[o.Name] = missing.Why
+		}
+		m.Protocols = append(m.Protocols, row)
+	}
 	return m
+}
+
+// rowOf is the row of a protocol that carries nothing yet.
+func rowOf(p wirelab.Protocol) matrixRow {
+	return matrixRow{
+		Protocol: p.Name, Transport: p.Transport, Encoding: p.Encoding, Secure: p.Secure, Multiplexed: p.Multiplexed,
+		Servers: []string{}, Clients: []string{}, Operations: []string{}, Holes: map[string]string{},
+	}
+}
+
+// libraries lists the libraries of a row's end.
+func libraries(names []string) string {
+	if len(names) == 0 {
+		return "-"
+	}
+	return strings.Join(names, ", ")
 }
 
 // printMatrix prints a workload as a table, and the reasons of its holes below.
@@ -148,7 +168,7 @@ func (a *app) printMatrix(m matrixWork) error {
 			}
 			row = append(row, fmt.Sprintf("no [%d]", i+1))
 		}
-		rows = append(rows, append(row, strings.Join(p.Servers, ", "), strings.Join(p.Clients, ", ")))
+		rows = append(rows, append(row, libraries(p.Servers), libraries(p.Clients)))
 	}
 	operations := make([][]string, len(m.Operations))
 	for i, o := range m.Operations {

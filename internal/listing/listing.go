@@ -33,11 +33,11 @@ func Generate(tree fs.FS) ([]File, error) {
 	}
 	var files []File
 	for _, name := range names {
-		functions, err := bindings(tree, name)
+		found, err := bindings(tree, name)
 		if err != nil {
 			return nil, err
 		}
-		content, err := bindList(name, functions)
+		content, err := bindList(name, found)
 		if err != nil {
 			return nil, err
 		}
@@ -50,15 +50,21 @@ func Generate(tree fs.FS) ([]File, error) {
 	return append(files, File{Path: "workload/all/all.go", Content: content}), nil
 }
 
-// bindings returns the names of the functions in a workload's bind folder that
-// make a binding, by file name and then by position.
-func bindings(tree fs.FS, workload string) ([]string, error) {
+// makers are the names of functions that make bindings, by file name and then
+// by position.
+type makers struct {
+	one  []string // make a binding each
+	many []string // make a slice of them
+}
+
+// bindings returns the makers in a workload's bind folder.
+func bindings(tree fs.FS, workload string) (makers, error) {
 	folder := path.Join("workload", workload, "bind")
 	entries, err := fs.ReadDir(tree, folder)
 	if err != nil {
-		return nil, err
+		return makers{}, err
 	}
-	var names []string
+	var found makers
 	for _, entry := range entries {
 		name := entry.Name()
 		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == listName {
@@ -66,38 +72,40 @@ func bindings(tree fs.FS, workload string) ([]string, error) {
 		}
 		source, err := fs.ReadFile(tree, path.Join(folder, name))
 		if err != nil {
-			return nil, err
+			return makers{}, err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path.Join(folder, name), source, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return makers{}, err
 		}
-		names = append(names, makers(file, workload)...)
+		found.add(file, workload)
 	}
-	return names, nil
+	return found, nil
 }
 
-// makers returns the functions of one file that make a binding: those at top
-// level without parameters that return wirelab.Binding[X.Service].
-func makers(file *ast.File, workload string) []string {
+// add finds the makers of one file: the functions at top level without
+// parameters that return wirelab.Binding[X.Service], or a slice of it.
+func (m *makers) add(file *ast.File, workload string) {
 	root := importName(file, "wirelab")
 	domain := importName(file, "wirelab/workload/"+workload)
 	if root == "" || domain == "" {
-		return nil
+		return
 	}
-	var names []string
 	for _, declaration := range file.Decls {
 		function, ok := declaration.(*ast.FuncDecl)
 		if !ok || function.Recv != nil || function.Type.TypeParams != nil ||
 			len(function.Type.Params.List) > 0 || function.Type.Results.NumFields() != 1 {
 			continue
 		}
-		generic, ok := function.Type.Results.List[0].Type.(*ast.IndexExpr)
+		into, result := &m.one, function.Type.Results.List[0].Type
+		if slice, ok := result.(*ast.ArrayType); ok && slice.Len == nil {
+			into, result = &m.many, slice.Elt
+		}
+		generic, ok := result.(*ast.IndexExpr)
 		if ok && isSelector(generic.X, root, "Binding") && isSelector(generic.Index, domain, "Service") {
-			names = append(names, function.Name.Name)
+			*into = append(*into, function.Name.Name)
 		}
 	}
-	return names
 }
 
 // importName returns the name by which a file calls an imported package, or "".
@@ -124,22 +132,35 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 	return ok && identifier.Name == pkg
 }
 
-func bindList(workload string, functions []string) ([]byte, error) {
-	if dup := duplicate(functions); dup != "" {
+func bindList(workload string, found makers) ([]byte, error) {
+	if dup := duplicate(slices.Concat(found.one, found.many)); dup != "" {
 		return nil, fmt.Errorf("workload/%s/bind has two functions %s", workload, dup)
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%spackage bind\n\nimport (\n%q\n%q\n)\n\n", header, "wirelab", "wirelab/workload/"+workload)
-	fmt.Fprintf(&b, "// Bindings returns the bindings of this folder, by file name.\n")
-	fmt.Fprintf(&b, "func Bindings() []wirelab.Binding[%s.Service] {\nreturn []wirelab.Binding[%s.Service]{\n", workload, workload)
-	for _, function := range functions {
-		fmt.Fprintf(&b, "%s(),\n", function)
+	fmt.Fprintf(&b, "%spackage bind\n\nimport (\n", header)
+	one := fmt.Sprintf("[]wirelab.Binding[%s.Service]{\n%s}", workload, calls(found.one))
+	all, order := one, "by file name"
+	if len(found.many) > 0 {
+		b.WriteString("\"slices\"\n\n")
+		all, order = "slices.Concat(\n"+one+",\n"+calls(found.many)+")", "by file name,\n// those made in one function with others last"
 	}
-	fmt.Fprintf(&b, "}\n}\n\n// Workload returns the workload with every binding of this folder.\n")
+	fmt.Fprintf(&b, "%q\n%q\n)\n\n", "wirelab", "wirelab/workload/"+workload)
+	fmt.Fprintf(&b, "// Bindings returns the bindings of this folder, %s.\n", order)
+	fmt.Fprintf(&b, "func Bindings() []wirelab.Binding[%s.Service] {\nreturn %s", workload, all)
+	fmt.Fprintf(&b, "\n}\n\n// Workload returns the workload with every binding of this folder.\n")
 	fmt.Fprintf(&b, "func Workload() wirelab.Workload[%s.Service] {\nreturn wirelab.Workload[%s.Service]{\n", workload, workload)
 	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nOperations: %s.Operations(),\nBindings: Bindings(),\n}\n}\n",
 		workload, workload, workload)
 	return format.Source(b.Bytes())
+}
+
+// calls is the text of one call of each function, a line each.
+func calls(functions []string) string {
+	var b strings.Builder
+	for _, function := range functions {
+		b.WriteString(function + "(),\n")
+	}
+	return b.String()
 }
 
 func workList(workloads []string) ([]byte, error) {

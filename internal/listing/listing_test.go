@@ -37,7 +37,8 @@ func tree() fstest.MapFS {
 			"func First() wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"func takes(x int) wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"func pair() (wirelab.Binding[mill.Service], error) { panic(1) }\n" +
-			"func many() []wirelab.Binding[mill.Service] { panic(1) }\n" +
+			"func Many() []wirelab.Binding[mill.Service] { panic(1) }\n" +
+			"func array() [2]wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"type s struct{}\nfunc (s) Method() wirelab.Binding[mill.Service] { panic(1) }\n" +
 			"func other() wirelab.Cell { panic(1) }\n"),
 		"workload/mill/bind/renamed.go": file("package bind\nimport (\nw \"wirelab\"\nm \"wirelab/workload/mill\"\n)\n" +
@@ -60,14 +61,14 @@ func TestGenerateListsMakersByFileThenPosition(t *testing.T) {
 	}
 	list := string(files[0].Content)
 	last := -1
-	for _, call := range []string{"Second(),", "First(),", "Renamed(),", "Zeta(),"} {
+	for _, call := range []string{"Second(),", "First(),", "Renamed(),", "Zeta(),", "Many(),"} {
 		at := strings.Index(list, call)
 		if at <= last {
 			t.Errorf("%s is absent or out of order in\n%s", call, list)
 		}
 		last = at
 	}
-	for _, name := range []string{"takes", "pair", "many", "Method", "other", "InTest", "Stale"} {
+	for _, name := range []string{"takes", "pair", "array", "Method", "other", "InTest", "Stale"} {
 		if strings.Contains(list, name+"()") {
 			t.Errorf("%s is listed", name)
 		}
