@@ -43,7 +43,33 @@ func Absences(works []wirelab.Work, required []string) []string {
 		}
 		absent = append(absent, twice(w)...)
 	}
-	return absent
+	return append(absent, disagreements(works)...)
+}
+
+// disagreements tells which protocols are declared in two ways: a report
+// would show two things under one name.
+func disagreements(works []wirelab.Work) []string {
+	type claim struct {
+		workload string
+		protocol wirelab.Protocol
+	}
+	var faults []string
+	first := map[string]claim{}
+	for _, w := range works {
+		for _, p := range declared(w) {
+			before, known := first[p.Name]
+			if !known {
+				first[p.Name] = claim{w.Name, p}
+				continue
+			}
+			if before.protocol != p {
+				faults = append(faults, fmt.Sprintf(
+					"%s is one thing in %s and another in %s: %+v and %+v", p.Name, before.workload, w.Name, before.protocol, p))
+			}
+		}
+	}
+	slices.Sort(faults)
+	return slices.Compact(faults) // a protocol has a cell for each pair of libraries
 }
 
 // declared returns the protocol of each cell and each hole of a workload.

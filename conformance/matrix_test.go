@@ -62,3 +62,28 @@ func TestWholeHoleIsOnlyThat(t *testing.T) {
 		t.Errorf("a protocol that is both: %v", got)
 	}
 }
+
+func TestProtocolIsOneThing(t *testing.T) {
+	t.Parallel()
+	p := toyProtocols()[0]
+	other := p
+	other.Multiplexed = !p.Multiplexed
+	works := []wirelab.Work{
+		toyWorkload(toyWire{protocol: p}.binding()).Erase(),
+		{Name: "same", Missing: []wirelab.Missing{{Protocol: p, Why: toyReason}}},
+	}
+	if faults := Absences(works, nil); len(faults) > 0 {
+		t.Errorf("the same facts: %v", faults)
+	}
+	works[1] = wirelab.Work{Name: "other", Cells: []wirelab.Cell{
+		{Protocol: other, Server: "a"}, {Protocol: other, Server: "b"},
+	}}
+	want := p.Name + " is one thing in toy and another in other: "
+	if faults := Absences(works, nil); len(faults) != 1 || !strings.HasPrefix(faults[0], want) {
+		t.Errorf("other facts: %v, want one %q", faults, want)
+	}
+	works[1] = wirelab.Work{Name: "other", Missing: []wirelab.Missing{{Protocol: other, Why: toyReason}}}
+	if faults := Absences(works, nil); len(faults) != 1 {
+		t.Errorf("other facts of a hole: %v", faults)
+	}
+}
