@@ -183,6 +183,9 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 	}
 	quieten(t)
 	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
+	if fault := wrapFault(workload, suite.Behaviour); fault != "" {
+		t.Fatalf("%s: the suite's Behaviour is wrong, so no cell is judged: %s", workload.Name, fault)
+	}
 	for _, b := range workload.Bindings {
 		for _, fault := range unserved(b) {
 			t.Errorf("%s/%s %s", workload.Name, b.Protocol.Name, fault)
