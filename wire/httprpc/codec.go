@@ -72,10 +72,10 @@ func encodingOf(mediaType string) (Encoding, string) {
 // anything reports whether a bare media type is a wildcard that covers ours.
 func anything(name string) bool { return name == "*/*" || name == "application/*" }
 
-// accepted chooses a reply's media type: the first of accept that is known, or
-// otherwise where it is absent or a wildcard. Weights other than 0 are not
-// weighed: a client that knows two encodings can read either.
-func accepted(accept, otherwise string) (name string, ok bool) {
+// accepted chooses a reply's media type: the first of accept that is offered,
+// or otherwise, which must be, where it is absent or a wildcard. Weights other
+// than 0 are not weighed: a client that knows two encodings can read either.
+func accepted(accept, otherwise string, offered offer) (name string, ok bool) {
 	if accept == "" || accept == otherwise {
 		return otherwise, true
 	}
@@ -83,7 +83,7 @@ func accepted(accept, otherwise string) (name string, ok bool) {
 		encoding, name := encodingOf(choice)
 		switch {
 		case refusedByWeight(choice):
-		case encoding != 0:
+		case offered.has(encoding):
 			return name, true
 		case anything(name):
 			return otherwise, true
@@ -130,8 +130,39 @@ type Codec[T any] struct {
 	decodeLine func([]byte) (frame[T], error)
 }
 
-// Forms is a type's codec in every encoding a server offers.
+// Forms is a type's codec in every encoding a server offers. One left zero is
+// not offered: it is refused like an encoding nobody knows.
 type Forms[T any] struct{ JSON, Proto Codec[T] }
+
+// offers tells which encodings there are.
+func (f *Forms[T]) offers() offer {
+	var o offer
+	for _, e := range []Encoding{JSON, Proto} {
+		if c := f.in(e); c.Encode != nil && c.Decode != nil {
+			o |= 1 << e
+		}
+	}
+	return o
+}
+
+// offer is a set of encodings.
+type offer uint8
+
+// everything is what failures can be told in.
+const everything = offer(1<<JSON | 1<<Proto)
+
+func (o offer) has(e Encoding) bool { return o&(1<<e) != 0 } // nothing has 0, the unknown one
+
+// String lists the media types.
+func (o offer) String() string {
+	var names []string
+	for _, e := range []Encoding{JSON, Proto} {
+		if o.has(e) {
+			names = append(names, e.mediaType())
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 func (f *Forms[T]) in(e Encoding) *Codec[T] {
 	if e == Proto {

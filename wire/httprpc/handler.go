@@ -82,11 +82,11 @@ func (c *Call) answer() error {
 	r := c.Request
 	route, ok := c.handler.routes[r.URL.Path]
 	if !ok {
-		_ = c.negotiate(MediaJSON) // the failure is told in a form the caller reads, if there is one
+		_ = c.negotiate(MediaJSON, everything) // the failure is told in a form the caller reads, if there is one
 		return wirelab.Errorf(wirelab.Unimplemented, "no such method: %s", r.URL.Path)
 	}
 	if r.Method != route.Method {
-		_ = c.negotiate(MediaJSON)
+		_ = c.negotiate(MediaJSON, everything)
 		c.Writer.Header().Set("Allow", route.Method)
 		return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", r.URL.Path, route.Method, r.Method)
 	}
@@ -122,32 +122,40 @@ func Guard(ctx context.Context, answer func() error) (err error) {
 
 // negotiate settles the reply's media type, which is otherwise where the
 // caller does not mind.
-func (c *Call) negotiate(otherwise string) error {
+func (c *Call) negotiate(otherwise string, offered offer) error {
 	accept := c.Request.Header["Accept"]
 	if len(accept) == 0 {
 		c.reply = otherwise
 		return nil
 	}
-	name, ok := accepted(accept[0], otherwise)
+	name, ok := accepted(accept[0], otherwise, offered)
 	if !ok {
-		return refuse(statusContent, wirelab.InvalidArgument, "nothing in Accept %q is known: %s, %s", accept[0], MediaJSON, MediaProto)
+		return refuse(statusContent, wirelab.InvalidArgument, "nothing in Accept %q is known: %v", accept[0], offered)
 	}
 	c.reply = name
 	return nil
 }
 
-// encodings settles both encodings of a call that has one message each way.
-func (c *Call) encodings() (in, out Encoding, err error) {
+// encodings settles both encodings of a call that has one message each way,
+// of those offered for each.
+func (c *Call) encodings(requests, replies offer) (in, out Encoding, err error) {
 	sent := c.Request.Header.Get("Content-Type")
 	in, name := encodingOf(sent)
 	if in == 0 && (name == "" || anything(name)) {
 		in, name = JSON, MediaJSON
 	}
-	if in == 0 {
-		_ = c.negotiate(MediaJSON)
-		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %s, %s", sent, MediaJSON, MediaProto)
+	if !requests.has(in) {
+		_ = c.negotiate(MediaJSON, everything)
+		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %v", sent, requests)
 	}
-	if err := c.negotiate(name); err != nil {
+	switch { // what a caller that does not mind gets
+	case replies.has(in):
+	case in == JSON:
+		name = MediaProto
+	default:
+		name = MediaJSON
+	}
+	if err := c.negotiate(name, replies); err != nil {
 		return 0, 0, err
 	}
 	out, _ = encodingOf(c.reply)
@@ -229,10 +237,12 @@ func (c *Call) fail(err error) {
 	}
 }
 
-// Unary is the route of a call with one message each way.
+// Unary is the route of a call with one message each way. Each must have a
+// form at least.
 func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error)) Route {
+	takes, gives := requests.offers(), replies.offers()
 	return Route{Method: http.MethodPost, Answer: func(ctx context.Context, c *Call) error {
-		in, out, err := c.encodings()
+		in, out, err := c.encodings(takes, gives)
 		if err != nil {
 			return err
 		}

@@ -104,6 +104,43 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestOneEncoding asks services that lack an encoding for it.
+func TestOneEncoding(t *testing.T) {
+	t.Parallel()
+	same := func(_ context.Context, s string) (string, error) { return s, nil }
+	onlyJSON, onlyProto := words(), words()
+	onlyJSON.Proto, onlyProto.JSON = httprpc.Codec[string]{}, httprpc.Codec[string]{}
+	address, _ := http1Version().start(t, httprpc.NewHandler(map[string]httprpc.Route{
+		"/json":  httprpc.Unary(onlyJSON, onlyJSON, same),
+		"/proto": httprpc.Unary(onlyProto, onlyProto, same),
+		"/turn":  httprpc.Unary(onlyProto, onlyJSON, same),
+		"/back":  httprpc.Unary(onlyJSON, onlyProto, same),
+	}), 0)
+	inProto, inJSON := "\n\x03hej", `{"text":"hej"}`
+	const asProto, asJSON = "application/protobuf", "application/json"
+	for _, c := range []struct {
+		path, contentType, body, accept string
+		status                          int
+		wantType, want                  string // want is a part of the body
+	}{
+		{"/json", asJSON, inJSON, "", 200, asJSON, inJSON},
+		{"/json", asProto, inProto, "", 513, asJSON, `"content type \"application/protobuf\" is not known: application/json"`},
+		{"/json", asJSON, inJSON, asProto, 513, asJSON, "is known: application/json\""},
+		{"/json", asJSON, inJSON, asProto + ", " + asJSON, 200, asJSON, inJSON},
+		{"/proto", asProto, inProto, "*/*", 200, asProto, inProto},
+		{"/proto", asJSON, inJSON, "", 513, asJSON, "is not known: application/protobuf\""},
+		{"/proto", "", inJSON, "", 513, asJSON, "is not known: application/protobuf\""},
+		{"/turn", asProto, inProto, "", 200, asJSON, inJSON},
+		{"/back", asJSON, inJSON, "*/*", 200, asProto, inProto},
+	} {
+		resp, body := ask(t, "POST", "http://"+address+c.path, c.body, "Content-Type", c.contentType, "Accept", c.accept)
+		if got := resp.Header.Get("Content-Type"); resp.StatusCode != c.status || got != c.wantType || !strings.Contains(body, c.want) {
+			t.Errorf("%s, %q for %q: status %d, type %q, body %q; want %d, %q, %q",
+				c.path, c.contentType, c.accept, resp.StatusCode, got, body, c.status, c.wantType, c.want)
+		}
+	}
+}
+
 // TestMessageLimit sends messages at the limit and above it, with the length
 // announced and without.
 func TestMessageLimit(t *testing.T) {

@@ -109,7 +109,7 @@ func FuzzAccept(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, accept string) {
 		for _, otherwise := range []string{MediaJSON, mediaProtoX} {
-			name, ok := accepted(accept, otherwise)
+			name, ok := accepted(accept, otherwise, everything)
 			if encoding, _ := encodingOf(name); ok != (encoding != 0) {
 				t.Fatalf("%q gives %q, %v", accept, name, ok)
 			}
