@@ -76,9 +76,9 @@ func (c *cell[S]) connections(r reporter) {
 	if !ok || c.suite.Behaviour.Wrap == nil {
 		return
 	}
-	together, allowed, s := concurrentCalls, 1, setup{}
+	together, allowed, s := concurrentCalls, 1, setup{dialing: c.quiet}
 	if !c.binding.Protocol.Multiplexed {
-		together, allowed, s = pooled, pooled, setup{connections: pooled}
+		together, allowed, s.connections = pooled, pooled, pooled
 	}
 	gather := newGathering(together, c.patience/4)
 	service := c.suite.Behaviour.Wrap(c.workload.New(), Hooks{
@@ -96,7 +96,7 @@ func (c *cell[S]) connections(r reporter) {
 			return
 		}
 		calls += concurrentCalls
-		if opened := g.tape.opened(); opened > allowed {
+		if opened := max(g.tape.opened(), g.tape.throughHooks()); opened > allowed {
 			r.Errorf("opened %d connections for %d calls, %d at once; %d allowed (multiplexed %v)",
 				opened, calls, concurrentCalls, allowed, c.binding.Protocol.Multiplexed)
 			return

@@ -15,6 +15,9 @@ type setup struct {
 	connections int           // Dialing.Connections
 	drain       time.Duration // Endpoint.Drain
 	tap         bool          // read what a Secure stream wire says
+	// dialing is how long opening a connection takes: long enough for every
+	// caller who would open one of his own to begin.
+	dialing time.Duration
 }
 
 // running is a server of a cell.
@@ -108,9 +111,17 @@ func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 		g.tap = &tap{identity: c.identity, upstream: g.server.address, tape: &tape{}}
 		dial = g.tap.dial
 	}
+	connect := g.tape.connect(dial)
 	to := wirelab.Dialing{
 		Address: g.server.address, Connections: s.connections,
-		Connect: g.tape.connect(dial), Packets: g.tape.packets,
+		Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+			wait(ctx, s.dialing)
+			return connect(ctx, network, address)
+		},
+		Packets: func() (net.PacketConn, error) {
+			wait(context.Background(), s.dialing)
+			return g.tape.packets()
+		},
 	}
 	if c.binding.Protocol.Secure {
 		to.Roots = c.identity.roots
@@ -125,6 +136,19 @@ func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 		return nil
 	}
 	return g
+}
+
+// wait lets d pass, or ctx end.
+func wait(ctx context.Context, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // lower closes the client, then stops the server and waits for it, unless the
