@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -104,5 +105,32 @@ func TestRunWritesOnlyWhatChanged(t *testing.T) {
 	}
 	if code := run([]string{root, "more"}, &out, &errs); code != 2 {
 		t.Errorf("two arguments: %d", code)
+	}
+}
+
+// The page that tells how to add things shows a hole that is listed, names only
+// files there are, and stays short enough to be read.
+func TestAddingPageHolds(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(moduleRoot, "docs", "ADDING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	if lines := strings.Count(page, "\n"); lines > 70 {
+		t.Errorf("%d lines", lines)
+	}
+	_, rest, _ := strings.Cut(page, "```go\n")
+	source, _, closed := strings.Cut(rest, "```")
+	shown := tree()
+	shown["workload/mill/bind/holes.go"] = &fstest.MapFile{Data: []byte(source)}
+	files, err := Generate(shown)
+	if err != nil || !closed || !strings.Contains(string(files[0].Content), "Holes(),") {
+		t.Errorf("its hole is not listed: %v\n%s", err, source)
+	}
+	for _, path := range regexp.MustCompile("`((?:wire|workload|conformance|internal)/[a-z_/]+(?:\\.go)?)`").FindAllStringSubmatch(page, -1) {
+		if _, err := os.Stat(filepath.Join(moduleRoot, path[1])); err != nil {
+			t.Error(err)
+		}
 	}
 }
