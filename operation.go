@@ -260,6 +260,9 @@ func describe[S, Req any](
 		if err := decoder.Decode(&req); err != nil {
 			return Exchange[S]{}, Errorf(InvalidArgument, "request of %s: %v", name, err)
 		}
+		if decoder.More() {
+			return Exchange[S]{}, Errorf(InvalidArgument, "request of %s: more follows the JSON value", name)
+		}
 		return exchange(req), nil
 	}
 	return o

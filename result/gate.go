@@ -180,13 +180,16 @@ func (s *ArmState) countGates(load plan.Load, all totals, trials []*Trial) {
 }
 
 // littleGate compares the calls in flight with Little's law: calls times
-// response time is calls in flight times time. The last calls of a slice end
-// after it, so the law gives a range: over the slices alone, and with the time
-// until those calls had ended.
+// response time is calls in flight times time. A slice's edges make it a
+// range: the last calls end after it, and callers begin one after another,
+// the last up to about a call's time after the first. So it is taken over the
+// slices and the time until those calls had ended; and over the slices alone,
+// with a call more for each caller and slice.
 func (s *ArmState) littleGate(load plan.Load, all totals, mean float64) {
 	flight := float64(max(load.InFlight, 1))
 	spent := mean * float64(all.ok)
-	low, high := spent/float64(all.window+all.drained), spent/float64(all.window)
+	edges := mean * flight * float64(all.slices)
+	low, high := spent/float64(all.window+all.drained), (spent+edges)/float64(all.window)
 	s.add(Physics, low <= flight*(1+littleShare) && high >= flight*(1-littleShare),
 		fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", span(low, high), flight),
 		fmt.Sprintf("throughput × response time is %s calls in flight, as kept", span(low, high)))

@@ -1,0 +1,208 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"wirelab"
+	"wirelab/agent"
+	"wirelab/control"
+	"wirelab/plan"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// silent is a service without a wire: its cell serves by waiting and its
+// client answers by itself. What drivers and servers do with orders is tested
+// with it; what they measure, with real wires elsewhere.
+type silent interface {
+	Hush(ctx context.Context, q question) (question, error)
+}
+
+type question struct{ N int }
+
+func (q question) Equal(other question) bool { return q == other }
+
+type quiet struct{ err error }
+
+func (s quiet) Hush(_ context.Context, q question) (question, error) { return q, s.err }
+
+func cell(secure bool, stubError error) wirelab.Cell {
+	return wirelab.Workload[silent]{
+		Name: "silence", New: func() silent { return quiet{} },
+		Operations: []wirelab.Operation[silent]{
+			wirelab.Unary("Hush", func(r *rand.Rand) question { return question{r.IntN(9)} }, silent.Hush),
+		},
+		Bindings: []wirelab.Binding[silent]{{
+			Protocol: wirelab.Protocol{Name: "none", Network: "tcp", Secure: secure, Multiplexed: true},
+			Servers: []wirelab.Server[silent]{{Serve: func(ctx context.Context, at wirelab.Endpoint, _ silent) error {
+				<-ctx.Done()
+				return at.Close()
+			}}},
+			Clients: []wirelab.Dialer[silent]{{Dial: func(context.Context, wirelab.Dialing) (silent, io.Closer, error) {
+				return quiet{stubError}, io.NopCloser(nil), nil
+			}}},
+		}},
+	}.Erase().Cells[0]
+}
+
+// drive runs a driver over orders and returns its replies; the first says
+// that it is ready.
+func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Reply {
+	t.Helper()
+	var in strings.Builder
+	for _, order := range orders {
+		if err := control.Write(&in, order); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	find := func(workload, _, _, _ string) (wirelab.Cell, error) {
+		if workload != "silence" {
+			return wirelab.Cell{}, wirelab.UnknownName("workload", workload, []string{"silence"})
+		}
+		return c, nil
+	}
+	if err := agent.Drive(t.Context(), find, strings.NewReader(in.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	var replies []control.Reply
+	lines := control.NewReader[control.Reply](strings.NewReader(out.String()))
+	for {
+		r, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return replies
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		replies = append(replies, r)
+	}
+}
+
+func dial(loads ...control.Load) control.Order {
+	return control.Order{Dial: &control.Dial{
+		Workload: "silence", Protocol: "none", Operation: "Hush", Address: "here:1",
+		Seed: 3, Deadline: plan.Duration(time.Second), Loads: loads,
+	}}
+}
+
+func TestDriverMeasuresWhatItIsTold(t *testing.T) {
+	t.Parallel()
+	replies := drive(t, cell(false, nil),
+		dial(control.Load{InFlight: 3, Connections: 1}),
+		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(20 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(10 * time.Millisecond)}},
+		control.Order{Usage: &struct{}{}},
+	)
+	if len(replies) != 5 || replies[0].Ready == nil {
+		t.Fatalf("%d replies, the first %+v", len(replies), replies[0])
+	}
+	for i, r := range replies {
+		if r.Error != "" {
+			t.Fatalf("reply %d: %s", i, r.Error)
+		}
+	}
+	m := replies[3].Slice
+	if m == nil || m.Recording.OK == 0 || m.Calls < m.Recording.OK || m.Usage.CPU <= 0 || m.Recording.Workers != 3 {
+		t.Errorf("measured %+v", m)
+	}
+	if replies[2].Warm == nil || replies[2].Warm.Windows < 20 || replies[4].Usage == nil {
+		t.Errorf("warm %+v, usage %+v", replies[2].Warm, replies[4].Usage)
+	}
+}
+
+// Each order that makes no sense is refused in words, and the driver goes on.
+func TestDriverRefuses(t *testing.T) {
+	t.Parallel()
+	slice := control.Order{Slice: &control.Slice{Load: 7, For: plan.Duration(time.Millisecond)}}
+	unknown := dial()
+	unknown.Dial.Workload = "noise"
+	unknownOperation := dial(control.Load{InFlight: 1})
+	unknownOperation.Dial.Operation = "Shout"
+	badTrust := dial()
+	badTrust.Dial.Authority = "no PEM"
+	for _, c := range []struct {
+		name   string
+		orders []control.Order
+		want   string
+	}{
+		{"a load that is not there", []control.Order{slice}, "no load 7"},
+		{"nothing", []control.Order{{}}, "says nothing"},
+		{"an unknown workload", []control.Order{unknown}, "known: silence"},
+		{"an unknown operation", []control.Order{unknownOperation}, "known: Hush"},
+		{"an authority that is none", []control.Order{badTrust}, "no certificate"},
+		{"dialling twice", []control.Order{dial(control.Load{InFlight: 1}), dial()}, "twice"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			replies := drive(t, cell(false, nil), append(c.orders, control.Order{Usage: &struct{}{}})...)
+			refusal := replies[len(replies)-2]
+			if !strings.Contains(refusal.Error, c.want) {
+				t.Errorf("refused with %q, want %q", refusal.Error, c.want)
+			}
+			if replies[len(replies)-1].Usage == nil {
+				t.Error("the driver did not go on")
+			}
+		})
+	}
+}
+
+// A cell whose first calls fail is not driven.
+func TestDriverChecksBeforeItMeasures(t *testing.T) {
+	t.Parallel()
+	replies := drive(t, cell(false, wirelab.Errorf(wirelab.Unavailable, "gone")), dial(control.Load{InFlight: 2}))
+	if !strings.Contains(replies[1].Error, "before the warm-up: unavailable: gone") {
+		t.Errorf("replies %+v", replies)
+	}
+}
+
+// A server says where it is, tells what it used, refuses what is not for it,
+// and ends with its input.
+func TestServerTakesOrders(t *testing.T) {
+	t.Parallel()
+	c := cell(true, nil)
+	at, ready, err := agent.Listen(c, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at.Certificate == nil || !strings.Contains(ready.Authority, "BEGIN CERTIFICATE") {
+		t.Error("a secure protocol without a certificate")
+	}
+	orders := `{"usage":{}}` + "\n" + `{"dial":{}}` + "\n"
+	var out strings.Builder
+	if err := agent.Serve(t.Context(), c, at, ready, strings.NewReader(orders), &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 3 || !strings.Contains(lines[0], ready.Address) || !strings.Contains(lines[1], "allocations") || !strings.Contains(lines[2], "usage only") {
+		t.Errorf("said %q", lines)
+	}
+	if _, err := net.DialTimeout("tcp", ready.Address, time.Second); err == nil {
+		t.Error("it still listens")
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	t.Parallel()
+	if _, _, err := agent.Listen(cell(false, nil), "nowhere"); err == nil || !strings.Contains(err.Error(), "host:port") {
+		t.Errorf("error %v, want how an address looks", err)
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, _, err = agent.Listen(cell(false, nil), taken.Addr().String())
+	if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "--addr") {
+		t.Errorf("error %v, want what to do", err)
+	}
+}
