@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"wirelab/plan"
@@ -43,27 +42,37 @@ func duration(ns float64) string {
 // PublishedNotes say where published figures come from, and which of their
 // flaws ours are free of.
 func PublishedNotes(p plan.Plan) []string {
-	var notes []string
-	gather := func(form string, of func(plan.Published) string) {
-		arms := map[string][]string{}
-		var order []string
-		for _, f := range p.Published {
-			key := of(f)
-			if key == "" {
-				continue
-			}
-			if _, ok := arms[key]; !ok {
+	notes := gather(p, "published figures of %s: %s", func(f plan.Published) []string { return []string{source(f)} })
+	return append(notes, gather(p, "a flaw there and not here (%s): %s", func(f plan.Published) []string {
+		words := make([]string, len(f.Flaws))
+		for i, id := range f.Flaws {
+			words[i] = plan.Flaw(id)
+		}
+		return words
+	})...)
+}
+
+// gather writes a line for each thing that is so of published figures, with
+// the arms of which it is.
+func gather(p plan.Plan, form string, of func(plan.Published) []string) []string {
+	arms := map[string][]string{}
+	var order, lines []string
+	for _, f := range p.Published {
+		for _, key := range of(f) {
+			if arms[key] == nil {
 				order = append(order, key)
 			}
 			arms[key] = append(arms[key], f.Arm)
 		}
-		for _, key := range order {
-			notes = append(notes, fmt.Sprintf(form, list(arms[key]), key))
-		}
 	}
-	gather("published of %s: %s", source)
-	gather("here %s is free of these flaws: %s", func(f plan.Published) string { return strings.Join(f.Flaws, ", ") })
-	return notes
+	for _, key := range order {
+		who := list(arms[key])
+		if len(arms[key]) == len(p.Published) && len(arms[key]) > 1 {
+			who = "all"
+		}
+		lines = append(lines, fmt.Sprintf(form, who, key))
+	}
+	return lines
 }
 
 func source(f plan.Published) string {

@@ -1,0 +1,24 @@
+package plan
+
+// flaws are the flaws of published measurements that presets name, in words.
+// Their ids are those of the project's study of the published benchmarks.
+var flaws = map[string]string{
+	"duh-M01": "requests were protobuf, replies JSON, called protobuf for both",
+	"duh-M02": "iterations times time is 1 s, where the command says 30 s",
+	"duh-M04": "one run and its mean, without spread",
+	"duh-M05": "the server's look-up took 5 of about 35 µs",
+	"duh-M06": "client and server in one process, their costs one figure",
+	"duh-M08": "the first measured call had to dial",
+	"duh-M09": "one deadline for the whole benchmark",
+	"duh-M10": "allocations asked of the wrong benchmark",
+	"duh-M12": "bytes on the wire not counted",
+}
+
+// Flaw returns a flaw's id with its words, or the id alone where a plan names
+// one that is not known here.
+func Flaw(id string) string {
+	if words, ok := flaws[id]; ok {
+		return words + " (" + id + ")"
+	}
+	return id
+}
