@@ -125,14 +125,14 @@ func runBlock(t *testing.T, block string) string {
 wirelab=` + os.Args[0] + `
 bin/wirelab() { "$wirelab" "$@"; }
 grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=tools/go.mod grpcurl "$@"); fi; }
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 set -m
 `
 	prelude = strings.Replace(prelude, "command -v grpcurl >/dev/null", "type -P grpcurl >/dev/null", 1)
 	command := exec.CommandContext(t.Context(), "bash", "-c", prelude+block)
 	command.Dir = t.TempDir()
 	command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
-	command.WaitDelay = time.Second
+	command.WaitDelay = 20 * time.Second // a server under the race detector takes its time to stop
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s\n%s", err, block, out)
