@@ -62,19 +62,20 @@ func PairedRatio(a, b []float64, alpha float64) (Effect, error) {
 // newEffect builds the interval around mean from n = len(d) values with
 // standard deviation sd, and tests d.
 func newEffect(mean, sd float64, d []float64, alpha float64) (Effect, error) {
-	e := Effect{LogMean: mean, LogSD: sd, Alpha: alpha, Rounds: len(d), P: signFlip(d)}
-	w := e.HalfWidth(alpha)
-	e.Ratio, e.Low, e.High = math.Exp(mean), math.Exp(mean-w), math.Exp(mean+w)
-	if !(e.Low > 0) || math.IsInf(e.High, 1) {
-		return Effect{}, fmt.Errorf("%w: the rounds differ too much for an interval (sd of logs %v)", ErrInput, sd)
+	around, err := newEstimate(mean, sd, len(d), alpha)
+	if err != nil {
+		return Effect{}, err
 	}
-	return e, nil
+	return Effect{
+		Ratio: around.Value, Low: around.Low, High: around.High,
+		LogMean: mean, LogSD: sd, Alpha: alpha, Rounds: len(d), P: signFlip(d),
+	}, nil
 }
 
 // HalfWidth is half the width of the interval of ln Ratio at confidence
 // 1 − alpha: t·LogSD/√Rounds. Near 0 it reads as a fraction: 0.03 is ±3 %.
 func (e Effect) HalfWidth(alpha float64) float64 {
-	return tQuantile(1-alpha/2, e.Rounds-1) * e.LogSD / math.Sqrt(float64(e.Rounds))
+	return halfWidth(e.LogSD, e.Rounds, alpha)
 }
 
 // Equivalence is the p-value of two one-sided t-tests of "the arms differ by

@@ -24,10 +24,22 @@ func GeometricMean(x []float64, alpha float64) (Estimate, error) {
 		return Estimate{Value: x[0], Low: x[0], High: x[0], Alpha: alpha, Rounds: len(x)}, nil
 	}
 	mean, sd := meanSD(logs)
-	w := tQuantile(1-alpha/2, len(x)-1) * sd / math.Sqrt(float64(len(x)))
-	e := Estimate{Value: math.Exp(mean), Low: math.Exp(mean - w), High: math.Exp(mean + w), Alpha: alpha, Rounds: len(x)}
-	if e.Low == 0 || math.IsInf(e.High, 1) {
+	return newEstimate(mean, sd, len(x), alpha)
+}
+
+// newEstimate is the t interval around a mean of n logarithms with standard
+// deviation sd, taken back from logarithms.
+func newEstimate(mean, sd float64, n int, alpha float64) (Estimate, error) {
+	w := halfWidth(sd, n, alpha)
+	e := Estimate{Value: math.Exp(mean), Low: math.Exp(mean - w), High: math.Exp(mean + w), Alpha: alpha, Rounds: n}
+	if !(e.Low > 0) || math.IsInf(e.High, 1) {
 		return Estimate{}, fmt.Errorf("%w: the rounds differ too much for an interval (sd of logs %v)", ErrInput, sd)
 	}
 	return e, nil
+}
+
+// halfWidth is half the width of the t interval at confidence 1 − alpha
+// around a mean of n values with standard deviation sd.
+func halfWidth(sd float64, n int, alpha float64) float64 {
+	return tQuantile(1-alpha/2, n-1) * sd / math.Sqrt(float64(n))
 }

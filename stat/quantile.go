@@ -53,11 +53,7 @@ func QuantileInterval(rounds []*Histogram, q, alpha float64) (Estimate, error) {
 		pseudo[r] = pseudoValue(len(rounds), leave.all, leave.without[r])
 	}
 	_, sd := meanSD(pseudo)
-	e, err := newEffect(leave.all, sd, pseudo, alpha)
-	if err != nil {
-		return Estimate{}, err
-	}
-	return Estimate{Value: e.Ratio, Low: e.Low, High: e.High, Alpha: alpha, Rounds: len(rounds)}, nil
+	return newEstimate(leave.all, sd, len(rounds), alpha)
 }
 
 // pseudoValue is round r's part in theta: n·θ − (n−1)·θ without r.
