@@ -127,6 +127,12 @@ type Binding[S any] struct {
 	Holes   map[string]string
 	Servers []Server[S]
 	Clients []Dialer[S]
+	// Raw is the raw driver's way to call; nil where there is none.
+	Raw *Raw[S]
+	// Null serves right replies with the least work a server can do, to show
+	// what a client and the kernel cost by themselves (the floor). It learns a
+	// reply by asking service once. nil where there is none.
+	Null func(ctx context.Context, at Endpoint, service S) error
 	// Missing, unless "", is why nothing carries the workload over the
 	// protocol at all, and the fields above but Protocol are empty. See [Hole].
 	Missing string

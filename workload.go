@@ -55,6 +55,13 @@ type Cell struct {
 	Serve func(ctx context.Context, at Endpoint) error
 	// Dial connects a client; see [Dialer].
 	Dial func(ctx context.Context, to Dialing) (Client, error)
+	// DialRaw connects the raw driver for an operation's requests, drawn by
+	// seed as those of [Client.Caller] are; nil where there is none. RawHoles
+	// are the operations that it does not carry. See [Raw].
+	DialRaw  func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error)
+	RawHoles map[string]string
+	// Null serves as [Binding.Null] does; nil where there is none.
+	Null func(ctx context.Context, at Endpoint) error
 }
 
 // Client is a connected stub whose service type is forgotten.
@@ -93,7 +100,7 @@ func (w Workload[S]) Erase() Work {
 }
 
 func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell {
-	return Cell{
+	cell := Cell{
 		Workload: w.Name,
 		Protocol: b.Protocol,
 		Server:   server.Library,
@@ -111,6 +118,51 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell
 			return &typedClient[S]{workload: w, stub: stub, Closer: closer}, nil
 		},
 	}
+	if b.Raw != nil {
+		cell.RawHoles = b.Raw.Holes
+		cell.DialRaw = func(ctx context.Context, to Dialing, slots int, operation, requests string, seed uint64) (Lines, error) {
+			series, err := w.series(operation, requests, seed)
+			if err != nil {
+				return nil, err
+			}
+			return b.Raw.Dial(ctx, to, slots, series)
+		}
+	}
+	if b.Null != nil {
+		cell.Null = func(ctx context.Context, at Endpoint) error { return b.Null(ctx, at, w.New()) }
+	}
+	return cell
+}
+
+// series draws the requests that a caller repeats, each with its check.
+func (w Workload[S]) series(operation, requests string, seed uint64) ([]Check[S], error) {
+	o, err := w.operation(operation)
+	if err != nil {
+		return nil, err
+	}
+	if o.Fresh {
+		return nil, Errorf(Unimplemented, "requests of %s cannot be used again, and so not be made beforehand", operation)
+	}
+	return o.series(requests, newDraws(seed), w.New())
+}
+
+// newDraws returns the random numbers that requests are drawn from.
+func newDraws(seed uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, 0x77697265)) // the second word only separates this use of the seed
+}
+
+// series draws the first preparedExchanges exchanges and asks reference for
+// their replies.
+func (o Operation[S]) series(requests string, r *rand.Rand, reference S) ([]Check[S], error) {
+	checks := make([]Check[S], preparedExchanges)
+	for i := range checks {
+		exchange, err := o.Draw(requests, r)
+		if err != nil {
+			return nil, err
+		}
+		checks[i] = exchange.Expect(context.Background(), reference)
+	}
+	return checks, nil
 }
 
 // typedClient is the [Client] over a stub of type S.
@@ -127,15 +179,15 @@ type typedClient[S any] struct {
 const preparedExchanges = 256
 
 func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(context.Context) error, error) {
-	o, err := c.operation(operation)
+	o, err := c.workload.operation(operation)
 	if err != nil {
 		return nil, err
 	}
-	r := rand.New(rand.NewPCG(seed, 0x77697265)) // the second word only separates this use of the seed
-	if _, err := o.Draw(requests, r); err != nil {
-		return nil, err
-	}
+	r := newDraws(seed)
 	if o.Fresh {
+		if _, err := o.Draw(requests, newDraws(seed)); err != nil {
+			return nil, err
+		}
 		return func(ctx context.Context) error {
 			exchange, err := o.Draw(requests, r)
 			if err != nil {
@@ -144,14 +196,9 @@ func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(c
 			return exchange.Expect(ctx, c.workload.New())(ctx, c.stub)
 		}, nil
 	}
-	reference := c.workload.New()
-	checks := make([]Check[S], preparedExchanges)
-	for i := range checks {
-		exchange, err := o.Draw(requests, r)
-		if err != nil {
-			return nil, err
-		}
-		checks[i] = exchange.Expect(context.Background(), reference)
+	checks, err := o.series(requests, r, c.workload.New())
+	if err != nil {
+		return nil, err
 	}
 	next := 0
 	return func(ctx context.Context) error {
@@ -162,7 +209,7 @@ func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(c
 }
 
 func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte) (string, []any, error) {
-	o, err := c.operation(operation)
+	o, err := c.workload.operation(operation)
 	if err != nil {
 		return "", nil, err
 	}
@@ -179,9 +226,9 @@ func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte
 	return exchange.Request(), reply, err
 }
 
-func (c *typedClient[S]) operation(name string) (Operation[S], error) {
-	known := make([]string, 0, len(c.workload.Operations))
-	for _, o := range c.workload.Operations {
+func (w Workload[S]) operation(name string) (Operation[S], error) {
+	known := make([]string, 0, len(w.Operations))
+	for _, o := range w.Operations {
 		if o.Name == name {
 			return o, nil
 		}

@@ -55,6 +55,7 @@ var (
 	lowerName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)                    // workload, protocol, requests
 	callName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,39}$`)               // operation
 	libraryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,39}$`)      // server, client
+	injectForm  = regexp.MustCompile(`^[a-z][a-z0-9. ]{0,39}$`)                   // room inject knows the rest
 	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
 	hostName    = regexp.MustCompile(`^[A-Za-z0-9.:_%-]{1,253}$`)                 // target's host; IP addresses too
 	targetForm  = regexp.MustCompile(`^(\[[^\[\],=]+\]|[^\[\],=:]+):[0-9]{1,5}$`) // host:port
@@ -167,6 +168,7 @@ func (p Plan) checkWritten() error {
 		inRange("until", p.Until, untilMin, untilMax),
 		inRange("for", p.For, forMin, forMax),
 		oneOf("pin", p.Pin, PinAuto, PinNone),
+		oneOf("floor", p.Floor, FloorAuto, FloorNone),
 		inRange("deadline", p.Deadline, deadlineMin, deadlineMax),
 		oneOf("primary", p.Primary, MetricIDs()...),
 		inRange("practical", p.Practical, shareMin, shareMax),
@@ -201,10 +203,21 @@ func (a Arm) check() error {
 		inForm("protocol", a.Protocol, lowerName, "http1-proto"),
 		inForm("server", a.Server, libraryName, "net/http"),
 		inForm("client", a.Client, libraryName, "grpc-go"),
+		oneOf("driver", a.Driver, DriverClient, DriverRaw),
+		inForm("inject", a.Inject, injectForm, "constant 20ms"),
+		a.checkRaw(),
 		inRange("connections", a.Connections, 1, connectionsMax),
 		readable("name", a.Name, armNameMax),
 		checkTarget(a.Target),
 	)
+}
+
+// checkRaw refuses settings that the raw driver leaves nothing to.
+func (a Arm) checkRaw() error {
+	if a.Raw() && a.Client != "" {
+		return bad("client", a.Client, "left out with driver raw, which is a client of its own")
+	}
+	return nil
 }
 
 // checkTarget checks an address: a host and a port, both given.

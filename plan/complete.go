@@ -23,12 +23,18 @@ const (
 	defaultEquivalent   = 0.03
 )
 
-// The laws of arrival and the ways to pin.
+// The laws of arrival, the ways to pin, the drivers, and whether floors are measured.
 const (
 	Poisson  = "poisson"
 	Constant = "constant"
 	PinAuto  = "auto"
 	PinNone  = "none"
+
+	DriverClient = "client"
+	DriverRaw    = "raw"
+
+	FloorAuto = "auto"
+	FloorNone = "none"
 )
 
 // seedLimit keeps a drawn seed exact in programs that read JSON numbers as
@@ -59,6 +65,7 @@ func (p Plan) Complete() (Plan, error) {
 	}
 	setDefault(&p.WarmUp, defaultWarmUp)
 	setDefault(&p.Pin, PinAuto)
+	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Deadline, defaultDeadline)
 	setDefault(&p.Practical, defaultPractical)
 	setDefault(&p.Equivalent, defaultEquivalent)

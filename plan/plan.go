@@ -46,6 +46,9 @@ type Plan struct {
 	// Pin is "auto" (server and driver on disjoint cores where there are two)
 	// or "none". Default: auto.
 	Pin string `json:"pin,omitempty" yaml:"pin,omitempty"`
+	// Floor is "auto" (each arm's driver is also put before a server that does
+	// nothing, once in a round) or "none". Default: auto.
+	Floor string `json:"floor,omitempty" yaml:"floor,omitempty"`
 	// Deadline is how long one call may take. Default: 10 s.
 	Deadline Duration `json:"deadline,omitempty" yaml:"deadline,omitempty"`
 	// Primary is the metric that Until and the ranking look at. Default:
@@ -67,6 +70,12 @@ type Arm struct {
 	// Server and Client are the libraries; empty: the binding's first.
 	Server string `json:"server,omitempty" yaml:"server,omitempty"`
 	Client string `json:"client,omitempty" yaml:"client,omitempty"`
+	// Driver is "client", the library that a user would use, or "raw", our own
+	// minimal client. Empty: client.
+	Driver string `json:"driver,omitempty" yaml:"driver,omitempty"`
+	// Inject is what the server is made to do beside its work, as room inject
+	// reads it: "constant 20ms", "spin 2us". Empty: nothing.
+	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
@@ -114,6 +123,9 @@ type Published struct {
 
 // Duration is a time.Duration written as "50ms".
 type Duration time.Duration
+
+// Raw reports whether the raw driver drives the arm.
+func (a Arm) Raw() bool { return a.Driver == DriverRaw }
 
 // Open reports whether the load is an open loop.
 func (l Load) Open() bool { return l.Rate > 0 || len(l.Stages) > 0 }

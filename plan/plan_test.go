@@ -35,7 +35,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Arms:   []plan.Arm{{Name: "grpc", Protocol: "grpc"}},
 		Loads:  []plan.Load{{InFlight: 1}},
 		Rounds: plan.Rounds{Min: 10, Max: 100}, Slices: 10, Slice: ms(50), WarmUp: ms(200),
-		Pin: "auto", Deadline: ms(10_000), Primary: "server-cpu", Practical: 0.01, Equivalent: 0.03,
+		Pin: "auto", Floor: "auto", Deadline: ms(10_000), Primary: "server-cpu", Practical: 0.01, Equivalent: 0.03,
 	}
 	open := closed
 	open.Loads = []plan.Load{{InFlight: 256, Rate: 2000, Arrivals: "poisson"}}
@@ -186,7 +186,7 @@ func TestParseArm(t *testing.T) {
 		"grpc,":                                  "not a setting",
 		"grpc,client":                            "not a setting",
 		"grpc,client=":                           "not a setting",
-		"grpc,colour=red":                        "known: client, connections, name, server, target",
+		"grpc,colour=red":                        "known: client, connections, driver, inject, name, server, target",
 		"grpc,client=a,client=b":                 "client twice",
 		"grpc,connections=0":                     "1 to 10000",
 		"grpc,connections=-1":                    "1 to 10000",

@@ -72,6 +72,8 @@ func (a Arm) settings() string {
 	for _, s := range []struct{ key, value string }{
 		{"server", a.Server},
 		{"client", a.Client},
+		{"driver", a.Driver},
+		{"inject", a.Inject},
 		{"connections", strconv.Itoa(a.Connections)},
 		{"target", a.Target},
 	} {
@@ -83,7 +85,7 @@ func (a Arm) settings() string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, connections, target, name. Everything
+// each at most once: server, client, driver, inject, connections, target, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -123,6 +125,10 @@ func (a *Arm) set(key, value string) error {
 		a.Server = value
 	case "client":
 		a.Client = value
+	case "driver":
+		a.Driver = value
+	case "inject":
+		a.Inject = value
 	case "target":
 		a.Target = value
 	case "name":
@@ -134,7 +140,7 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "connections", "target", "name"})
 	}
 	return nil
 }

@@ -150,7 +150,7 @@ func TestSocketsCountBytes(t *testing.T) {
 	if _, err := io.ReadFull(conn, make([]byte, 400)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sockets.Count(), (probe.SocketCount{Sent: 1000, Received: 400, Opened: 1, Open: 1}); got != want {
+	if got, want := sockets.Count(), (wirelab.Traffic{Sent: 1000, Received: 400, Opened: 1, Open: 1}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
 	conn.Close()
@@ -188,7 +188,7 @@ func TestDatagramsAreCounted(t *testing.T) {
 	if _, _, err := conn.ReadFrom(buffer); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := sockets.Count(), (probe.SocketCount{Sent: 70, Received: 30, Opened: 1, Open: 1}); got != want {
+	if got, want := sockets.Count(), (wirelab.Traffic{Sent: 70, Received: 30, Opened: 1, Open: 1}); got != want {
 		t.Errorf("counted %+v, want %+v", got, want)
 	}
 }

@@ -18,17 +18,10 @@ type Sockets struct {
 	sent, received, opened, closed atomic.Uint64
 }
 
-// SocketCount is a reading of [Sockets].
-type SocketCount struct {
-	Sent, Received uint64 // bytes
-	Opened         uint64 // connections since the start; a datagram socket is one
-	Open           uint64 // connections open now
-}
-
 // Count returns the counts so far.
-func (s *Sockets) Count() SocketCount {
+func (s *Sockets) Count() wirelab.Traffic {
 	opened, closed := s.opened.Load(), s.closed.Load()
-	return SocketCount{Sent: s.sent.Load(), Received: s.received.Load(), Opened: opened, Open: opened - closed}
+	return wirelab.Traffic{Sent: s.sent.Load(), Received: s.received.Load(), Opened: opened, Open: opened - closed}
 }
 
 // Watch makes a dialing open its sockets through s.

@@ -34,6 +34,9 @@ type Result struct {
 	Ending Ending `json:"ending"`
 	// Placement tells where server and driver ran.
 	Placement Placement `json:"placement"`
+	// Certificate is what this machine could tell apart when the experiment
+	// began; nil where that was not looked at.
+	Certificate *Certificate `json:"certificate,omitempty"`
 }
 
 // Ending is the reason that an experiment ended.
@@ -58,6 +61,7 @@ type Arm struct {
 	Multiplexed bool   `json:"multiplexed"`
 	Server      string `json:"server"` // library
 	Client      string `json:"client"` // library
+	Driver      string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
 	Style       string `json:"style"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.
 	Out string `json:"out,omitempty"`
@@ -108,6 +112,13 @@ type Failure struct {
 type Noise struct {
 	Steal  float64 `json:"steal"`  // taken by the hypervisor
 	Others float64 `json:"others"` // used by processes that are not the experiment's
+	// CPUPressure and IOPressure are the shares of wall time in which some
+	// task waited for a CPU, or for input and output (the kernel's PSI, "some"); the
+	// experiment's own tasks are among them. Throttled is the time in which
+	// its control group was held back. Negative where the kernel does not tell.
+	CPUPressure float64       `json:"cpu_pressure"`
+	IOPressure  float64       `json:"io_pressure"`
+	Throttled   plan.Duration `json:"throttled"`
 }
 
 // Trial is one arm under one load in one round: its slices taken together.
@@ -150,6 +161,25 @@ type Trial struct {
 	Connections  uint64 `json:"connections"`
 	// Open is how many connections the driver held when the window ended.
 	Open uint64 `json:"open"`
+	// Gaps is the time between sends in millionths of what the schedule put
+	// there on average, and Late the arrivals that found no worker free when
+	// they were due; both of the open loop.
+	Gaps *stat.Histogram `json:"gaps,omitempty"`
+	Late uint64          `json:"late,omitempty"`
+	// Floor is what the same driver did before a server that does nothing, in
+	// the same round; nil where there was none, and Floorless is then why.
+	Floor     *Floor `json:"floor,omitempty"`
+	Floorless string `json:"floorless,omitempty"`
+}
+
+// Floor is a trial against a null responder.
+type Floor struct {
+	Window    plan.Duration   `json:"window"`
+	Completed uint64          `json:"completed"`
+	Service   *stat.Histogram `json:"service"` // ns
+	// DriverCPU is what the driver used for Calls calls.
+	DriverCPU plan.Duration `json:"driver_cpu"`
+	Calls     uint64        `json:"calls"`
 }
 
 // WrongReply is the kind, in [Trial.Errors], of a reply that was not the
@@ -169,4 +199,13 @@ type Usage struct {
 	Preemptions    uint64        `json:"involuntary_switches"`
 	ResidentBytes  uint64        `json:"resident_bytes"` // at the end
 	GarbageCycles  uint64        `json:"gc_cycles"`
+	// Wall is how long the stretch was; 0 where that was not recorded.
+	Wall plan.Duration `json:"wall,omitempty"`
+	// Waited is the time its threads were ready to run and waited for a CPU,
+	// summed over threads. PauseP99 is the 99th percentile of the pauses in
+	// which garbage collection stopped it, the longest over several stretches.
+	// Spun is the part of CPU that its clock burnt waiting; CPU is without it.
+	Waited   plan.Duration `json:"waited,omitempty"`
+	PauseP99 plan.Duration `json:"pause_p99,omitempty"`
+	Spun     plan.Duration `json:"spun,omitempty"`
 }
