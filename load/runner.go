@@ -23,11 +23,12 @@ func Run(ctx context.Context, p Plan) (*Recording, error) {
 	return NewRunner(callers).Run(ctx, p)
 }
 
-// Runner runs plans one after the other with the same callers, and keeps the
-// workers' memory, 1.3 MB each, between them. It starts no goroutine of its
-// own between runs.
+// Runner runs plans one after the other with the same callers or lines, and
+// keeps their memory, 1.3 MB for each caller, between them. It starts no
+// goroutine of its own between runs.
 type Runner struct {
 	workers []*worker
+	lines   *pipeline // nil unless it has lines, and then no workers
 	gaps    *stat.Histogram
 	busy    atomic.Bool
 }
@@ -41,13 +42,27 @@ func NewRunner(callers []Call) *Runner {
 	return r
 }
 
+// NewLinesRunner returns a runner over lines, which it does not close. A
+// plan's Workers are then the slots that it uses.
+func NewLinesRunner(lines Lines) *Runner {
+	return &Runner{gaps: stat.NewHistogram(), lines: newPipeline(lines)}
+}
+
+// width is how many calls can be in flight.
+func (r *Runner) width() int {
+	if r.lines != nil {
+		return len(r.lines.calls)
+	}
+	return len(r.workers)
+}
+
 // Run is as the function [Run] with the runner's callers; p.Callers must be
 // empty. A second Run while one is under way is an error.
 func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	if len(p.Callers) > 0 {
 		return nil, fmt.Errorf("%w: callers for a runner that has its own", ErrPlan)
 	}
-	p, err := p.normal(len(r.workers))
+	p, err := p.normal(r.width())
 	if err != nil {
 		return nil, err
 	}
@@ -56,28 +71,47 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	}
 	defer r.busy.Store(false)
 
-	workers := r.workers[:p.Workers]
+	sheets := r.sheets(p.Workers)
 	now := p.Clock.Now()
-	for _, w := range workers {
+	for _, w := range sheets {
 		w.reset(now)
 	}
 	r.gaps.Reset()
-	if system, ok := p.Clock.(SystemClock); ok && p.Schedule != nil {
+	if system, ok := p.Clock.(SystemClock); ok && p.Schedule != nil && r.lines == nil {
 		clock, done := system.open(ctx)
 		defer done()
 		p.Clock = clock
 	}
 	s := newSlice(ctx, p, r.gaps)
-	if p.Around != nil {
-		p.Around(func() { s.run(workers) })
-	} else {
-		s.run(workers)
+	run := func() { s.run(r.workers[:p.Workers]) }
+	if r.lines != nil {
+		run = func() { err = s.runLines(r.lines, p.Workers) }
 	}
-	rec := s.recording(p, workers)
+	if p.Around != nil {
+		p.Around(run)
+	} else {
+		run()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	rec := s.recording(p, sheets)
 	if ctx.Err() != nil {
 		return rec, context.Cause(ctx)
 	}
 	return rec, nil
+}
+
+// sheets are what the first so many workers write on, or the lines.
+func (r *Runner) sheets(workers int) []*sheet {
+	if r.lines != nil {
+		return []*sheet{r.lines.sheet}
+	}
+	all := make([]*sheet, workers)
+	for i, w := range r.workers[:workers] {
+		all[i] = w.sheet
+	}
+	return all
 }
 
 // errDrained is the cause of calls cut off because the drain was over.
@@ -137,7 +171,7 @@ func newSlice(ctx context.Context, p Plan, gaps *stat.Histogram) *slice {
 
 // run starts the workers and waits for them.
 func (s *slice) run(workers []*worker) {
-	drained := time.AfterFunc(time.Duration(s.giveUp-s.clock.Now()), func() { s.cut(errDrained) })
+	drained := s.drain()
 	var all sync.WaitGroup
 	for _, w := range workers {
 		all.Go(func() {
@@ -157,17 +191,40 @@ func (s *slice) run(workers []*worker) {
 	s.cut(nil)
 }
 
-// lead takes the next arrival and waits until it is due. It returns when it
-// was due and when it is to be sent, or ok false when nothing is left to
-// send. Only the holder of the turn may call it.
-func (s *slice) lead(w *worker) (due, sent int64, ok bool) {
+// runLines runs the calls of lines.
+func (s *slice) runLines(p *pipeline, slots int) error {
+	drained := s.drain()
+	err := p.run(s, slots)
+	drained.Stop()
+	s.cut(nil)
+	return err
+}
+
+// drain has the calls cut off when the drain is over.
+func (s *slice) drain() *time.Timer {
+	return time.AfterFunc(time.Duration(s.giveUp-s.clock.Now()), func() { s.cut(errDrained) })
+}
+
+// next takes the next arrival that is due before the end; false after the
+// last. Only who leads may call it.
+func (s *slice) next() (due int64, ok bool) {
 	if s.over {
-		return 0, 0, false
+		return 0, false
 	}
 	offset, ok := s.arrivals.next()
 	due = s.start + int64(offset)
 	if !ok || due >= s.end {
 		s.over = true
+		return 0, false
+	}
+	return due, true
+}
+
+// lead takes the next arrival and waits until it is due. It returns when it
+// was due and when it is to be sent, or ok false when nothing is left to
+// send. Only the holder of the turn may call it.
+func (s *slice) lead(w *sheet) (due, sent int64, ok bool) {
+	if due, ok = s.next(); !ok {
 		return 0, 0, false
 	}
 	now := s.clock.Now()
@@ -180,21 +237,27 @@ func (s *slice) lead(w *worker) (due, sent int64, ok bool) {
 		s.abandon(w, due, now)
 		return 0, 0, false
 	}
-	if due >= s.begin {
-		s.planned++
-		switch {
-		case waited:
-			w.wake.Record(now - due)
-		default:
-			w.late++
-		}
-		level := s.schedule.Expected(time.Duration(now - s.start))
-		if s.level >= 0 {
-			s.gaps.Record(int64((level - s.level) * gapUnit))
-		}
-		s.level = level
-	}
+	s.depart(w, due, now, waited)
 	return due, now, true
+}
+
+// depart counts an arrival that is sent now; waited tells that somebody was
+// free to send it when it was due.
+func (s *slice) depart(w *sheet, due, now int64, waited bool) {
+	if due < s.begin {
+		return
+	}
+	s.planned++
+	if waited {
+		w.wake.Record(now - due)
+	} else {
+		w.late++
+	}
+	level := s.schedule.Expected(time.Duration(now - s.start))
+	if s.level >= 0 {
+		s.gaps.Record(int64((level - s.level) * gapUnit))
+	}
+	s.level = level
 }
 
 // gapUnit is what a gap of one unit of the schedule is recorded as.
@@ -202,7 +265,7 @@ const gapUnit = 1e6
 
 // abandon counts the arrival due at due, and all after it that are due by
 // now, as never sent.
-func (s *slice) abandon(w *worker, due, now int64) {
+func (s *slice) abandon(w *sheet, due, now int64) {
 	s.over = true
 	for ok := true; ok && due <= now && due < s.end; {
 		if due >= s.begin {
@@ -216,12 +279,12 @@ func (s *slice) abandon(w *worker, due, now int64) {
 	}
 }
 
-// recording merges what the workers recorded.
-func (s *slice) recording(p Plan, workers []*worker) *Recording {
+// recording merges what was written down.
+func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 	rec := NewRecording()
-	rec.Workers, rec.Began = len(workers), s.wall
+	rec.Workers, rec.Began = p.Workers, s.wall
 	last := s.start
-	for _, w := range workers {
+	for _, w := range sheets {
 		rec.Response.Merge(w.response)
 		rec.Service.Merge(w.service)
 		rec.Lag.Merge(w.lag)

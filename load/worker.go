@@ -1,24 +1,12 @@
 package load
 
-import (
-	"context"
-	"errors"
-	"time"
-
-	"wirelab/stat"
-)
+import "context"
 
 // worker performs the calls of one [Call], one after the other. Its fields
-// are its own: nothing here is shared, so recording needs no lock.
+// are its own.
 type worker struct {
+	*sheet
 	call Call
-
-	response, service, lag, wake, failed *stat.Histogram
-
-	sent, ok, interrupted, late, completed uint64
-	errors                                 map[string]uint64
-	spun                                   time.Duration
-	last                                   int64 // when its last call ended; the run's start before
 
 	// The context that calls are given, and until when it may be given.
 	ctx    context.Context
@@ -26,25 +14,7 @@ type worker struct {
 	renew  int64
 }
 
-func newWorker(call Call) *worker {
-	return &worker{
-		call:     call,
-		response: stat.NewHistogram(), service: stat.NewHistogram(),
-		lag: stat.NewHistogram(), wake: stat.NewHistogram(), failed: stat.NewHistogram(),
-		errors: map[string]uint64{},
-	}
-}
-
-func (w *worker) reset(now int64) {
-	w.response.Reset()
-	w.service.Reset()
-	w.lag.Reset()
-	w.wake.Reset()
-	w.failed.Reset()
-	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
-	clear(w.errors)
-	w.spun, w.last = 0, now
-}
+func newWorker(call Call) *worker { return &worker{sheet: newSheet(), call: call} }
 
 // closed calls again and again until the window ends. One reading of the
 // clock serves as the end of a call and the beginning of the next.
@@ -58,7 +28,7 @@ func (w *worker) closed(s *slice) {
 func (w *worker) open(s *slice) {
 	for {
 		<-s.turn
-		due, sent, ok := s.lead(w)
+		due, sent, ok := s.lead(w.sheet)
 		s.turn <- struct{}{}
 		if !ok {
 			return
@@ -71,44 +41,8 @@ func (w *worker) open(s *slice) {
 func (w *worker) perform(s *slice, due, sent int64) (end int64) {
 	err := w.call(w.context(s, sent))
 	end = s.clock.Now()
-	w.last = end
-	if err == nil && end >= s.begin && end < s.end {
-		w.completed++
-	}
-	if due < s.begin {
-		return end
-	}
-	w.sent++
-	if s.arrivals != nil {
-		w.lag.Record(sent - due)
-	}
-	switch {
-	case err == nil:
-		w.ok++
-		w.service.Record(end - sent)
-		if s.arrivals != nil {
-			w.response.Record(end - due)
-		}
-	case s.outer.Err() != nil:
-		w.interrupted++
-	default:
-		w.failed.Record(end - due)
-		w.errors[w.kind(s, err)]++
-	}
+	w.record(s, due, sent, end, err)
 	return end
-}
-
-// kind names a failure. The kinds are bounded, since a classification by
-// text would grow without end.
-func (w *worker) kind(s *slice, err error) string {
-	kind := s.classify(err)
-	if s.calls.Err() != nil && errors.Is(context.Cause(s.calls), errDrained) {
-		kind = Unfinished
-	}
-	if _, known := w.errors[kind]; !known && len(w.errors) >= kindLimit {
-		return OtherKind
-	}
-	return kind
 }
 
 // context returns the context for a call sent now. One context with a

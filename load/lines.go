@@ -1,0 +1,179 @@
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// Lines carry many calls at once without a goroutine for each: what a driver
+// is that cares for its own sockets. One goroutine drives them all.
+type Lines interface {
+	// Slots is how many calls can be in flight: slots 0 to Slots()-1.
+	Slots() int
+	// Begin starts the next call in a slot that carries none; it is sent when
+	// the next Turn returns, or the one under way.
+	Begin(slot int)
+	// Turn sends what was begun, waits at most wait for replies (<= 0: only
+	// looks), and calls ended once for each call that is over. ended may Begin
+	// the slot again. An error is final.
+	Turn(wait time.Duration, ended func(slot int, err error)) error
+	// Cancel gives a call up: it ends with cause in the next Turn.
+	Cancel(slot int, cause error)
+}
+
+// patience is the longest that a Turn waits, so that the end of a run's
+// context and of deadlines is seen in time.
+const patience = 20 * time.Millisecond
+
+// lineMargin is how long before the due time a driver of lines stops sleeping
+// and only looks: it reads replies all the while, so that unlike
+// [SpinMargin] more costs nothing but processor time.
+const lineMargin = 150 * time.Microsecond
+
+// pipeline performs the calls of [Lines].
+type pipeline struct {
+	*sheet
+	lines Lines
+	calls []flight // by slot
+	free  []int    // slots that carry no call
+	slots int      // that this run uses
+
+	now    int64 // the last reading of the clock
+	ended  uint64
+	closed bool // the loop: a call that ends makes room for the next
+	s      *slice
+}
+
+// flight is a call under way.
+type flight struct {
+	due, sent int64
+	busy      bool
+}
+
+func newPipeline(lines Lines) *pipeline {
+	return &pipeline{sheet: newSheet(), lines: lines, calls: make([]flight, lines.Slots())}
+}
+
+// run runs a slice in the calling goroutine.
+func (p *pipeline) run(s *slice, slots int) error {
+	p.s, p.slots, p.closed = s, slots, s.arrivals == nil
+	p.free = p.free[:0]
+	for slot := slots - 1; slot >= 0; slot-- {
+		p.calls[slot].busy = false
+		p.free = append(p.free, slot)
+	}
+	defer func() { p.s = nil }()
+	p.now = s.clock.Now()
+	if p.closed {
+		for len(p.free) > 0 {
+			p.begin(p.now, p.now)
+		}
+		return p.finish()
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	return p.finish()
+}
+
+// open sends what is due until nothing more is to be sent. An arrival was
+// waited for if a slot was free for it before the turn in which it came due.
+func (p *pipeline) open() error {
+	s := p.s
+	check, spare := p.now, len(p.free)
+	due, more := s.next()
+	for more && s.outer.Err() == nil && p.now < s.giveUp {
+		for ; more && due <= p.now && len(p.free) > 0; due, more = s.next() {
+			s.depart(p.sheet, due, p.now, spare > 0)
+			p.begin(due, p.now)
+			spare--
+			p.now = s.clock.Now()
+		}
+		if !more {
+			return nil
+		}
+		wait := patience
+		if spare = len(p.free); spare > 0 {
+			wait = min(wait, time.Duration(due-p.now)-lineMargin)
+		}
+		if err := p.turn(wait); err != nil {
+			return err
+		}
+		check = p.expire(check)
+	}
+	if more {
+		s.abandon(p.sheet, due, p.now)
+	}
+	return nil
+}
+
+// finish turns until every call has ended; in the closed loop that is all there is.
+func (p *pipeline) finish() error {
+	for check := p.now; len(p.free) < p.slots; {
+		if err := p.turn(patience); err != nil {
+			return err
+		}
+		check = p.expire(check)
+	}
+	return nil
+}
+
+// begin starts a call in a free slot.
+func (p *pipeline) begin(due, sent int64) {
+	last := len(p.free) - 1
+	slot := p.free[last]
+	p.free = p.free[:last]
+	p.calls[slot] = flight{due: due, sent: sent, busy: true}
+	p.lines.Begin(slot)
+}
+
+// turn lets the lines send and receive. A look that found nothing was spun.
+func (p *pipeline) turn(wait time.Duration) error {
+	before, ended := p.now, p.ended
+	err := p.lines.Turn(wait, p.over)
+	p.now = p.s.clock.Now()
+	if wait <= 0 && p.ended == ended {
+		p.spun += time.Duration(p.now - before)
+	}
+	return err
+}
+
+// over records the end of a call. One reading of the clock serves as its end
+// and, in the closed loop, the beginning of the next.
+func (p *pipeline) over(slot int, err error) {
+	p.ended++
+	s, call := p.s, &p.calls[slot]
+	end := s.clock.Now()
+	p.record(s, call.due, call.sent, end, err)
+	if p.closed && end < s.end && s.outer.Err() == nil {
+		call.due, call.sent = end, end
+		p.lines.Begin(slot)
+		return
+	}
+	call.busy = false
+	p.free = append(p.free, slot)
+}
+
+// expire gives up the calls that have passed their deadline, all of them when
+// the run has been cut off. It looks at most every eighth of a deadline, as
+// [worker.context] does; checked is when it last did.
+func (p *pipeline) expire(checked int64) int64 {
+	s := p.s
+	if s.calls.Err() != nil {
+		for slot, call := range p.calls[:p.slots] {
+			if call.busy {
+				p.lines.Cancel(slot, context.Cause(s.calls))
+			}
+		}
+		return p.now
+	}
+	if s.deadline == 0 || time.Duration(p.now-checked) < s.deadline/8 {
+		return checked
+	}
+	for slot, call := range p.calls[:p.slots] {
+		if call.busy && time.Duration(p.now-call.sent) >= s.deadline {
+			p.lines.Cancel(slot, context.DeadlineExceeded)
+		}
+	}
+	return p.now
+}

@@ -1,0 +1,80 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"wirelab/stat"
+)
+
+// sheet is what one goroutine of a run writes down. Nothing of it is shared,
+// so recording needs no lock.
+type sheet struct {
+	response, service, lag, wake, failed *stat.Histogram
+
+	sent, ok, interrupted, late, completed uint64
+	errors                                 map[string]uint64
+	spun                                   time.Duration
+	last                                   int64 // when its last call ended; the run's start before
+}
+
+func newSheet() *sheet {
+	return &sheet{
+		response: stat.NewHistogram(), service: stat.NewHistogram(),
+		lag: stat.NewHistogram(), wake: stat.NewHistogram(), failed: stat.NewHistogram(),
+		errors: map[string]uint64{},
+	}
+}
+
+func (w *sheet) reset(now int64) {
+	w.response.Reset()
+	w.service.Reset()
+	w.lag.Reset()
+	w.wake.Reset()
+	w.failed.Reset()
+	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
+	clear(w.errors)
+	w.spun, w.last = 0, now
+}
+
+// record writes down a call that ended.
+func (w *sheet) record(s *slice, due, sent, end int64, err error) {
+	w.last = end
+	if err == nil && end >= s.begin && end < s.end {
+		w.completed++
+	}
+	if due < s.begin {
+		return
+	}
+	w.sent++
+	if s.arrivals != nil {
+		w.lag.Record(sent - due)
+	}
+	switch {
+	case err == nil:
+		w.ok++
+		w.service.Record(end - sent)
+		if s.arrivals != nil {
+			w.response.Record(end - due)
+		}
+	case s.outer.Err() != nil:
+		w.interrupted++
+	default:
+		w.failed.Record(end - due)
+		w.errors[w.kind(s, err)]++
+	}
+}
+
+// kind names a failure. The kinds are bounded, since a classification by
+// text would grow without end.
+func (w *sheet) kind(s *slice, err error) string {
+	kind := s.classify(err)
+	if s.calls.Err() != nil && errors.Is(context.Cause(s.calls), errDrained) {
+		kind = Unfinished
+	}
+	if _, known := w.errors[kind]; !known && len(w.errors) >= kindLimit {
+		return OtherKind
+	}
+	return kind
+}
