@@ -1,0 +1,175 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// look is what a Turn that only looks takes in virtual time, where nothing
+// else makes time pass.
+const look = 10 * time.Microsecond
+
+// stagedLines are lines over callers, a goroutine for each call: slow, and
+// exactly as late as the calls are.
+type stagedLines struct {
+	callers []Call
+	ends    chan lineEnd
+	cancels []context.CancelCauseFunc
+	broken  error // what Turn fails with
+}
+
+type lineEnd struct {
+	slot int
+	err  error
+}
+
+func newStagedLines(callers []Call) *stagedLines {
+	return &stagedLines{
+		callers: callers,
+		ends:    make(chan lineEnd, len(callers)),
+		cancels: make([]context.CancelCauseFunc, len(callers)),
+	}
+}
+
+func (l *stagedLines) Slots() int { return len(l.callers) }
+
+func (l *stagedLines) Begin(slot int) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	l.cancels[slot] = cancel
+	go func() { // awaited by Turn
+		err := l.callers[slot](ctx)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		l.ends <- lineEnd{slot, err}
+	}()
+}
+
+func (l *stagedLines) Turn(wait time.Duration, ended func(int, error)) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	timer := time.NewTimer(max(wait, look))
+	defer timer.Stop()
+	select {
+	case end := <-l.ends:
+		l.cancels[end.slot](nil)
+		ended(end.slot, end.err)
+	case <-timer.C:
+	}
+	return nil
+}
+
+func (l *stagedLines) Cancel(slot int, cause error) { l.cancels[slot](cause) }
+
+// TestLinesRecordAsCallersDo runs the same plans over both. What a line's
+// Turn takes in virtual time is all that they may differ by.
+func TestLinesRecordAsCallersDo(t *testing.T) {
+	t.Parallel()
+	// Every caller draws its own times, alike in both runs.
+	drawn := func(n int, mean time.Duration) []Call {
+		all := make([]Call, n)
+		for i := range all {
+			r := rand.New(rand.NewPCG(uint64(i), 1))
+			all[i] = func(ctx context.Context) error {
+				return sleep(ctx, time.Duration(r.ExpFloat64()*float64(mean)))
+			}
+		}
+		return all
+	}
+	for name, test := range map[string]struct {
+		callers func() []Call
+		plan    Plan
+	}{
+		"closed":                      {func() []Call { return workers(2, takes(10*ms)) }, Plan{Duration: time.Second, Head: 100 * ms}},
+		"closed, drawn":               {func() []Call { return drawn(5, 7*ms) }, Plan{Duration: time.Second}},
+		"fewer than there are":        {func() []Call { return drawn(5, 7*ms) }, Plan{Duration: time.Second, Workers: 2}},
+		"ends after the window":       {func() []Call { return workers(1, takes(300*ms)) }, Plan{Duration: time.Second, Head: 100 * ms}},
+		"open, with slots to spare":   {func() []Call { return workers(20, takes(15*ms)) }, Plan{Schedule: ConstantRate(1000), Duration: time.Second, Head: 100 * ms}},
+		"open, late for want of some": {func() []Call { return workers(1, takes(15*ms)) }, Plan{Schedule: ConstantRate(100), Duration: time.Second}},
+		"poisson":                     {func() []Call { return workers(30, takes(3*ms)) }, Plan{Schedule: PoissonRate(500, 3), Duration: 2 * time.Second}},
+		"deadline":                    {func() []Call { return workers(3, hangs) }, Plan{Duration: time.Second, Deadline: 80 * ms}},
+		"never ends":                  {func() []Call { return workers(3, hangs) }, Plan{Schedule: ConstantRate(100), Duration: 500 * ms, Drain: 200 * ms}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test.plan.Clock = TimerClock{}
+			want, err := NewRunner(test.callers()).Run(t.Context(), test.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := NewLinesRunner(newStagedLines(test.callers())).Run(t.Context(), test.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			audit(t, got)
+			near := func(what string, got, want, slack float64) {
+				if got < want-slack || got > want+slack {
+					t.Errorf("%s: %s: lines %v, callers %v", name, what, got, want)
+				}
+			}
+			few := max(3, float64(want.Sent)/50) // deadlines are looked for now and then
+			near("planned", float64(got.Planned), float64(want.Planned), 0)
+			near("sent", float64(got.Sent), float64(want.Sent), few)
+			near("ok", float64(got.OK), float64(want.OK), few)
+			near("failed", float64(got.Failures()), float64(want.Failures()), few)
+			near("unsent", float64(got.Unsent), float64(want.Unsent), few)
+			near("completed in the window", float64(got.CompletedInWindow), float64(want.CompletedInWindow), few)
+			near("late", float64(got.Late), float64(want.Late), few)
+			for _, q := range []float64{0.1, 0.5, 0.9, 0.99} {
+				slack := float64(2*look) + 0.01*float64(want.Response.Quantile(q))
+				near("response", float64(got.Response.Quantile(q)), float64(want.Response.Quantile(q)), slack)
+				near("service", float64(got.Service.Quantile(q)), float64(want.Service.Quantile(q)), slack)
+			}
+			if got.Failures() > 0 {
+				for kind := range want.Errors {
+					if got.Errors[kind] == 0 {
+						t.Errorf("%s: lines failed with %v, callers with %v", name, got.Errors, want.Errors)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestLinesEndWithTheContext: what is in flight is cut short and counted apart.
+func TestLinesEndWithTheContext(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []*Schedule{nil, ConstantRate(100)} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 300*ms)
+			defer cancel()
+			rec, err := NewLinesRunner(newStagedLines(workers(4, hangs))).Run(ctx, Plan{
+				Schedule: schedule, Duration: time.Hour, Clock: TimerClock{},
+			})
+			if !errors.Is(err, context.DeadlineExceeded) || rec == nil {
+				t.Fatalf("%v, %v", rec, err)
+			}
+			audit(t, rec)
+			if rec.Interrupted != 4 || rec.Window > 400*ms {
+				t.Errorf("interrupted %d in a window of %v", rec.Interrupted, rec.Window)
+			}
+		})
+	}
+}
+
+// TestLinesThatBreakEndTheRun: without lines there is nothing to measure with.
+func TestLinesThatBreakEndTheRun(t *testing.T) {
+	t.Parallel()
+	for _, schedule := range []*Schedule{nil, ConstantRate(100)} {
+		synctest.Test(t, func(t *testing.T) {
+			gone := errors.New("no more sockets")
+			lines := newStagedLines(workers(1, takes(ms)))
+			lines.broken = gone
+			runner := NewLinesRunner(lines)
+			rec, err := runner.Run(t.Context(), Plan{Schedule: schedule, Duration: time.Second, Clock: TimerClock{}})
+			if rec != nil || !errors.Is(err, gone) {
+				t.Errorf("%v, %v", rec, err)
+			}
+			time.Sleep(2 * ms) // until the call that nobody waits for has ended
+		})
+	}
+}
