@@ -12,9 +12,23 @@ type Workload[S any] struct {
 	Name string // "routeguide"
 	// New returns a service in memory with the workload's data set: the
 	// reference that every cell must answer like, and what servers serve.
-	New        func() S
+	New func() S
+	// Wrap returns service with hooks called as documented there; Before and
+	// After are never nil in what it is given. nil: the workload has none, and
+	// its servers can be made to do nothing beside their work. Ask for a
+	// wrapped service with [Workload.Hooked].
+	Wrap       func(service S, hooks Hooks) S
 	Operations []Operation[S]
 	Bindings   []Binding[S]
+}
+
+// Hooked returns a new reference service that calls hooks. Any hook at all
+// where there is no Wrap panics: it is a mistake in the source.
+func (w Workload[S]) Hooked(hooks Hooks) S {
+	if hooks.none() {
+		return w.New()
+	}
+	return w.Wrap(w.New(), hooks.whole())
 }
 
 // Work is a [Workload] whose service type is forgotten, so that rooms which
@@ -62,6 +76,22 @@ type Cell struct {
 	RawHoles map[string]string
 	// Null serves as [Binding.Null] does; nil where there is none.
 	Null func(ctx context.Context, at Endpoint) error
+
+	// serveHooked is Serve with hooks; nil where the workload has no Wrap.
+	serveHooked func(ctx context.Context, at Endpoint, hooks Hooks) error
+}
+
+// Hooked returns the cell with hooks in the service that Serve serves. Where
+// the workload has no Wrap any hook is Unimplemented.
+func (c Cell) Hooked(hooks Hooks) (Cell, error) {
+	if hooks.none() {
+		return c, nil
+	}
+	if c.serveHooked == nil {
+		return c, Errorf(Unimplemented, "the service of %s cannot be made to do anything beside its work", c.Workload)
+	}
+	c.Serve = func(ctx context.Context, at Endpoint) error { return c.serveHooked(ctx, at, hooks) }
+	return c, nil
 }
 
 // Client is a connected stub whose service type is forgotten.
@@ -117,6 +147,11 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell
 			}
 			return &typedClient[S]{workload: w, stub: stub, Closer: closer}, nil
 		},
+	}
+	if w.Wrap != nil {
+		cell.serveHooked = func(ctx context.Context, at Endpoint, hooks Hooks) error {
+			return server.Serve(ctx, at, w.Hooked(hooks))
+		}
 	}
 	if b.Raw != nil {
 		cell.RawHoles = b.Raw.Holes

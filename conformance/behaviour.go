@@ -11,17 +11,6 @@ import (
 	"wirelab"
 )
 
-// wrapped returns the reference service with hooks, whose absent ones do nothing.
-func (c *cell[S]) wrapped(h Hooks) S {
-	if h.Before == nil {
-		h.Before = func(context.Context, string) error { return nil }
-	}
-	if h.After == nil {
-		h.After = func(string) {}
-	}
-	return c.suite.Behaviour.Wrap(c.workload.New(), h)
-}
-
 // drawn returns an exchange for checks whose request does not matter, and what
 // the reference answers to it.
 func (c *cell[S]) drawn(r reporter, o wirelab.Operation[S]) (wirelab.Exchange[S], answer, bool) {
@@ -81,9 +70,6 @@ const deadlineSlack = time.Second
 // deadline checks, for each operation, that the caller's deadline reaches the
 // service's context and ends it, and that the caller is told.
 func (c *cell[S]) deadline(r reporter) {
-	if c.suite.Behaviour.Wrap == nil {
-		return
-	}
 	for _, o := range c.live() {
 		c.deadlineOf(r, o)
 	}
@@ -91,7 +77,7 @@ func (c *cell[S]) deadline(r reporter) {
 
 func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 	h := newHeld()
-	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{})
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: h.before}), setup{})
 	if g == nil {
 		return
 	}
@@ -147,9 +133,6 @@ func (c *cell[S]) judgeDeadline(outside, inside context.Context, r reporter, nam
 
 // cancel checks, for each operation, that a caller who gives up stops the service's work.
 func (c *cell[S]) cancel(r reporter) {
-	if c.suite.Behaviour.Wrap == nil {
-		return
-	}
 	for _, o := range c.live() {
 		c.cancelOf(r, o)
 	}
@@ -157,7 +140,7 @@ func (c *cell[S]) cancel(r reporter) {
 
 func (c *cell[S]) cancelOf(r reporter, o wirelab.Operation[S]) {
 	h := newHeld()
-	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{})
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: h.before}), setup{})
 	if g == nil {
 		return
 	}
@@ -197,11 +180,8 @@ const plantedPanic = "planted by the conformance suite: a server must recover fr
 // panics checks that a panic in the service costs its call and nothing else,
 // and tells the caller nothing.
 func (c *cell[S]) panics(r reporter) {
-	if c.suite.Behaviour.Wrap == nil {
-		return
-	}
 	var armed atomic.Bool
-	g := c.raise(r, c.wrapped(Hooks{Before: func(context.Context, string) error {
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: func(context.Context, string) error {
 		if armed.Load() {
 			panic(plantedPanic)
 		}

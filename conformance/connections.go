@@ -73,7 +73,7 @@ func (g *gathering) join(ctx context.Context) error {
 // run at once, and that connections are kept.
 func (c *cell[S]) connections(r reporter) {
 	o, ok := c.simplest()
-	if !ok || c.suite.Behaviour.Wrap == nil {
+	if !ok {
 		return
 	}
 	together, allowed, s := concurrentCalls, 1, setup{dialing: c.quiet}
@@ -81,11 +81,9 @@ func (c *cell[S]) connections(r reporter) {
 		together, allowed, s.connections = pooled, pooled, pooled
 	}
 	gather := newGathering(together, c.patience/4)
-	service := c.suite.Behaviour.Wrap(c.workload.New(), Hooks{
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{
 		Before: func(ctx context.Context, _ string) error { return gather.join(ctx) },
-		After:  func(string) {},
-	})
-	g := c.raise(r, service, s)
+	}), s)
 	if g == nil {
 		return
 	}

@@ -45,11 +45,8 @@ func failures() []failure {
 // for the caller. A workload's own requests provoke few of the codes, and a
 // table with a wrong line would not be noticed by them.
 func (c *cell[S]) errors(r reporter) {
-	if c.suite.Behaviour.Wrap == nil {
-		return
-	}
 	var next atomic.Pointer[failure]
-	g := c.raise(r, c.wrapped(Hooks{Before: func(context.Context, string) error {
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: func(context.Context, string) error {
 		if f := next.Load(); f != nil {
 			return f.err
 		}
@@ -81,7 +78,7 @@ func (c *cell[S]) lateErrors(r reporter) {
 	}
 	for _, f := range failures() {
 		items := 0
-		g := c.raise(r, c.wrapped(Hooks{Item: func(context.Context) error {
+		g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Item: func(context.Context) error {
 			if items++; items > itemsRead {
 				return f.err
 			}

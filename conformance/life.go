@@ -13,9 +13,6 @@ const long = 10 * time.Minute
 
 // drains checks, for each operation, that a stop lets calls in flight finish.
 func (c *cell[S]) drains(r reporter) {
-	if c.suite.Behaviour.Wrap == nil {
-		return
-	}
 	for _, o := range c.live() {
 		c.drainOf(r, o)
 	}
@@ -23,7 +20,7 @@ func (c *cell[S]) drains(r reporter) {
 
 func (c *cell[S]) drainOf(r reporter, o wirelab.Operation[S]) {
 	h := newHeld()
-	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{drain: long})
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: h.before}), setup{drain: long})
 	if g == nil {
 		return
 	}
@@ -67,11 +64,11 @@ func (c *cell[S]) drainOf(r reporter, o wirelab.Operation[S]) {
 // call in flight loses its context, and Serve returns.
 func (c *cell[S]) cuts(r reporter) {
 	o, ok := c.simplest()
-	if !ok || c.suite.Behaviour.Wrap == nil {
+	if !ok {
 		return
 	}
 	h := newHeld()
-	g := c.raise(r, c.wrapped(Hooks{Before: h.before}), setup{drain: c.quiet})
+	g := c.raise(r, c.workload.Hooked(wirelab.Hooks{Before: h.before}), setup{drain: c.quiet})
 	if g == nil {
 		return
 	}

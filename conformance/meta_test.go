@@ -37,7 +37,9 @@ func (f *findings) Failed() bool {
 
 func toyWorkload(bindings ...wirelab.Binding[toy]) wirelab.Workload[toy] {
 	return wirelab.Workload[toy]{
-		Name: "toy", New: func() toy { return toyReference{} }, Operations: toyOperations(), Bindings: bindings,
+		Name: "toy", New: func() toy { return toyReference{} },
+		Wrap:       func(service toy, hooks wirelab.Hooks) toy { return toyHooked{service, hooks} },
+		Operations: toyOperations(), Bindings: bindings,
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"wirelab"
 )
 
-// heldItems is how many items of [ItemSize] a server and the buffers behind it
+// heldItems is how many items of [wirelab.ItemSize] a server and the buffers behind it
 // may take for a reader that has stopped: 64 MiB, above what kernels and the
 // largest stream windows hold (16 MiB), far below what "for ever" means.
-const heldItems = 64 << 20 / ItemSize
+const heldItems = 64 << 20 / wirelab.ItemSize
 
 // itemsRead is how many items a reader takes before it stops.
 const itemsRead = 3
@@ -24,9 +24,9 @@ type source struct {
 
 // hooks returns the hooks of an endless stream that gives up, with an error no
 // contract has, once it has clearly been read by a buffer without a bound.
-func (s *source) hooks(operation string) Hooks {
+func (s *source) hooks(operation string) wirelab.Hooks {
 	s.ended = make(chan struct{}, 16)
-	return Hooks{
+	return wirelab.Hooks{
 		Item: func(ctx context.Context) error {
 			if s.items.Add(1) > 2*heldItems {
 				return wirelab.Errorf(wirelab.Internal, "endless stream was read to its end")
@@ -44,7 +44,7 @@ func (s *source) hooks(operation string) Hooks {
 // streams tells whether the cell has a server stream to check.
 func (c *cell[S]) streams() bool {
 	b := c.suite.Behaviour
-	return b.Wrap != nil && b.Read != nil && b.Stream != "" && !c.hole(b.Stream)
+	return b.Read != nil && b.Stream != "" && !c.hole(b.Stream)
 }
 
 // slowReader checks that a stream whose reader stopped is bounded. Either the
@@ -55,7 +55,7 @@ func (c *cell[S]) slowReader(r reporter) {
 		return
 	}
 	var s source
-	g := c.raise(r, c.wrapped(s.hooks(c.suite.Behaviour.Stream)), setup{})
+	g := c.raise(r, c.workload.Hooked(s.hooks(c.suite.Behaviour.Stream)), setup{})
 	if g == nil {
 		return
 	}
@@ -90,7 +90,7 @@ func (c *cell[S]) slowReader(r reporter) {
 		return
 	}
 	if n := c.stall(&s); n > heldItems {
-		r.Errorf("a reader that stopped is not bounded: the server produced %d items of %d bytes for it", n, ItemSize)
+		r.Errorf("a reader that stopped is not bounded: the server produced %d items of %d bytes for it", n, wirelab.ItemSize)
 	}
 	close(goOn)
 	switch err, ok := within(result, c.patience); {
@@ -132,7 +132,7 @@ func (c *cell[S]) earlyBreak(r reporter) {
 		}
 		return item(ctx)
 	}
-	g := c.raise(r, c.wrapped(hooks), setup{})
+	g := c.raise(r, c.workload.Hooked(hooks), setup{})
 	if g == nil {
 		return
 	}

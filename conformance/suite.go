@@ -22,7 +22,7 @@ type Suite[S any] struct {
 	Traps []Trap[S]
 	// Probes are properties of the contract that one exchange cannot show.
 	Probes []Probe[S]
-	// Behaviour lets the suite into the service. Required.
+	// Behaviour reads a stream item by item; its zero value where the workload has none.
 	Behaviour Behaviour[S]
 }
 
@@ -48,32 +48,9 @@ type Probe[S any] struct {
 	Check func(ctx context.Context, service S) error
 }
 
-// Hooks are what a wrapped service calls.
-type Hooks struct {
-	// Before is called in the service when a call starts, with the call's own
-	// context: before anything is answered, and in a client stream once its
-	// requests have ended, since a service waits there for its caller, and
-	// HTTP/1.1 cannot tell that a caller left whose request it has not read.
-	// An error from it is the call's. It may block until ctx ends, and it may
-	// panic.
-	Before func(ctx context.Context, operation string) error
-	// Item, unless nil, makes every server stream endless: it is called
-	// before each item, and an error from it ends the stream. Each item must
-	// take about [ItemSize] bytes on any wire.
-	Item func(ctx context.Context) error
-	// After is called when the call's method, or its iterator, has ended, in
-	// whichever way.
-	After func(operation string)
-}
-
-// ItemSize is about how many bytes an item of an endless stream takes: enough
-// for a few thousand to show whether anything bounds them.
-const ItemSize = 4 << 10
-
-// Behaviour is how the suite gets into a workload's service.
+// Behaviour is how the suite drives a workload's endless stream, which its
+// Wrap makes. How anything else of a service is got into, Wrap itself tells.
 type Behaviour[S any] struct {
-	// Wrap returns service with hooks called as documented there.
-	Wrap func(service S, hooks Hooks) S
 	// Stream names the server stream that Read reads; "" if there is none.
 	Stream string
 	// Read starts one server stream and calls item after each item, until it
@@ -184,7 +161,7 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 	quieten(t)
 	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
 	if fault := wrapFault(workload, suite.Behaviour); fault != "" {
-		t.Fatalf("%s: the suite's Behaviour is wrong, so no cell is judged: %s", workload.Name, fault)
+		t.Fatalf("%s: no cell is judged, since the suite does not see into its service: %s", workload.Name, fault)
 	}
 	for _, b := range workload.Bindings {
 		for _, fault := range unserved(b) {

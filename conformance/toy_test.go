@@ -88,10 +88,10 @@ func (toyReference) Chat(_ context.Context, notes iter.Seq2[note, error]) iter.S
 	}
 }
 
-// toyHooked is the toy's Behaviour.Wrap.
+// toyHooked is the toy with hooks.
 type toyHooked struct {
 	toy
-	hooks Hooks
+	hooks wirelab.Hooks
 }
 
 func (h toyHooked) Find(ctx context.Context, at spot) (place, error) {
@@ -109,7 +109,7 @@ func (h toyHooked) List(ctx context.Context, in area) iter.Seq2[place, error] {
 			yield(place{}, err)
 			return
 		}
-		large := place{Name: strings.Repeat("n", ItemSize)}
+		large := place{Name: strings.Repeat("n", wirelab.ItemSize)}
 		for h.hooks.Item != nil {
 			err := h.hooks.Item(ctx)
 			if !yield(large, err) || err != nil {
@@ -204,7 +204,6 @@ func toySuite() Suite[toy] {
 			},
 		}},
 		Behaviour: Behaviour[toy]{
-			Wrap:   func(service toy, hooks Hooks) toy { return toyHooked{service, hooks} },
 			Stream: "List",
 			Read: func(ctx context.Context, service toy, item func() bool) error {
 				for _, err := range service.List(ctx, area{1}) {

@@ -36,13 +36,13 @@ var errHooked = &wirelab.Error{Code: wirelab.Conflict, Message: "told by a hook"
 // callKey is what marks a call's own context.
 type callKey struct{}
 
-// wrapFault tells how the workload's wrapper breaks what [Hooks] says, seen on
+// wrapFault tells how the workload's Wrap breaks what [wirelab.Hooks] says, seen on
 // the reference in memory; "" if it keeps it. Every check of a cell's
 // behaviour looks through the wrapper, so a fault of it would be named as one
 // of each wire in turn, a timeout at a time.
 func wrapFault[S any](w wirelab.Workload[S], b Behaviour[S]) string {
-	if b.Wrap == nil {
-		return "" // said by reference
+	if w.Wrap == nil {
+		return "it has no Wrap"
 	}
 	for _, o := range w.Operations {
 		e, err := o.Draw("", rand.New(rand.NewPCG(defaultSeed, 6)))
@@ -50,7 +50,7 @@ func wrapFault[S any](w wirelab.Workload[S], b Behaviour[S]) string {
 			return fmt.Sprintf("%s: draw: %v", o.Name, err)
 		}
 		for _, beforeErr := range []*wirelab.Error{nil, errHooked} {
-			if fault := hooksFault(w, b, o.Name, e, beforeErr); fault != "" {
+			if fault := hooksFault(w, o.Name, e, beforeErr); fault != "" {
 				return o.Name + ": " + fault
 			}
 		}
@@ -67,10 +67,10 @@ func wrapFault[S any](w wirelab.Workload[S], b Behaviour[S]) string {
 
 // hooksFault makes one call of an operation, which Before lets go on or ends.
 func hooksFault[S any](
-	w wirelab.Workload[S], b Behaviour[S], name string, e wirelab.Exchange[S], beforeErr *wirelab.Error,
+	w wirelab.Workload[S], name string, e wirelab.Exchange[S], beforeErr *wirelab.Error,
 ) string {
 	log, marked := &hookLog{}, true
-	service := b.Wrap(w.New(), Hooks{
+	service := w.Hooked(wirelab.Hooks{
 		Before: func(ctx context.Context, operation string) error {
 			log.add("Before " + operation)
 			marked = ctx.Value(callKey{}) != nil
@@ -103,8 +103,7 @@ func hooksFault[S any](
 func endlessFault[S any](w wirelab.Workload[S], b Behaviour[S]) string {
 	for _, leaves := range []bool{false, true} {
 		log, items, read := &hookLog{}, 0, 0
-		service := b.Wrap(w.New(), Hooks{
-			Before: func(context.Context, string) error { return nil },
+		service := w.Hooked(wirelab.Hooks{
 			Item: func(context.Context) error {
 				if items++; items > itemsRead {
 					return errHooked

@@ -76,12 +76,12 @@ func TestWrapperIsBlamed(t *testing.T) {
 			return h.List(ctx, in)
 		}}, "List: with hooks that do nothing, one call calls the hooks [After List, Before List, After List]"},
 	} {
-		b := toySuite().Behaviour
-		b.Wrap = func(service toy, hooks Hooks) toy {
+		w := toyWorkload()
+		w.Wrap = func(service toy, hooks wirelab.Hooks) toy {
 			c.wrapper.toyHooked = toyHooked{service, hooks}
 			return c.wrapper
 		}
-		if got := wrapFault(toyWorkload(), b); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := wrapFault(w, toySuite().Behaviour); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", why, got, c.want)
 		}
 	}
@@ -96,8 +96,7 @@ func TestStreamToReadIsOne(t *testing.T) {
 			t.Errorf("Stream %s: %q", name, got)
 		}
 	}
-	b.Wrap = nil // the reference's check says that
-	if got := wrapFault(wirelab.Workload[toy]{}, b); got != "" {
+	if got := wrapFault(wirelab.Workload[toy]{}, b); !strings.Contains(got, "no Wrap") {
 		t.Errorf("without Wrap: %q", got)
 	}
 }
@@ -107,9 +106,9 @@ func TestStreamToReadIsOne(t *testing.T) {
 func TestRunJudgesNoCellThroughAWrongWrapper(t *testing.T) {
 	const inside = "WIRELAB_TEST_WRONG_WRAPPER"
 	if os.Getenv(inside) != "" {
-		suite := toySuite()
-		suite.Behaviour.Wrap = func(service toy, _ Hooks) toy { return service }
-		Run(t, toyWorkload(toyWire{protocol: toyProtocols()[0]}.binding()), suite)
+		w := toyWorkload(toyWire{protocol: toyProtocols()[0]}.binding())
+		w.Wrap = func(service toy, _ wirelab.Hooks) toy { return service }
+		Run(t, w, toySuite())
 		return
 	}
 	t.Parallel()
@@ -117,7 +116,7 @@ func TestRunJudgesNoCellThroughAWrongWrapper(t *testing.T) {
 	command.Env = append(os.Environ(), inside+"=1")
 	out, err := command.CombinedOutput()
 	said := string(out)
-	if err == nil || strings.Count(said, "Behaviour is wrong, so no cell is judged: Find: ") != 1 || strings.Contains(said, "transcript") {
+	if err == nil || strings.Count(said, "no cell is judged, since the suite does not see into its service: Find: ") != 1 || strings.Contains(said, "transcript") {
 		t.Errorf("%v:\n%s", err, said)
 	}
 }

@@ -149,8 +149,8 @@ func bindList(workload string, found makers) ([]byte, error) {
 	fmt.Fprintf(&b, "func Bindings() []wirelab.Binding[%s.Service] {\nreturn %s", workload, all)
 	fmt.Fprintf(&b, "\n}\n\n// Workload returns the workload with every binding of this folder.\n")
 	fmt.Fprintf(&b, "func Workload() wirelab.Workload[%s.Service] {\nreturn wirelab.Workload[%s.Service]{\n", workload, workload)
-	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nOperations: %s.Operations(),\nBindings: Bindings(),\n}\n}\n",
-		workload, workload, workload)
+	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nWrap: %s.Wrap,\nOperations: %s.Operations(),\nBindings: Bindings(),\n}\n}\n",
+		workload, workload, workload, workload)
 	return format.Source(b.Bytes())
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -197,12 +196,9 @@ func sendError(ctx context.Context, service routeguide.Service) error {
 	return nil
 }
 
-// behaviour lets the suite into the service.
+// behaviour reads the features of an area.
 func behaviour() conformance.Behaviour[routeguide.Service] {
 	return conformance.Behaviour[routeguide.Service]{
-		Wrap: func(service routeguide.Service, hooks conformance.Hooks) routeguide.Service {
-			return judged{service, hooks}
-		},
 		Stream: "ListFeatures",
 		Read: func(ctx context.Context, service routeguide.Service, item func() bool) error {
 			for _, err := range service.ListFeatures(ctx, routeguide.Rectangle{}) {
@@ -215,69 +211,5 @@ func behaviour() conformance.Behaviour[routeguide.Service] {
 			}
 			return nil
 		},
-	}
-}
-
-// judged is the reference with the suite's hooks in it.
-type judged struct {
-	routeguide.Service
-	hooks conformance.Hooks
-}
-
-func (h judged) GetFeature(ctx context.Context, at point) (routeguide.Feature, error) {
-	defer h.hooks.After("GetFeature")
-	if err := h.hooks.Before(ctx, "GetFeature"); err != nil {
-		return routeguide.Feature{}, err
-	}
-	return h.Service.GetFeature(ctx, at)
-}
-
-func (h judged) ListFeatures(ctx context.Context, in routeguide.Rectangle) iter.Seq2[routeguide.Feature, error] {
-	return func(yield func(routeguide.Feature, error) bool) {
-		defer h.hooks.After("ListFeatures")
-		if err := h.hooks.Before(ctx, "ListFeatures"); err != nil {
-			yield(routeguide.Feature{}, err)
-			return
-		}
-		large := routeguide.Feature{Name: strings.Repeat("n", conformance.ItemSize)}
-		for h.hooks.Item != nil {
-			err := h.hooks.Item(ctx)
-			if !yield(large, err) || err != nil {
-				return
-			}
-		}
-		h.Service.ListFeatures(ctx, in)(yield)
-	}
-}
-
-func (h judged) RecordRoute(ctx context.Context, points iter.Seq2[point, error]) (routeguide.RouteSummary, error) {
-	defer h.hooks.After("RecordRoute")
-	var route []point
-	for p, err := range points {
-		if err != nil {
-			return routeguide.RouteSummary{}, err
-		}
-		route = append(route, p)
-	}
-	if err := h.hooks.Before(ctx, "RecordRoute"); err != nil {
-		return routeguide.RouteSummary{}, err
-	}
-	return h.Service.RecordRoute(ctx, func(yield func(point, error) bool) {
-		for _, p := range route {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	})
-}
-
-func (h judged) RouteChat(ctx context.Context, notes iter.Seq2[note, error]) iter.Seq2[note, error] {
-	return func(yield func(note, error) bool) {
-		defer h.hooks.After("RouteChat")
-		if err := h.hooks.Before(ctx, "RouteChat"); err != nil {
-			yield(note{}, err)
-			return
-		}
-		h.Service.RouteChat(ctx, notes)(yield)
 	}
 }

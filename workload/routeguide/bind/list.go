@@ -34,6 +34,7 @@ func Workload() wirelab.Workload[routeguide.Service] {
 	return wirelab.Workload[routeguide.Service]{
 		Name:       "routeguide",
 		New:        routeguide.New,
+		Wrap:       routeguide.Wrap,
 		Operations: routeguide.Operations(),
 		Bindings:   Bindings(),
 	}

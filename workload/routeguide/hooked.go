@@ -1,0 +1,82 @@
+package routeguide
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"wirelab"
+)
+
+// Wrap returns service with hooks in it, as [wirelab.Hooks] says where.
+func Wrap(service Service, hooks wirelab.Hooks) Service { return hooked{service, hooks} }
+
+// hooked is a service with hooks.
+type hooked struct {
+	Service
+	hooks wirelab.Hooks // Before and After are set
+}
+
+func (h hooked) GetFeature(ctx context.Context, at Point) (Feature, error) {
+	defer h.hooks.After("GetFeature")
+	if err := h.hooks.Before(ctx, "GetFeature"); err != nil {
+		return Feature{}, err
+	}
+	return h.Service.GetFeature(ctx, at)
+}
+
+func (h hooked) ListFeatures(ctx context.Context, in Rectangle) iter.Seq2[Feature, error] {
+	return func(yield func(Feature, error) bool) {
+		defer h.hooks.After("ListFeatures")
+		if err := h.hooks.Before(ctx, "ListFeatures"); err != nil {
+			yield(Feature{}, err)
+			return
+		}
+		if h.hooks.Item == nil {
+			h.Service.ListFeatures(ctx, in)(yield)
+			return
+		}
+		large := Feature{Name: strings.Repeat("n", wirelab.ItemSize)}
+		for {
+			err := h.hooks.Item(ctx)
+			if !yield(large, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (h hooked) RecordRoute(ctx context.Context, points iter.Seq2[Point, error]) (RouteSummary, error) {
+	defer h.hooks.After("RecordRoute")
+	var route []Point
+	for p, err := range points {
+		if err != nil {
+			return RouteSummary{}, err
+		}
+		if len(route) > RouteLimit {
+			break // the service refuses such a route, so no more is kept of it
+		}
+		route = append(route, p)
+	}
+	if err := h.hooks.Before(ctx, "RecordRoute"); err != nil {
+		return RouteSummary{}, err
+	}
+	return h.Service.RecordRoute(ctx, func(yield func(Point, error) bool) {
+		for _, p := range route {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	})
+}
+
+func (h hooked) RouteChat(ctx context.Context, notes iter.Seq2[RouteNote, error]) iter.Seq2[RouteNote, error] {
+	return func(yield func(RouteNote, error) bool) {
+		defer h.hooks.After("RouteChat")
+		if err := h.hooks.Before(ctx, "RouteChat"); err != nil {
+			yield(RouteNote{}, err)
+			return
+		}
+		h.Service.RouteChat(ctx, notes)(yield)
+	}
+}
