@@ -27,7 +27,7 @@ const warmWindows = 20
 // Drive carries out a conductor's orders to drive cells until in ends or ctx
 // does. find looks a cell up, as the order names it.
 func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error {
-	d := &driver{find: find}
+	d := &driver{find: find, self: probe.NewAccount()}
 	orders := control.NewReader[control.Order](in)
 	if err := control.Write(out, control.Reply{Ready: &control.Ready{}}); err != nil {
 		return err
@@ -53,6 +53,7 @@ type Finder func(workload, protocol, server, client string) (wirelab.Cell, error
 // driver holds what a dial order made.
 type driver struct {
 	find  Finder
+	self  *probe.Account
 	loads []*prepared
 }
 
@@ -86,7 +87,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	var err error
 	switch {
 	case order.Usage != nil:
-		return usage()
+		return usage(d.self)
 	case order.Dial != nil:
 		err = d.dial(ctx, *order.Dial)
 	case order.Warm != nil:
@@ -229,11 +230,7 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	var probed error
 	run.Around = func(run func()) {
 		sockets, made := p.sockets.Count(), p.total()
-		before, err := probe.Self()
-		run()
-		after, errAfter := probe.Self()
-		probed = errors.Join(err, errAfter)
-		measured.Usage = probe.Since(before, after)
+		measured.Usage, probed = d.self.Over(run)
 		now := p.sockets.Count()
 		measured.Calls = p.total() - made
 		measured.WireSent, measured.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
@@ -244,7 +241,8 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 		return nil, err
 	}
 	// What the clock burnt waiting for the next arrival is no cost of the client.
-	measured.Usage.CPU -= plan.Duration(measured.Recording.Spun)
+	measured.Usage.Spun = plan.Duration(measured.Recording.Spun)
+	measured.Usage.CPU -= measured.Usage.Spun
 	return measured, probed
 }
 

@@ -90,7 +90,7 @@ func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
 	if err := control.Write(out, control.Reply{Ready: &ready}); err != nil {
 		return err
 	}
-	orders := control.NewReader[control.Order](in)
+	orders, self := control.NewReader[control.Order](in), probe.NewAccount()
 	for {
 		order, err := orders.Read()
 		if errors.Is(err, io.EOF) {
@@ -101,7 +101,7 @@ func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
 		}
 		reply := control.Reply{Error: "a server knows the order usage only"}
 		if order.Usage != nil {
-			reply = usage()
+			reply = usage(self)
 		}
 		if err := control.Write(out, reply); err != nil {
 			return err
@@ -109,8 +109,8 @@ func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
 	}
 }
 
-func usage() control.Reply {
-	used, err := probe.Self()
+func usage(self *probe.Account) control.Reply {
+	used, err := self.Read()
 	if err != nil {
 		return control.Reply{Error: err.Error()}
 	}

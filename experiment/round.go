@@ -13,6 +13,7 @@ import (
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
+	"wirelab/stat"
 )
 
 // round is one round under way.
@@ -191,7 +192,8 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 	if err != nil {
 		return err
 	}
-	a.trials[l].Steady, a.trials[l].Warmed = reply.Warm.Steady, plan.Duration(reply.Warm.Took)
+	t := a.trials[l]
+	t.Steady, t.Drifting, t.Warmed = reply.Warm.Steady, reply.Warm.Drifting, plan.Duration(reply.Warm.Took)
 	return nil
 }
 
@@ -293,6 +295,7 @@ func add(t *result.Trial, m *control.Measured) {
 	t.OK += r.OK
 	t.Watched += m.Calls
 	t.Completed += r.CompletedInWindow
+	t.Late += r.Late
 	for kind, n := range r.Errors {
 		t.Errors[kind] += n
 	}
@@ -303,6 +306,12 @@ func add(t *result.Trial, m *control.Measured) {
 		t.Response.Merge(r.Response)
 		t.Service.Merge(r.Service)
 		t.Lag.Merge(r.Lag)
+	}
+	if r.Gaps != nil && r.Gaps.Count() > 0 {
+		if t.Gaps == nil {
+			t.Gaps = stat.NewHistogram()
+		}
+		t.Gaps.Merge(r.Gaps)
 	}
 	probe.Add(t.Driver, m.Usage)
 	t.WireSent += m.WireSent

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/plan"
 	"wirelab/result"
 )
 
@@ -74,21 +75,31 @@ func build(env *result.Environment) {
 	}
 }
 
-// CPUTimes is what a host's CPUs did since it started, in seconds over all of them.
+// CPUTimes is what a host's CPUs did since it started, in seconds over all of
+// them, and what was waited for.
 type CPUTimes struct {
 	Busy  float64 // user, nice, system, interrupts; guests are inside user
 	Steal float64 // time the hypervisor gave to somebody else
+	CPUs  int     // that are on; 0: as many as the process may use
 	At    time.Time
+	// CPUPressure and IOPressure are the time in which some task waited for a
+	// CPU, or for input and output; Throttled that in which the control group
+	// of this process, or one around it, was held back. Negative where the
+	// kernel does not tell.
+	CPUPressure, IOPressure, Throttled time.Duration
 }
 
-// ReadCPUTimes reads /proc/stat.
+// ReadCPUTimes reads /proc/stat, /proc/pressure and the control group's cpu.stat.
 func ReadCPUTimes() (CPUTimes, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return CPUTimes{}, err
 	}
-	times := CPUTimes{At: time.Now()}
-	line, _, _ := strings.Cut(string(text), "\n")
+	times := CPUTimes{
+		At: time.Now(), Throttled: throttled(),
+		CPUPressure: pressure("/proc/pressure/cpu"), IOPressure: pressure("/proc/pressure/io"),
+	}
+	line, rest, _ := strings.Cut(string(text), "\n")
 	words := strings.Fields(line)
 	if len(words) < 9 || words[0] != "cpu" {
 		return CPUTimes{}, fmt.Errorf("/proc/stat begins with %q", line)
@@ -106,20 +117,43 @@ func ReadCPUTimes() (CPUTimes, error) {
 			times.Steal = n / ticksPerSecond
 		}
 	}
+	for line := range strings.Lines(rest) {
+		if strings.HasPrefix(line, "cpu") {
+			times.CPUs++
+		}
+	}
 	return times, nil
 }
 
 // Noise returns what else the machine did between two readings, during which
 // the experiment's own processes used own.
 func Noise(before, after CPUTimes, own time.Duration) result.Noise {
-	capacity := after.At.Sub(before.At).Seconds() * float64(runtime.NumCPU())
+	cpus := after.CPUs
+	if cpus == 0 {
+		cpus = runtime.NumCPU()
+	}
+	wall := after.At.Sub(before.At).Seconds()
+	capacity := wall * float64(cpus)
 	if capacity <= 0 {
-		return result.Noise{}
+		return result.Noise{CPUPressure: -1, IOPressure: -1, Throttled: -1}
 	}
-	return result.Noise{
-		Steal:  min(1, (after.Steal-before.Steal)/capacity),
-		Others: max(0, min(1, (after.Busy-before.Busy-own.Seconds())/capacity)),
+	share := func(before, after time.Duration) float64 {
+		if before < 0 || after < before {
+			return -1
+		}
+		return min(1, (after-before).Seconds()/wall)
 	}
+	noise := result.Noise{
+		Steal:       max(0, min(1, (after.Steal-before.Steal)/capacity)),
+		Others:      max(0, min(1, (after.Busy-before.Busy-own.Seconds())/capacity)),
+		CPUPressure: share(before.CPUPressure, after.CPUPressure),
+		IOPressure:  share(before.IOPressure, after.IOPressure),
+		Throttled:   -1,
+	}
+	if before.Throttled >= 0 && after.Throttled >= before.Throttled {
+		noise.Throttled = plan.Duration(after.Throttled - before.Throttled)
+	}
+	return noise
 }
 
 func cpuModel() string {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/metrics"
 	"strconv"
 	"strings"
 	"time"
@@ -35,29 +34,9 @@ func CPU(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), nil
 }
 
-// Self returns what the calling process has used so far, allocations included.
-func Self() (result.Usage, error) {
-	usage, err := Process(os.Getpid())
-	if err != nil {
-		return usage, err
-	}
-	samples := []metrics.Sample{
-		{Name: "/gc/heap/allocs:objects"},
-		{Name: "/gc/heap/allocs:bytes"},
-		{Name: "/gc/cycles/total:gc-cycles"},
-		// The runtime counts tiny allocations apart because it packs several
-		// into one block; a program's author counts each.
-		{Name: "/gc/heap/tiny/allocs:objects"},
-	}
-	metrics.Read(samples)
-	usage.Allocations = samples[0].Value.Uint64() + samples[3].Value.Uint64()
-	usage.AllocatedBytes = samples[1].Value.Uint64()
-	usage.GarbageCycles = samples[2].Value.Uint64()
-	return usage, nil
-}
-
 // Process returns what the kernel knows of another process: all of
-// [result.Usage] but allocations and garbage collection.
+// [result.Usage] but allocations and garbage collection. What its ended
+// threads waited is not in it; an [Account] remembers that.
 func Process(pid int) (result.Usage, error) {
 	var usage result.Usage
 	cpu, err := CPU(pid)
@@ -65,29 +44,81 @@ func Process(pid int) (result.Usage, error) {
 		return usage, err
 	}
 	usage.CPU = plan.Duration(cpu)
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	threads, err := readThreads(pid)
 	if err != nil {
 		return usage, err
 	}
-	// Context switches are counted by thread. Those of threads that ended are
-	// lost; Go programs end theirs rarely.
-	for _, task := range tasks {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, task.Name()))
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // the thread ended meanwhile
-		}
-		if err != nil {
-			return usage, err
-		}
-		usage.VoluntaryWaits += field(status, "voluntary_ctxt_switches:")
-		usage.Preemptions += field(status, "nonvoluntary_ctxt_switches:")
-		usage.ResidentBytes = field(status, "VmRSS:") * 1024
+	var all thread
+	for _, t := range threads {
+		all.add(t)
 	}
+	all.tell(&usage)
 	return usage, nil
 }
 
-// Since returns what was used between two readings; what is a level and not a
-// count, the resident memory, is the later one's.
+// thread is what the kernel counts for one thread and forgets when it ends.
+type thread struct {
+	voluntary, preempted uint64
+	waited               uint64 // ns, ready to run and without a CPU
+	resident             uint64 // bytes, of the whole process
+}
+
+// add sums up threads.
+func (t *thread) add(other thread) {
+	t.voluntary += other.voluntary
+	t.preempted += other.preempted
+	t.waited += other.waited
+	t.resident = max(t.resident, other.resident)
+}
+
+// tell puts a sum over threads into a usage.
+func (t *thread) tell(usage *result.Usage) {
+	usage.VoluntaryWaits, usage.Preemptions = t.voluntary, t.preempted
+	usage.Waited, usage.ResidentBytes = plan.Duration(t.waited), t.resident
+}
+
+// readThreads reads what each thread of a process did, by the thread's id.
+func readThreads(pid int) (map[string]thread, error) {
+	folder := fmt.Sprintf("/proc/%d/task", pid)
+	tasks, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]thread, len(tasks))
+	for _, task := range tasks {
+		status, err := os.ReadFile(folder + "/" + task.Name() + "/status")
+		if ended(err) {
+			continue // meanwhile
+		}
+		if err != nil {
+			return nil, err
+		}
+		t := thread{
+			voluntary: field(status, "voluntary_ctxt_switches:"),
+			preempted: field(status, "nonvoluntary_ctxt_switches:"),
+			resident:  field(status, "VmRSS:") * 1024,
+		}
+		// schedstat is three numbers: ns on a CPU, ns waiting for one, and how
+		// often it got one. Kernels built without it have no such file.
+		schedule, err := os.ReadFile(folder + "/" + task.Name() + "/schedstat")
+		if err != nil && !ended(err) {
+			return nil, err
+		}
+		if words := strings.Fields(string(schedule)); len(words) == 3 {
+			if t.waited, err = strconv.ParseUint(words[1], 10, 64); err != nil {
+				return nil, fmt.Errorf("schedstat: %w", err)
+			}
+		}
+		all[task.Name()] = t
+	}
+	return all, nil
+}
+
+// ended reports whether an error says that a thread is no longer there.
+func ended(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) }
+
+// Since returns what was used between two readings; what is no count, the
+// resident memory and the pauses, is the later one's.
 func Since(before, after result.Usage) result.Usage {
 	return result.Usage{
 		CPU:            after.CPU - before.CPU,
@@ -97,6 +128,12 @@ func Since(before, after result.Usage) result.Usage {
 		Preemptions:    after.Preemptions - before.Preemptions,
 		GarbageCycles:  after.GarbageCycles - before.GarbageCycles,
 		ResidentBytes:  after.ResidentBytes,
+		Wall:           after.Wall - before.Wall,
+		// Unlike the CPU's clock, what threads waited can be forgotten by the
+		// kernel and so go back.
+		Waited:   max(0, after.Waited-before.Waited),
+		PauseP99: after.PauseP99,
+		Spun:     after.Spun - before.Spun,
 	}
 }
 
@@ -109,6 +146,10 @@ func Add(sum *result.Usage, more result.Usage) {
 	sum.Preemptions += more.Preemptions
 	sum.GarbageCycles += more.GarbageCycles
 	sum.ResidentBytes = max(sum.ResidentBytes, more.ResidentBytes)
+	sum.Wall += more.Wall
+	sum.Waited += more.Waited
+	sum.PauseP99 = max(sum.PauseP99, more.PauseP99)
+	sum.Spun += more.Spun
 }
 
 // field returns the number after a line's label, 0 if there is no such line.

@@ -128,6 +128,9 @@ type Trial struct {
 	// Steady is whether the warm-up reached a steady state, and Warmed how long it took.
 	Steady bool          `json:"steady"`
 	Warmed plan.Duration `json:"warmed"`
+	// Drifting is whether, though steady, a figure still had a trend when the
+	// warm-up ended (Mann-Kendall, p < 0.01).
+	Drifting bool `json:"drifting,omitempty"`
 	// Order is the place in the round at which each slice ran, from 0.
 	Order []int `json:"order"`
 	// Window is the measured time: the sum of the slices.

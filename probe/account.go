@@ -1,0 +1,136 @@
+package probe
+
+import (
+	"errors"
+	"math"
+	"os"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Account tells what the calling process has used, and keeps what would be
+// lost between two readings: the threads that ended, whose waiting and
+// switches the kernel forgets with them, and the pauses there had been. It is
+// for one goroutine at a time.
+type Account struct {
+	opened  time.Time
+	threads map[string]thread // at the last reading
+	gone    thread            // the sum over those that ended since
+	pauses  []uint64          // counts of the runtime's buckets at the last reading
+}
+
+// NewAccount opens the account of the calling process.
+func NewAccount() *Account { return &Account{opened: time.Now()} }
+
+// Self returns what the calling process has used so far; see [Account] for
+// what a reader who comes again should use.
+func Self() (result.Usage, error) { return NewAccount().Read() }
+
+// Read returns what the process has used so far. Wall is the time since the
+// account was opened, PauseP99 of the pauses since the reading before.
+func (a *Account) Read() (result.Usage, error) {
+	usage, err := a.clocks(result.Usage{})
+	if err != nil {
+		return usage, err
+	}
+	a.runtime(&usage)
+	return usage, a.kernel(&usage)
+}
+
+// Over runs something and returns what was used meanwhile. Reading itself
+// takes CPU time and memory: so what is dear to read is read first before and
+// last after, and only the clocks' own cost is in what is returned.
+func (a *Account) Over(run func()) (result.Usage, error) {
+	var before, after result.Usage
+	err := a.kernel(&before)
+	a.runtime(&before)
+	before, errClock := a.clocks(before)
+	run()
+	after, errAfter := a.clocks(after)
+	a.runtime(&after)
+	err = errors.Join(err, errClock, errAfter, a.kernel(&after))
+	return Since(before, after), err
+}
+
+// clocks adds the CPU time and the time of day.
+func (a *Account) clocks(usage result.Usage) (result.Usage, error) {
+	cpu, err := CPU(os.Getpid())
+	usage.CPU, usage.Wall = plan.Duration(cpu), plan.Duration(time.Since(a.opened))
+	return usage, err
+}
+
+// kernel adds what the kernel counts by thread.
+func (a *Account) kernel(usage *result.Usage) error {
+	threads, err := readThreads(os.Getpid())
+	if err != nil {
+		return err
+	}
+	for id, before := range a.threads {
+		now, alive := threads[id]
+		// Ids are used again, and then the counts begin anew.
+		if !alive || now.waited < before.waited || now.voluntary < before.voluntary {
+			a.gone.add(before)
+		}
+	}
+	a.threads = threads
+	all := a.gone
+	for _, t := range threads {
+		all.add(t)
+	}
+	all.tell(usage)
+	return nil
+}
+
+// runtime adds what Go's runtime counts.
+func (a *Account) runtime(usage *result.Usage) {
+	samples := []metrics.Sample{
+		{Name: "/gc/heap/allocs:objects"},
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/cycles/total:gc-cycles"},
+		// The runtime counts tiny allocations apart because it packs several
+		// into one block; a program's author counts each.
+		{Name: "/gc/heap/tiny/allocs:objects"},
+		{Name: "/sched/pauses/total/gc:seconds"},
+	}
+	metrics.Read(samples)
+	usage.Allocations = samples[0].Value.Uint64() + samples[3].Value.Uint64()
+	usage.AllocatedBytes = samples[1].Value.Uint64()
+	usage.GarbageCycles = samples[2].Value.Uint64()
+	pauses := samples[4].Value.Float64Histogram()
+	usage.PauseP99 = pauseP99(a.pauses, pauses.Counts, pauses.Buckets)
+	a.pauses = slices.Clone(pauses.Counts)
+}
+
+// pauseP99 is the 99th percentile of the pauses that came between two readings
+// of the runtime's histogram: the upper bound of the bucket that it is in, 0
+// if there were none. Of fewer than a hundred pauses it is the longest.
+func pauseP99(before, after []uint64, bounds []float64) plan.Duration {
+	since := func(i int) uint64 {
+		if i < len(before) {
+			return after[i] - before[i]
+		}
+		return after[i]
+	}
+	total := uint64(0)
+	for i := range after {
+		total += since(i)
+	}
+	if total == 0 {
+		return 0
+	}
+	rank, seen := uint64(math.Ceil(0.99*float64(total))), uint64(0)
+	for i := range after {
+		if seen += since(i); seen >= rank {
+			bound := bounds[i+1]
+			if math.IsInf(bound, 1) {
+				bound = bounds[i]
+			}
+			return plan.Duration(bound * float64(time.Second))
+		}
+	}
+	return 0 // not reached: the last rank is that of the total
+}
