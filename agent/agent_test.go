@@ -140,7 +140,11 @@ func TestDriverRefuses(t *testing.T) {
 		{"an unknown workload", []control.Order{unknown}, "known: silence"},
 		{"an unknown operation", []control.Order{unknownOperation}, "known: Hush"},
 		{"an authority that is none", []control.Order{badTrust}, "no certificate"},
-		{"dialling twice", []control.Order{dial(control.Load{InFlight: 1}), dial()}, "twice"},
+		{"leaving what it never dialled", []control.Order{{Leave: &struct{}{}}}, "before it dialled"},
+		{"a load that it left", []control.Order{dial(control.Load{InFlight: 1}), {Leave: &struct{}{}}, {Slice: &control.Slice{}}}, "no load 0"},
+		{"the raw driver where there is none", []control.Order{{Dial: &control.Dial{
+			Workload: "silence", Operation: "Hush", Raw: true, Loads: []control.Load{{InFlight: 1}},
+		}}}, "no raw driver"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -50,36 +50,12 @@ func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error 
 // empty libraries are the usual ones.
 type Finder func(workload, protocol, server, client string) (wirelab.Cell, error)
 
-// driver holds what a dial order made.
+// driver holds what dial orders made.
 type driver struct {
 	find  Finder
 	self  *probe.Account
 	loads []*prepared
-}
-
-// prepared is a load with its connections and callers.
-type prepared struct {
-	runner  *load.Runner
-	plan    load.Plan
-	clients []wirelab.Client
-	sockets *probe.Sockets
-	calls   []load.Call
-	made    []calls // by each caller
-}
-
-// calls counts one worker's calls, those not recorded included: the totals
-// that are watched have them in too. It fills a cache line, so that workers
-// do not share one.
-type calls struct {
-	n uint64
-	_ [56]byte
-}
-
-func (p *prepared) total() (n uint64) {
-	for i := range p.made {
-		n += p.made[i].n
-	}
-	return n
+	dials []int // how many loads there were before each dial
 }
 
 func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
@@ -89,7 +65,10 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	case order.Usage != nil:
 		return usage(d.self)
 	case order.Dial != nil:
+		d.dials = append(d.dials, len(d.loads))
 		err = d.dial(ctx, *order.Dial)
+	case order.Leave != nil:
+		err = d.leave()
 	case order.Warm != nil:
 		reply.Warm, err = d.warm(ctx, *order.Warm)
 	case order.Slice != nil:
@@ -105,9 +84,6 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 
 // dial connects every load and checks that the cell answers rightly.
 func (d *driver) dial(ctx context.Context, order control.Dial) error {
-	if len(d.loads) > 0 {
-		return errors.New("dialled twice")
-	}
 	cell, err := d.find(order.Workload, order.Protocol, order.Server, order.Client)
 	if err != nil {
 		return err
@@ -118,10 +94,15 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 			return err
 		}
 	}
+	prepare := prepareClients
+	if order.Raw {
+		prepare = prepareRaw
+	}
 	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // the second word separates this use of the seed
 	for i, l := range order.Loads {
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
+			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify}
 			d.loads = append(d.loads, p)
 		}
 		if err == nil {
@@ -134,38 +115,16 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 	return nil
 }
 
-// prepare opens the clients of a load. On a multiplexed protocol each client
-// is one connection and the workers are dealt out over them; on the others
-// one client keeps a pool.
-func prepare(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
-	p := &prepared{sockets: &probe.Sockets{}}
-	clients := 1
-	to.Connections = l.Connections
-	if cell.Protocol.Multiplexed {
-		clients, to.Connections = min(max(l.Connections, 1), l.InFlight), 1
+// leave closes what the last dial opened.
+func (d *driver) leave() error {
+	if len(d.dials) == 0 {
+		return errors.New("told to leave before it dialled")
 	}
-	for range clients {
-		client, err := cell.Dial(ctx, p.sockets.Watch(to))
-		if err != nil {
-			return p, err
-		}
-		p.clients = append(p.clients, client)
-	}
-	p.made = make([]calls, l.InFlight)
-	for i := range l.InFlight {
-		call, err := p.clients[i%clients].Caller(order.Operation, order.Requests, seeds.Uint64())
-		if err != nil {
-			return p, err
-		}
-		made := &p.made[i]
-		p.calls = append(p.calls, func(ctx context.Context) error {
-			made.n++
-			return call(ctx)
-		})
-	}
-	p.runner = load.NewRunner(p.calls)
-	p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify}
-	return p, nil
+	last := len(d.dials) - 1
+	kept := d.dials[last]
+	err := closeAll(d.loads[kept:])
+	d.loads, d.dials = d.loads[:kept], d.dials[:last]
+	return err
 }
 
 // classify names a failed call: by its code, or as a wrong reply.
@@ -179,9 +138,9 @@ func classify(err error) string {
 
 // golden makes the first calls of a load one after the other.
 func (p *prepared) golden(ctx context.Context) error {
-	for i := range max(goldenCalls, len(p.calls)) {
+	for i := range max(goldenCalls, p.width) {
 		ctx, cancel := context.WithTimeout(ctx, max(p.plan.Deadline, time.Second))
-		err := p.calls[i%len(p.calls)](ctx)
+		err := p.call(ctx, i%p.width)
 		cancel()
 		if err != nil {
 			return fmt.Errorf("call %d before the warm-up: %w", i, err)
@@ -229,10 +188,10 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	measured := &control.Measured{}
 	var probed error
 	run.Around = func(run func()) {
-		sockets, made := p.sockets.Count(), p.total()
+		sockets, made := p.traffic(), p.made()
 		measured.Usage, probed = d.self.Over(run)
-		now := p.sockets.Count()
-		measured.Calls = p.total() - made
+		now := p.traffic()
+		measured.Calls = p.made() - made
 		measured.WireSent, measured.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
 		measured.Connections, measured.Open = now.Opened-sockets.Opened, now.Open
 	}
@@ -247,12 +206,17 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 }
 
 func (d *driver) close() error {
+	err := closeAll(d.loads)
+	d.loads, d.dials = nil, nil
+	return err
+}
+
+func closeAll(loads []*prepared) error {
 	var all error
-	for _, p := range d.loads {
-		for _, client := range p.clients {
-			all = errors.Join(all, client.Close())
+	for _, p := range loads {
+		for _, c := range p.open {
+			all = errors.Join(all, c.Close())
 		}
 	}
-	d.loads = nil
 	return all
 }

@@ -26,8 +26,10 @@ const LineLimit = 16 << 20
 type Order struct {
 	// Usage asks for what the process has used so far.
 	Usage *struct{} `json:"usage,omitempty"`
-	// Dial tells a driver what to drive.
-	Dial *Dial `json:"dial,omitempty"`
+	// Dial tells a driver what to drive, beside what it has dialled before:
+	// its loads are numbered on from those. Leave closes what the last Dial opened.
+	Dial  *Dial     `json:"dial,omitempty"`
+	Leave *struct{} `json:"leave,omitempty"`
 	// Warm and Slice tell a driver to run one of its loads.
 	Warm  *Warm  `json:"warm,omitempty"`
 	Slice *Slice `json:"slice,omitempty"`
@@ -55,6 +57,7 @@ type Dial struct {
 	Protocol  string `json:"protocol"`
 	Server    string `json:"server,omitempty"` // library, to name the cell
 	Client    string `json:"client,omitempty"` // library
+	Raw       bool   `json:"raw,omitempty"`    // by the raw driver, no library
 	Operation string `json:"operation"`
 	Requests  string `json:"requests,omitempty"`
 	Address   string `json:"address"`

@@ -35,6 +35,8 @@ type Bench interface {
 	// Server starts the server of an arm of the plan; it is not asked for one
 	// whose arm has a target.
 	Server(ctx context.Context, arm plan.Arm) (Child, error)
+	// Null starts a server that does nothing in the place of the arm's.
+	Null(ctx context.Context, arm plan.Arm) (Child, error)
 	// Driver starts a driver, which is then told what to dial.
 	Driver(ctx context.Context, arm plan.Arm) (Child, error)
 	// Placement tells the cores that children run on.
@@ -85,6 +87,12 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 		args = append(args, "--server", arm.Server)
 	}
 	return start(ctx, target.Command{Name: "server of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
+}
+
+// Null implements [Bench].
+func (b *Processes) Null(ctx context.Context, arm plan.Arm) (Child, error) {
+	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled", "--null"}
+	return start(ctx, target.Command{Name: "null responder of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
 }
 
 // Driver implements [Bench].

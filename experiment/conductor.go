@@ -36,6 +36,7 @@ type Phase string
 const (
 	Starting  Phase = "starting"
 	Warming   Phase = "warming up"
+	Grounding Phase = "finding the floor"
 	Measuring Phase = "measuring"
 	Stopping  Phase = "stopping"
 	RoundOver Phase = "round over"

@@ -82,8 +82,44 @@ func checkTrial(t *testing.T, p plan.Plan, trial result.Trial) {
 	if trial.WireSent < trial.OK*2 || trial.WireReceived < trial.OK*2 {
 		t.Errorf("%d and %d bytes for %d calls", trial.WireSent, trial.WireReceived, trial.OK)
 	}
+	if f := trial.Floor; f == nil || f.Service.Count() == 0 || f.Completed == 0 || f.Window != p.Slice || f.Calls < f.Completed || f.DriverCPU <= 0 {
+		t.Errorf("floor %+v: want one", f)
+	}
 	if trial.Connections != 0 || trial.Open == 0 {
 		t.Errorf("%d connections opened in the window, %d open: want none and some", trial.Connections, trial.Open)
+	}
+}
+
+// TestFloors: none where they are not wanted or cannot be, and a null
+// responder that does not start is the arm's failure.
+func TestFloors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		set   func(*experiment.Conductor)
+		nulls int
+	}{
+		"wanted":     {func(*experiment.Conductor) {}, 2},
+		"not wanted": {func(c *experiment.Conductor) { c.Plan.Floor = plan.FloorNone }, 0},
+		"no null responder for one": {func(c *experiment.Conductor) {
+			c.Arms[1].Floorless = experiment.Floorless(c.Plan.Arms[1], false)
+		}, 1},
+	} {
+		b := newBench()
+		c := conductor(t, b, 1, "a", "b")
+		test.set(c)
+		r, err := c.Run(t.Context())
+		if err != nil || len(r.Rounds) != 1 || len(r.Rounds[0].Failures) > 0 {
+			t.Fatalf("%s: %+v, %v", name, r, err)
+		}
+		if b.nulls != test.nulls {
+			t.Errorf("%s: %d null responders, want %d", name, b.nulls, test.nulls)
+		}
+		for _, trial := range r.Rounds[0].Trials {
+			if want := c.Plan.Floor == plan.FloorAuto && r.Arms[trial.Arm].Floorless == ""; (trial.Floor != nil) != want {
+				t.Errorf("%s: arm %d has the floor %v", name, trial.Arm, trial.Floor)
+			}
+		}
+		b.checkAllStopped(t)
 	}
 }
 
@@ -242,6 +278,7 @@ type bench struct {
 	mu      sync.Mutex // guards all below
 	servers map[string]*child
 	all     []*child
+	nulls   int
 }
 
 func newBench() *bench { return &bench{servers: map[string]*child{}} }
@@ -268,6 +305,19 @@ func (b *bench) Server(_ context.Context, arm plan.Arm) (experiment.Child, error
 	b.servers[arm.Name] = c
 	b.all = append(b.all, c)
 	return c, c.begin()
+}
+
+// Null starts a server too: here none does more than nothing.
+func (b *bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	b.mu.Lock()
+	served := b.servers[arm.Name]
+	b.mu.Unlock()
+	c, err := b.Server(ctx, arm)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.servers[arm.Name] = served
+	b.nulls++
+	return c, err
 }
 
 func (b *bench) Driver(context.Context, plan.Arm) (experiment.Child, error) {

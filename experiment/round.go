@@ -63,6 +63,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	started := w.firstFailure()
 	if started == nil || w.number > 0 {
 		w.warm(ctx)
+		w.floors(ctx)
 		w.measure(ctx)
 	}
 	w.stop(ctx)
@@ -119,21 +120,28 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 	if a.driver, err = w.c.Bench.Driver(ctx, a.plan); err != nil {
 		return err
 	}
+	for i := range w.c.Plan.Loads {
+		a.trials = append(a.trials, &result.Trial{Arm: a.index, Load: i, Errors: map[string]uint64{}})
+	}
+	return w.dial(ctx, a, reach)
+}
+
+// dial connects an arm's driver, for all loads, to a server.
+func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error {
 	p := w.c.Plan
 	order := control.Dial{
-		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client,
+		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
 		Operation: p.Operation, Requests: p.Requests,
 		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
 	}
-	for i, l := range p.Loads {
+	for _, l := range p.Loads {
 		order.Loads = append(order.Loads, control.Load{
 			InFlight:    l.InFlight,
 			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
 			Schedule:    schedule(l),
 		})
-		a.trials = append(a.trials, &result.Trial{Arm: a.index, Load: i, Errors: map[string]uint64{}})
 	}
-	_, err = a.driver.Ask(ctx, control.Order{Dial: &order})
+	_, err := a.driver.Ask(ctx, control.Order{Dial: &order})
 	return err
 }
 

@@ -63,6 +63,8 @@ type Arm struct {
 	Client      string `json:"client"` // library
 	Driver      string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
 	Style       string `json:"style"`
+	// Floorless is why its trials have no floor; "" if they have.
+	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.
 	Out string `json:"out,omitempty"`
 }
@@ -170,9 +172,8 @@ type Trial struct {
 	Gaps *stat.Histogram `json:"gaps,omitempty"`
 	Late uint64          `json:"late,omitempty"`
 	// Floor is what the same driver did before a server that does nothing, in
-	// the same round; nil where there was none, and Floorless is then why.
-	Floor     *Floor `json:"floor,omitempty"`
-	Floorless string `json:"floorless,omitempty"`
+	// the same round; nil where there was none: see [Arm.Floorless].
+	Floor *Floor `json:"floor,omitempty"`
 }
 
 // Floor is a trial against a null responder.

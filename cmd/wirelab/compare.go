@@ -12,6 +12,7 @@ import (
 // compareFlags are what is typed; parse makes a plan of them.
 type compareFlags struct {
 	plan                            plan.Plan // the fields that flags set as they are
+	drivers                         []string
 	workload, until, rate, arrivals string
 	inFlight                        []int
 	conduct                         conductOptions
@@ -35,6 +36,13 @@ An ARM is a protocol, with settings if need be:
   grpc,server=connect-go            another server library
   grpc,connections=4                four connections instead of one
   grpc,target=127.0.0.1:50051       a server that is already running
+  grpc,driver=raw                   called by wirelab's own minimal client
+
+--driver client calls as a user would, through the protocol's library; what is
+measured is what a call costs both sides. --driver raw calls through a client
+of our own with requests built beforehand, so that what is left is what the
+server costs. --driver client,raw runs each arm both ways, and the report then
+tells apart what the server costs and what the library adds.
 
 With --in-flight the loop is closed: so many calls are always in flight. With
 --rate it is open: calls are due at their times whatever becomes of them, and
@@ -62,6 +70,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	flags.StringVar(&f.arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	flags.StringSliceVar(&f.drivers, "driver", nil, "what calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
@@ -94,6 +103,7 @@ func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
 		}
 		p.Arms = append(p.Arms, arm)
 	}
+	p.Arms = drivenBy(p.Arms, f.drivers)
 	if f.until != "" {
 		var err error
 		if p.Until, err = plan.ParseUntil(f.until); err != nil {
@@ -101,6 +111,28 @@ func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
 		}
 	}
 	return p, f.parseLoads(&p)
+}
+
+// drivenBy returns the arms once for each driver, but those that name theirs.
+func drivenBy(arms []plan.Arm, drivers []string) []plan.Arm {
+	if len(drivers) == 0 {
+		return arms
+	}
+	var all []plan.Arm
+	for i, driver := range drivers {
+		for _, arm := range arms {
+			switch {
+			case arm.Driver == "" && driver == plan.DriverClient:
+				all = append(all, arm) // by default, and so without a word of it in its name
+			case arm.Driver == "":
+				arm.Driver = driver
+				all = append(all, arm)
+			case i == 0:
+				all = append(all, arm)
+			}
+		}
+	}
+	return all
 }
 
 // parseLoads sets a plan's loads.

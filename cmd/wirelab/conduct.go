@@ -149,11 +149,30 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if why, hole := cell.Holes[p.Operation]; hole {
 			return nil, usage("%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
 		}
-		arms = append(arms, result.Arm{
+		described := result.Arm{
 			Name: arm.Name, Protocol: cell.Protocol.Name, Transport: cell.Protocol.Transport,
 			Encoding: cell.Protocol.Encoding, Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
-			Server: cell.Server, Client: cell.Client, Style: string(cell.Style),
-		})
+			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
+			Floorless: experiment.Floorless(arm, cell.Null != nil),
+		}
+		if arm.Raw() {
+			if err := rawCarries(cell, p.Operation); err != nil {
+				return nil, err
+			}
+			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
+		}
+		arms = append(arms, described)
 	}
 	return arms, nil
+}
+
+// rawCarries tells why the raw driver cannot drive an operation of a cell.
+func rawCarries(cell wirelab.Cell, operation string) error {
+	if cell.DialRaw == nil {
+		return usage("there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
+	}
+	if why, hole := cell.RawHoles[operation]; hole {
+		return usage("the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
+	}
+	return nil
 }

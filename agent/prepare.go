@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/load"
+	"wirelab/probe"
+)
+
+// prepared is a load with its connections, by whichever driver.
+type prepared struct {
+	runner *load.Runner
+	plan   load.Plan
+	open   []io.Closer
+	width  int // calls in flight
+	// call makes one call in a slot of the width, outside any run.
+	call func(ctx context.Context, slot int) error
+	// traffic and made tell what has passed, and how many calls were begun,
+	// since the load was prepared.
+	traffic func() wirelab.Traffic
+	made    func() uint64
+}
+
+// calls counts one worker's calls, those not recorded included: the totals
+// that are watched have them in too. It fills a cache line, so that workers
+// do not share one.
+type calls struct {
+	n uint64
+	_ [56]byte
+}
+
+// prepareClients opens the clients of a load. On a multiplexed protocol each
+// client is one connection and the workers are dealt out over them; on the
+// others one client keeps a pool.
+func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+	sockets := &probe.Sockets{}
+	counts := make([]calls, l.InFlight)
+	p := &prepared{width: l.InFlight, traffic: sockets.Count, made: func() (n uint64) {
+		for i := range counts {
+			n += counts[i].n
+		}
+		return n
+	}}
+	clients := 1
+	to.Connections = l.Connections
+	if cell.Protocol.Multiplexed {
+		clients, to.Connections = min(max(l.Connections, 1), l.InFlight), 1
+	}
+	var dialled []wirelab.Client
+	for range clients {
+		client, err := cell.Dial(ctx, sockets.Watch(to))
+		if err != nil {
+			return p, err
+		}
+		dialled, p.open = append(dialled, client), append(p.open, client)
+	}
+	callers := make([]load.Call, l.InFlight)
+	for i := range callers {
+		call, err := dialled[i%clients].Caller(order.Operation, order.Requests, seeds.Uint64())
+		if err != nil {
+			return p, err
+		}
+		count := &counts[i]
+		callers[i] = func(ctx context.Context) error {
+			count.n++
+			return call(ctx)
+		}
+	}
+	p.call = func(ctx context.Context, slot int) error { return callers[slot](ctx) }
+	p.runner = load.NewRunner(callers)
+	return p, nil
+}
+
+// prepareRaw opens the lines of a load.
+func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+	if why, hole := cell.RawHoles[order.Operation]; hole {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", order.Operation, why)
+	}
+	if cell.DialRaw == nil {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "there is no raw driver for %s", cell.Protocol.Name)
+	}
+	to.Connections = min(l.Connections, l.InFlight)
+	lines, err := cell.DialRaw(ctx, to, l.InFlight, order.Operation, order.Requests, seeds.Uint64())
+	if err != nil {
+		return nil, err
+	}
+	counted := &countedLines{Lines: lines}
+	return &prepared{
+		runner: load.NewLinesRunner(counted),
+		open:   []io.Closer{lines},
+		width:  l.InFlight,
+		call:   counted.call, traffic: lines.Traffic,
+		made: func() uint64 { return counted.begun },
+	}, nil
+}
+
+// countedLines counts the calls begun.
+type countedLines struct {
+	wirelab.Lines
+	begun uint64
+}
+
+func (l *countedLines) Begin(slot int) {
+	l.begun++
+	l.Lines.Begin(slot)
+}
+
+// call makes one call while no other is under way.
+func (l *countedLines) call(ctx context.Context, slot int) error {
+	over := false
+	var answer error
+	l.Begin(slot)
+	for given := false; !over; {
+		if ctx.Err() != nil && !given {
+			l.Cancel(slot, context.Cause(ctx))
+			given = true
+		}
+		err := l.Turn(10*time.Millisecond, func(_ int, err error) { over, answer = true, err })
+		if err != nil {
+			return err
+		}
+	}
+	return answer
+}

@@ -1,0 +1,92 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"wirelab/control"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// floorSlice is the most of a floor that is recorded: its median is all that
+// is wanted of it, and it must not cost an experiment its time.
+const floorSlice = plan.Duration(500 * time.Millisecond)
+
+// floors puts every arm's driver once before a server that does nothing, in
+// random order: what it shows there is the client's and the kernel's, and no
+// server can show less (method.md §3.6).
+func (w *round) floors(ctx context.Context) {
+	if w.c.Plan.Floor != plan.FloorAuto {
+		return
+	}
+	w.shuffle(w.arms)
+	for _, a := range w.arms {
+		if a.failed == nil && ctx.Err() == nil && w.result.Arms[a.index].Floorless == "" {
+			w.tell(Grounding, a, -1)
+			a.failed = w.floor(ctx, a)
+		}
+	}
+}
+
+// floor measures the floors of one arm. The null responder lives no longer
+// than that, so that nothing but servers and drivers is there for the slices.
+func (w *round) floor(ctx context.Context, a *armRun) (err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*startTime, fmt.Errorf("floor not measured within %v", 2*startTime))
+	defer cancel()
+	null, err := w.c.Bench.Null(ctx, a.plan)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if used, err := null.CPU(); err == nil {
+			a.cpu += used
+		}
+		err = errors.Join(err, null.Stop())
+	}()
+	if err := w.dial(ctx, a, null.Ready()); err != nil {
+		return fmt.Errorf("before the null responder: %w", err)
+	}
+	loads := w.c.Plan.Loads
+	for i, l := range loads {
+		reply, err := a.driver.Ask(ctx, control.Order{Slice: floorOrder(w.c.Plan, l, len(loads)+i, w.seed)})
+		if err != nil {
+			return fmt.Errorf("before the null responder: %w", err)
+		}
+		m := reply.Slice
+		a.trials[i].Floor = &result.Floor{
+			Window: plan.Duration(m.Recording.Window), Completed: m.Recording.CompletedInWindow,
+			Service: m.Recording.Service, DriverCPU: m.Usage.CPU, Calls: m.Calls,
+		}
+	}
+	_, err = a.driver.Ask(ctx, control.Order{Leave: &struct{}{}})
+	return err
+}
+
+// floorOrder is a slice of a floor: in the closed loop as long again as a
+// slice, the first half to warm up; in the open loop no longer than floorSlice.
+func floorOrder(p plan.Plan, l plan.Load, number int, seed uint64) *control.Slice {
+	order := &control.Slice{Load: number, Seed: seed}
+	if l.Open() {
+		order.For = min(p.SliceOf(l), floorSlice)
+		order.Head = order.For / headShare
+		return order
+	}
+	length := min(p.SliceOf(l), floorSlice)
+	order.For, order.Head = 2*length, length
+	return order
+}
+
+// Floorless tells why an arm of a protocol has no floor; "" if it has one.
+// null is whether a null responder speaks its protocol.
+func Floorless(arm plan.Arm, null bool) string {
+	switch {
+	case arm.Target != "":
+		return "its server runs elsewhere, and a null responder would not"
+	case !null:
+		return "no null responder speaks " + arm.Protocol
+	}
+	return ""
+}
