@@ -12,7 +12,7 @@ import (
 
 func newServeCommand(a *app) *cobra.Command {
 	var addr, server, caFile string
-	var controlled bool
+	var null, controlled bool
 	command := &cobra.Command{
 		Use:   "serve WORKLOAD PROTOCOL",
 		Short: "Serve a workload over a protocol until Ctrl-C",
@@ -25,12 +25,19 @@ file that --ca names. A stop waits up to 5 s for the calls in flight.`,
 		Example: `  wirelab serve routeguide grpc --addr 127.0.0.1:50051
   wirelab serve routeguide http1-json --addr 127.0.0.1:8080
   wirelab serve routeguide grpc --server connect-go --addr 127.0.0.1:50051
+  wirelab serve routeguide grpc --null --addr 127.0.0.1:50051
   wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
 			cell, err := a.cell(args[0], args[1], server, "")
 			if err != nil {
 				return err
+			}
+			if null {
+				if cell.Null == nil {
+					return usage("no null responder speaks %s", cell.Protocol.Name)
+				}
+				cell.Serve, cell.Server = cell.Null, "null responder"
 			}
 			at, ready, err := agent.Listen(cell, addr)
 			if err != nil {
@@ -56,6 +63,7 @@ file that --ca names. A stop waits up to 5 s for the calls in flight.`,
 	flags.StringVar(&addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
 	flags.StringVar(&caFile, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
+	flags.BoolVar(&null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")
 	flags.BoolVar(&controlled, "controlled", false, "take orders on standard input (an experiment's child)")
 	if err := flags.MarkHidden("controlled"); err != nil {
 		panic(err) // the flag is named two lines above
