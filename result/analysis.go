@@ -24,6 +24,8 @@ type LoadAnalysis struct {
 	Primary string     `json:"primary"`
 	Arms    []ArmState `json:"arms"` // one for each of Plan.Arms
 	Rows    []Row      `json:"rows"` // one for each metric of the load's kind of loop
+	// Libraries is what client libraries add, where an arm ran with both drivers.
+	Libraries []Library `json:"libraries,omitempty"`
 }
 
 // ArmState is how an arm did under a load, apart from its figures.
@@ -178,6 +180,7 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 	}
 	settle(g.result.Plan, found.Rows)
 	rank(g, &found)
+	found.Libraries = libraries(g, &found)
 	return found
 }
 

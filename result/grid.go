@@ -93,6 +93,14 @@ func (r *Result) ArmName(arm int) string {
 	return fmt.Sprintf("arm %d", arm+1)
 }
 
+// ClientName is the library that calls in an arm; "the client" where it is not known.
+func (r *Result) ClientName(arm int) string {
+	if arm >= 0 && arm < len(r.Arms) && r.Arms[arm].Client != "" {
+		return r.Arms[arm].Client
+	}
+	return "the client"
+}
+
 // out tells why an arm was taken out; "" if it was not.
 func (r *Result) out(arm int) string {
 	if arm < len(r.Arms) {

@@ -67,7 +67,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.table(l, report.Main(l), true)
 		p.line("")
 	}
-	for _, note := range report.Notes(l) {
+	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.line("- " + escape(note))
 	}
 	p.line("")

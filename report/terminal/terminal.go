@@ -157,7 +157,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		}
 		p.blank()
 	}
-	for _, note := range report.Notes(l) {
+	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.wrapped("· ", note, plain)
 	}
 }

@@ -15,8 +15,8 @@ import (
 type Arm struct {
 	Name     string
 	Protocol string
-	// Server and Client are libraries; empty: the usual ones.
-	Server, Client string
+	// Server and Client are libraries; empty: the usual ones. Driver is the plan's.
+	Server, Client, Driver string
 	Multiplexed    bool
 	ServerCPU      time.Duration // per call
 	ClientCPU      time.Duration // per call
@@ -64,7 +64,7 @@ func Make(s Setting) *result.Result {
 	for _, a := range s.Arms {
 		r.Arms = append(r.Arms, result.Arm{
 			Name: a.Name, Protocol: a.Protocol, Transport: transport(a), Encoding: "Protocol Buffers",
-			Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Style: "idiomatic",
+			Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
 		})
 	}
 	shared := 0.0
@@ -97,7 +97,7 @@ func makePlan(s Setting) plan.Plan {
 		p.Slices, p.Slice, p.Primary = 3, plan.Duration(time.Second), plan.ResponseP99
 	}
 	for _, a := range s.Arms {
-		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client})
+		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client, Driver: a.Driver})
 	}
 	return p
 }
