@@ -109,7 +109,18 @@ func question(r *result.Result) string {
 }
 
 func machine(r *result.Result) string {
-	e := r.Environment
+	place := ""
+	if r.Environment.CPUs > 0 {
+		place = "server and driver not pinned"
+	}
+	if p := r.Placement; len(p.ServerCPUs) > 0 || len(p.DriverCPUs) > 0 {
+		place = "server on CPU " + numbers(p.ServerCPUs) + ", driver on CPU " + numbers(p.DriverCPUs)
+	}
+	return strings.Join(filled(Machine(r.Environment), place), ", ")
+}
+
+// Machine describes a machine in a line.
+func Machine(e result.Environment) string {
 	size := ""
 	if e.CPUs > 0 {
 		size = fmt.Sprintf("%d CPUs", e.CPUs)
@@ -122,14 +133,7 @@ func machine(r *result.Result) string {
 		virtual = "virtual (" + e.Virtual + ")"
 	}
 	system := strings.TrimSpace(e.OS + " " + e.Kernel)
-	place := ""
-	if e.CPUs > 0 {
-		place = "server and driver not pinned"
-	}
-	if p := r.Placement; len(p.ServerCPUs) > 0 || len(p.DriverCPUs) > 0 {
-		place = "server on CPU " + numbers(p.ServerCPUs) + ", driver on CPU " + numbers(p.DriverCPUs)
-	}
-	return strings.Join(filled(e.CPU, size, virtual, system, e.Go, place), ", ")
+	return strings.Join(filled(e.CPU, size, virtual, system, e.Go), ", ")
 }
 
 func numbers(all []int) string {

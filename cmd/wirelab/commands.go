@@ -8,6 +8,7 @@ func commands() []func(*app) *cobra.Command {
 		newCompareCommand,
 		newRunCommand,
 		newPresetsCommand,
+		newDoctorCommand,
 		newResultsCommand,
 		newMatrixCommand,
 		newServeCommand,

@@ -107,8 +107,9 @@ var rules = []rule{
 	{"target", []string{"control"}, "golang.org/x/sys", "holding a process needs no knowledge of what runs in it"},
 	{"agent", []string{".", "authority", "control", "load", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
 	{"experiment", []string{".", "control", "load", "plan", "probe", "result", "stat", "target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
+	{"doctor", []string{"plan", "probe", "result"}, "none", "a judgement must follow from readings alone"},
 	{"store/**", []string{".", "plan", "result/**", "stat", "store/**"}, "modernc.org/sqlite", "a store keeps what it need not understand"},
-	{"report/**", []string{".", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
+	{"report/**", []string{".", "doctor", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"cmd/*", []string{"**"}, "any", "wiring"},
 	{"internal/*", []string{"**"}, "any", "rules and generators"},
 }

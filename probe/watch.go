@@ -1,0 +1,225 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Watched is what a machine did over some seconds in which nothing was measured.
+type Watched struct {
+	For   plan.Duration `json:"for"`
+	Noise result.Noise  `json:"noise"`
+	// MemoryPressure is the share of time in which some task waited for
+	// memory; negative if not told.
+	MemoryPressure float64 `json:"memory_pressure"`
+	// Swapped is pages read from swap or written to it, Throttles how often a
+	// core was slowed down because it was hot.
+	Swapped   uint64 `json:"swapped_pages"`
+	Throttles uint64 `json:"thermal_throttles"`
+	// Tasks are the processes that used most CPU, this one left out; at most 5.
+	Tasks []Task `json:"tasks"`
+	Wakes Wakes  `json:"wakes"`
+}
+
+// Task is a process and its share of the time of all CPUs.
+type Task struct {
+	PID   int     `json:"pid"`
+	Name  string  `json:"name"`
+	Share float64 `json:"share"`
+}
+
+// Wakes is how late a sleeper woke. Worst is the longest.
+type Wakes struct {
+	Count int           `json:"count"`
+	P50   plan.Duration `json:"p50"`
+	P99   plan.Duration `json:"p99"`
+	Worst plan.Duration `json:"worst"`
+}
+
+// Sleeper is a clock that can be slept by, as the engine's. SleepUntil tells
+// how much of the wait it spun.
+type Sleeper interface {
+	Now() int64
+	SleepUntil(ctx context.Context, due int64) (spun time.Duration)
+}
+
+// wakes is how often the sleeper is woken, and tasks how many processes are named.
+const (
+	wakes = 200
+	tasks = 5
+)
+
+// Watch watches the machine for about d, sleeping by the clock meanwhile,
+// which wakes margin before the time it is asked for and spins the rest. It
+// ends early, with the context's error, when ctx ends. root is as in [ReadMachine].
+func Watch(ctx context.Context, root fs.FS, clock Sleeper, margin, d time.Duration) (Watched, error) {
+	before, err := lookAround(root)
+	if err != nil {
+		return Watched{}, err
+	}
+	late := make([]time.Duration, 0, wakes)
+	for range wakes {
+		due := clock.Now() + int64(d/wakes)
+		spun := clock.SleepUntil(ctx, due)
+		if ctx.Err() != nil {
+			return Watched{}, context.Cause(ctx)
+		}
+		// It woke when it began to spin, and should have margin before due.
+		woke := clock.Now() - int64(spun)
+		late = append(late, max(0, time.Duration(woke-due)+margin))
+	}
+	after, err := lookAround(root)
+	if err != nil {
+		return Watched{}, err
+	}
+	w := between(before, after)
+	slices.Sort(late)
+	at := func(q float64) plan.Duration { return plan.Duration(late[min(len(late)-1, int(q*float64(len(late))))]) }
+	w.Wakes = Wakes{Count: len(late), P50: at(0.5), P99: at(0.99), Worst: at(1)}
+	return w, nil
+}
+
+// look is what is counted, at one time.
+type look struct {
+	times     CPUTimes
+	own       time.Duration            // of this process
+	tasks     map[int]taskTime         // by process id
+	waited    map[string]time.Duration // by resource: cpu, io, memory
+	throttled time.Duration
+	swapped   uint64
+	throttles uint64
+}
+
+type taskTime struct {
+	name string
+	used time.Duration
+}
+
+func lookAround(root fs.FS) (look, error) {
+	times, err := ReadCPUTimes()
+	if err != nil {
+		return look{}, err
+	}
+	own, err := CPU(os.Getpid())
+	if err != nil {
+		return look{}, err
+	}
+	l := look{times: times, own: own, tasks: taskTimes(root), waited: map[string]time.Duration{}}
+	for _, resource := range []string{"cpu", "io", "memory"} {
+		if total, ok := pressureTotal(textOf(root, path.Join("proc/pressure", resource))); ok {
+			l.waited[resource] = total
+		}
+	}
+	l.throttled = throttledTime(root)
+	memory := []byte(textOf(root, "proc/vmstat"))
+	l.swapped = field(memory, "pswpin ") + field(memory, "pswpout ")
+	cpus, _ := fs.Glob(root, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count") // the pattern is right
+	for _, name := range cpus {
+		if n, err := strconv.ParseUint(textOf(root, name), 10, 64); err == nil {
+			l.throttles += n
+		}
+	}
+	return l, nil
+}
+
+// between is what was done from one look to the next.
+func between(before, after look) Watched {
+	took := after.times.At.Sub(before.times.At)
+	w := Watched{
+		For:       plan.Duration(took),
+		Noise:     Noise(before.times, after.times, after.own-before.own),
+		Swapped:   after.swapped - min(after.swapped, before.swapped),
+		Throttles: after.throttles - min(after.throttles, before.throttles),
+		Tasks:     []Task{},
+	}
+	share := func(resource string) float64 {
+		first, ok := before.waited[resource]
+		last, still := after.waited[resource]
+		if !ok || !still || took <= 0 {
+			return -1
+		}
+		return max(0, min(1, float64(last-first)/float64(took)))
+	}
+	w.Noise.CPUPressure, w.Noise.IOPressure, w.MemoryPressure = share("cpu"), share("io"), share("memory")
+	w.Noise.Throttled = plan.Duration(max(0, after.throttled-before.throttled))
+	capacity := float64(took) * float64(max(1, len(allowedCPUs())))
+	for pid, task := range after.tasks {
+		used := task.used
+		if earlier, ok := before.tasks[pid]; ok && earlier.name == task.name {
+			used -= earlier.used
+		}
+		if used > 0 && pid != os.Getpid() {
+			w.Tasks = append(w.Tasks, Task{PID: pid, Name: task.name, Share: min(1, float64(used)/capacity)})
+		}
+	}
+	slices.SortFunc(w.Tasks, func(a, b Task) int { return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.PID, b.PID)) })
+	w.Tasks = w.Tasks[:min(len(w.Tasks), tasks)]
+	return w
+}
+
+// taskTimes is the CPU time of every process.
+func taskTimes(root fs.FS) map[int]taskTime {
+	all := map[int]taskTime{}
+	entries, _ := fs.ReadDir(root, "proc") // none if it is not there
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if task, ok := taskOf(textOf(root, path.Join("proc", entry.Name(), "stat"))); ok {
+			all[pid] = task
+		}
+	}
+	return all
+}
+
+// taskOf reads a process's line of /proc/PID/stat. The name may hold anything,
+// brackets too, so it ends at the last one. User and system time are the 14th
+// and 15th field, in hundredths of a second.
+func taskOf(line string) (taskTime, bool) {
+	first, last := strings.Index(line, "("), strings.LastIndex(line, ")")
+	if first < 0 || last < first {
+		return taskTime{}, false
+	}
+	rest := strings.Fields(line[last+1:])
+	if len(rest) < 13 {
+		return taskTime{}, false
+	}
+	ticks := numbersOf(rest[11] + " " + rest[12])
+	if len(ticks) != 2 {
+		return taskTime{}, false
+	}
+	return taskTime{name: line[first+1 : last], used: time.Duration(ticks[0]+ticks[1]) * 10 * time.Millisecond}, true
+}
+
+// pressureTotal is the time for which some task waited, from a file of /proc/pressure.
+func pressureTotal(text string) (time.Duration, bool) {
+	line, _, _ := strings.Cut(text, "\n")
+	for _, word := range strings.Fields(line) {
+		if total, ok := strings.CutPrefix(word, "total="); ok {
+			n, err := strconv.ParseInt(total, 10, 64)
+			return time.Duration(n) * time.Microsecond, err == nil
+		}
+	}
+	return 0, false
+}
+
+// throttledTime is how long this process's control groups were held back, the most of them.
+func throttledTime(root fs.FS) time.Duration {
+	most := time.Duration(0)
+	for _, group := range controlGroups(root) {
+		text := []byte(textOf(root, path.Join(group, "cpu.stat")))
+		most = max(most, time.Duration(field(text, "throttled_usec "))*time.Microsecond, time.Duration(field(text, "throttled_time ")))
+	}
+	return most
+}
