@@ -40,6 +40,7 @@ type pipeline struct {
 
 	now    int64 // the last reading of the clock
 	ended  uint64
+	onEnd  func(int, error) // over, made a value once
 	closed bool // the loop: a call that ends makes room for the next
 	s      *slice
 }
@@ -51,7 +52,9 @@ type flight struct {
 }
 
 func newPipeline(lines Lines) *pipeline {
-	return &pipeline{sheet: newSheet(), lines: lines, calls: make([]flight, lines.Slots())}
+	p := &pipeline{sheet: newSheet(), lines: lines, calls: make([]flight, lines.Slots())}
+	p.onEnd = p.over
+	return p
 }
 
 // run runs a slice in the calling goroutine.
@@ -130,7 +133,7 @@ func (p *pipeline) begin(due, sent int64) {
 // turn lets the lines send and receive. A look that found nothing was spun.
 func (p *pipeline) turn(wait time.Duration) error {
 	before, ended := p.now, p.ended
-	err := p.lines.Turn(wait, p.over)
+	err := p.lines.Turn(wait, p.onEnd)
 	p.now = p.s.clock.Now()
 	if wait <= 0 && p.ended == ended {
 		p.spun += time.Duration(p.now - before)
