@@ -86,6 +86,9 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 	if arm.Server != "" {
 		args = append(args, "--server", arm.Server)
 	}
+	if arm.Inject != "" {
+		args = append(args, "--inject", arm.Inject)
+	}
 	return start(ctx, target.Command{Name: "server of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
 }
 

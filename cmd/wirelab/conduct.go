@@ -14,6 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/experiment"
+	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/report/json"
@@ -148,6 +149,12 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		}
 		if why, hole := cell.Holes[p.Operation]; hole {
 			return nil, usage("%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
+		}
+		if _, err := inject.Parse(arm.Inject); err != nil {
+			return nil, err
+		}
+		if arm.Inject != "" && arm.Target != "" {
+			return nil, usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
 		}
 		described := result.Arm{
 			Name: arm.Name, Protocol: cell.Protocol.Name, Transport: cell.Protocol.Transport,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -8,11 +9,17 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
+	"wirelab/inject"
 )
 
+// serveFlags are the flags of "serve".
+type serveFlags struct {
+	addr, server, ca, inject string
+	null, controlled         bool
+}
+
 func newServeCommand(a *app) *cobra.Command {
-	var addr, server, caFile string
-	var null, controlled bool
+	var f serveFlags
 	command := &cobra.Command{
 		Use:   "serve WORKLOAD PROTOCOL",
 		Short: "Serve a workload over a protocol until Ctrl-C",
@@ -21,54 +28,90 @@ be called by wirelab, by your own client, or by tools such as curl and grpcurl.
 
 It listens on 127.0.0.1 unless --addr says otherwise. Protocols with TLS get a
 fresh certificate at every start; the authority to trust is written to the
-file that --ca names. A stop waits up to 5 s for the calls in flight.`,
+file that --ca names. A stop waits up to 5 s for the calls in flight.
+
+With --inject the server also does something known beforehand, so that clients
+and load generators can be tried against a truth:
+
+` + inject.Help(),
 		Example: `  wirelab serve routeguide grpc --addr 127.0.0.1:50051
   wirelab serve routeguide http1-json --addr 127.0.0.1:8080
   wirelab serve routeguide grpc --server connect-go --addr 127.0.0.1:50051
   wirelab serve routeguide grpc --null --addr 127.0.0.1:50051
-  wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem`,
+  wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem
+  wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
-			cell, err := a.cell(args[0], args[1], server, "")
+			cell, err := a.cell(args[0], args[1], f.server, "")
 			if err != nil {
 				return err
 			}
-			if null {
-				if cell.Null == nil {
-					return usage("no null responder speaks %s", cell.Protocol.Name)
-				}
-				cell.Serve, cell.Server = cell.Null, "null responder"
-			}
-			at, ready, err := agent.Listen(cell, addr)
-			if err != nil {
-				return err
-			}
-			if controlled {
-				return agent.Serve(command.Context(), cell, at, ready, a.stdin, a.stdout)
-			}
-			if cell.Protocol.Secure {
-				if caFile == "" {
-					return usage(
-						"%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name)
-				}
-				if err := os.WriteFile(caFile, []byte(ready.Authority), 0o644); err != nil {
-					return fmt.Errorf("authority: %w", err)
-				}
-			}
-			a.sayServing(cell, ready.Address, caFile)
-			return cell.Serve(command.Context(), at)
+			return a.serve(command.Context(), cell, f)
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
-	flags.StringVar(&server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
-	flags.StringVar(&caFile, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
-	flags.BoolVar(&null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")
-	flags.BoolVar(&controlled, "controlled", false, "take orders on standard input (an experiment's child)")
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
+	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
+	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to try clients and tools against, such as 'constant 20ms'")
+	flags.StringVar(&f.ca, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
+	flags.BoolVar(&f.null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")
+	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
 	if err := flags.MarkHidden("controlled"); err != nil {
 		panic(err) // the flag is named two lines above
 	}
 	return command
+}
+
+// serve serves a cell until ctx ends or, for an experiment, input does.
+func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err error) {
+	if f.null {
+		switch {
+		case cell.Null == nil:
+			return usage("no null responder speaks %s", cell.Protocol.Name)
+		case f.inject != "":
+			return usage("--null and --inject do not go together: a null responder does nothing else")
+		}
+		cell.Serve, cell.Server = cell.Null, "null responder"
+	}
+	cell, injector, err := hooked(cell, f.inject)
+	if err != nil {
+		return err
+	}
+	defer func() { err = both(err, injector.Close()) }()
+	at, ready, err := agent.Listen(cell, f.addr)
+	if err != nil {
+		return err
+	}
+	if f.controlled {
+		return agent.Serve(ctx, cell, at, ready, a.stdin, a.stdout)
+	}
+	if cell.Protocol.Secure {
+		if f.ca == "" {
+			return both(usage("%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name), at.Close())
+		}
+		if err := os.WriteFile(f.ca, []byte(ready.Authority), 0o644); err != nil {
+			return both(fmt.Errorf("authority: %w", err), at.Close())
+		}
+	}
+	a.sayServing(cell, ready.Address, f.ca)
+	return cell.Serve(ctx, at)
+}
+
+// hooked returns the cell with an injected behaviour, which is to be closed
+// once the cell has been served.
+func hooked(cell wirelab.Cell, text string) (wirelab.Cell, *inject.Injector, error) {
+	behaviour, err := inject.Parse(text)
+	if err != nil {
+		return cell, nil, err
+	}
+	injector, err := behaviour.Start()
+	if err != nil {
+		return cell, nil, err
+	}
+	if cell, err = cell.Hooked(injector.Hooks()); err != nil {
+		err = both(err, injector.Close())
+	}
+	return cell, injector, err
 }
 
 // sayServing tells a person what is served and how to call it.
