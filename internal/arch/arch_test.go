@@ -108,6 +108,7 @@ var rules = []rule{
 	{"agent", []string{".", "authority", "control", "load", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
 	{"experiment", []string{".", "control", "load", "plan", "probe", "result", "stat", "target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
 	{"doctor", []string{"plan", "probe", "result"}, "none", "a judgement must follow from readings alone"},
+	{"inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},
 	{"store/**", []string{".", "plan", "result/**", "stat", "store/**"}, "modernc.org/sqlite", "a store keeps what it need not understand"},
 	{"report/**", []string{".", "doctor", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"cmd/*", []string{"**"}, "any", "wiring"},
