@@ -106,6 +106,7 @@ var rules = []rule{
 	{"control", []string{"load", "plan", "result"}, "none", "the lines between conductor and child"},
 	{"target", []string{"control"}, "golang.org/x/sys", "holding a process needs no knowledge of what runs in it"},
 	{"agent", []string{".", "authority", "control", "load", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
+	{"audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
 	{"experiment", []string{".", "control", "load", "plan", "probe", "result", "stat", "target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
 	{"doctor", []string{"plan", "probe", "result"}, "none", "a judgement must follow from readings alone"},
 	{"inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},

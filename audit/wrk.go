@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"regexp"
+	"strings"
+)
+
+// wrk prints the same frame as wrk2, which added a rate, a histogram of its
+// own and, on request, the times as wrk counts them.
+
+var (
+	wrkHead     = regexp.MustCompile(`(?m)^Running \S+ test @ `)
+	wrkLatency  = regexp.MustCompile(`(?m)^\s+Latency\s+(\S+)\s+\S+\s+(\S+)`)
+	wrkQuantile = regexp.MustCompile(`(?m)^\s*([0-9.]+)%\s+(\S+)\s*$`)
+	wrkCount    = regexp.MustCompile(`(?m)^\s*(\d+) requests in (\S+),`)
+	wrkRate     = regexp.MustCompile(`(?m)^Requests/sec:\s+(\S+)`)
+	wrkSockets  = regexp.MustCompile(`(?m)^\s*Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)`)
+	wrkStatus   = regexp.MustCompile(`(?m)^\s*Non-2xx or 3xx responses: (\d+)`)
+)
+
+// wrk2Marks are what wrk2 prints and wrk does not.
+func wrk2Marks(text string) bool {
+	return wrkHead.MatchString(text) &&
+		(strings.Contains(text, "HdrHistogram") || strings.Contains(text, "Thread calibration:"))
+}
+
+func wrkParser() Parser {
+	return Parser{
+		Name:  "wrk",
+		ours:  func(text string) bool { return wrkHead.MatchString(text) && !wrk2Marks(text) },
+		parse: func(text string) (Report, error) { return parseWrk(text), nil },
+		// It has no rate: it sends when it has got the answer.
+		asked: func(words []string) Asked { return Asked{For: lengthOf(optionOf(words, "-d", "--duration"))} },
+	}
+}
+
+func wrk2Parser() Parser {
+	return Parser{
+		Name: "wrk2",
+		// A short run without --latency leaves no mark, hence the frame.
+		ours: func(text string) bool { return wrkHead.MatchString(text) },
+		parse: func(text string) (Report, error) {
+			// What follows under -U is as wrk counts, and called uncorrected
+			// by wrk2 itself.
+			text, tail, cut := strings.Cut(text, "HdrHistogram - Uncorrected Latency")
+			r := parseWrk(text)
+			if cut { // the counts stand at the end of all
+				counts := parseWrk(tail)
+				r.Count, r.Elapsed, r.Rate, r.Errors = counts.Count, counts.Elapsed, counts.Rate, counts.Errors
+			}
+			return r, nil
+		},
+		asked: func(words []string) Asked {
+			return Asked{
+				Rate: numberOf(optionOf(words, "-R", "--rate"), 1000),
+				For:  lengthOf(optionOf(words, "-d", "--duration")),
+			}
+		},
+	}
+}
+
+func parseWrk(text string) Report {
+	var r Report
+	if m := wrkLatency.FindStringSubmatch(text); m != nil {
+		r.Mean, r.Max = spanText(m[1]), spanText(m[2])
+	}
+	for _, m := range wrkQuantile.FindAllStringSubmatch(text, -1) {
+		if d, ok := parseSpan(m[2]); ok {
+			r.quantile(numberOf(m[1], -1), d)
+		}
+	}
+	if m := wrkCount.FindStringSubmatch(text); m != nil {
+		r.Count, r.Elapsed = countText(m[1]), spanText(m[2])
+		r.Errors = ptr(uint64(0)) // they are named only when there are any
+	}
+	if m := wrkRate.FindStringSubmatch(text); m != nil {
+		r.Rate = rateText(m[1])
+	}
+	if m := wrkSockets.FindStringSubmatch(text); m != nil {
+		r.Errors = sum(r.Errors, countText(m[1]), countText(m[2]), countText(m[3]), countText(m[4]))
+	}
+	if m := wrkStatus.FindStringSubmatch(text); m != nil {
+		r.Errors = sum(r.Errors, countText(m[1]))
+	}
+	return r
+}
