@@ -86,11 +86,14 @@ func (p *pipeline) open() error {
 	check, spare := p.now, len(p.free)
 	due, more := s.next()
 	for more && s.outer.Err() == nil && p.now < s.giveUp {
-		for ; more && due <= p.now && len(p.free) > 0; due, more = s.next() {
+		for first := true; more && due <= p.now && len(p.free) > 0; first = false {
+			if !first { // the clock of the last turn serves one
+				p.now = s.clock.Now()
+			}
 			s.depart(p.sheet, due, p.now, spare > 0)
 			p.begin(due, p.now)
 			spare--
-			p.now = s.clock.Now()
+			due, more = s.next()
 		}
 		if !more {
 			return nil

@@ -88,7 +88,7 @@ func (s *Schedule) Expected(t time.Duration) float64 {
 
 // mass is the rate's integral over the stage's first t seconds.
 func (s Stage) mass(t float64) float64 {
-	if s.Duration == 0 {
+	if s.From == s.To {
 		return s.From * t
 	}
 	return s.From*t + (s.To-s.From)*t*t/(2*s.Duration.Seconds())
@@ -98,13 +98,13 @@ func (s Stage) mass(t float64) float64 {
 // textbook root of the quadratic loses its digits when the ramp is gentle;
 // this form does not.
 func (s Stage) reach(x float64) float64 {
-	if x == 0 {
+	switch {
+	case x == 0:
 		return 0
+	case s.From == s.To:
+		return x / s.From
 	}
-	slope := 0.0
-	if s.Duration != 0 {
-		slope = (s.To - s.From) / s.Duration.Seconds()
-	}
+	slope := (s.To - s.From) / s.Duration.Seconds()
 	return 2 * x / (s.From + math.Sqrt(max(0, s.From*s.From+2*slope*x)))
 }
 
