@@ -80,6 +80,9 @@ func throttled(w probe.Watched) Finding {
 		Why: "The control group used up its share of CPU while next to nothing ran; with servers and drivers it would be stopped all the time.",
 		Do:  "lift the quota",
 	}
+	if w.Noise.Throttled < 0 {
+		f.Value = "not told"
+	}
 	return judged(f, above(time.Duration(w.Noise.Throttled), 0, 0))
 }
 

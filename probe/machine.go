@@ -203,41 +203,11 @@ func battery(root fs.FS) string {
 	return found
 }
 
-// controlGroups are the folders that hold this process's CPU limits, from its
-// own control group up to the root, in either version of the interface.
-func controlGroups(root fs.FS) []string {
-	var all []string
-	for line := range strings.Lines(textOf(root, "proc/self/cgroup")) {
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) < 3 {
-			continue
-		}
-		var mount string
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-			mount = "sys/fs/cgroup"
-		case slices.Contains(strings.Split(parts[1], ","), "cpu"):
-			mount = path.Join("sys/fs/cgroup", parts[1])
-			if _, err := fs.Stat(root, mount); err != nil {
-				mount = "sys/fs/cgroup/cpu"
-			}
-		default:
-			continue
-		}
-		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) {
-			all = append(all, path.Join(mount, group))
-			if group == "/" {
-				break
-			}
-		}
-	}
-	return all
-}
-
 // quota is the CPUs' time that the tightest control group allows; 0: all.
 func quota(root fs.FS) float64 {
 	least := 0.0
-	for _, group := range controlGroups(root) {
+	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup")) {
+		group := strings.TrimPrefix(folder, "/")
 		// Version 2 has both numbers in a line, version 1 a file for each.
 		// Where there is no limit the first is no number, "max" or -1.
 		limits := numbersOf(textOf(root, path.Join(group, "cpu.max")))

@@ -92,10 +92,9 @@ func Watch(ctx context.Context, root fs.FS, clock Sleeper, margin, d time.Durati
 // look is what is counted, at one time.
 type look struct {
 	times     CPUTimes
-	own       time.Duration            // of this process
-	tasks     map[int]taskTime         // by process id
-	waited    map[string]time.Duration // by resource: cpu, io, memory
-	throttled time.Duration
+	own       time.Duration    // of this process
+	tasks     map[int]taskTime // by process id
+	waited    time.Duration    // for memory; negative if not told
 	swapped   uint64
 	throttles uint64
 }
@@ -114,13 +113,7 @@ func lookAround(root fs.FS) (look, error) {
 	if err != nil {
 		return look{}, err
 	}
-	l := look{times: times, own: own, tasks: taskTimes(root), waited: map[string]time.Duration{}}
-	for _, resource := range []string{"cpu", "io", "memory"} {
-		if total, ok := pressureTotal(textOf(root, path.Join("proc/pressure", resource))); ok {
-			l.waited[resource] = total
-		}
-	}
-	l.throttled = throttledTime(root)
+	l := look{times: times, own: own, tasks: taskTimes(root), waited: parsePressure(textOf(root, "proc/pressure/memory"))}
 	memory := []byte(textOf(root, "proc/vmstat"))
 	l.swapped = field(memory, "pswpin ") + field(memory, "pswpout ")
 	cpus, _ := fs.Glob(root, "sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count") // the pattern is right
@@ -142,17 +135,11 @@ func between(before, after look) Watched {
 		Throttles: after.throttles - min(after.throttles, before.throttles),
 		Tasks:     []Task{},
 	}
-	share := func(resource string) float64 {
-		first, ok := before.waited[resource]
-		last, still := after.waited[resource]
-		if !ok || !still || took <= 0 {
-			return -1
-		}
-		return max(0, min(1, float64(last-first)/float64(took)))
+	w.MemoryPressure = -1
+	if before.waited >= 0 && after.waited >= before.waited && took > 0 {
+		w.MemoryPressure = min(1, float64(after.waited-before.waited)/float64(took))
 	}
-	w.Noise.CPUPressure, w.Noise.IOPressure, w.MemoryPressure = share("cpu"), share("io"), share("memory")
-	w.Noise.Throttled = plan.Duration(max(0, after.throttled-before.throttled))
-	capacity := float64(took) * float64(max(1, len(allowedCPUs())))
+	capacity := float64(took) * float64(max(1, after.times.CPUs))
 	for pid, task := range after.tasks {
 		used := task.used
 		if earlier, ok := before.tasks[pid]; ok && earlier.name == task.name {
@@ -200,26 +187,4 @@ func taskOf(line string) (taskTime, bool) {
 		return taskTime{}, false
 	}
 	return taskTime{name: line[first+1 : last], used: time.Duration(ticks[0]+ticks[1]) * 10 * time.Millisecond}, true
-}
-
-// pressureTotal is the time for which some task waited, from a file of /proc/pressure.
-func pressureTotal(text string) (time.Duration, bool) {
-	line, _, _ := strings.Cut(text, "\n")
-	for _, word := range strings.Fields(line) {
-		if total, ok := strings.CutPrefix(word, "total="); ok {
-			n, err := strconv.ParseInt(total, 10, 64)
-			return time.Duration(n) * time.Microsecond, err == nil
-		}
-	}
-	return 0, false
-}
-
-// throttledTime is how long this process's control groups were held back, the most of them.
-func throttledTime(root fs.FS) time.Duration {
-	most := time.Duration(0)
-	for _, group := range controlGroups(root) {
-		text := []byte(textOf(root, path.Join(group, "cpu.stat")))
-		most = max(most, time.Duration(field(text, "throttled_usec "))*time.Microsecond, time.Duration(field(text, "throttled_time ")))
-	}
-	return most
 }
