@@ -75,6 +75,11 @@ faults: ## plant faults in the bindings one at a time and see each caught
 bench: ## what one call and one sample cost, in ns and allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./workload/...
 
+.PHONY: bench-rivals
+bench-rivals: build ## what a request costs our raw driver and others' load generators, side by side
+	@scripts/rivals
+	$(GO) run ./internal/rivals -wirelab bin/wirelab
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin .cache

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strconv"
+
+	"google.golang.org/protobuf/proto"
+
+	"wirelab/workload/routeguide/gen"
+)
+
+// ours is the raw driver's name among the tools.
+const ours = "wirelab raw"
+
+// scenario is a server with the connections and calls that it is put under.
+type scenario struct {
+	name        string
+	protocol    string
+	null        bool // the null responder, else the protocol's usual server
+	connections int
+	streams     int // calls in flight on each connection
+	tools       []string
+	targets     map[string]float64 // rival to the most that ours may cost by its
+}
+
+// scenarios are those that the engine's figures are held against.
+func scenarios() []scenario {
+	grpc := []string{ours, "h2load", "ghz"}
+	return []scenario{
+		{
+			"HTTP/1.1, 50 connections, null responder", "http1-json", true, 50, 1,
+			[]string{ours, "wrk", "h2load"},
+			map[string]float64{"wrk": 1},
+		},
+		{
+			"gRPC, 10 connections x 10 calls, null responder", "grpc", true, 10, 10,
+			grpc,
+			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+		},
+		{
+			"gRPC, 1 connection x 100 calls, null responder", "grpc", true, 1, 100,
+			grpc,
+			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+		},
+		{
+			"gRPC, 50 connections x 1 call, grpc-go server", "grpc", false, 50, 1,
+			grpc,
+			map[string]float64{"h2load": 0.95, "ghz": 0.4},
+		},
+	}
+}
+
+// The request that rivals repeat. Ours sends 256 different ones in turn.
+const (
+	requestJSON = `{"latitude":407838351,"longitude":-746143763}`
+	httpPath    = "/v1/route.getFeature"
+	grpcPath    = "/routeguide.RouteGuide/GetFeature"
+)
+
+// requestFiles are what rivals read, by name.
+func requestFiles() map[string]string {
+	return map[string]string{
+		"body.json": requestJSON,
+		"post.lua": fmt.Sprintf("wrk.method = \"POST\"\nwrk.body = '%s'\nwrk.headers[\"Content-Type\"] = \"application/json\"\n",
+			requestJSON),
+		"body.grpc": frame(&gen.Point{Latitude: 407838351, Longitude: -746143763}),
+		"guide.proto": `syntax = "proto3";
+package routeguide;
+service RouteGuide { rpc GetFeature(Point) returns (Feature) {} }
+message Point { int32 latitude = 1; int32 longitude = 2; }
+message Feature { string name = 1; Point location = 2; }
+`,
+	}
+}
+
+// frame is a message as gRPC has it in a body: not compressed, its length, itself.
+func frame(m proto.Message) string {
+	data, err := proto.Marshal(m)
+	if err != nil {
+		panic(err) // a message without required fields or text
+	}
+	return "\x00" + string(binary.BigEndian.AppendUint32(nil, uint32(len(data)))) + string(data)
+}
+
+// arguments are a rival's for a scenario against the server at address.
+func (b *bench) arguments(s scenario, tool, address string) []string {
+	file := func(name string) string { return filepath.Join(b.files, name) }
+	seconds, connections := strconv.Itoa(b.seconds), strconv.Itoa(s.connections)
+	switch {
+	case tool == "wrk":
+		return []string{"-t1", "-c" + connections, "-d" + seconds + "s", "-s", file("post.lua"), "http://" + address + httpPath}
+	case tool == "h2load" && s.protocol != "grpc":
+		return []string{
+			"--h1", "-t1", "-c" + connections, "-m1", "-D" + seconds, "-d", file("body.json"),
+			"-H", "content-type: application/json", "http://" + address + httpPath,
+		}
+	case tool == "h2load":
+		return []string{
+			"-t1", "-c" + connections, "-m" + strconv.Itoa(s.streams), "-D" + seconds, "-d", file("body.grpc"),
+			"-H", "content-type: application/grpc", "-H", "te: trailers", "http://" + address + grpcPath,
+		}
+	}
+	return []string{
+		"--insecure", "--proto", file("guide.proto"), "--call", "routeguide.RouteGuide/GetFeature", "-d", requestJSON,
+		"-c", strconv.Itoa(s.connections * s.streams), "--connections", connections, "-z", seconds + "s",
+		"--duration-stop", "wait", address,
+	}
+}
