@@ -11,6 +11,7 @@ import (
 
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
+	"wirelab/wire/raw"
 	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
@@ -19,19 +20,19 @@ import (
 
 // Connect carries the route guide over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[routeguide.Service] {
-	return connectBinding(wirelab.Protocol{
+	return withRawConnect(connectBinding(wirelab.Protocol{
 		Name: "connect", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
-	}, wireconnect.H2C, nil)
+	}, wireconnect.H2C, nil), raw.Over{Version: raw.HTTP2})
 }
 
 // ConnectHTTP1 carries the route guide over the Connect protocol on HTTP/1.1,
 // but for RouteChat.
 func ConnectHTTP1() wirelab.Binding[routeguide.Service] {
-	return connectBinding(wirelab.Protocol{
+	return withRawConnect(connectBinding(wirelab.Protocol{
 		Name: "connect-http1", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
 	}, wireconnect.HTTP1, map[string]string{
 		"RouteChat": "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505",
-	})
+	}), raw.Over{Version: raw.HTTP1})
 }
 
 func connectBinding(

@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/raw"
 	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
@@ -35,7 +36,7 @@ func GRPCTLS() wirelab.Binding[routeguide.Service] {
 }
 
 func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Binding[routeguide.Service] {
-	return wirelab.Binding[routeguide.Service]{
+	return withRawConnect(wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
 			Name: name, Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp",
 			Secure: secure, Multiplexed: true,
@@ -70,7 +71,7 @@ func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Bin
 				return newConnectStub(client, connect.WithGRPC()), client, nil
 			}},
 		},
-	}
+	}, raw.Over{Version: raw.HTTP2, Secure: secure}, connect.WithGRPC())
 }
 
 // grpcServer answers for service through grpc-go.

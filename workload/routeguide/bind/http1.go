@@ -7,6 +7,7 @@ import (
 	"wirelab"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/raw"
 	"wirelab/workload/routeguide"
 )
 
@@ -15,23 +16,23 @@ import (
 // HTTP/1.1 allows it and net/http does it at both ends (the server when asked
 // by EnableFullDuplex), though a proxy between them need not.
 func HTTP1JSON() wirelab.Binding[routeguide.Service] {
-	return restBinding(wirelab.Protocol{
+	return withRaw(restBinding(wirelab.Protocol{
 		Name: "http1-json", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
-	}, http1Wire(false), jsonStub, nil)
+	}, http1Wire(false), jsonStub, nil), raw.Over{Version: raw.HTTP1}, jsonStub)
 }
 
 // HTTP1Proto carries the route guide over HTTP/1.1 in protobuf.
 func HTTP1Proto() wirelab.Binding[routeguide.Service] {
-	return restBinding(wirelab.Protocol{
+	return withRaw(restBinding(wirelab.Protocol{
 		Name: "http1-proto", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
-	}, http1Wire(false), protoStub, protoHoles())
+	}, http1Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1}, protoStub)
 }
 
 // HTTP1TLSProto carries the route guide over HTTP/1.1 with TLS in protobuf.
 func HTTP1TLSProto() wirelab.Binding[routeguide.Service] {
-	return restBinding(wirelab.Protocol{
+	return withRaw(restBinding(wirelab.Protocol{
 		Name: "http1-tls-proto", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp", Secure: true,
-	}, http1Wire(true), protoStub, protoHoles())
+	}, http1Wire(true), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1, Secure: true}, protoStub)
 }
 
 func http1Wire(secure bool) restWire {

@@ -6,6 +6,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/raw"
 	"wirelab/wire/sse"
 	"wirelab/workload/routeguide"
 )
@@ -15,15 +16,17 @@ import (
 func SSE() wirelab.Binding[routeguide.Service] {
 	const oneWay = "server-sent events are a stream of replies to a GET: they carry no stream of requests"
 	const unary = "server-sent events are a stream: a call with one reply is plain HTTP, as in http1-json"
-	return restBinding(wirelab.Protocol{
-		Name: "sse", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
-	}, http1Wire(false), func(client *httprpc.Client) *restStub {
+	call := func(client *httprpc.Client) *restStub {
 		c := newRESTCodecs()
 		stub := holesStub(oneWay)
 		stub.getFeature = holesStub(unary).getFeature
 		stub.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
 		return stub
-	}, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
+	}
+	return withRaw(restBinding(wirelab.Protocol{
+		Name: "sse", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
+	}, http1Wire(false), call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay}),
+		raw.Over{Version: raw.HTTP1}, call)
 }
 
 // rectangleQuery writes a rectangle as the query lo.latitude=…&lo.longitude=…&

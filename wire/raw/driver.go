@@ -1,0 +1,130 @@
+package raw
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"wirelab"
+)
+
+// Version is a version of HTTP.
+type Version uint8
+
+// The versions.
+const (
+	HTTP1 Version = 1 // HTTP/1.1
+	HTTP2 Version = 2 // in the clear with prior knowledge, or by ALPN over TLS
+)
+
+// Over is the wire under the calls.
+type Over struct {
+	Version Version
+	Secure  bool // TLS 1.3
+}
+
+// scheme is that of URLs.
+func (o Over) scheme() string {
+	if o.Secure {
+		return "https"
+	}
+	return "http"
+}
+
+// protocolName is what the TLS handshake asks for.
+func (o Over) protocolName() string {
+	if o.Version == HTTP2 {
+		return "h2"
+	}
+	return "http/1.1"
+}
+
+// openTime is how long a broken connection may take to open again.
+const openTime = 5 * time.Second
+
+// plan is what a driver is made of.
+type plan struct {
+	over        Over
+	to          wirelab.Dialing
+	slots       int
+	connections int
+	series      []*exchange
+	judge       *judge
+	script      *script // HTTP/2
+}
+
+// Driver returns the raw driver of a binding: over is its wire, holes are the
+// operations it cannot carry (those answered while they are sent), and stub
+// returns the binding's client of the server at scheme://address as it is,
+// but sending through t.
+func Driver[S any](over Over, holes map[string]string, stub func(t *Transport, scheme, address string) S) *wirelab.Raw[S] {
+	return &wirelab.Raw[S]{
+		Holes: holes,
+		Dial: func(ctx context.Context, to wirelab.Dialing, slots int, series []wirelab.Check[S]) (wirelab.Lines, error) {
+			transport := new(Transport)
+			service := stub(transport, over.scheme(), to.Address)
+			checks := make([]func(context.Context) error, len(series))
+			for i, check := range series {
+				checks[i] = func(ctx context.Context) error { return check(ctx, service) }
+			}
+			p, err := newPlan(ctx, over, to, slots, transport, checks)
+			if err != nil {
+				return nil, err
+			}
+			return openLines(ctx, p)
+		},
+	}
+}
+
+// newPlan learns the requests and works out what can be known before the first call.
+func newPlan(
+	ctx context.Context, over Over, to wirelab.Dialing, slots int,
+	transport *Transport, checks []func(context.Context) error,
+) (*plan, error) {
+	p := &plan{
+		over: over, to: to, slots: slots, connections: to.ConnectionCount(),
+		judge: newJudge(transport, int(over.Version)),
+	}
+	switch {
+	case slots < 1 || len(checks) == 0:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d slots for a series of %d calls", slots, len(checks))
+	case over.Version == HTTP1 && slots > p.connections:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%d calls at once over %d connections: HTTP/1.1 carries one call at a time on each", slots, p.connections)
+	}
+	for i, check := range checks {
+		q, err := transport.learn(ctx, check)
+		if err != nil {
+			return nil, wirelab.Errorf(wirelab.CodeOf(err), "call %d of the series: %v", i, err)
+		}
+		if len(p.series) > 0 && q.method != p.series[0].method {
+			return nil, wirelab.Errorf(wirelab.Unimplemented, "a series with both %s and %s", q.method, p.series[0].method)
+		}
+		x := &exchange{request: q, check: check}
+		if over.Version == HTTP1 {
+			x.text = x.text1(to.Address)
+		}
+		p.series = append(p.series, x)
+	}
+	if over.Version == HTTP2 {
+		p.script = newScript(p.series, over.scheme(), to.Address)
+	}
+	return p, nil
+}
+
+// newClient makes the client's end of a connection that carries up to calls calls.
+func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) client {
+	if p.over.Version == HTTP2 {
+		return newHTTP2(p.judge, p.script, calls, ended)
+	}
+	return &http1{judge: p.judge, heads: heads, ended: ended}
+}
+
+// tlsConfig is a client's.
+func (p *plan) tlsConfig(host string) *tls.Config {
+	return &tls.Config{
+		RootCAs: p.to.Roots, MinVersion: tls.VersionTLS13, ServerName: host,
+		NextProtos:                  []string{p.over.protocolName()},
+		DynamicRecordSizingDisabled: true, // small records first would only be more of them
+	}
+}

@@ -1,0 +1,323 @@
+package raw
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab"
+)
+
+// line is one connection of a driver.
+type line struct {
+	channel
+	socket
+	client       client
+	place        int   // among the driver's connections
+	key, edition int32 // by which events name it
+	flying       int   // calls on it
+	dirty        bool  // on the list of those with something to send
+	full         bool  // the kernel takes no more: waited for
+}
+
+// lines is the driver. Everything but Traffic belongs to one goroutine.
+type lines struct {
+	*plan
+	base    context.Context //nolint:containedctx // of connections opened again; never ends
+	poll    *epoll
+	buffers *buffers
+	heads   heads
+	traffic traffic
+
+	calls   []call
+	current []*line // by place; nil: broken
+	table   []*line // by key, of every connection, also those that only end
+	free    []int32 // keys
+	edition int32   // of the events of a connection, to tell those of the key's last
+
+	dirty []*line
+	over  []*call // ending: told by the next turn
+	tell  func(int, error)
+	spare []*call
+}
+
+var _ wirelab.Lines = (*lines)(nil)
+
+// openLines opens the connections of a plan.
+func openLines(ctx context.Context, p *plan) (wirelab.Lines, error) {
+	poll, err := newEpoll()
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.Internal, "epoll: %v", err)
+	}
+	l := &lines{
+		plan: p, base: context.WithoutCancel(ctx), poll: poll, buffers: newBuffers(p.over.Secure), heads: heads{},
+		calls: make([]call, p.slots), current: make([]*line, p.connections),
+	}
+	for i := range l.calls {
+		l.calls[i].slot = i
+		// Apart, so that not all ask the same at once.
+		l.calls[i].next = i * len(p.series) / p.slots
+	}
+	for place := range l.current {
+		if err := l.open(ctx, place); err != nil {
+			_ = l.Close() // err is the better one
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// open makes the connection of a place.
+func (l *lines) open(ctx context.Context, place int) error {
+	sock, channel, err := l.dial(ctx, &l.traffic)
+	if err != nil {
+		return err
+	}
+	n := &line{channel: *channel, socket: sock, place: place}
+	n.client = l.newClient((l.slots+l.connections-1)/l.connections, l.heads, l.finish)
+	n.end = n.client
+	if h, ok := n.client.(*http2); ok {
+		if err := settle(ctx, sock, &n.channel, h); err != nil {
+			sock.close()
+			return broken(err)
+		}
+	}
+	n.key = int32(len(l.table))
+	if last := len(l.free) - 1; last >= 0 {
+		n.key, l.free = l.free[last], l.free[:last]
+	} else {
+		l.table = append(l.table, nil)
+	}
+	l.edition++
+	n.edition = l.edition
+	if err := l.poll.watch(true, n.fd, unix.EPOLLIN, n.key, n.edition); err != nil {
+		sock.close()
+		l.free = append(l.free, n.key)
+		return wirelab.Errorf(wirelab.Internal, "epoll: %v", err)
+	}
+	l.table[n.key], l.current[place] = n, n
+	l.mark(n) // an acknowledgement may be waiting
+	return nil
+}
+
+// Slots implements [wirelab.Lines].
+func (l *lines) Slots() int { return len(l.calls) }
+
+// Traffic implements [wirelab.Lines]. Any goroutine may ask.
+func (l *lines) Traffic() wirelab.Traffic {
+	t := &l.traffic
+	return wirelab.Traffic{Sent: t.sent.Load(), Received: t.received.Load(), Opened: t.opened.Load(), Open: t.open.Load()}
+}
+
+// Begin implements [wirelab.Lines]. It panics if the slot carries a call:
+// that is a mistake in the source.
+func (l *lines) Begin(slot int) {
+	c := &l.calls[slot]
+	if c.state != idle {
+		panic("raw: the slot carries a call") // as documented
+	}
+	x := l.series[c.next]
+	if c.next++; c.next == len(l.series) {
+		c.next = 0
+	}
+	c.exchange = x
+	place := slot % len(l.current)
+	n := l.current[place]
+	if n == nil || n.client.spent() {
+		if err := l.reopen(place); err != nil {
+			l.end(c, err)
+			return
+		}
+		n = l.current[place]
+	}
+	c.answer.reset(x)
+	c.state, c.on = flying, n
+	n.flying++
+	n.client.begin(c)
+	l.mark(n)
+}
+
+func (l *lines) reopen(place int) error {
+	l.current[place] = nil // one that is spent closes with its last call
+	ctx, cancel := context.WithTimeout(l.base, openTime)
+	defer cancel()
+	return l.open(ctx, place)
+}
+
+// mark has a connection's output sent in this turn or the next.
+func (l *lines) mark(n *line) {
+	if !n.dirty {
+		n.dirty = true
+		l.dirty = append(l.dirty, n)
+	}
+}
+
+// end makes a call end in the next turn.
+func (l *lines) end(c *call, cause error) {
+	c.state, c.cause, c.on = ending, cause, nil
+	l.over = append(l.over, c)
+}
+
+// finish tells the end of a call, which is the turn's to do.
+func (l *lines) finish(c *call, err error) {
+	c.on.flying--
+	c.on, c.state = nil, idle
+	l.tell(c.slot, err)
+}
+
+// Cancel implements [wirelab.Lines].
+func (l *lines) Cancel(slot int, cause error) {
+	c := &l.calls[slot]
+	if c.state != flying {
+		return
+	}
+	n := c.on
+	n.flying--
+	useful := n.client.cancel(c)
+	l.end(c, cause)
+	if useful {
+		l.mark(n)
+	} else {
+		l.drop(n)
+	}
+}
+
+// Turn implements [wirelab.Lines].
+func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error {
+	if l.poll == nil {
+		return wirelab.Errorf(wirelab.Canceled, "the lines are closed")
+	}
+	l.tell = ended
+	if len(l.over) > 0 {
+		l.settleOver()
+		wait = 0
+	}
+	l.flush()
+	if len(l.over) > 0 {
+		wait = 0
+	}
+	ready, err := l.poll.wait(wait)
+	if err != nil {
+		return wirelab.Errorf(wirelab.Internal, "epoll: %v", err)
+	}
+	for i := range ready {
+		event := &l.poll.events[i]
+		n := l.table[event.Fd]
+		if n == nil || n.edition != event.Pad {
+			continue // closed since, by what an event before it led to
+		}
+		l.serve(n, event.Events)
+	}
+	l.flush()
+	return nil
+}
+
+// settleOver tells of the calls that ended between turns. Those that end while
+// it does so are the next turn's.
+func (l *lines) settleOver() {
+	over := l.over
+	l.over = l.spare[:0]
+	for _, c := range over {
+		cause := c.cause
+		c.state, c.cause = idle, nil
+		l.tell(c.slot, cause)
+	}
+	l.spare = over
+}
+
+// serve does what an event asks for.
+func (l *lines) serve(n *line, events uint32) {
+	listed := n.dirty
+	n.dirty = true // its output is sent below
+	if events&^unix.EPOLLOUT != 0 {
+		err := n.pull(l.buffers, n.socket.read)
+		if errors.Is(err, io.EOF) {
+			n.client.closed()
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			l.lose(n, err)
+			return
+		}
+	}
+	n.dirty = listed
+	l.push(n)
+	if !n.dead && n.flying == 0 && n.client.spent() {
+		l.drop(n)
+	}
+}
+
+// flush sends what was begun.
+func (l *lines) flush() {
+	for len(l.dirty) > 0 {
+		n := l.dirty[len(l.dirty)-1]
+		l.dirty = l.dirty[:len(l.dirty)-1]
+		n.dirty = false
+		l.push(n)
+	}
+}
+
+// push writes a connection's output, and waits for room where there is none.
+func (l *lines) push(n *line) {
+	if n.dead {
+		return
+	}
+	all, err := n.channel.push(n.socket.write)
+	if err != nil {
+		l.lose(n, err)
+		return
+	}
+	if all == !n.full {
+		return
+	}
+	n.full = !all
+	events := uint32(unix.EPOLLIN)
+	if n.full {
+		events |= unix.EPOLLOUT
+	}
+	if err := l.poll.watch(false, n.fd, events, n.key, n.edition); err != nil {
+		l.lose(n, err)
+	}
+}
+
+// lose drops a connection that failed and ends its calls.
+func (l *lines) lose(n *line, cause error) {
+	l.drop(n)
+	for slot := n.place; slot < len(l.calls); slot += len(l.current) {
+		if c := &l.calls[slot]; c.on == n {
+			l.finish(c, broken(cause))
+		}
+	}
+}
+
+// drop closes a connection.
+func (l *lines) drop(n *line) {
+	if n.dead {
+		return
+	}
+	n.dead = true
+	n.socket.close() // which takes it out of epoll
+	l.table[n.key] = nil
+	l.free = append(l.free, n.key)
+	if l.current[n.place] == n {
+		l.current[n.place] = nil
+	}
+}
+
+// Close implements [wirelab.Lines]. Calls in flight are not heard of again.
+func (l *lines) Close() error {
+	if l.poll == nil {
+		return nil
+	}
+	for _, n := range l.table {
+		if n != nil {
+			l.drop(n)
+		}
+	}
+	l.poll.close()
+	l.poll = nil
+	return nil
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package raw
+
+import (
+	"context"
+	"runtime"
+
+	"wirelab"
+)
+
+// serveNull fails: the loop is Linux's alone.
+func serveNull(_ context.Context, at wirelab.Endpoint, _ Over, _ *responder) error {
+	_ = at.Listener.Close() // the error is told either way
+	return wirelab.Errorf(wirelab.Unimplemented, "the null responder waits by Linux's epoll; there is none on %s", runtime.GOOS)
+}
