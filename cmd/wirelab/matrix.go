@@ -22,6 +22,8 @@ type matrixRow struct {
 	Clients     []string          `json:"clients"`
 	Operations  []string          `json:"operations"`      // those it carries
 	Holes       map[string]string `json:"holes,omitempty"` // those it does not, and why
+	Raw         []string          `json:"raw"`             // operations that the raw driver carries too
+	Null        bool              `json:"null_responder"`  // whether an arm has a floor
 }
 
 // matrixWork is a workload in the same.
@@ -43,7 +45,8 @@ func newMatrixCommand(a *app) *cobra.Command {
 		Short: "Show what can be compared: workloads, protocols, operations, libraries",
 		Long: `Shows every workload with the protocols that carry it, the operations each
 protocol carries, and the libraries that speak it at each end, the usual one
-first. A hole is an operation that a protocol cannot carry, with the reason.`,
+first. A hole is an operation that a protocol cannot carry, with the reason.
+RAW tells which operations --driver raw carries too.`,
 		Example: "  wirelab matrix\n  wirelab matrix routeguide --json",
 		Args:    arguments(0, 1, "at most one workload"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -95,10 +98,14 @@ func matrixOf(w wirelab.Work) matrixWork {
 		i := slices.IndexFunc(m.Protocols, func(r matrixRow) bool { return r.Protocol == c.Protocol.Name })
 		if i < 0 {
 			row := rowOf(c.Protocol)
-			row.Style, row.Holes = c.Style, c.Holes
+			row.Style, row.Holes, row.Null = c.Style, c.Holes, c.Null != nil
 			for _, o := range w.Operations {
-				if _, hole := c.Holes[o.Name]; !hole {
-					row.Operations = append(row.Operations, o.Name)
+				if _, hole := c.Holes[o.Name]; hole {
+					continue
+				}
+				row.Operations = append(row.Operations, o.Name)
+				if rawCarries(c, o.Name) == nil {
+					row.Raw = append(row.Raw, o.Name)
 				}
 			}
 			m.Protocols = append(m.Protocols, row)
@@ -126,7 +133,7 @@ func matrixOf(w wirelab.Work) matrixWork {
 func rowOf(p wirelab.Protocol) matrixRow {
 	return matrixRow{
 		Protocol: p.Name, Transport: p.Transport, Encoding: p.Encoding, Secure: p.Secure, Multiplexed: p.Multiplexed,
-		Servers: []string{}, Clients: []string{}, Operations: []string{}, Holes: map[string]string{},
+		Servers: []string{}, Clients: []string{}, Operations: []string{}, Raw: []string{}, Holes: map[string]string{},
 	}
 }
 
@@ -138,13 +145,24 @@ func libraries(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// rawOf tells in few words what the raw driver carries of a row.
+func rawOf(p matrixRow) string {
+	switch len(p.Raw) {
+	case 0:
+		return "-"
+	case len(p.Operations):
+		return "all"
+	}
+	return strings.Join(p.Raw, ", ")
+}
+
 // printMatrix prints a workload as a table, and the reasons of its holes below.
 func (a *app) printMatrix(m matrixWork) error {
 	head := []string{"PROTOCOL", "TRANSPORT", "ENCODING", "TLS"}
 	for _, o := range m.Operations {
 		head = append(head, o.Name)
 	}
-	rows := [][]string{append(head, "SERVERS", "CLIENTS")}
+	rows := [][]string{append(head, "SERVERS", "CLIENTS", "RAW")}
 	var reasons []string
 	for _, p := range m.Protocols {
 		name := p.Protocol
@@ -168,7 +186,7 @@ func (a *app) printMatrix(m matrixWork) error {
 			}
 			row = append(row, fmt.Sprintf("no [%d]", i+1))
 		}
-		rows = append(rows, append(row, libraries(p.Servers), libraries(p.Clients)))
+		rows = append(rows, append(row, libraries(p.Servers), libraries(p.Clients), rawOf(p)))
 	}
 	operations := make([][]string, len(m.Operations))
 	for i, o := range m.Operations {
