@@ -80,8 +80,11 @@ func throttled(w probe.Watched) Finding {
 		Why: "The control group used up its share of CPU while next to nothing ran; with servers and drivers it would be stopped all the time.",
 		Do:  "lift the quota",
 	}
-	if w.Noise.Throttled < 0 {
+	switch {
+	case w.Noise.Throttled < 0:
 		f.Value = "not told"
+	case w.Noise.Throttled == 0:
+		f.Value = "no"
 	}
 	return judged(f, above(time.Duration(w.Noise.Throttled), 0, 0))
 }
@@ -91,6 +94,9 @@ func heat(w probe.Watched) Finding {
 		ID: "heat", Group: Neighbours, Name: "slowed by heat", Value: fmt.Sprintf("%d times", w.Throttles) + over(w),
 		Why: "A core that is too hot lowers its clock, so that whoever runs later looks slower.",
 		Do:  "let it cool, clear its air, or hold the clock lower (turbo off)",
+	}
+	if w.Throttles == 0 {
+		f.Value = "no"
 	}
 	return judged(f, above(w.Throttles, 0, 1<<62))
 }

@@ -13,6 +13,7 @@ import (
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/report/terminal"
+	"wirelab/store"
 )
 
 // watchTime is how long the doctor watches the machine: long enough for shares
@@ -20,7 +21,7 @@ import (
 const watchTime = 3 * time.Second
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var quiet bool
+	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Tell what is wrong with this machine as a place to measure on",
@@ -29,14 +30,27 @@ CPUs, its clock, what else runs, memory and limits. Each finding is fine, a
 warning (numbers hold, but need more rounds or care) or bad (they would be wrong,
 or be refused), and says what to do.
 
+Then it compares a thing with itself in fresh processes, round after round. What
+is equal and yet differs is the machine's doing, and how much it differs tells
+the smallest difference that can be seen here in 10 s, in a minute, in five: the
+certificate. Experiments of the next hour carry it in their reports.
+
 The exit code is 0 if nothing is bad, else 1.`,
-		Example: "  wirelab doctor\n  wirelab doctor --json",
-		Args:    arguments(0, 0, "no arguments"),
+		Example: `  wirelab doctor
+  wirelab doctor --burst 30s          a certificate from more rounds
+  wirelab doctor --no-burst           look only
+  wirelab doctor --json`,
+		Args: arguments(0, 0, "no arguments"),
 	}
 	asJSON := addJSONFlag(c)
-	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
+	c.Flags().DurationVar(&o.burst, "burst", 10*time.Second, "how long a thing is compared with itself; ten rounds are always run")
+	c.Flags().BoolVar(&o.noBurst, "no-burst", false, "make no certificate")
+	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		e, err := a.examine(c.Context(), quiet)
+		if o.burst < time.Second || o.burst > time.Hour {
+			return usage("--burst %v: want 1s to 1h", o.burst)
+		}
+		e, err := a.examine(c.Context(), o)
 		if err != nil {
 			return err
 		}
@@ -53,20 +67,47 @@ The exit code is 0 if nothing is bad, else 1.`,
 	return c
 }
 
-// examine reads the machine, watches it and judges both.
-func (a *app) examine(ctx context.Context, quiet bool) (doctor.Examination, error) {
+// doctorOptions are the flags.
+type doctorOptions struct {
+	burst          time.Duration
+	noBurst, quiet bool
+}
+
+// examine reads the machine, watches it, judges both, and makes a certificate.
+func (a *app) examine(ctx context.Context, o doctorOptions) (e doctor.Examination, err error) {
+	// The store is opened first: better no burst than one with nowhere to go.
+	var results store.Store
+	if !o.noBurst {
+		if results, err = a.openStore(ctx); err != nil {
+			return e, err
+		}
+		defer func() { err = both(err, results.Close()) }()
+	}
 	place, err := experiment.NewProcesses("", plan.Plan{Pin: plan.PinAuto})
 	if err != nil {
-		return doctor.Examination{}, err
+		return e, err
 	}
-	if !quiet {
+	if !o.quiet {
 		a.note("watching the machine for %v …", watchTime)
 	}
 	root := os.DirFS("/")
 	machine := probe.ReadMachine(root)
 	watched, err := probe.Watch(ctx, root, load.SystemClock{}, load.SpinMargin, watchTime)
 	if err != nil {
-		return doctor.Examination{}, err
+		return e, err
 	}
-	return doctor.Examine(machine, watched, place.Placement()), nil
+	e = doctor.Examine(machine, watched, place.Placement())
+	if o.noBurst {
+		return e, nil
+	}
+	r, err := a.burst(ctx, results, o.burst, o.quiet)
+	switch {
+	case ctx.Err() != nil:
+		return e, context.Cause(ctx)
+	case err != nil:
+		e.Uncertified = describe(err)
+	default:
+		e.Certificate, e.Result = r.Certificate, r.ID
+	}
+	return e, nil
 }

@@ -40,7 +40,7 @@ func begin(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
 	p.command.Dir = dir
-	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark)
+	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark, certificateEnv+"="+certificateNone)
 	p.command.Stdout = &p.stdout
 	stderr, err := p.command.StderrPipe()
 	if err != nil {

@@ -34,7 +34,38 @@ func Examination(w io.Writer, e doctor.Examination, s Style) error {
 			}
 		}
 	}
+	p.certificate(e)
 	return p.out.Flush() // remembers the first error of all writes
+}
+
+// certificate writes what the machine can tell apart, or why that is not known.
+func (p *page) certificate(e doctor.Examination) {
+	c := e.Certificate
+	if c == nil && e.Uncertified == "" {
+		return
+	}
+	p.blank()
+	p.title("what it can tell apart")
+	if c == nil {
+		p.wrapped("", e.Uncertified, yellow)
+		return
+	}
+	p.wrapped("", report.Burst(c), plain)
+	p.blank()
+	t := table{head: [][]cell{{{text: "metric"}}}}
+	for _, name := range report.StretchNames() {
+		t.head[0] = append(t.head[0], cell{text: "in " + name, right: true}, cell{text: "found", right: true})
+	}
+	for _, row := range report.Resolutions(c) {
+		line := []cell{{text: row.Metric}}
+		for i := range row.Widths {
+			line = append(line, cell{text: row.Widths[i], right: true}, cell{text: row.Found[i], in: bold, right: true})
+		}
+		t.body = append(t.body, line)
+	}
+	p.table(t)
+	p.wrapped("", "± is the half-width of a 95 % interval of the difference between two arms; found is the smallest difference that is claimed in 8 of 10 repeats. "+
+		report.Absent+" stands where fewer than ten rounds fit.", faint)
 }
 
 // levelInk is the ink of a level.

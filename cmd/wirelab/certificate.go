@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/doctor"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// What --certificate may say.
+const (
+	certificateAuto = "auto" // one that is stored and holds, else a new one
+	certificateNew  = "new"
+	certificateNone = "none"
+)
+
+// certificateEnv is the variable that gives --certificate its default, for
+// tests and scripts that run many experiments on a machine they know.
+const certificateEnv = "WIRELAB_CERTIFICATE"
+
+// burstTime is how long the burst before an experiment takes.
+const burstTime = 5 * time.Second
+
+// burstPatience is how many times as long as it should a burst may take.
+const burstPatience = 3
+
+// addCertificateFlag adds the flag; conduct reads what it says.
+func addCertificateFlag(flags *pflag.FlagSet, value *string) {
+	flags.StringVar(value, "certificate", "", "what this machine can tell apart, for the report's head: auto (one made within the hour, else a burst of 5 s first), new, none (default $"+certificateEnv+", else auto)")
+}
+
+// certificate returns the certificate for an experiment that begins now, as
+// --certificate wants it ("" without the flag); nil where none is wanted or
+// none could be made. It says where the plan wants more than the machine gives.
+// Its errors are of the flag, of the store, and the end of ctx.
+func (a *app) certificate(ctx context.Context, results store.Store, p plan.Plan, wanted string, quiet bool) (*result.Certificate, error) {
+	if wanted == "" {
+		if wanted = a.getenv(certificateEnv); wanted == "" {
+			wanted = certificateAuto
+		}
+	}
+	c, err := a.findCertificate(ctx, results, wanted, quiet)
+	if c == nil || err != nil {
+		return nil, err
+	}
+	if much := c.Wanting(p); much != "" && !quiet {
+		a.note("note: %s", much)
+	}
+	return c, nil
+}
+
+func (a *app) findCertificate(ctx context.Context, results store.Store, wanted string, quiet bool) (*result.Certificate, error) {
+	env := probe.Environment()
+	switch wanted {
+	case certificateNone:
+		return nil, nil
+	case certificateAuto:
+		if c, err := a.storedCertificate(ctx, results, env); c != nil || err != nil {
+			return c, err
+		}
+	case certificateNew:
+	default:
+		return nil, wirelab.UnknownName("certificate", wanted, []string{certificateAuto, certificateNew, certificateNone})
+	}
+	r, err := a.burst(ctx, results, burstTime, quiet)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		a.note("no certificate of this machine: %s", describe(err)) // the experiment itself may well succeed
+		return nil, nil
+	}
+	return r.Certificate, nil
+}
+
+// storedCertificate returns the latest one that holds; nil if there is none.
+func (a *app) storedCertificate(ctx context.Context, results store.Store, env result.Environment) (*result.Certificate, error) {
+	now := a.now()
+	latest, err := results.List(ctx, store.Filter{Name: doctor.BurstName, Since: now.Add(-2 * time.Hour), Limit: 10})
+	if err != nil {
+		return nil, err
+	}
+	for _, summary := range latest {
+		r, err := results.Get(ctx, summary.ID)
+		if err != nil {
+			continue // deleted meanwhile, or damaged: another will do
+		}
+		// Made again from what was measured, not taken as it is written there.
+		if c, err := result.Certify(r); err == nil && c.Stale(env, now) == "" {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// burst compares a thing with itself, stores the result with its certificate
+// and returns it.
+func (a *app) burst(ctx context.Context, results store.Store, long time.Duration, quiet bool) (*result.Result, error) {
+	p, err := a.burstPlan(long)
+	if err != nil {
+		return nil, err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return nil, err
+	}
+	program, err := experiment.Program()
+	if err != nil {
+		return nil, err
+	}
+	bench, err := experiment.NewProcesses(program, p)
+	if err != nil {
+		return nil, err
+	}
+	if !quiet {
+		a.note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
+	}
+	// Without a terminal there would be a line for each of many rounds.
+	f, ok := a.stderr.(*os.File)
+	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
+	began := time.Now()
+	conductor := &experiment.Conductor{
+		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: watch.observe,
+		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+		Command: a.commandLine(),
+	}
+	// A machine on which ten rounds take so much longer than they should gets
+	// no certificate, rather than let an experiment wait for it.
+	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
+	defer cancel()
+	r, err := conductor.Run(bounded)
+	watch.line.Done()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx) // part of a burst is of no use to anybody
+	case err != nil:
+		return nil, err
+	}
+	var uncertified error
+	r.Certificate, uncertified = result.Certify(r)
+	if err := a.keep(ctx, results, r); err != nil {
+		return nil, err
+	}
+	if uncertified != nil {
+		if bounded.Err() != nil {
+			return nil, fmt.Errorf("%s, and this machine is too busy for them in %v; the rounds are stored as %s", describe(uncertified), burstPatience*long, r.ID)
+		}
+		return nil, fmt.Errorf("%s; see wirelab results show %s", describe(uncertified), r.ID)
+	}
+	return r, nil
+}
+
+// burstPlan is the burst's complete plan, with the raw driver where there is one.
+func (a *app) burstPlan(long time.Duration) (plan.Plan, error) {
+	p := doctor.Burst(long, plan.DriverRaw)
+	cell, err := a.cell(p.Workload, p.Arms[0].Protocol, "", "")
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if rawCarries(cell, p.Operation) != nil {
+		p = doctor.Burst(long, plan.DriverClient)
+	}
+	return p.Complete()
+}

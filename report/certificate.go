@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// certified are the metrics that a certificate's line names.
+func certified() []string {
+	return []string{plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
+}
+
+// Resolves says in a line what a certificate's machine can tell apart: "60 s
+// can resolve 0.7 % in server CPU/req, 0.9 % in response p50 · noise: quiet".
+// Of a machine too slow for a minute it tells of five. "" without a certificate.
+func Resolves(c *result.Certificate) string {
+	if c == nil {
+		return ""
+	}
+	noise := " · noise: " + c.Noise.Loudness()
+	for _, t := range []time.Duration{time.Minute, 5 * time.Minute} {
+		var parts []string
+		for _, id := range certified() {
+			m, err := result.MetricByID(id)
+			w, ok := c.In(id, t)
+			if err == nil && ok {
+				parts = append(parts, Percent(w.Detectable)+" in "+m.Short)
+			}
+		}
+		if len(parts) > 0 {
+			return seconds(t) + " can resolve " + strings.Join(parts, ", ") + noise
+		}
+	}
+	return "five minutes resolve nothing: a round takes " + time.Duration(c.Round).Round(time.Second).String() + noise
+}
+
+func seconds(t time.Duration) string {
+	if t < 5*time.Minute {
+		return fmt.Sprintf("%.0f s", t.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", t.Minutes())
+}
+
+// Burst says in a sentence or two what a certificate was made from.
+func Burst(c *result.Certificate) string {
+	return fmt.Sprintf("%s, was compared with itself in %d rounds of %v, at %s; noise: %s (hypervisor %s, other processes %s of the CPUs in the worst round).",
+		c.What, c.Rounds, time.Duration(c.Round).Round(10*time.Millisecond), c.Made.UTC().Format("15:04 UTC"),
+		c.Noise.Loudness(), Percent(c.Noise.Steal), Percent(c.Noise.Others))
+}
+
+// Resolution is a row of a certificate's table: for each of [result.Stretches]
+// the half-width of the interval and the smallest difference found, [Absent]
+// where the stretch is too short.
+type Resolution struct {
+	Metric string // short
+	Widths []string
+	Found  []string
+}
+
+// always is the spread of a metric that is as good as always the same, such as
+// the bytes of a call: whatever differs in it is found.
+const always = 0.001
+
+// Resolutions are the rows of a certificate's table, and StretchNames its
+// heads. A metric that is always the same is left out.
+func Resolutions(c *result.Certificate) []Resolution {
+	var rows []Resolution
+	for _, r := range c.Metrics {
+		m, err := result.MetricByID(r.Metric)
+		if err != nil || m.Service || r.Deviation < always {
+			continue // in the closed loop service times are the response times
+		}
+		row := Resolution{Metric: m.Short}
+		for _, t := range result.Stretches() {
+			width, found := Absent, Absent
+			if w, ok := c.In(r.Metric, t); ok {
+				width, found = "±"+Percent(w.HalfWidth), Percent(w.Detectable)
+			}
+			row.Widths, row.Found = append(row.Widths, width), append(row.Found, found)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// StretchNames are the names of [result.Stretches].
+func StretchNames() []string {
+	var names []string
+	for _, t := range result.Stretches() {
+		names = append(names, seconds(t))
+	}
+	return names
+}
