@@ -302,7 +302,7 @@ func (f *Finding) decide(family int) {
 	switch {
 	case f.Rounds < MinRounds && !enough:
 		f.Outcome, f.More = Undecided, MinRounds-f.Rounds
-		f.Why = fmt.Sprintf("%d of %d rounds", f.Rounds, MinRounds)
+		f.Why = fmt.Sprintf("%d of the %d rounds that it needs", f.Rounds, MinRounds)
 	case !f.Bounded:
 		f.Outcome, f.Why = Undecided, "there is no interval"
 	case f.kept():

@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 		{"the interval holds the limit, the figure being below", steady(1.025, 0.02, 10), "cpu/req > +3%", result.Undecided, "holds the limit", true},
 		{"exactly at the limit is kept", steady(1.03, 0, 10), "cpu/req > +3%", result.Passed, "", false},
 		{"exactly beyond", steady(1.0301, 0, 10), "cpu/req > +3%", result.Crossed, "", false},
-		{"nine rounds decide nothing", steady(2, 0.01, 9), "cpu/req > +3%", result.Undecided, "9 of 10 rounds", true},
+		{"nine rounds decide nothing", steady(2, 0.01, 9), "cpu/req > +3%", result.Undecided, "9 of the 10 rounds", true},
 		{"an improvement that must be", steady(0.99, 0.01, 10), "cpu/req > -5%", result.Crossed, "", false},
 		{"an improvement that is", steady(0.90, 0.01, 10), "cpu/req > -5%", result.Passed, "", false},
 		{"less throughput than allowed", steady(1, 0, 10), "throughput < 20k/s", result.Crossed, "", false},

@@ -46,11 +46,14 @@ tells apart what the server costs and what the library adds.
 
 With --in-flight the loop is closed: so many calls are always in flight. With
 --rate it is open: calls are due at their times whatever becomes of them, and
-the time of each counts from when it was due.`,
+the time of each counts from when it was due.
+
+` + failIfText,
 		Example: `  wirelab compare grpc http1-json --workload routeguide.GetFeature
   wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
   wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
-  wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json`,
+  wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json
+  wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := f.parse(args)

@@ -17,7 +17,6 @@ import (
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/probe"
-	"wirelab/report/json"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -27,18 +26,23 @@ type conductOptions struct {
 	json  bool
 	quiet bool
 	plan  bool // print the plan and do nothing
+	// certificate is what --certificate says; see [app.certificate].
+	certificate string
+	gate        gate
 }
 
 func (o *conductOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.json, "json", false, "print the result and what may be claimed of it as JSON")
 	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	addCertificateFlag(flags, &o.certificate)
+	o.gate.register(flags)
 }
 
 // conduct runs an experiment, stores its result and prints the report. What
 // was measured is stored before anything is printed, also after Ctrl-C.
-func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) (err error) {
-	p, err = p.Complete()
+func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
+	p, err := p.Complete()
 	if err != nil {
 		return err
 	}
@@ -46,54 +50,78 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) (err e
 	if err != nil {
 		return err
 	}
+	if err := o.gate.prepare(p, o.json); err != nil {
+		return err
+	}
 	if o.plan {
 		return a.printJSON(p)
 	}
+	r, err := a.measure(ctx, p, arms, o.certificate, o.quiet)
+	if err != nil {
+		return o.gate.noWord(err)
+	}
+	return a.conclude(r, o)
+}
+
+// measure runs an experiment and stores its result, with the certificate that
+// is wanted; see [app.certificate].
+func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool) (r *result.Result, err error) {
 	// The store is opened first: better no experiment than one with nowhere to go.
 	results, err := a.openStore(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = both(err, results.Close()) }()
 	program, err := experiment.Program()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bench, err := experiment.NewProcesses(program, p)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
+	if err != nil {
+		return nil, err
 	}
 	began := time.Now()
-	watch := a.newWatcher(o.quiet)
+	watch := a.newWatcher(quiet)
 	conductor := &experiment.Conductor{
 		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: watch.observe,
 		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(),
 	}
-	r, err := conductor.Run(ctx)
+	r, err = conductor.Run(ctx)
 	watch.line.Done()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
-	if err := a.keep(context.WithoutCancel(ctx), results, r); err != nil {
-		return err
+	return r, a.keep(context.WithoutCancel(ctx), results, r)
+}
+
+// conclude prints a result that is stored, and says by its error how it ended.
+func (a *app) conclude(r *result.Result, o conductOptions) error {
+	analysis := result.Analyse(r)
+	judged := o.gate.judge(r, &analysis)
+	if err := o.gate.write(a, r, &analysis, judged); err != nil {
+		return o.gate.noWord(err)
 	}
-	if o.json {
-		err = json.Write(a.stdout, r)
-	} else {
-		err = a.show(r)
+	if !o.gate.ownsOutput() {
+		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
+			return o.gate.noWord(err)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	switch r.Ending {
-	case result.Interrupted:
+	switch {
+	case r.Ending == result.Interrupted:
 		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
-	case result.Failed:
+	case judged != nil:
+		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
+	case r.Ending == result.Failed:
 		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
-	if spoiled := invalid(result.Analyse(r)); spoiled != "" {
+	if spoiled := invalid(analysis); spoiled != "" {
 		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
 	}
 	return nil

@@ -12,22 +12,32 @@ import (
 
 // The exit codes, as "wirelab help exit-codes" tells them.
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2
-	exitNoWord = 3
+	exitOK        = 0
+	exitFailed    = 1
+	exitUndecided = 2
+	exitNoWord    = 3
+	exitUsage     = 64 // EX_USAGE of sysexits.h; see docs/adr/0009-usage-errors-exit-with-64.md
 )
 
 const exitCodesText = `Exit codes of wirelab, for scripts:
 
-  0  Done. A comparison gave a claim for every arm, "no difference shown" too.
-  1  What was asked for failed: a call got an error, a server could not be
-     reached, an arm failed, a threshold was crossed, the store is full.
-  2  The command itself is wrong: an unknown name or flag, a plan that does not
-     hold together, a file or result that is not there. Nothing was run.
-  3  An experiment ended without a valid answer: it was interrupted, or a check
-     found its numbers invalid. What was measured is stored all the same, and
-     its id printed.
+   0  Done. A comparison gave a claim for every arm, "no difference shown" too;
+      with --fail-if every threshold is proved to be kept; what "verify" looked
+      at agrees; every primary conclusion holds in a replay.
+   1  What was asked for failed: a call got an error, a server could not be
+      reached, an arm failed, the store is full. With --fail-if: a threshold is
+      proved to be crossed, and nothing else. A file that "verify" finds edited;
+      a conclusion that a replay contradicts.
+   2  With --fail-if: no threshold is proved to be crossed, and not all are
+      proved to be kept. More rounds would decide; the report says how many.
+   3  There is no valid answer: the experiment was interrupted, or a check found
+      its numbers invalid, or with --fail-if something failed. What was measured
+      is stored all the same, and its id printed.
+  64  The command itself is wrong: an unknown name or flag, a plan that does not
+      hold together, a file or result that is not there. Nothing was run.
+
+With --fail-if the worst finding counts: 1 before 3 before 2 before 0, since
+what is proved stays proved, and what is invalid needs more than rounds.
 
 Errors are on standard error as "wirelab: what happened; what to do".`
 

@@ -18,7 +18,7 @@ import (
 func newResultsCommand(a *app) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "results",
-		Short: "List, show, export, import and remove results",
+		Short: "List, show, check, export, import and remove results",
 		Long: `Results are kept in one file: $WIRELAB_STORE, else
 $XDG_DATA_HOME/wirelab/results.db, else ~/.local/share/wirelab/results.db.
 An id may be shortened to its beginning, as long as one result begins so.`,
@@ -26,7 +26,7 @@ An id may be shortened to its beginning, as long as one result begins so.`,
   wirelab results show
   wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
 	})
-	c.AddCommand(newListCommand(a), newShowCommand(a), newExportCommand(a), newImportCommand(a), newRemoveCommand(a))
+	c.AddCommand(newListCommand(a), newShowCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a), newRemoveCommand(a))
 	return c
 }
 

@@ -21,10 +21,13 @@ func newRunCommand(a *app) *cobra.Command {
 		Short: "Run a named experiment, or one that a file describes",
 		Long: `Run runs a preset (see wirelab presets) or a plan in YAML. A word without a
 slash or a dot is a preset; anything else is a file. The form of a plan is
-described by docs/plan.schema.json.`,
+described by docs/plan.schema.json.
+
+` + failIfText,
 		Example: `  wirelab run quick
   wirelab run route-serial --seed 7
-  wirelab run ./my-plan.yaml --for 5m`,
+  wirelab run ./my-plan.yaml --for 5m
+  wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := loadPlan(args[0])

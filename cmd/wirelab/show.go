@@ -26,7 +26,7 @@ import (
 func (a *app) result(ctx context.Context, args []string) (found *result.Result, err error) {
 	err = a.withStore(ctx, func(s store.Store) error {
 		var id string
-		if len(args) > 0 {
+		if len(args) > 0 && args[0] != latestWord {
 			id = args[0]
 		} else {
 			latest, err := s.List(ctx, store.Filter{Limit: 1})
@@ -43,6 +43,23 @@ func (a *app) result(ctx context.Context, args []string) (found *result.Result, 
 		return err
 	})
 	return found, err
+}
+
+// latestWord stands for the id of the latest result.
+const latestWord = "latest"
+
+// isFile reports whether what names a result is a file: "-", or a word that no
+// id looks like.
+func isFile(name string) bool {
+	return name == "-" || strings.ContainsAny(name, "/.")
+}
+
+// find returns the result that an id, "latest", or a file is or holds.
+func (a *app) find(ctx context.Context, name string) (*result.Result, error) {
+	if isFile(name) {
+		return a.readResult(name)
+	}
+	return a.result(ctx, []string{name})
 }
 
 // width is how many columns the terminal has; 0 if there is none or it does

@@ -1,40 +1,140 @@
-// Package json writes a result whole, with what follows from it, for programs.
-// It knows only results.
+// Package json writes a result whole, with what follows from it, for programs
+// and for "wirelab verify". It knows only results.
 //
 // # Form
 //
 //	{
-//	  "schema":   1,
-//	  "result":   { … },  the result as it is stored: result.Result
-//	  "analysis": { … }   what may be said of it: result.Analysis
+//	  "schema":    1,
+//	  "digest":    "sha256:…",  of "result": result.Digest
+//	  "result":    { … },       the result as it is stored: result.Result
+//	  "analysis":  { … },       what may be said of it: result.Analysis
+//	  "judgement": { … },       where thresholds were given: result.Judgement
+//	  "printed":   { … }        what people read: Printed
 //	}
 //
-// Fields come in this order and those of the types in theirs, maps by key, so
-// that the same result gives the same bytes. Durations are text ("50ms"),
-// metrics are in the unit of their dimension (ns, bytes, counts, 1/s), shares
-// are 0 to 1 and differences ratios. Histograms are HdrHistogram's V2 format
-// in base64. "schema" is result.Schema: it goes up when a field changes its
-// meaning; new fields may come without.
+// Everything but the result follows from the result, and is there to be read
+// without wirelab and to be computed again by it. Fields come in this order and
+// those of the types in theirs, maps by key, so that the same result gives the
+// same bytes. Durations are text ("50ms"), metrics are in the unit of their
+// dimension (ns, bytes, counts, 1/s), shares are 0 to 1 and differences ratios.
+// Histograms are HdrHistogram's V2 format in base64. "schema" is result.Schema:
+// it goes up when a field changes its meaning; new fields may come without.
 package json
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 
+	"wirelab/report"
+	"wirelab/report/terminal"
 	"wirelab/result"
 )
 
 // Document is what is written.
 type Document struct {
-	Schema   int             `json:"schema"`
-	Result   *result.Result  `json:"result"`
-	Analysis result.Analysis `json:"analysis"`
+	Schema    int               `json:"schema"`
+	Digest    string            `json:"digest"`
+	Result    *result.Result    `json:"result"`
+	Analysis  result.Analysis   `json:"analysis"`
+	Judgement *result.Judgement `json:"judgement,omitempty"`
+	Printed   Printed           `json:"printed"`
 }
+
+// Printed is the report as people read it.
+type Printed struct {
+	// Sentences are the verdicts, one for each load; Judged that on the
+	// thresholds, if there were any.
+	Sentences []string `json:"sentences"`
+	Judged    string   `json:"judged,omitempty"`
+	Claims    []Claim  `json:"claims"`
+	// Terminal is the report for terminals of Width columns, line by line.
+	Width    int      `json:"width"`
+	Terminal []string `json:"terminal"`
+}
+
+// Claim is a difference that is claimed, in the words of the report.
+type Claim struct {
+	Load     string         `json:"load"`
+	Arm      string         `json:"arm"`
+	Metric   string         `json:"metric"` // id
+	Primary  bool           `json:"primary,omitempty"`
+	Verdict  result.Verdict `json:"verdict"`
+	Change   string         `json:"change"`   // "+32.4 %"
+	Interval string         `json:"interval"` // "[+31.6, +33.2]" or "exact"
+	Says     string         `json:"says"`     // "costlier"
+}
+
+// Width is how wide the report in a document is.
+const Width = 100
 
 // Write writes the result, indented, with a newline at the end.
 func Write(w io.Writer, r *result.Result) error {
+	a := result.Analyse(r)
+	return WriteJudged(w, r, &a, nil)
+}
+
+// WriteJudged is [Write] with what was found of thresholds; j may be nil. a must
+// be r's analysis.
+func WriteJudged(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement) error {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	digest, err := result.Digest(raw)
+	if err != nil {
+		return err
+	}
+	printed, err := Print(r, a, j)
+	if err != nil {
+		return err
+	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(Document{Schema: result.Schema, Result: r, Analysis: result.Analyse(r)})
+	return out.Encode(Document{Schema: result.Schema, Digest: digest, Result: r, Analysis: *a, Judgement: j, Printed: printed})
+}
+
+// Print returns the report of a result, with that on thresholds if j is not nil.
+func Print(r *result.Result, a *result.Analysis, j *result.Judgement) (Printed, error) {
+	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width}
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		p.Sentences = append(p.Sentences, report.Sentence(r.Plan, l))
+		p.Claims = append(p.Claims, claims(l)...)
+	}
+	var text bytes.Buffer
+	style := terminal.Style{Width: Width}
+	if err := terminal.WriteAnalysed(&text, r, a, style); err != nil {
+		return Printed{}, err
+	}
+	if j != nil {
+		p.Judged = report.Judged(r.Plan, j)
+		text.WriteString("\n")
+		if err := terminal.WriteJudgement(&text, r, j, style); err != nil {
+			return Printed{}, err
+		}
+	}
+	p.Terminal = strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	return p, nil
+}
+
+func claims(l *result.LoadAnalysis) []Claim {
+	var all []Claim
+	for _, row := range l.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err != nil {
+			continue // not reached: the rows were made from the metrics
+		}
+		for a, c := range row.Cells {
+			if d := c.Difference; d != nil && d.Verdict.Claim() {
+				all = append(all, Claim{
+					Load: l.Name, Arm: l.Arms[a].Name, Metric: m.ID, Primary: row.Primary,
+					Verdict: d.Verdict, Change: report.Change(d), Interval: report.Interval(d), Says: report.Verdict(m, d),
+				})
+			}
+		}
+	}
+	return all
 }

@@ -17,7 +17,15 @@ import (
 func Write(w io.Writer, r *result.Result) error {
 	a := result.Analyse(r)
 	p := &page{out: bufio.NewWriter(w)}
-	facts := report.Facts(r, &a)
+	p.report(r, &a)
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+type page struct{ out *bufio.Writer }
+
+// report writes the whole report.
+func (p *page) report(r *result.Result, a *result.Analysis) {
+	facts := report.Facts(r, a)
 	if len(facts) > 0 && facts[0].Name == "question" {
 		p.line("## " + escape(facts[0].Text))
 		p.line("")
@@ -26,7 +34,7 @@ func Write(w io.Writer, r *result.Result) error {
 	for l := range a.Loads {
 		p.load(r, &a.Loads[l])
 	}
-	p.published(r, &a)
+	p.published(r, a)
 	p.line("### How it was measured")
 	p.line("")
 	for _, f := range facts {
@@ -39,10 +47,7 @@ func Write(w io.Writer, r *result.Result) error {
 		p.line("")
 		p.line(escape(report.Method(r)))
 	}
-	return p.out.Flush() // remembers the first error of all writes
 }
-
-type page struct{ out *bufio.Writer }
 
 func (p *page) line(text string) { fmt.Fprintln(p.out, text) }
 

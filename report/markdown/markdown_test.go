@@ -67,3 +67,40 @@ func TestNamesDoNotBreakTables(t *testing.T) {
 		t.Errorf("only %d rows", rows)
 	}
 }
+
+func TestComment(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Troubled()
+	r.Arms[1].Name, r.Plan.Arms[1].Name = "a|b <i>", "a|b <i>"
+	one, err := result.ParseThreshold("cpu/req > +3%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := result.Analyse(r)
+	j := result.Judge(r, &a, []result.Threshold{one})
+	for name, c := range map[string]struct {
+		j     *result.Judgement
+		first string
+		has   []string
+	}{
+		"with thresholds": {&j, "## wirelab: invalid\n", []string{"| cpu/req &gt; +3% | a\\|b &lt;i&gt; | 1 in flight | – |  | **invalid** |", "**inconclusive, +1 round**"}},
+		"without":         {nil, "## wirelab: routeguide.GetFeature\n", []string{"- **With 1 call in flight"}},
+	} {
+		var got strings.Builder
+		if err := markdown.WriteComment(&got, r, &a, c.j); err != nil {
+			t.Fatal(err)
+		}
+		text := got.String()
+		if !strings.HasPrefix(text, c.first) {
+			t.Errorf("%s: the verdict is not first:\n%s", name, text)
+		}
+		for _, want := range append(c.has, "<details><summary>The whole report</summary>\n\n## What does") {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: lacks %q:\n%s", name, want, text)
+			}
+		}
+		if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Contains(text, "<i>") {
+			t.Errorf("%s: what is folded is not closed, or a name is not escaped", name)
+		}
+	}
+}

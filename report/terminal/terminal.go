@@ -29,18 +29,19 @@ const (
 
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result, s Style) error {
-	if s.Width == 0 {
-		s.Width = usualWidth
-	}
-	s.Width = max(s.Width, leastWidth)
 	a := result.Analyse(r)
-	p := &page{out: bufio.NewWriter(w), style: s}
-	p.head(r, &a)
+	return WriteAnalysed(w, r, &a, s)
+}
+
+// WriteAnalysed is [Write] for those who have the result's analysis already.
+func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
+	p := newPage(w, s)
+	p.head(r, a)
 	for l := range a.Loads {
 		p.blank()
 		p.load(r, &a.Loads[l])
 	}
-	p.published(r, &a)
+	p.published(r, a)
 	if len(a.Loads) > 0 {
 		p.blank()
 		p.wrapped("", report.Method(r), faint)

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/report/json"
+	"wirelab/report/junit"
+	"wirelab/report/markdown"
+	"wirelab/report/terminal"
+	"wirelab/result"
+)
+
+// gate is the flags that make a command a gate for continuous integration.
+type gate struct {
+	failIf          []string
+	markdown, junit string // files; "-" is standard output
+	thresholds      []result.Threshold
+}
+
+// failIfText explains --fail-if in the help of the commands that have it.
+const failIfText = `With --fail-if the exit code says how the result stands against a threshold,
+which may be given several times:
+
+  cpu/req > +3%                       every arm against the first
+  throughput < -5%                    the same, where less is worse
+  p99 > 20ms                          every arm's own value
+  throughput < 5k/s  cpu/req > 50us  allocs/req > 40  errors > 0.1%
+  grpc: p99 > 20ms @ 50 in flight     one arm under one load
+
+It is decided by the interval: a threshold fails if all of the interval lies
+beyond it, passes if none does, and is inconclusive else, with the rounds that
+would probably decide. Failures are adjusted for all comparisons made (Holm).
+Exit code 0: all pass; 1: one fails; 3: none fails, but a figure is invalid;
+2: none of these, but something is inconclusive.`
+
+func (g *gate) register(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&g.failIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; may be given several times")
+	flags.StringVar(&g.markdown, "markdown", "", "write a comment for a pull request to a `file`; - is standard output, in place of the report")
+	flags.StringVar(&g.junit, "junit", "", "write the thresholds as JUnit XML to a `file`; - is standard output, in place of the report")
+}
+
+// prepare reads the thresholds and checks that the plan has what they are
+// about, before anything is run.
+func (g *gate) prepare(p plan.Plan, asJSON bool) error {
+	onOutput := 0
+	for _, taken := range []bool{asJSON, g.markdown == "-", g.junit == "-"} {
+		if taken {
+			onOutput++
+		}
+	}
+	switch {
+	case onOutput > 1:
+		return usage("only one of --json, --markdown - and --junit - can have standard output")
+	case g.junit != "" && len(g.failIf) == 0:
+		return usage("--junit tells how thresholds stand; give one with --fail-if")
+	}
+	g.thresholds = nil
+	for _, text := range g.failIf {
+		t, err := result.ParseThreshold(text)
+		if err != nil {
+			return err
+		}
+		if err := t.Check(p); err != nil {
+			return err
+		}
+		g.thresholds = append(g.thresholds, t)
+	}
+	return nil
+}
+
+// judge is nil without thresholds.
+func (g *gate) judge(r *result.Result, a *result.Analysis) *result.Judgement {
+	if len(g.thresholds) == 0 {
+		return nil
+	}
+	j := result.Judge(r, a, g.thresholds)
+	return &j
+}
+
+// ownsOutput reports whether a file of the gate is standard output, so that
+// nothing else may be written there.
+func (g *gate) ownsOutput() bool { return g.markdown == "-" || g.junit == "-" }
+
+// write writes the files that were asked for.
+func (g *gate) write(a *app, r *result.Result, analysis *result.Analysis, j *result.Judgement) error {
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{g.markdown, func(w io.Writer) error { return markdown.WriteComment(w, r, analysis, j) }},
+		{g.junit, func(w io.Writer) error { return junit.Write(w, r, j) }},
+	} {
+		var err error
+		switch file.name {
+		case "":
+		case "-":
+			err = file.write(a.stdout)
+		default:
+			err = overwrite(file.name, file.write)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overwrite writes a file as a shell's redirection would: it may be a device,
+// or one that a CI system made and holds open, so it is not replaced.
+func overwrite(name string, write func(io.Writer) error) error {
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
+		return usage("%v", err)
+	}
+	return nil
+}
+
+// outcomeError is the exit code for a judgement. said tells that the report is
+// printed, so that there is nothing to add.
+func outcomeError(r *result.Result, j *result.Judgement, said bool) error {
+	code := map[result.Outcome]int{result.Crossed: exitFailed, result.Undecided: exitUndecided, result.Spoiled: exitNoWord}[j.Outcome]
+	switch text := report.Judged(r.Plan, j); {
+	case code == exitOK:
+		return nil
+	case said:
+		return exitWith(code, nil)
+	default:
+		return exitWith(code, errors.New(strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], ".")))
+	}
+}
+
+// noWord makes of a failure, exit code 1, one of code 3 where there are
+// thresholds: 1 then is a threshold crossed, and nothing else.
+func (g *gate) noWord(err error) error {
+	if err != nil && len(g.failIf) > 0 && exitCodeOf(err) == exitFailed {
+		return exitWith(exitNoWord, err)
+	}
+	return err
+}
+
+func newCheckCommand(a *app) *cobra.Command {
+	var g gate
+	c := &cobra.Command{
+		Use:   "check RESULT",
+		Short: "Hold a stored result, or an exported file, against thresholds again",
+		Long: `Check judges a result by other thresholds than it was run with, without
+measuring again. RESULT is an id, "latest", or a file that was exported.
+
+` + failIfText,
+		Example: `  wirelab results check latest --fail-if 'cpu/req > +3%'
+  wirelab results check r-20261121-140512-7f3a --fail-if 'p99 > 20ms' --junit wirelab.xml
+  wirelab results check ./result.json --fail-if 'errors > 0%' --json`,
+		Args:              arguments(1, 1, "one id or file"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	g.register(c.Flags())
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(g.failIf) == 0 {
+			return usage("nothing to check: give a threshold with --fail-if")
+		}
+		r, err := a.find(c.Context(), args[0])
+		if err != nil {
+			return g.noWord(err)
+		}
+		if err := g.prepare(r.Plan, *asJSON); err != nil {
+			return err
+		}
+		analysis := result.Analyse(r)
+		j := g.judge(r, &analysis)
+		if err := g.write(a, r, &analysis, j); err != nil {
+			return g.noWord(err)
+		}
+		switch {
+		case *asJSON:
+			err = a.printJSON(j)
+		case !g.ownsOutput():
+			err = terminal.WriteJudgement(a.stdout, r, j, terminal.Style{Color: a.colour(), Width: a.width()})
+		}
+		if err != nil {
+			return g.noWord(err)
+		}
+		return outcomeError(r, j, !*asJSON && !g.ownsOutput())
+	}
+	return c
+}
+
+// printResult prints a report, with the judgement after it where there is one.
+func (a *app) printResult(r *result.Result, analysis *result.Analysis, j *result.Judgement, asJSON bool) error {
+	if asJSON {
+		return json.WriteJudged(a.stdout, r, analysis, j)
+	}
+	style := terminal.Style{Color: a.colour(), Width: a.width()}
+	if err := terminal.WriteAnalysed(a.stdout, r, analysis, style); err != nil || j == nil {
+		return err
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	return terminal.WriteJudgement(a.stdout, r, j, style)
+}

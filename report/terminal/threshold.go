@@ -1,0 +1,85 @@
+package terminal
+
+import (
+	"bufio"
+	"io"
+
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// WriteJudgement writes how a result stands against thresholds: the verdict,
+// and for each threshold a line for every arm and load it is for. The error is w's.
+func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+	p := newPage(w, s)
+	p.title("thresholds")
+	p.wrapped("", report.Judged(r.Plan, j), ofOutcome(j.Outcome))
+	for i := 0; i < len(j.Findings); {
+		n := i
+		for n < len(j.Findings) && j.Findings[n].Threshold == j.Findings[i].Threshold {
+			n++
+		}
+		p.blank()
+		p.wrapped("", j.Findings[i].Threshold, bold)
+		p.findings(j.Findings[i:n])
+		i = n
+	}
+	p.blank()
+	for _, note := range report.JudgedNotes(j) {
+		p.wrapped("· ", note, plain)
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// newPage returns a page of a width that can be written on.
+func newPage(w io.Writer, s Style) *page {
+	if s.Width == 0 {
+		s.Width = usualWidth
+	}
+	s.Width = max(s.Width, leastWidth)
+	return &page{out: bufio.NewWriter(w), style: s}
+}
+
+// ofOutcome is the ink of an outcome.
+func ofOutcome(o result.Outcome) ink {
+	switch o {
+	case result.Passed:
+		return green
+	case result.Crossed, result.Spoiled:
+		return red
+	}
+	return yellow
+}
+
+// findings writes the lines of one threshold. Names of arms give way where
+// the width does not hold them.
+func (p *page) findings(all []result.Finding) {
+	t := table{}
+	for i := range all {
+		f := &all[i]
+		value, interval := report.Figure(f)
+		t.body = append(t.body, []cell{
+			{text: " " + f.ArmName},
+			{text: f.LoadName},
+			{text: value, right: true},
+			{text: interval},
+			{text: report.OutcomeWords(f), in: ofOutcome(f.Outcome)},
+		})
+	}
+	widths := t.widths()
+	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
+		for _, row := range t.body {
+			row[0].text = cut(row[0].text, max(widths[0]-over, shortestName))
+		}
+		widths = t.widths()
+	}
+	if sum(widths)+gap*(len(widths)-1) > p.style.Width {
+		for i, row := range t.body { // the notes say why
+			row[4].text = string(all[i].Outcome)
+		}
+	}
+	p.table(t)
+}
+
+// shortestName is how many columns an arm's name keeps at least.
+const shortestName = 12

@@ -1,0 +1,186 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// OutcomeWords says an outcome with what would decide it: "pass", "fail",
+// "inconclusive, +22 rounds".
+func OutcomeWords(f *result.Finding) string {
+	if f.Outcome == result.Undecided && f.More > 0 {
+		return string(f.Outcome) + ", " + MoreRounds(f.More)
+	}
+	return string(f.Outcome)
+}
+
+// Figure writes what a finding is about and its interval: "+32.4 %" and
+// "[+31.6, +33.2]", "24.1 ms" and "[23.8, 24.4]". [Absent] and nothing if there
+// is no figure. There are digits enough to tell the bounds from the limit.
+func Figure(f *result.Finding) (value, interval string) {
+	if !f.Known {
+		return Absent, ""
+	}
+	form, unit := figureForm(f)
+	value = strings.TrimRight(form(f.Value)+" "+unit, " ")
+	if unit != "" && unit[0] == '/' {
+		value = form(f.Value) + unit
+	}
+	switch {
+	case !f.Bounded:
+	case f.Low == f.High:
+		interval = "exact"
+	default:
+		interval = "[" + form(f.Low) + ", " + form(f.High) + "]"
+	}
+	return value, interval
+}
+
+// mostDigits is how many significant digits of a value, or decimals of a
+// percentage, are written to tell a bound from the limit it is close to.
+const mostDigits = 6
+
+// figureForm returns how a finding's numbers are written, and their unit.
+func figureForm(f *result.Finding) (form func(float64) string, unit string) {
+	width, least := 0.0, 0
+	if f.Bounded {
+		width = f.High - f.Low
+	}
+	var with func(v float64, digits int) string
+	switch {
+	case f.Relative:
+		with, unit = change, "%"
+		if least = 1; 100*width/2 >= 5 {
+			least = 0
+		}
+	case f.Metric == result.ErrorShare:
+		with, unit, least = func(v float64, digits int) string { return Significant(100*v, digits) }, "%", 2
+	default:
+		m, err := result.MetricByID(f.Metric)
+		u := UnitFor(m.Dimension, f.Value)
+		if err != nil || m.Counted {
+			u = Unit{Size: 1}
+		}
+		unit, least = u.Name, 3
+		with = func(v float64, digits int) string {
+			if v /= u.Size; v == math.Trunc(v) && v < 1000 {
+				return strconv.FormatFloat(v, 'f', -1, 64)
+			}
+			return Significant(v, digits)
+		}
+	}
+	for digits := least; ; digits++ {
+		limit := with(f.Limit, digits)
+		same := f.Low != f.Limit && with(f.Low, digits) == limit || f.High != f.Limit && with(f.High, digits) == limit
+		if !f.Bounded || !same || digits == mostDigits {
+			return func(v float64) string { return with(v, digits) }, unit
+		}
+	}
+}
+
+// Finding says a finding in words: "server CPU per request of grpc, with 1 call
+// in flight: +32.4 % (95 % CI +31.6 to +33.2), over the limit of +3%".
+func Finding(p plan.Plan, f *result.Finding) string {
+	title := "share of failed calls"
+	if m, err := result.MetricByID(f.Metric); err == nil {
+		title = m.Title
+	}
+	load := Load(p, f.Load)
+	text := title + " of " + f.ArmName + ", " + strings.ToLower(load[:1]) + load[1:] + ": "
+	value, interval := Figure(f)
+	if f.Known {
+		text += value
+		switch {
+		case interval == "exact":
+			text += " (exact)"
+		case interval != "":
+			low, high, _ := strings.Cut(strings.Trim(interval, "[]"), ", ")
+			text += " (95 % CI " + low + " to " + high + ")"
+		}
+		text += ", "
+	}
+	limit := "limit of " + f.LimitText
+	if !f.Known {
+		limit = "nothing to hold against the " + limit
+	}
+	switch f.Outcome {
+	case result.Crossed:
+		if f.Below {
+			return text + "under the " + limit
+		}
+		return text + "over the " + limit
+	case result.Passed:
+		return text + "within the " + limit
+	case result.Undecided:
+		if f.More > 0 {
+			return text + limit + ": " + f.Why + "; " + MoreRounds(f.More) + " would probably decide"
+		}
+	}
+	return text + limit + ": " + f.Why
+}
+
+// Judged says in a sentence how a result stands against its thresholds.
+func Judged(p plan.Plan, j *result.Judgement) string {
+	if j.Why != "" {
+		return "Invalid: " + j.Why + "."
+	}
+	var found []string
+	more := 0
+	for i := range j.Findings {
+		if f := &j.Findings[i]; f.Outcome == j.Outcome {
+			found = append(found, Finding(p, f))
+			more = max(more, f.More)
+		}
+	}
+	n := len(j.Findings)
+	if j.Outcome == result.Passed {
+		if n == 1 {
+			return "Pass: " + found[0] + "."
+		}
+		return fmt.Sprintf("Pass: all %d comparisons are proved to be within their limits.", n)
+	}
+	start := map[result.Outcome]string{result.Crossed: "Fail", result.Undecided: "Inconclusive", result.Spoiled: "Invalid"}[j.Outcome]
+	if n > 1 {
+		start += fmt.Sprintf(" (%d of %d)", len(found), n)
+	}
+	text := start + ": " + found[0]
+	if len(found) > 1 {
+		text += fmt.Sprintf("; and %d more", len(found)-1)
+	}
+	if j.Outcome == result.Undecided && more > 0 && len(found) > 1 {
+		text += "; " + MoreRounds(more) + " would probably decide all that rounds can decide"
+	}
+	return text + "."
+}
+
+// JudgedNotes say why findings are neither pass nor fail, and how many were
+// adjusted for each other.
+func JudgedNotes(j *result.Judgement) []string {
+	type reason struct{ threshold, why string }
+	who := map[reason][]string{}
+	var order []reason
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		key := reason{f.Threshold, f.Why}
+		if f.Why == "" {
+			continue
+		}
+		if who[key] == nil {
+			order = append(order, key)
+		}
+		who[key] = append(who[key], f.ArmName+" ("+f.LoadName+")")
+	}
+	notes := make([]string, 0, len(order)+1)
+	for _, key := range order {
+		notes = append(notes, key.threshold+", "+list(who[key])+": "+key.why)
+	}
+	if j.Compared > 1 {
+		notes = append(notes, fmt.Sprintf("failures are adjusted for %d comparisons (Holm); to pass, each interval alone must keep its limit", j.Compared))
+	}
+	return notes
+}
