@@ -6,7 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // Carrier is the version of HTTP under the calls.
@@ -44,8 +44,8 @@ func HandlerOptions() []connect.HandlerOption {
 		connect.WithCompression("gzip", nil, nil), // removes the one that is there by default
 		connect.WithReadMaxBytes(MaxMessage),
 		connect.WithSendMaxBytes(MaxMessage),
-		connect.WithRecover(func(context.Context, connect.Spec, http.Header, any) error {
-			return Encode(wirelab.Errorf(wirelab.Internal, "internal error"))
+		connect.WithRecover(func(ctx context.Context, _ connect.Spec, _ http.Header, p any) error {
+			return Encode(recovery.Error(ctx, p))
 		}),
 	}
 }

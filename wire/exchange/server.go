@@ -3,15 +3,14 @@ package exchange
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // Server answers calls on the connections it is given.
@@ -178,8 +177,7 @@ func (s *session) invoke(handler *Handler, c call) (err error) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-			err = wirelab.Errorf(wirelab.Internal, "internal error")
+			err = recovery.Error(ctx, p)
 		}
 	}()
 	s.link.inbox.watch()

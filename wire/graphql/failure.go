@@ -3,8 +3,6 @@ package graphql
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"runtime/debug"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -50,13 +48,6 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 func coded(err error) bool {
 	var c *wirelab.Error
 	return errors.As(err, &c)
-}
-
-// recovered makes a panic in a resolver the call's failure. The stack goes to
-// the process's log, since the caller must not see it.
-func recovered(ctx context.Context, p any) error {
-	slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-	return wirelab.Errorf(wirelab.Internal, "internal error")
 }
 
 // response is a reply as a client reads it.

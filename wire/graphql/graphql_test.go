@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 func TestMain(m *testing.M) {
@@ -50,7 +51,7 @@ func TestPresent(t *testing.T) {
 		{"a query that is none", withCode(errcode.ParseFailed), wirelab.InvalidArgument, "about the query"},
 		{"a query that does not fit", withCode(errcode.ValidationFailed), wirelab.InvalidArgument, "about the query"},
 		{"a query of too many fields", withCode(complexityCode), wirelab.ResourceExhausted, "about the query"},
-		{"a panic", recovered(t.Context(), "planted"), wirelab.Internal, "internal error"},
+		{"a panic", recovery.Error(t.Context(), "planted"), wirelab.Internal, "internal error"},
 	}
 	for _, code := range wirelab.Codes() {
 		cases = append(cases, struct {

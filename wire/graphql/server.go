@@ -18,6 +18,7 @@ import (
 	"wirelab"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/recovery"
 )
 
 // Serve serves a schema, whose resolvers must return errors by [Told] and
@@ -38,7 +39,7 @@ func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.C
 	server.SetParserTokenLimit(tokenLimit)
 	server.SetDisableSuggestion(true)
 	server.SetErrorPresenter(present)
-	server.SetRecoverFunc(recovered)
+	server.SetRecoverFunc(func(ctx context.Context, p any) error { return recovery.Error(ctx, p) })
 	server.Use(extension.FixedComplexityLimit(complexityLimit))
 	server.Use(depth{})
 	return func(ctx context.Context, c *httprpc.Call) error {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -15,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/recovery"
 	"wirelab/wire/sse"
 )
 
@@ -56,8 +55,7 @@ func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, e
 func pump[T any](ctx context.Context, items iter.Seq2[T, error], out chan<- *T) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-			err = wirelab.Errorf(wirelab.Internal, "internal error")
+			err = recovery.Error(ctx, p)
 		}
 	}()
 	for item, err := range items {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // Serve serves what register registers, with health and reflection beside it,
@@ -88,16 +89,14 @@ func drain(server *grpc.Server, listener *listener, limit time.Duration) {
 	<-drained
 }
 
-// errPanicked is what a caller sees of a handler that panicked: as little as
-// of any other fault that nobody classified.
-func errPanicked() error { return Encode(wirelab.Errorf(wirelab.Internal, "internal error")) }
+// The contain functions make a panic in a handler the call's failure.
 
 func containUnary(
 	ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler,
 ) (reply any, err error) {
 	defer func() {
-		if recover() != nil {
-			reply, err = nil, errPanicked()
+		if p := recover(); p != nil {
+			reply, err = nil, Encode(recovery.Error(ctx, p))
 		}
 	}()
 	return handle(ctx, request)
@@ -107,8 +106,8 @@ func containStream(
 	service any, call grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler,
 ) (err error) {
 	defer func() {
-		if recover() != nil {
-			err = errPanicked()
+		if p := recover(); p != nil {
+			err = Encode(recovery.Error(call.Context(), p))
 		}
 	}()
 	return handle(service, call)

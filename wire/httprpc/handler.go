@@ -5,15 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // headerTimeout carries the milliseconds the caller still has, in decimal.
@@ -113,8 +112,7 @@ func Guard(ctx context.Context, answer func() error) (err error) {
 			if p == http.ErrAbortHandler { //nolint:errorlint // a panic is compared, as net/http does
 				panic(p)
 			}
-			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-			err = wirelab.Errorf(wirelab.Internal, "internal error")
+			err = recovery.Error(ctx, p)
 		}
 	}()
 	return answer()

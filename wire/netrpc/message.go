@@ -2,11 +2,10 @@ package netrpc
 
 import (
 	"context"
-	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // MessageLimit is the size in bytes above which no message is sent or taken,
@@ -83,8 +82,7 @@ func Answer[Req, Rep any](
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-			rep.Failure = failureOf(wirelab.Errorf(wirelab.Internal, "internal error"))
+			rep.Failure = failureOf(recovery.Error(ctx, p))
 		}
 	}()
 	body, err := call(ctx, req.Body)
