@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"time"
 
@@ -55,6 +56,8 @@ func newRound(c *Conductor, r *result.Result, number int) *round {
 func (w *round) run(ctx context.Context) (result.Round, error) {
 	done := result.Round{Began: time.Now()}
 	before, noiseErr := probe.ReadCPUTimes()
+	ownBefore, err := probe.CPU(os.Getpid())
+	noiseErr = errors.Join(noiseErr, err)
 	w.shuffle(w.arms)
 	for _, a := range w.arms {
 		w.tell(Starting, a, -1)
@@ -71,10 +74,11 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 		return done, context.Cause(ctx)
 	}
 	after, err := probe.ReadCPUTimes()
-	if noiseErr = errors.Join(noiseErr, err); noiseErr != nil {
+	ownAfter, errOwn := probe.CPU(os.Getpid())
+	if noiseErr = errors.Join(noiseErr, err, errOwn); noiseErr != nil {
 		return done, noiseErr
 	}
-	var own time.Duration
+	own := ownAfter - ownBefore // the conductor is of the experiment too
 	for _, a := range w.arms {
 		own += a.cpu
 		if a.failed != nil {
