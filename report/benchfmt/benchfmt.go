@@ -25,6 +25,7 @@ import (
 	"strings"
 	"unicode"
 
+	"wirelab/report"
 	"wirelab/result"
 )
 
@@ -39,6 +40,7 @@ func Write(w io.Writer, r *result.Result) error {
 		{"wirelab-result", r.ID},
 		{"wirelab-seed", strconv.FormatUint(r.Plan.Seed, 10)},
 		{"go", r.Environment.Go},
+		{"wirelab-machine", report.Resolves(r.Certificate)},
 	} {
 		if text := strings.Join(strings.Fields(line[1]), " "); text != "" {
 			fmt.Fprintf(out, "%s: %s\n", line[0], text)

@@ -14,6 +14,8 @@
 //   - steady: whether the trial's warm-up reached a steady state.
 //   - invalid: why the arm's figures of this metric must not be used, over all
 //     rounds; empty if they may. A row with a reason has no value.
+//   - resolves: the smallest difference in the metric, as a share, that the
+//     machine could tell in a minute, by its certificate; empty without one.
 //
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
@@ -23,13 +25,14 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"time"
 
 	"wirelab/result"
 )
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid"}
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid", "resolves"}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -75,10 +78,22 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
-			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid,
+			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m),
 		})
 	}
 	return all
+}
+
+// resolves is the certificate's word on a metric.
+func resolves(c *result.Certificate, m result.Metric) string {
+	if c == nil {
+		return ""
+	}
+	w, ok := c.In(m.ID, time.Minute)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
 }
 
 func unit(d result.Dimension) string {

@@ -116,6 +116,19 @@ func OneArm() *result.Result {
 	})
 }
 
+// Certified returns [OneArm] with a certificate of its machine.
+func Certified() *result.Result {
+	arm := Arms()[0]
+	burst := Make(Setting{Name: "doctor", Arms: []Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12, Seed: 0x0003})
+	burst.Ended = burst.Began.Add(12 * 600 * time.Millisecond)
+	r := OneArm()
+	var err error
+	if r.Certificate, err = result.Certify(burst); err != nil {
+		panic("resulttest: " + err.Error())
+	}
+	return r
+}
+
 // LongNames returns a result whose arms are named after their settings.
 func LongNames() *result.Result {
 	arms := Arms()
