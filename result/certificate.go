@@ -238,11 +238,11 @@ func (c *Certificate) Wanting(p plan.Plan) string {
 	switch {
 	case p.Until > 0 && w.HalfWidth > p.Until:
 		return fmt.Sprintf("%s to ±%s is asked for, and this machine gives about ±%s in %v; %s might do",
-			m.Short, percent(p.Until), percent(w.HalfWidth), roughly(t), needs(e.RoundsNeeded(p.Until)))
+			m.Short, precise(p.Until), precise(w.HalfWidth), roughly(t), needs(e.RoundsNeeded(p.Until)))
 	case p.Until == 0 && p.Practical > 0 && w.Detectable > p.Practical:
 		// An interval of a third of the difference finds it nearly always.
 		return fmt.Sprintf("differences of less than %s in %s will probably stay undecided in %v, where %s matters; %s might do",
-			percent(w.Detectable), m.Short, roughly(t), percent(p.Practical), needs(e.RoundsNeeded(p.Practical*2/3)))
+			precise(w.Detectable), m.Short, roughly(t), precise(p.Practical), needs(e.RoundsNeeded(p.Practical*2/3)))
 	}
 	return ""
 }
@@ -277,4 +277,5 @@ func roughly(d time.Duration) time.Duration {
 	return d.Round(time.Minute)
 }
 
-func percent(share float64) string { return strconv.FormatFloat(100*share, 'g', 2, 64) + " %" }
+// precise writes a share as a percentage with two digits.
+func precise(share float64) string { return strconv.FormatFloat(100*share, 'g', 2, 64) + " %" }
