@@ -193,6 +193,7 @@ func (s *slice) run(workers []*worker) {
 
 // runLines runs the calls of lines.
 func (s *slice) runLines(p *pipeline, slots int) error {
+	defer exact()()
 	drained := s.drain()
 	err := p.run(s, slots)
 	drained.Stop()
