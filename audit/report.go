@@ -182,19 +182,26 @@ func ParserNamed(name string) (Parser, error) {
 // ParserOf returns the parser for a command line: that of the first word that
 // is a known tool's name, wherever it is installed.
 func ParserOf(words []string) (Parser, bool) {
-	for _, w := range words {
-		name := w[strings.LastIndexByte(w, '/')+1:]
-		p, err := ParserNamed(name)
+	for i, w := range words {
+		p, err := ParserNamed(w[strings.LastIndexByte(w, '/')+1:])
 		if err != nil {
 			continue
 		}
 		// Both are installed as wrk; only one has a rate, and must have it.
-		if p.Name == "wrk" && optionOf(words, "-R", "--rate") != "" {
+		if p.Name == "wrk" && optionOf(ownWords(words[i:]), "-R", "--rate") != "" {
 			return wrk2Parser(), true
 		}
 		return p, true
 	}
 	return Parser{}, false
+}
+
+// ownWords are the words up to the end of a simple command.
+func ownWords(words []string) []string {
+	if end := slices.IndexFunc(words, func(w string) bool { return w == "|" || w == ";" || w == "&" }); end >= 0 {
+		return words[:end]
+	}
+	return words
 }
 
 // ParserOfOutput returns the parser whose marks are in the output.
@@ -227,10 +234,19 @@ func (p Parser) Parse(o Output) (Report, error) {
 	return Report{}, wirelab.Errorf(wirelab.InvalidArgument, "the output is not as %s prints it", p.Name)
 }
 
-// Asked reads what a command line asks the tool to do.
+// Reads reports whether the tool's marks are in the output.
+func (p Parser) Reads(o Output) bool { return slices.ContainsFunc(o.texts(), p.ours) }
+
+// Asked reads what a command line asks the tool to do: of the options after
+// the first word that is a known tool's name, or all if none is.
 func (p Parser) Asked(words []string) Asked {
 	if p.asked == nil {
 		return Asked{}
+	}
+	for i := range words {
+		if _, ok := ParserOf(words[i : i+1]); ok {
+			return p.asked(ownWords(words[i:]))
+		}
 	}
 	return p.asked(words)
 }

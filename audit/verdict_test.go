@@ -1,0 +1,175 @@
+package audit_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/audit"
+	"wirelab/inject"
+)
+
+const (
+	ms   = time.Millisecond
+	turn = "frozen 1ms 500ms 5s"
+)
+
+func truthOf(t *testing.T, text string) audit.Truth {
+	t.Helper()
+	b, err := inject.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth, ok := b.Truth()
+	if !ok {
+		t.Fatalf("%s has no truth", text)
+	}
+	return truth
+}
+
+// said is a report of n requests with the times in milliseconds at p50, p90,
+// p95 and p99, and the mean; those that are negative are not reported.
+func said(n, errors uint64, p50, p90, p95, p99, mean float64) audit.Report {
+	r := audit.Report{Count: &n, Errors: &errors, Quantiles: map[audit.Level]time.Duration{}}
+	for l, v := range map[audit.Level]float64{audit.P50: p50, audit.P90: p90, audit.P95: p95, audit.P99: p99} {
+		if v >= 0 {
+			r.Quantiles[l] = time.Duration(v * float64(ms))
+		}
+	}
+	if mean >= 0 {
+		d := time.Duration(mean * float64(ms))
+		r.Mean = &d
+	}
+	return r
+}
+
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	open := audit.Asked{Rate: 200, For: 20 * time.Second}
+	for name, c := range map[string]struct {
+		truth    string
+		report   audit.Report
+		asked    audit.Asked
+		verdict  audit.Verdict
+		standing string // of the rows in order: . agrees, < low, > high, - unsaid
+		sentence string
+		notes    string
+	}{
+		// The rows of a table that was measured before this was written.
+		"vegeta": {
+			turn, said(4000, 0, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.",
+			"x tells the truth here: p50, p90, p95, p99 and mean agree with it.", "",
+		},
+		"wrk2": {turn, said(4000, 0, 1.9, 17.9, 262, 452, 27.7), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"k6 that dropped some": {
+			turn, said(3914, 0, 1.2, 1.3, 232, 456, -1), open, audit.Truthful, ".-...--", "tells the truth",
+			"It sent 3914 of the 4000 requests that it was asked for.",
+		},
+		"oha that catches up": {
+			turn, said(3998, 0, 1.2, 1.3, 1.3, 454, 5.9), open, audit.Untruthful, ".-.<.-<",
+			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but takes the time of each from when it was sent and not from when it was due.", "",
+		},
+		"hey that does not": {
+			turn, said(3680, 0, 1.4, 1.7, 1.8, 496, 6.8), open, audit.Untruthful, ".-.<.-<",
+			"x reports a p95 of 1.80 ms where the truth is 252 ms: it leaves out the requests that it did not send while the service stood still.",
+			"It sent 3680 of the 4000 requests that it was asked for.",
+		},
+		"a closed loop": {
+			turn, said(50000, 0, 1.5, 1.7, 1.78, 2.56, 1.7),
+			audit.Asked{For: 20 * time.Second},
+			audit.Untruthful, ".-.<<-<",
+			"x reports a p99 of 2.56 ms where the truth is 452 ms: it sends the next request only when one is answered, so that few meet a service that stands still.", "",
+		},
+		"only the mean":     {turn, said(4000, 0, -1, -1, -1, -1, 9), open, audit.Untruthful, "------<", "x reports a mean of 9.00 ms where the truth is 26.1 ms", ""},
+		"slow itself":       {turn, said(4000, 0, 30, 50, 280, 480, 55), open, audit.Untruthful, ">-...->", "x reports a p50 of 30.0 ms where the truth is 1.00 ms: its own delays, or those of this machine, are in the number.", ""},
+		"a time of nothing": {turn, said(4000, 0, 1, 1, 0, 454, -1), open, audit.Untruthful, ".-.<.--", "x reports a p95 of 0.00 µs", ""},
+
+		"nothing sent":     {turn, said(0, 0, 1, 1, 1, 1, 1), open, audit.Unjudged, "", "x could not be judged: it reports no requests.", ""},
+		"no times":         {turn, said(4000, 0, -1, -1, -1, -1, -1), open, audit.Unjudged, "", "it reports no answer times", ""},
+		"errors":           {turn, said(4000, 41, 1, 1, 1, 1, 1), open, audit.Unjudged, "", "41 of its 4000 requests got no right answer", ""},
+		"few errors":       {turn, said(4000, 40, 1.2, 15.6, 255, 455, 26.6), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"few requests":     {turn, said(199, 0, 1, 1, 250, 450, 26), audit.Asked{}, audit.Unjudged, "", "it sent 199 requests and 200 are needed", ""},
+		"less than a turn": {turn, said(800, 0, 1, 1, 1, 1, 1), audit.Asked{Rate: 200, For: 4 * time.Second}, audit.Unjudged, "", "it ran for 4 s and the service takes 5 s for one turn", ""},
+
+		// 7 s hold 0.5 to 1 s of standing still: 7 to 14 %.
+		"part of a turn": {
+			turn, said(1400, 0, 1, 200, 400, 480, 50),
+			audit.Asked{Rate: 200, For: 7 * time.Second},
+			audit.Truthful, ".-...-.", "tells the truth",
+			"The run was no whole number of turns of 5 s, so that a level may be 4.3 points off; run it for a multiple.",
+		},
+
+		"no standstill":      {"constant 20ms", said(4000, 0, 20.5, 21, 21, 22, 20.7), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"wrong without it":   {"constant 20ms", said(4000, 0, 10, 10, 21, 22, 20.7), open, audit.Untruthful, "<-<..-.", "x reports a p50 of 10.0 ms where the truth is 20.0 ms: it does not report how long callers wait.", ""},
+		"an endless law":     {"exponential 20ms", said(4000, 0, 13.9, 46, 60, 92, 20), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+		"two kinds of calls": {"bimodal 10ms 50ms 0.8", said(4000, 0, 10.2, 50, 50, 51, 18), open, audit.Truthful, ".-...-.", "tells the truth", ""},
+	} {
+		f := audit.Compare("x", c.report, c.asked, truthOf(t, c.truth), 20*time.Second)
+		var standing strings.Builder
+		for _, r := range f.Rows {
+			standing.WriteString(map[audit.Standing]string{audit.Agrees: ".", audit.TooLow: "<", audit.TooHigh: ">", audit.Unsaid: "-"}[r.Standing])
+		}
+		if f.Verdict != c.verdict || standing.String() != c.standing || !strings.Contains(f.Sentence, c.sentence) || strings.Join(f.Notes, " ") != c.notes {
+			t.Errorf("%s: %s %s\n%q\n%q", name, f.Verdict, standing.String(), f.Sentence, f.Notes)
+		}
+	}
+}
+
+// The truth of the table above, from the closed form: what the rows show.
+func TestTruthInTheRows(t *testing.T) {
+	t.Parallel()
+	f := audit.Compare("x", said(4000, 0, 1, 1, 1, 1, 1), audit.Asked{}, truthOf(t, turn), 20*time.Second)
+	want := map[string]float64{"p50": 1, "p75": 1, "p90": 2, "p95": 252, "p99": 452, "p99.9": 497, "mean": 26.1}
+	for _, r := range f.Rows {
+		if got := float64(r.Truth) / float64(ms); math.Abs(got-want[r.Name]) > 0.01 {
+			t.Errorf("%s is %v ms, want %v", r.Name, got, want[r.Name])
+		}
+		if r.Low > r.Truth || r.High < r.Truth {
+			t.Errorf("%s: %v is not within %v to %v", r.Name, r.Truth, r.Low, r.High)
+		}
+	}
+}
+
+func TestPlanned(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		command string
+		tool    string
+		want    audit.Asked
+		planned uint64
+	}{
+		{"hey -z 20s -q 20 -c 10 URL", "hey", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"hey -n 1000 -q 2 URL", "hey", audit.Asked{Rate: 100, Requests: 1000}, 1000},
+		{"hey URL", "hey", audit.Asked{Requests: 200}, 0},
+		{"/opt/bin/oha -z 20s -q 200 -c10 URL", "oha", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"oha -n 300 -q 10 URL", "oha", audit.Asked{Rate: 10, Requests: 300}, 300},
+		{"ghz --rps 200 -c 10 -z 20s ADDR", "ghz", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"ghz --rps=200 --total=4000 ADDR", "ghz", audit.Asked{Rate: 200, Requests: 4000}, 4000},
+		{"ghz ADDR", "ghz", audit.Asked{Requests: 200}, 0},
+		{"nice -n 5 h2load -n4000 -c10 --rps=20 URL", "h2load", audit.Asked{Rate: 200, Requests: 4000}, 4000},
+		{"h2load -D 20 -c 10 --rps 20 URL", "h2load", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"echo GET URL | vegeta attack -rate=200/s -duration=20s | vegeta report", "vegeta", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"vegeta attack -rate 12000/1m -duration 20s", "vegeta", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"vegeta attack -duration 20s", "vegeta", audit.Asked{Rate: 50, For: 20 * time.Second}, 1000},
+		{"fortio load -qps 200 -t 20s URL", "fortio", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"fortio load URL", "fortio", audit.Asked{Rate: 8, For: 5 * time.Second}, 40},
+		{"fortio load -qps 0 -n 400 URL", "fortio", audit.Asked{Requests: 400}, 0},
+		{"k6 run -e RATE=200 -e DURATION=20s s.js", "k6", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"wrk -t2 -c10 -d20s URL", "wrk", audit.Asked{For: 20 * time.Second}, 0},
+		{"wrk -t2 -c10 -d20s -R200 URL", "wrk2", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"wrk2 --rate 200 --duration 20 URL", "wrk2", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+		{"'my tools/hey' -z \"20s\" -q 20 -c 10", "hey", audit.Asked{Rate: 200, For: 20 * time.Second}, 4000},
+	} {
+		words := audit.Words(c.command)
+		p, ok := audit.ParserOf(words)
+		if got := p.Asked(words); !ok || p.Name != c.tool || got != c.want || got.Planned() != c.planned {
+			t.Errorf("%s: %s %+v %d", c.command, p.Name, got, got.Planned())
+		}
+	}
+	for _, none := range []string{"", "siege -c 10 URL", "./heyo URL", "cat hey.txt"} {
+		if p, ok := audit.ParserOf(audit.Words(none)); ok {
+			t.Errorf("%q is of %s", none, p.Name)
+		}
+	}
+}

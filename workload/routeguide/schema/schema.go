@@ -1,0 +1,11 @@
+// Package schema holds the route guide's schemas as text, for tools that read
+// them themselves. It knows nothing of what they describe.
+package schema
+
+import _ "embed" // for the schema's text
+
+//go:embed route_guide.proto
+var proto string
+
+// Proto returns the service's definition in Protocol Buffers.
+func Proto() string { return proto }
