@@ -20,16 +20,18 @@ type Truth interface {
 	Period() time.Duration
 }
 
-// How near a report must come: within a tenth and a millisecond of the truth,
-// at a level that may be one percentage point off. A tenth and a millisecond
-// are far more than a tool's own time. The point is what a run that begins a
+// How near a report must come: a tenth and a millisecond above the truth, which
+// is far more than a tool's own time, or a tenth and a rounding below, since no
+// answer comes sooner than it is given; at a level that may be one percentage
+// point off. The point is what a run that begins a
 // little early or late, and a machine that does other things, moves a level
 // by: it matters where the truth leaps, as at the p90 of a service that stands
 // still for a tenth of the time. A tool that leaves out what it did not send is
 // off by far more.
 const (
 	nearRatio = 0.10
-	nearSpan  = time.Millisecond
+	nearBelow = 100 * time.Microsecond
+	nearAbove = time.Millisecond
 	nearLevel = 0.01
 )
 
@@ -185,8 +187,8 @@ func (f *Finding) unfit(truth Truth, length time.Duration) string {
 func judge(name string, truth, low, high time.Duration, says *time.Duration) Row {
 	row := Row{
 		Name: name, Truth: truth, Says: says,
-		Low:  max(time.Duration(float64(low)*(1-nearRatio))-nearSpan, 0),
-		High: time.Duration(float64(high)*(1+nearRatio)) + nearSpan,
+		Low:  max(time.Duration(float64(low)*(1-nearRatio))-nearBelow, 0),
+		High: time.Duration(float64(high)*(1+nearRatio)) + nearAbove,
 	}
 	switch {
 	case says == nil:

@@ -13,6 +13,7 @@ func commands() []func(*app) *cobra.Command {
 		newMatrixCommand,
 		newServeCommand,
 		newCallCommand,
+		newAuditCommand,
 		newDriveCommand,
 		newVersionCommand,
 	}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asTool is set in processes that are to be a load generator of our own, which
+// prints as hey does.
+const asTool = "WIRELAB_TEST_TOOL"
+
+// fakeTool sends 300 requests in closed loops of the given method and prints
+// as hey does. It is checked that each is answered rightly.
+func fakeTool(method, url, body string, stdout io.Writer) {
+	const loops, each = 4, 150
+	var mu sync.Mutex // guards all below
+	statuses := map[int]int{}
+	wrong := 0
+	began := time.Now()
+	var running sync.WaitGroup
+	for range loops {
+		running.Go(func() {
+			for range each {
+				status, ok := fakeCall(method, url, body)
+				mu.Lock()
+				statuses[status]++
+				if !ok {
+					wrong++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	running.Wait()
+	took := time.Since(began).Seconds()
+	if wrong > 0 {
+		statuses = map[int]int{599: loops * each}
+	}
+	fmt.Fprintf(stdout, "\nSummary:\n  Total:\t%.4f secs\n  Average:\t0.0013 secs\n  Requests/sec:\t%.2f\n\nLatency distribution:\n  50%% in 0.0011 secs\n  95%% in 0.0013 secs\n\nStatus code distribution:\n", took, loops*each/took)
+	for status, n := range statuses {
+		fmt.Fprintf(stdout, "  [%d]\t%d responses\n", status, n)
+	}
+}
+
+func fakeCall(method, url, body string) (status int, ok bool) {
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return 0, false
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, false
+	}
+	text, err := io.ReadAll(reply.Body)
+	_ = reply.Body.Close()
+	return reply.StatusCode, err == nil && strings.Contains(string(text), "Berkshire Valley Trailhead")
+}
+
+// canned returns the path of a tool of a name that prints a file of the audit
+// room's and ends.
+func canned(t *testing.T, tool, file string) string {
+	t.Helper()
+	at, err := filepath.Abs(filepath.Join("../../audit/testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), tool)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\ncat '"+at+"'\necho doubts >&2\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What the tools printed once, through the whole command.
+func TestAuditSaysWhatToolsReport(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tool, file, args string
+		code             int
+		say              []string
+		protocol         string
+	}{
+		"truthful": {
+			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", exitOK,
+			[]string{
+				"vegeta, asked for 4000 requests at 200 a second, against http1-json that answers in 1ms but stands still for the last 500ms of every 5s",
+				"vegeta says", "257 ms", "252 ms", "vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
+			},
+			"http1-json",
+		},
+		"untruthful": {
+			"hey", "hey-0.1.5.txt", "-z 20s -q 20 -c 10 {target}", exitFailed,
+			[]string{
+				"p95       5.20 ms   252 ms", "requests  3680      4000",
+				"hey reports a p95 of 5.20 ms where the truth is 252 ms: it leaves out the requests that it did not send while the service stood still.",
+				"It sent 3680 of the 4000 requests that it was asked for.",
+			},
+			"http1-json",
+		},
+		"of gRPC": {
+			"ghz", "ghz-0.121.0.json", "--rps 200 -n 1000 --call {method} -d {data} {address}", exitFailed,
+			[]string{"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request", "against grpc that"},
+			"grpc",
+		},
+		"not judged": {
+			"oha", "oha-1.16.0-405.txt", "-n 20 {target}", exitNoWord,
+			[]string{"oha could not be judged: 20 of its 20 requests got no right answer"},
+			"http1-json",
+		},
+		"another law": {
+			"oha", "oha-1.16.0-corrected.json", "-n 2000 -q 200 {get}", exitFailed,
+			[]string{"against http1-json that is constant 20ms"},
+			"http1-json",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := canned(t, c.tool, c.file) + " " + c.args
+			flags := []string{"audit", "--tool", command}
+			if name == "another law" {
+				flags = append(flags, "--inject", "constant 20ms")
+			}
+			p := begin(t, t.TempDir(), append(flags, "--verbose")...)
+			p.want(c.code, "running ", "doubts")
+			for _, text := range c.say {
+				if !strings.Contains(p.stdout.String(), text) {
+					t.Errorf("standard output lacks %q:\n%s", text, p.stdout.String())
+				}
+			}
+			p = begin(t, t.TempDir(), append(flags, "--json")...)
+			p.want(c.code)
+			var done struct {
+				Tool, Verdict, Sentence, Protocol string
+				Report                            struct{ Count int }
+			}
+			if err := json.Unmarshal(p.stdout.Bytes(), &done); err != nil || done.Tool != c.tool || done.Protocol != c.protocol || done.Sentence == "" || done.Report.Count == 0 {
+				t.Errorf("%+v, %v of\n%s", done, err, p.stdout.String())
+			}
+			p = begin(t, t.TempDir(), append(flags, "--markdown")...)
+			p.want(c.code)
+			if rows := strings.Split(p.stdout.String(), "\n"); len(rows) != 5 || strings.Count(rows[0], "|") != strings.Count(rows[3], "|") {
+				t.Errorf("Markdown:\n%s", p.stdout.String())
+			}
+		})
+	}
+}
+
+// A tool that really calls: what the placeholders stand for is answered
+// rightly, and the closed loop is found out.
+func TestAuditRunsAToolThatCalls(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string]string{
+		"POST":                  `POST {target} {body}`,
+		"POST of a file":        `POST {target} "$(cat {bodyfile})"`,
+		"GET":                   `GET {get} ''`,
+		"quoted":                `POST '{target}' '{body}'`,
+		"results in a file":     `POST {target} {body} >{out}; echo Done`,
+		"the file of the proto": `POST {target} {body}; grep -q 'service RouteGuide' {proto}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := fmt.Sprintf("%s=1 '%s' %s", asTool, os.Args[0], args)
+			// Two turns at least, whatever the loops get through.
+			p := begin(t, t.TempDir(), "audit", "--tool", command+"; sleep 1", "--inject", "frozen 1ms 100ms 500ms", "--for", "1s")
+			p.want(exitFailed)
+			if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
+				t.Errorf("%s", text)
+			}
+		})
+	}
+}
+
+func TestAuditThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		say  string
+	}{
+		"no tool":             {[]string{}, exitUsage, `required flag(s) "tool" not set`},
+		"nothing to call":     {[]string{"--tool", "hey -n 10"}, exitUsage, "put {target} where the URL belongs"},
+		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, exitUsage, `unknown placeholder "{bodi}"; known: {address}, {bodyfile}, {body}`},
+		"unknown parser":      {[]string{"--tool", "hey {target}", "--parser", "siege"}, exitUsage, `unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`},
+		"unknown protocol":    {[]string{"--tool", "hey {target}", "--protocol", "http4"}, exitUsage, `unknown protocol of routeguide "http4"`},
+		"unknown behaviour":   {[]string{"--tool", "hey {target}", "--inject", "melted"}, exitUsage, "melted"},
+		"no truth":            {[]string{"--tool", "hey {target}", "--inject", "spin 2us"}, exitUsage, "there is no truth to tell"},
+		"bad rate":            {[]string{"--tool", "hey {target}", "--rate", "fast"}, exitUsage, "fast"},
+		"bad length":          {[]string{"--tool", "hey {target}", "--for", "-1s"}, exitUsage, "--for -1s"},
+		"bad timeout":         {[]string{"--tool", "hey {target}", "--timeout", "0"}, exitUsage, "--timeout 0s"},
+		"two forms":           {[]string{"--tool", "hey {target}", "--json", "--markdown"}, exitUsage, "json markdown"},
+		"not there":           {[]string{"--tool", "no-such-tool {target}"}, exitUsage, "the tool was not found"},
+		"fails":               {[]string{"--tool", "echo broken {target} >&2; exit 4"}, exitNoWord, "the tool failed (exit status 4): broken http://127.0.0.1:"},
+		"unknown output":      {[]string{"--tool", "echo {target} is fast"}, exitNoWord, "known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one"},
+		"another's output":    {[]string{"--tool", "echo {target} is fast", "--parser", "hey"}, exitNoWord, "the output is not as hey prints it"},
+		"hangs":               {[]string{"--tool", "echo {target}; sleep 100", "--timeout", "300ms"}, exitNoWord, "the tool did not end within 300ms and was ended; --timeout allows more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := begin(t, t.TempDir(), append([]string{"audit"}, c.args...)...)
+			p.want(c.code, c.say)
+			if strings.Contains(p.stdout.String(), "truth") {
+				t.Errorf("a verdict: %s", p.stdout.String())
+			}
+		})
+	}
+}
+
+// Ctrl-C ends the tool, all that it started, and the service.
+func TestAuditInterrupted(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{
+		"heeds":    "sleep 100 | (echo {target} >&2; sleep 100)",
+		"does not": "trap '' INT TERM; echo {target} >&2; while :; do sleep 0.1; done",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			p := begin(t, dir, "audit", "--tool", "touch "+filepath.Join(dir, "begun")+"; "+command)
+			for range 1000 {
+				if _, err := os.Stat(filepath.Join(dir, "begun")); err == nil {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			if len(p.processes("serve routeguide http1-json")) != 1 || len(p.processes("sleep")) == 0 && name == "heeds" {
+				t.Errorf("running: %v", p.processes(""))
+			}
+			if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+			p.want(exitNoWord, "wirelab: interrupted")
+		})
+	}
+}

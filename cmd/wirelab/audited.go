@@ -1,0 +1,153 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"wirelab/audit"
+)
+
+// printAudit prints an audit in the form that was asked for.
+func (a *app) printAudit(done audited, f auditFlags) error {
+	switch {
+	case f.json:
+		return a.printJSON(done)
+	case f.markdown:
+		return a.printAuditMarkdown(done)
+	}
+	if err := a.printf("%s against %s\n\n", askedText(done), servedText(done)); err != nil {
+		return err
+	}
+	if len(done.Rows) > 0 {
+		if err := a.printTable(auditRows(done)); err != nil {
+			return err
+		}
+		if err := a.printf("\n"); err != nil {
+			return err
+		}
+	}
+	if err := a.printf("%s\n", done.Sentence); err != nil {
+		return err
+	}
+	for _, n := range done.Notes {
+		if err := a.printf("%s\n", n); err != nil {
+			return err
+		}
+	}
+	if len(done.Report.Remarks) > 0 {
+		return a.printf("It says of itself: %s.\n", strings.Join(done.Report.Remarks, "; "))
+	}
+	return nil
+}
+
+// askedText says what the tool was asked for.
+func askedText(done audited) string {
+	asked := done.Asked
+	text := done.Tool
+	switch {
+	case done.Planned > 0 && asked.Rate > 0:
+		text += fmt.Sprintf(", asked for %d requests at %s a second,", done.Planned, number(asked.Rate))
+	case done.Planned > 0:
+		text += fmt.Sprintf(", asked for %d requests,", done.Planned)
+	case asked.Rate > 0:
+		text += fmt.Sprintf(", asked for %s requests a second,", number(asked.Rate))
+	default:
+		text += ", asked for no rate,"
+	}
+	return text
+}
+
+// servedText says what it was run against.
+func servedText(done audited) string {
+	words := strings.Fields(done.Inject)
+	if len(words) == 4 && words[0] == "frozen" {
+		return fmt.Sprintf("%s that answers in %s but stands still for the last %s of every %s",
+			done.Protocol, words[1], words[2], words[3])
+	}
+	return done.Protocol + " that is " + done.Inject
+}
+
+// auditRows is the table: one number a row, the tool's beside the truth.
+func auditRows(done audited) [][]string {
+	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", ""}}
+	for _, r := range done.Rows {
+		says, ratio := "-", ""
+		if r.Says != nil {
+			says, ratio = audit.Short(*r.Says), ratioText(r.Ratio())
+		}
+		rows = append(rows, []string{r.Name, says, audit.Short(r.Truth), ratio, string(r.Standing)})
+	}
+	sent, planned := "-", "-"
+	if n := done.Report.Count; n != nil {
+		sent = strconv.FormatUint(*n, 10)
+	}
+	ratio := ""
+	if done.Planned > 0 {
+		planned = strconv.FormatUint(done.Planned, 10)
+		if done.Report.Count != nil {
+			ratio = ratioText(float64(*done.Report.Count) / float64(done.Planned))
+		}
+	}
+	rows = append(rows, []string{"requests", sent, planned, ratio, ""})
+	if done.Report.Rate != nil {
+		wanted := "-"
+		ratio := ""
+		if done.Asked.Rate > 0 {
+			wanted, ratio = number(done.Asked.Rate)+"/s", ratioText(*done.Report.Rate/done.Asked.Rate)
+		}
+		rows = append(rows, []string{"rate", number(*done.Report.Rate) + "/s", wanted, ratio, ""})
+	}
+	for i := range rows {
+		rows[i] = trimRow(rows[i])
+	}
+	return rows
+}
+
+// trimRow drops empty cells at the end, which would be spaces there.
+func trimRow(row []string) []string {
+	for len(row) > 1 && row[len(row)-1] == "" {
+		row = row[:len(row)-1]
+	}
+	return row
+}
+
+// ratioText writes a ratio in two digits, however small.
+func ratioText(f float64) string { return strconv.FormatFloat(f, 'g', 2, 64) }
+
+// number writes a rate in four digits at most.
+func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
+
+// printAuditMarkdown prints the head of a table, the truth and the tool. One
+// table of many tools is put together by leaving the heads out.
+func (a *app) printAuditMarkdown(done audited) error {
+	head, rule := []string{"tool"}, []string{"---"}
+	truth, says := []string{"**truth**"}, []string{"`" + strings.ReplaceAll(done.Command, "|", `\|`) + "`"}
+	for _, r := range done.Rows {
+		head, rule = append(head, r.Name), append(rule, "---:")
+		truth = append(truth, audit.Short(r.Truth))
+		said := "–"
+		if r.Says != nil {
+			said = audit.Short(*r.Says)
+		}
+		if r.Standing == audit.TooLow || r.Standing == audit.TooHigh {
+			said = "**" + said + "**"
+		}
+		says = append(says, said)
+	}
+	head, rule = append(head, "requests", "verdict"), append(rule, "---:", "---")
+	sent, planned := "–", "–"
+	if done.Report.Count != nil {
+		sent = strconv.FormatUint(*done.Report.Count, 10)
+	}
+	if done.Planned > 0 {
+		planned = strconv.FormatUint(done.Planned, 10)
+	}
+	truth, says = append(truth, planned, ""), append(says, sent, strings.Join(append([]string{done.Sentence}, done.Notes...), " "))
+	for _, row := range [][]string{head, rule, truth, says} {
+		if err := a.printf("| %s |\n", strings.Join(row, " | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
