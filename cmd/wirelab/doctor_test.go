@@ -3,16 +3,18 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"wirelab/doctor"
+	"wirelab/result"
 )
 
 // The doctor looks at this very machine, whatever it is like.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
-	p := begin(t, t.TempDir(), "doctor", "--json")
+	p := begin(t, t.TempDir(), "doctor", "--json", "--burst", "3s")
 	code := p.end()
 	var e doctor.Examination
 	if err := json.Unmarshal(p.stdout.Bytes(), &e); err != nil {
@@ -28,12 +30,44 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("no word of what takes so long: %q", p.said.String())
 	}
 	p.wantNoneLeft()
+	switch {
+	case e.Certificate == nil && e.Uncertified == "":
+		t.Error("no certificate and no word of why")
+	case e.Certificate == nil:
+		t.Logf("a busy machine: %s", e.Uncertified)
+	case e.Certificate.Rounds < result.MinRounds || e.Result == "":
+		t.Errorf("certificate %+v of result %q", e.Certificate, e.Result)
+	default:
+		again, err := result.Certify(p.stored())
+		if err != nil || !reflect.DeepEqual(again.Metrics, e.Certificate.Metrics) {
+			t.Errorf("it does not follow from the stored result: %v", err)
+		}
+	}
+}
+
+func TestDoctorLooksOnly(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), "doctor", "--no-burst")
+	if code := p.end(); code != exitOK && code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	for _, text := range []string{"it to measure on", "clock source", "open files"} {
+		if !strings.Contains(p.stdout.String(), text) {
+			t.Errorf("the report lacks %q:\n%s", text, p.stdout.String())
+		}
+	}
+	if strings.Contains(p.stdout.String(), "tell apart") {
+		t.Error("a certificate that nobody asked for")
+	}
+	begin(t, t.TempDir(), "doctor", "--burst", "1ms").want(exitUsage, "--burst 1ms")
 }
 
 func TestDoctorIsInterrupted(t *testing.T) {
 	t.Parallel()
-	p := begin(t, t.TempDir(), "doctor")
-	p.until("watching the machine")
-	_ = p.command.Process.Signal(os.Interrupt)
-	p.want(exitNoWord, "interrupted")
+	for _, when := range []string{"watching the machine", "comparing http1-proto with itself"} {
+		p := begin(t, t.TempDir(), "doctor")
+		p.until(when)
+		_ = p.command.Process.Signal(os.Interrupt)
+		p.want(exitNoWord, "interrupted")
+	}
 }

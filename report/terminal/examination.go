@@ -53,19 +53,30 @@ func (p *page) certificate(e doctor.Examination) {
 	p.wrapped("", report.Burst(c), plain)
 	p.blank()
 	t := table{head: [][]cell{{{text: "metric"}}}}
+	widths := p.style.Width >= usualWidth // else there is room for what is found alone
 	for _, name := range report.StretchNames() {
-		t.head[0] = append(t.head[0], cell{text: "in " + name, right: true}, cell{text: "found", right: true})
+		if widths {
+			t.head[0] = append(t.head[0], cell{text: "in " + name, right: true}, cell{text: "found", right: true})
+		} else {
+			t.head[0] = append(t.head[0], cell{text: "found in " + name, right: true})
+		}
 	}
 	for _, row := range report.Resolutions(c) {
 		line := []cell{{text: row.Metric}}
 		for i := range row.Widths {
-			line = append(line, cell{text: row.Widths[i], right: true}, cell{text: row.Found[i], in: bold, right: true})
+			if widths {
+				line = append(line, cell{text: row.Widths[i], right: true})
+			}
+			line = append(line, cell{text: row.Found[i], in: bold, right: true})
 		}
 		t.body = append(t.body, line)
 	}
 	p.table(t)
-	p.wrapped("", "± is the half-width of a 95 % interval of the difference between two arms; found is the smallest difference that is claimed in 8 of 10 repeats. "+
-		report.Absent+" stands where fewer than ten rounds fit.", faint)
+	how := "Found is the smallest difference that is claimed in 8 of 10 repeats. " + report.Absent + " stands where fewer than ten rounds fit."
+	if widths {
+		how = "± is the half-width of a 95 % interval of the difference between two arms. " + how
+	}
+	p.wrapped("", how, faint)
 }
 
 // levelInk is the ink of a level.

@@ -13,6 +13,7 @@ import (
 	"wirelab/probe"
 	"wirelab/report/terminal"
 	"wirelab/result"
+	"wirelab/result/resulttest"
 )
 
 // ill is an examination of a machine with something wrong of every kind.
@@ -31,7 +32,9 @@ func ill() doctor.Examination {
 		Tasks: []probe.Task{{PID: 4242, Name: "a-compiler-with-a-long-name", Share: 0.15}, {PID: 777, Name: "indexer", Share: 0.05}},
 		Wakes: probe.Wakes{Count: 200, P50: 30_000, P99: 90_000, Worst: 200_000},
 	}
-	return doctor.Examine(m, w, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}})
+	e := doctor.Examine(m, w, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}})
+	e.Certificate = resulttest.Certified().Certificate
+	return e
 }
 
 // Every finding is there, those that are not fine with what to do; commands
@@ -46,6 +49,9 @@ func TestExamination(t *testing.T) {
 		}
 		if columns == 0 {
 			columns = 80
+		}
+		if !strings.Contains(plain.String(), "12 rounds") || !regexp.MustCompile(`(?m)^server CPU/req +(±[0-9.]+ % +)?[0-9.]+ %`).MatchString(plain.String()) {
+			t.Errorf("the certificate is not shown:\n%s", plain.String())
 		}
 		commands := map[string]bool{}
 		for _, f := range e.Findings {
@@ -64,6 +70,11 @@ func TestExamination(t *testing.T) {
 		if bare = regexp.MustCompile(`(?m) +$`).ReplaceAllString(bare, ""); bare != plain.String() || bare == color.String() {
 			t.Error("colour changes more than colours")
 		}
+	}
+	var none strings.Builder
+	e.Certificate, e.Uncertified = nil, "9 rounds have both arms, it needs 10"
+	if err := terminal.Examination(&none, e, terminal.Style{}); err != nil || !strings.Contains(none.String(), e.Uncertified) {
+		t.Errorf("why there is no certificate is not said: %v", err)
 	}
 	if err := terminal.Examination(broken{}, e, terminal.Style{}); err == nil {
 		t.Error("the writer's error is lost")

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/doctor"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+	"wirelab/store"
+	"wirelab/store/sqlite"
+)
+
+// equals is a made-up burst on a machine that ended at a time.
+func equals(t *testing.T, env result.Environment, ended time.Time) *result.Result {
+	t.Helper()
+	arm := resulttest.Arms()[0]
+	r := resulttest.Make(resulttest.Setting{Name: doctor.BurstName, Arms: []resulttest.Arm{arm, arm}, Loads: []plan.Load{{InFlight: 1}}, Rounds: 12})
+	p := r.Plan
+	p.Arms[1].Name = "http1-proto #2"
+	var err error
+	if r.Plan, err = p.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	r.Arms[1].Name = "http1-proto #2"
+	r.Environment, r.Began, r.Ended = env, ended.Add(-6*time.Second), ended
+	r.ID = store.NewID(r.Began, rand.New(rand.NewPCG(rand.Uint64(), 1)))
+	return r
+}
+
+func openTestStore(t *testing.T, path string) store.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Only a certificate of this machine, this build and this hour is used again.
+func TestStoredCertificates(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	here := probe.Environment()
+	elsewhere, later := here, here
+	elsewhere.Host = "elsewhere"
+	later.Commit = "0123456789"
+	unequal := equals(t, here, now.Add(-time.Minute))
+	unequal.Plan.Arms[1].Protocol = "grpc"
+	short := equals(t, here, now.Add(-time.Minute))
+	short.Rounds = short.Rounds[:9]
+	for name, c := range map[string]struct {
+		stored []*result.Result
+		made   time.Time // zero: none is used
+	}{
+		"nothing":                {nil, time.Time{}},
+		"a fresh one":            {[]*result.Result{equals(t, here, now.Add(-time.Minute))}, now.Add(-time.Minute)},
+		"the latest of two":      {[]*result.Result{equals(t, here, now.Add(-time.Minute)), equals(t, here, now.Add(-2*time.Minute))}, now.Add(-time.Minute)},
+		"an old one":             {[]*result.Result{equals(t, here, now.Add(-61*time.Minute))}, time.Time{}},
+		"of another machine":     {[]*result.Result{equals(t, elsewhere, now.Add(-time.Minute))}, time.Time{}},
+		"of another build":       {[]*result.Result{equals(t, later, now.Add(-time.Minute))}, time.Time{}},
+		"one behind a foreigner": {[]*result.Result{equals(t, elsewhere, now.Add(-time.Minute)), equals(t, here, now.Add(-30*time.Minute))}, now.Add(-30 * time.Minute)},
+		"no burst of equals":     {[]*result.Result{unequal}, time.Time{}},
+		"a burst cut short":      {[]*result.Result{short}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openTestStore(t, filepath.Join(t.TempDir(), "results.db"))
+			for _, r := range c.stored {
+				if err := s.Put(t.Context(), r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := &app{now: func() time.Time { return now }}
+			got, err := a.storedCertificate(t.Context(), s, here)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case got == nil && !c.made.IsZero():
+				t.Error("it is not used")
+			case got != nil && !got.Made.Equal(c.made):
+				t.Errorf("the one made at %v is used, want %v", got.Made, c.made)
+			}
+		})
+	}
+}
+
+// A comparison takes the certificate that is there, keeps it with its result
+// and prints it; none keeps none; another word is a mistake.
+func TestCompareWithACertificate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// Of the program's own environment: it is this test's binary.
+	made := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
+	s := openTestStore(t, filepath.Join(dir, "results.db"))
+	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil {
+		t.Fatal(err)
+	}
+	p := begin(t, dir, brief(1, "--certificate", "auto")...)
+	if code := p.end(); code != exitOK && code != exitNoWord {
+		t.Fatalf("exit code %d\n%s", code, p.said.String())
+	}
+	if strings.Contains(p.said.String(), "with itself") {
+		t.Errorf("a burst was made although there was a certificate:\n%s", p.said.String())
+	}
+	r := p.stored()
+	if r.Certificate == nil || !r.Certificate.Made.Equal(made) || !strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
+		t.Errorf("certificate %+v in\n%s", r.Certificate, p.stdout.String())
+	}
+	none := begin(t, dir, brief(1, "--certificate", "none")...)
+	none.end()
+	if c := none.stored().Certificate; c != nil {
+		t.Errorf("--certificate none: %+v", c)
+	}
+	begin(t, dir, brief(1, "--certificate", "old")...).want(exitUsage, `unknown certificate "old"; known: auto, new, none`)
+}
+
+// A new certificate is made where there is none; a machine too busy for it
+// does not keep the comparison from being made.
+func TestCompareMakesACertificate(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), brief(1, "--certificate", "new")...)
+	p.until("comparing http1-proto with itself")
+	if code := p.end(); code != exitOK && code != exitNoWord {
+		t.Fatalf("exit code %d\n%s", code, p.said.String())
+	}
+	p.wantNoneLeft()
+	c := p.stored().Certificate
+	if c == nil {
+		if !strings.Contains(p.said.String(), "no certificate of this machine") {
+			t.Errorf("no certificate and no word of it:\n%s", p.said.String())
+		}
+		return
+	}
+	if why := c.Stale(probe.Environment(), time.Now()); why != "" || c.Rounds < result.MinRounds {
+		t.Errorf("%s, %d rounds", why, c.Rounds)
+	}
+	if _, ok := c.Of(plan.ServerCPU); !ok {
+		t.Errorf("nothing about server CPU: %+v", c)
+	}
+}
