@@ -6,11 +6,9 @@ package experiment
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"wirelab/control"
 	"wirelab/plan"
@@ -58,23 +56,32 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 	if p.Pin == plan.PinNone {
 		return b, nil
 	}
-	var allowed unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
-		return nil, fmt.Errorf("cores of this process: %w", err)
+	cores, err := probe.Cores(os.DirFS("/"))
+	if err != nil {
+		return nil, err
 	}
-	var cpus []int
-	for cpu := 0; len(cpus) < allowed.Count(); cpu++ {
-		if allowed.IsSet(cpu) {
-			cpus = append(cpus, cpu)
-		}
-	}
-	// Server and driver get half each, the driver the first half: interrupts
-	// tend to be served by the first core, and their cost should be the
-	// driver's rather than the measured server's.
-	if half := len(cpus) / 2; half > 0 {
-		b.place = result.Placement{DriverCPUs: cpus[:half], ServerCPUs: cpus[half:]}
-	}
+	b.place = place(cores)
 	return b, nil
+}
+
+// place gives server and driver half of the cores each, whole ones, since two
+// threads of a core slow each other down; of one core, half of its threads.
+// The driver gets the first half: interrupts tend to be served by the first
+// core, and their cost should be the driver's rather than the measured server's.
+func place(cores [][]int) result.Placement {
+	if len(cores) == 1 {
+		var threads [][]int
+		for _, cpu := range cores[0] {
+			threads = append(threads, []int{cpu})
+		}
+		cores = threads
+	}
+	half := len(cores) / 2
+	if half == 0 {
+		return result.Placement{}
+	}
+	sorted := func(cores [][]int) []int { return slices.Sorted(slices.Values(slices.Concat(cores...))) }
+	return result.Placement{DriverCPUs: sorted(cores[:half]), ServerCPUs: sorted(cores[half:])}
 }
 
 // Placement implements [Bench].

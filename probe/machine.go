@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -60,8 +61,10 @@ type ClockReading struct {
 // os.DirFS("/"); what a file would tell that is not there stays untold.
 func ReadMachine(root fs.FS) Machine {
 	m := Machine{Environment: Environment(), Load: -1}
-	m.Allowed = allowedCPUs()
-	m.Shared = sharedCores(root, m.Allowed)
+	if all, err := Cores(root); err == nil {
+		m.Allowed = slices.Sorted(slices.Values(slices.Concat(all...)))
+		m.Shared = slices.DeleteFunc(all, func(core []int) bool { return len(core) < 2 })
+	}
 	m.Turbo, m.TurboFile = turbo(root)
 	m.ClockSources = strings.Fields(textOf(root, "sys/devices/system/clocksource/clocksource0/available_clocksource"))
 	m.Quota = quota(root)
@@ -111,10 +114,13 @@ func numbersOf(text string) []int64 {
 	return all
 }
 
-func allowedCPUs() []int {
+// Cores are the CPUs that this process may run on, those of one core together,
+// each in the order of its first. root is as in [ReadMachine]. An error is the
+// kernel's, which does not tell.
+func Cores(root fs.FS) ([][]int, error) {
 	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil {
-		return nil
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("cores of this process: %w", err)
 	}
 	var cpus []int
 	for cpu := 0; len(cpus) < set.Count(); cpu++ {
@@ -122,30 +128,29 @@ func allowedCPUs() []int {
 			cpus = append(cpus, cpu)
 		}
 	}
-	return cpus
+	return cores(root, cpus), nil
 }
 
-// sharedCores groups the CPUs that are threads of one core.
-func sharedCores(root fs.FS, cpus []int) [][]int {
-	var cores [][]int
+// cores groups CPUs that are threads of one core. Where that is not told, each
+// is a core of its own.
+func cores(root fs.FS, cpus []int) [][]int {
+	var all [][]int
 	seen := map[int]bool{}
 	for _, cpu := range cpus {
 		if seen[cpu] {
 			continue
 		}
-		var core []int
+		core := []int{cpu}
 		list := textOf(root, path.Join("sys/devices/system/cpu", "cpu"+strconv.Itoa(cpu), "topology/thread_siblings_list"))
 		for _, sibling := range cpuList(list) {
-			if slices.Contains(cpus, sibling) {
+			if sibling != cpu && slices.Contains(cpus, sibling) {
 				core = append(core, sibling)
 				seen[sibling] = true
 			}
 		}
-		if len(core) > 1 {
-			cores = append(cores, core)
-		}
+		all = append(all, core)
 	}
-	return cores
+	return all
 }
 
 // cpuList reads "0-3,8", as the kernel writes sets of CPUs.

@@ -47,7 +47,7 @@ func TestMachineReadsWhatTheKernelTells(t *testing.T) {
 		t.Errorf("of this machine itself: %+v", m)
 	}
 	empty := ReadMachine(fstest.MapFS{})
-	if empty.Turbo != "" || empty.Quota != 0 || empty.Load >= 0 || empty.Battery != "" || empty.MTU != 0 || empty.Ports != 0 || empty.Shared != nil {
+	if empty.Turbo != "" || empty.Quota != 0 || empty.Load >= 0 || empty.Battery != "" || empty.MTU != 0 || empty.Ports != 0 || len(empty.Shared) != 0 {
 		t.Errorf("of nothing: %+v", empty)
 	}
 }
@@ -80,8 +80,11 @@ func TestCoresAreSharedByThreads(t *testing.T) {
 		"sys/devices/system/cpu/cpu3/topology/thread_siblings_list": "2-3",
 		"sys/devices/system/cpu/cpu4/topology/thread_siblings_list": "0,4",
 	})
-	if got := sharedCores(root, []int{0, 1, 2, 3, 4}); !reflect.DeepEqual(got, [][]int{{0, 4}, {2, 3}}) {
+	if got := cores(root, []int{0, 1, 2, 3, 4}); !reflect.DeepEqual(got, [][]int{{0, 4}, {1}, {2, 3}}) {
 		t.Errorf("%v", got)
+	}
+	if got := cores(fstest.MapFS{}, []int{0, 3}); !reflect.DeepEqual(got, [][]int{{0}, {3}}) {
+		t.Errorf("of nothing: %v", got)
 	}
 	for text, want := range map[string][]int{"0-2,7": {0, 1, 2, 7}, "": nil, "x": nil, "3-1": nil, "0-99999999": nil, "-1": nil} {
 		if got := cpuList(text); !reflect.DeepEqual(got, want) {
