@@ -98,24 +98,43 @@ func Decode(data []byte) (*result.Result, error) {
 	return &r, nil
 }
 
-// Pack returns a result compressed, for stores. Its checksum is part of the form.
-func Pack(r *result.Result) ([]byte, error) {
+// Pack returns a result compressed, for stores, and the [result.Digest] of what
+// is in it. A checksum against damage is part of the form.
+func Pack(r *result.Result) (packed []byte, digest string, err error) {
 	if err := Check(r); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if err := errors.Join(json.NewEncoder(w).Encode(r), w.Close()); err != nil {
-		return nil, fmt.Errorf("result %s: %w", r.ID, err)
+	plain, err := json.Marshal(r)
+	if err == nil {
+		digest, err = result.Digest(plain)
 	}
-	if packed.Len() > packedLimit {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, packed.Len(), packedLimit)
+	if err != nil {
+		return nil, "", fmt.Errorf("result %s: %w", r.ID, err)
 	}
-	return packed.Bytes(), nil
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err = w.Write(plain)
+	if err := errors.Join(err, w.Close()); err != nil {
+		return nil, "", fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	if buffer.Len() > packedLimit {
+		return nil, "", wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, buffer.Len(), packedLimit)
+	}
+	return buffer.Bytes(), digest, nil
 }
 
 // Unpack is the inverse of [Pack].
 func Unpack(data []byte) (*result.Result, error) {
+	plain, err := UnpackText(data)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(plain)
+}
+
+// UnpackText returns the text that [Pack] compressed. Its error is
+// InvalidArgument, or ResourceExhausted for text beyond all bounds.
+func UnpackText(data []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a packed result: %v", err)
@@ -127,7 +146,7 @@ func Unpack(data []byte) (*result.Result, error) {
 	if len(plain) > plainLimit {
 		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "result of more than %d bytes", plainLimit)
 	}
-	return Decode(plain)
+	return plain, nil
 }
 
 // Rescue writes a result that a store would not take as a file in dir, made

@@ -30,12 +30,28 @@ type Store interface {
 	// so. NotFound lists the latest ids, InvalidArgument the ids that begin
 	// so if there are several, Internal tells of one that is damaged.
 	Get(ctx context.Context, id string) (*result.Result, error)
+	// Raw returns what is stored under an id, found as by Get, for who checks
+	// it: it may be damaged or edited, as long as it is there.
+	Raw(ctx context.Context, id string) (Stored, error)
 	// List returns summaries, the latest first.
 	List(ctx context.Context, f Filter) ([]Summary, error)
 	// Delete removes the result with exactly that id: nothing measured should
 	// be lost to an abbreviation. Otherwise NotFound.
 	Delete(ctx context.Context, id string) error
 	Close() error
+}
+
+// Stored is a result as a store has it.
+type Stored struct {
+	// Summary is what lists show of it.
+	Summary Summary
+	// JSON is the result's text; nil if it cannot even be unpacked, and Damage
+	// then says why.
+	JSON   []byte
+	Damage string
+	// Digest is the [result.Digest] of what was put; "" if it was put by a
+	// wirelab that took none.
+	Digest string
 }
 
 // Filter selects summaries. The zero value selects the latest [ListDefault].

@@ -158,7 +158,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		packed, err := store.Pack(r)
+		packed, _, err := store.Pack(r)
 		if err != nil {
 			t.Fatalf("decoded, but cannot be packed: %v", err)
 		}

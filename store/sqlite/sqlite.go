@@ -92,17 +92,17 @@ func (s *Store) Path() string { return s.path }
 
 // Put implements [store.Store].
 func (s *Store) Put(ctx context.Context, r *result.Result) error {
-	body, err := store.Pack(r)
+	body, digest, err := store.Pack(r)
 	if err != nil {
 		return err
 	}
 	m := store.Summarize(r)
 	// One statement is one transaction.
 	_, err = s.write.ExecContext(ctx, `INSERT INTO results
-		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, r.Schema, m.Name, m.Workload, m.Operation, " "+strings.Join(m.Protocols, " ")+" ",
-		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body)
+		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body, digest)
 	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
 	}
@@ -133,6 +133,27 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, s.path, r.ID)
 	}
 	return r, nil
+}
+
+// Raw implements [store.Store].
+func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
+	id, err := s.resolve(ctx, id)
+	if err != nil {
+		return store.Stored{}, err
+	}
+	var found store.Stored
+	var body []byte
+	found.Summary, err = scan(s.read.QueryRowContext(ctx, `SELECT `+summaryColumns+`, body, digest FROM results WHERE id = ?`, id), &body, &found.Digest)
+	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
+		return store.Stored{}, s.noSuch(ctx, id)
+	}
+	if err != nil {
+		return store.Stored{}, s.explain("read result "+id, err)
+	}
+	if found.JSON, err = store.UnpackText(body); err != nil {
+		found.Damage = wirelab.Public(err).Message
+	}
+	return found, nil
 }
 
 // resolve finds the one id that is or begins with text.
@@ -184,26 +205,41 @@ func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, erro
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; it must be 1 to %d", limit, store.ListLimit)
 	}
 	where, args := conditions(f)
-	rows, err := s.read.QueryContext(ctx, `SELECT id, name, workload, operation, protocols, arms, loads, rounds,
-		began, ended, ending, host, revision, length(body) FROM results`+where+` ORDER BY began DESC, id DESC LIMIT ?`, append(args, limit)...)
+	rows, err := s.read.QueryContext(ctx, `SELECT `+summaryColumns+` FROM results`+where+` ORDER BY began DESC, id DESC LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, s.explain("read", err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has told before
 	list := []store.Summary{}
 	for rows.Next() {
-		var m store.Summary
-		var protocols string
-		var began, ended int64
-		if err := rows.Scan(&m.ID, &m.Name, &m.Workload, &m.Operation, &protocols, &m.Arms, &m.Loads, &m.Rounds,
-			&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes); err != nil {
+		m, err := scan(rows)
+		if err != nil {
 			return nil, s.explain("read", err)
 		}
-		m.Protocols = strings.Fields(protocols)
-		m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
 		list = append(list, m)
 	}
 	return list, s.explain("read", rows.Err())
+}
+
+// summaryColumns are what [scan] reads of a row.
+const summaryColumns = `id, name, workload, operation, protocols, arms, loads, rounds,
+	began, ended, ending, host, revision, length(body)`
+
+// scan reads the summary of a row, and what is selected after it into more.
+func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary, error) {
+	var m store.Summary
+	var protocols string
+	var began, ended int64
+	into := []any{
+		&m.ID, &m.Name, &m.Workload, &m.Operation, &protocols, &m.Arms, &m.Loads, &m.Rounds,
+		&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes,
+	}
+	if err := row.Scan(append(into, more...)...); err != nil {
+		return store.Summary{}, err
+	}
+	m.Protocols = strings.Fields(protocols)
+	m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
+	return m, nil
 }
 
 // conditions returns a filter as SQL. Only its values come from the caller,

@@ -25,6 +25,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"a result comes back as it was put":        testRoundTrip,
+		"what is stored can be checked":            testRaw,
 		"an id is stored once":                     testConflict,
 		"an id may be abbreviated":                 testPrefix,
 		"an unknown id names the latest":           testNotFound,
@@ -156,6 +157,35 @@ func testRoundTrip(t *testing.T, s store.Store) {
 		}
 		same(t, got, Sample(n))
 	}
+}
+
+// testRaw: the digest is that of the text, and the text is the result's.
+func testRaw(t *testing.T, s store.Store) {
+	want := Sample(0)
+	if err := s.Put(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Raw(t.Context(), want.ID[:len(want.ID)-2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := result.Digest(got.JSON)
+	if err != nil || digest != got.Digest || got.Damage != "" {
+		t.Errorf("digest %q, of the text %q, %v, damage %q", got.Digest, digest, err, got.Damage)
+	}
+	if again, err := store.Decode(got.JSON); err != nil || again.ID != want.ID {
+		t.Errorf("the text is not the result: %v", err)
+	}
+	got.Summary.Bytes = 0
+	if !reflect.DeepEqual(got.Summary, store.Summarize(want)) {
+		t.Errorf("summary %+v", got.Summary)
+	}
+	_, err = s.Raw(t.Context(), "r-2")
+	if err != nil {
+		t.Errorf("the only one: %v", err)
+	}
+	_, err = s.Raw(t.Context(), "r-1")
+	refused(t, "one that is not there", err, wirelab.NotFound)
 }
 
 func testConflict(t *testing.T, s store.Store) {

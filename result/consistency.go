@@ -1,0 +1,145 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// Flaw is where a result contradicts itself.
+type Flaw struct {
+	Path string // in its JSON: "rounds[3].trials[1].sent"
+	Says string // in words
+}
+
+// Inconsistencies returns what in a result cannot have been measured, whatever
+// the figures: counts that do not add up, rounds out of order, trials of arms
+// that the plan does not have. An experiment that went wrong, and says so, has
+// none. nil is as good as it gets; that a figure is true it does not prove.
+func Inconsistencies(r *Result) []Flaw {
+	c := &consistency{}
+	if _, err := r.Plan.Complete(); err != nil {
+		c.add("plan", "no experiment can have this plan: %v", err)
+	}
+	if len(r.Arms) != len(r.Plan.Arms) {
+		c.add("arms", "%d are described, the plan has %d", len(r.Arms), len(r.Plan.Arms))
+	}
+	for i := range min(len(r.Arms), len(r.Plan.Arms)) {
+		if is, want := r.Arms[i], r.Plan.Arms[i]; is.Name != want.Name || is.Protocol != want.Protocol {
+			c.add(fmt.Sprintf("arms[%d]", i), "it is %s over %s, in the plan %s over %s", is.Name, is.Protocol, want.Name, want.Protocol)
+		}
+	}
+	c.ending(r)
+	last := r.Began
+	for n := range r.Rounds {
+		path := fmt.Sprintf("rounds[%d]", n)
+		if began := r.Rounds[n].Began; began.Before(last) || began.After(r.Ended) {
+			c.add(path+".began", "it is out of order: not between what came before and the end")
+		} else {
+			last = began
+		}
+		c.round(r, path, &r.Rounds[n])
+	}
+	return c.flaws
+}
+
+type consistency struct{ flaws []Flaw }
+
+func (c *consistency) add(path, format string, args ...any) {
+	c.flaws = append(c.flaws, Flaw{path, fmt.Sprintf(format, args...)})
+}
+
+// ending checks that the experiment ended as it says.
+func (c *consistency) ending(r *Result) {
+	n, p := len(r.Rounds), r.Plan
+	if r.Ended.Before(r.Began) {
+		c.add("ended", "it ended before it began")
+	}
+	if p.Rounds.Max > 0 && n > p.Rounds.Max {
+		c.add("rounds", "%d, the plan allows %d", n, p.Rounds.Max)
+	}
+	switch r.Ending {
+	case Interrupted, Failed:
+	case WidthReached:
+		if width, ok := PrimaryWidth(r); !ok || width > p.Until {
+			c.add("ending", "%q, but the primary metric's interval is ±%.3g %%, asked for was ±%.3g %%", r.Ending, 100*width, 100*p.Until)
+		}
+	case RoundsDone, TimeUsed:
+		if n < p.Rounds.Min {
+			c.add("ending", "%q after %d rounds, the plan asks for %d", r.Ending, n, p.Rounds.Min)
+		}
+	default:
+		c.add("ending", "there is no ending %q", r.Ending)
+	}
+}
+
+func (c *consistency) round(r *Result, path string, round *Round) {
+	type place struct{ arm, load int }
+	seen := map[place]bool{}
+	failed := map[int]bool{}
+	for _, f := range round.Failures {
+		failed[f.Arm] = true
+	}
+	for i := range round.Trials {
+		t, path := &round.Trials[i], fmt.Sprintf("%s.trials[%d]", path, i)
+		at := place{t.Arm, t.Load}
+		switch {
+		case t.Arm < 0 || t.Arm >= len(r.Plan.Arms):
+			c.add(path+".arm", "%d, the plan has %d arms", t.Arm, len(r.Plan.Arms))
+			continue
+		case t.Load < 0 || t.Load >= len(r.Plan.Loads):
+			c.add(path+".load", "%d, the plan has %d loads", t.Load, len(r.Plan.Loads))
+			continue
+		case seen[at]:
+			c.add(path, "a second trial of arm %d under load %d in the round", t.Arm, t.Load)
+		case failed[t.Arm]:
+			c.add(path, "the round has a failure of arm %d, and so no trial of it", t.Arm)
+		}
+		seen[at] = true
+		c.trial(r.Plan, path, t)
+	}
+}
+
+func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
+	bad := uint64(0)
+	for _, n := range t.Errors {
+		bad += n
+	}
+	if t.OK+bad != t.Sent {
+		c.add(path+".sent", "%d calls begun, but %d right and %d failed", t.Sent, t.OK, bad)
+	}
+	for _, h := range []struct {
+		name string
+		of   *stat.Histogram
+		may  bool // may be empty: the closed loop has no lag
+	}{{"response", t.Response, false}, {"service", t.Service, false}, {"lag", t.Lag, true}} {
+		switch {
+		case h.of == nil:
+			c.add(path+"."+h.name, "there is none")
+		case h.of.Count() != t.OK && !(h.may && h.of.Count() == 0):
+			c.add(path+"."+h.name, "it holds %d times, %d calls were right", h.of.Count(), t.OK)
+		}
+	}
+	if t.Completed > t.OK {
+		c.add(path+".completed", "%d calls ended in the window, only %d were right", t.Completed, t.OK)
+	}
+	if t.Watched > 0 && t.Watched < t.OK {
+		c.add(path+".watched", "%d calls were watched, more (%d) were right", t.Watched, t.OK)
+	}
+	if t.Window <= 0 && t.Sent > 0 {
+		c.add(path+".window", "%d calls in no time", t.Sent)
+	}
+	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
+		c.add(path+".planned", "a closed loop plans no calls")
+	}
+	if len(t.Order) != p.Slices {
+		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)
+	}
+	if elsewhere := p.Arms[t.Arm].Target != ""; elsewhere != (t.Server == nil) {
+		c.add(path+".server", "%s", strings.TrimSpace(map[bool]string{
+			true: "what a server used that is not ours", false: "nothing of what a server used that is ours",
+		}[elsewhere]))
+	}
+}
