@@ -3,11 +3,7 @@ package raw_test
 import (
 	"fmt"
 	"testing"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // Every cell, against each of its servers and its null responder: every reply
 // of a closed loop is right, and the bytes and connections add up.
@@ -25,7 +21,7 @@ func TestCells(t *testing.T) {
 				for _, shape := range shapes {
 					t.Run(fmt.Sprintf("%s/%dx%d", operation, shape[0], shape[1]), func(t *testing.T) {
 						lines := dial(t, cell, server.dialing(shape[0]), shape[1], operation)
-						const calls = 1200
+						const calls = 600
 						before := lines.Traffic()
 						o := loop(t, lines, calls)
 						if o.right != calls {

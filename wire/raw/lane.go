@@ -71,8 +71,14 @@ func (l *lane) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close implements [net.Conn]. The socket is its owner's to close.
-func (l *lane) Close() error { return nil }
+// Close implements [net.Conn]: crypto/tls breaks a handshake off by it. Once
+// detached, the socket is its owner's to close.
+func (l *lane) Close() error {
+	if l.conn == nil {
+		return nil
+	}
+	return l.conn.Close()
+}
 
 // LocalAddr implements [net.Conn].
 func (l *lane) LocalAddr() net.Addr { return &net.TCPAddr{} }

@@ -16,7 +16,7 @@ type ask struct {
 	body   []byte // of the request, where it came in several frames
 	reply  *reply // nil: the request is not whole
 	unsent []byte // of the reply's body
-	window int64 // of the stream; until there is a reply, what the client has added to it
+	window int64  // of the stream; until there is a reply, what the client has added to it
 }
 
 // null2 is the server's end of a connection of HTTP/2.

@@ -5,12 +5,14 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/wire/raw"
 	"wirelab/workload/routeguide/bind"
 )
 
@@ -136,11 +138,12 @@ type outcome struct {
 }
 
 func (o *outcome) count(err error) {
-	var wrong *wirelab.Mismatch
-	switch {
-	case err == nil:
+	if err == nil {
 		o.right++
 		return
+	}
+	var wrong *wirelab.Mismatch
+	switch {
 	case errors.As(err, &wrong):
 		o.mismatched++
 	default:
@@ -177,4 +180,16 @@ func loop(t testing.TB, lines wirelab.Lines, calls int) outcome {
 		}
 	}
 	return o
+}
+
+// nullOf is a null responder of HTTP/1.1 without a binding.
+func nullOf(handler http.Handler, fresh ...string) func(context.Context, wirelab.Endpoint) error {
+	serve := raw.Null(raw.Over{Version: raw.HTTP1}, func(h http.Handler) http.Handler { return h }, fresh...)
+	return func(ctx context.Context, at wirelab.Endpoint) error { return serve(ctx, at, handler) }
+}
+
+func onlyHTTP1() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
 }

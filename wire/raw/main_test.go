@@ -1,0 +1,16 @@
+package raw_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// The test binary is also the server of the benchmarks, in a process of its own.
+func TestMain(m *testing.M) {
+	if name := os.Getenv(serveVariable); name != "" {
+		os.Exit(serveAlone(name))
+	}
+	goleak.VerifyTestMain(m)
+}
