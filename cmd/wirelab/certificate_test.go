@@ -1,7 +1,10 @@
 package main
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -143,5 +146,54 @@ func TestCompareMakesACertificate(t *testing.T) {
 	}
 	if _, ok := c.Of(plan.ServerCPU); !ok {
 		t.Errorf("nothing about server CPU: %+v", c)
+	}
+}
+
+// BenchmarkCertificate holds what a burst of 10 s promises for a minute
+// against what a minute of the default plan gives, the half-width of the
+// interval of a comparison of equals: "promised/got" near 1 is a promise kept.
+// Its rounds are longer than the burst's and there are fewer of them.
+func BenchmarkCertificate(b *testing.B) {
+	for b.Loop() {
+		dir := b.TempDir()
+		run := func(args ...string) *result.Result {
+			command := exec.Command(os.Args[0], args...)
+			command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+filepath.Join(dir, "results.db"))
+			if out, err := command.CombinedOutput(); err != nil {
+				b.Logf("%v\n%s", err, out)
+			}
+			show := exec.Command(os.Args[0], "results", "show", "--json")
+			show.Env = command.Env
+			out, err := show.Output()
+			if err != nil {
+				b.Fatal(err)
+			}
+			var shown struct {
+				Result result.Result `json:"result"`
+			}
+			if err := json.Unmarshal(out, &shown); err != nil {
+				b.Fatal(err)
+			}
+			return &shown.Result
+		}
+		c := run("doctor", "--burst", "10s", "-q").Certificate
+		if c == nil {
+			b.Fatal("no certificate")
+		}
+		arm := "http1-proto"
+		if strings.Contains(c.What, "raw driver") {
+			arm += ",driver=raw"
+		}
+		r := run("compare", arm, arm, "--workload", "routeguide.GetFeature", "--for", "60s", "--certificate", "auto", "-q")
+		a := result.Analyse(r)
+		for _, id := range []string{plan.ServerCPU, plan.ResponseP50, plan.ResponseP99} {
+			promised, ok := c.In(id, time.Minute)
+			d := a.Loads[0].Row(id).Cells[1].Difference
+			if ok && d != nil && d.Known {
+				b.ReportMetric(promised.HalfWidth/((d.High-d.Low)/2), id+"-promised/got")
+				b.ReportMetric(100*promised.HalfWidth, id+"-±%")
+			}
+		}
+		b.ReportMetric(float64(len(r.Rounds)), "rounds")
 	}
 }
