@@ -6,7 +6,11 @@ import (
 	"os"
 	"runtime/metrics"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"wirelab/plan"
 	"wirelab/result"
@@ -18,13 +22,20 @@ import (
 // for one goroutine at a time.
 type Account struct {
 	opened  time.Time
+	cores   unix.CPUSet       // that the process may run on
 	threads map[string]thread // at the last reading
 	gone    thread            // the sum over those that ended since
 	pauses  []uint64          // counts of the runtime's buckets at the last reading
 }
 
 // NewAccount opens the account of the calling process.
-func NewAccount() *Account { return &Account{opened: time.Now()} }
+func NewAccount() *Account {
+	a := &Account{opened: time.Now()}
+	if err := unix.SchedGetaffinity(0, &a.cores); err != nil {
+		a.cores.Fill() // not reached: a process may ask what it is allowed
+	}
+	return a
+}
 
 // Self returns what the calling process has used so far; see [Account] for
 // what a reader who comes again should use.
@@ -48,12 +59,38 @@ func (a *Account) Over(run func()) (result.Usage, error) {
 	var before, after result.Usage
 	err := a.kernel(&before)
 	a.runtime(&before)
+	busy, errBusy := a.busy()
 	before, errClock := a.clocks(before)
 	run()
 	after, errAfter := a.clocks(after)
+	busyAfter, errBusyAfter := a.busy()
 	a.runtime(&after)
-	err = errors.Join(err, errClock, errAfter, a.kernel(&after))
-	return Since(before, after), err
+	err = errors.Join(err, errBusy, errClock, errAfter, errBusyAfter, a.kernel(&after))
+	used := Since(before, after)
+	used.Others = plan.Duration(busyAfter-busy) - used.CPU
+	return used, err
+}
+
+// busy is what the cores that this process may run on did for anybody.
+func (a *Account) busy() (time.Duration, error) {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, err
+	}
+	busy := time.Duration(0)
+	for line := range strings.Lines(string(text)) {
+		digits, ok := strings.CutPrefix(line, "cpu")
+		if !ok {
+			break // the lines of CPUs come first
+		}
+		name, rest, _ := strings.Cut(digits, " ")
+		cpu, err := strconv.Atoi(name)
+		if err != nil || !a.cores.IsSet(cpu) {
+			continue // the line of all, or another core's
+		}
+		busy += busyTime(rest)
+	}
+	return busy, nil
 }
 
 // clocks adds the CPU time and the time of day.

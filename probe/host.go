@@ -104,17 +104,13 @@ func ReadCPUTimes() (CPUTimes, error) {
 	if len(words) < 9 || words[0] != "cpu" {
 		return CPUTimes{}, fmt.Errorf("/proc/stat begins with %q", line)
 	}
-	const ticksPerSecond = 100 // USER_HZ is 100 on every Linux that Go runs on
-	for i, word := range words[1:9] {
-		n, err := strconv.ParseFloat(word, 64)
-		if err != nil {
-			return CPUTimes{}, fmt.Errorf("/proc/stat: %w", err)
-		}
-		switch i {
-		case 0, 1, 2, 5, 6:
-			times.Busy += n / ticksPerSecond
-		case 7:
-			times.Steal = n / ticksPerSecond
+	for i, n := range ticks(words[1:]) {
+		seconds := float64(n) / ticksPerSecond
+		switch {
+		case busyColumn(i):
+			times.Busy += seconds
+		case i == 7:
+			times.Steal = seconds
 		}
 	}
 	for line := range strings.Lines(rest) {
@@ -123,6 +119,35 @@ func ReadCPUTimes() (CPUTimes, error) {
 		}
 	}
 	return times, nil
+}
+
+// ticksPerSecond is USER_HZ, 100 on every Linux that Go runs on.
+const ticksPerSecond = 100
+
+// busyColumn tells which columns of a CPU's line in /proc/stat are work: user,
+// nice, system, interrupts. Guests' time is inside user.
+func busyColumn(i int) bool { return i <= 2 || i == 5 || i == 6 }
+
+// ticks reads the columns of a CPU's line; one that is no number is 0.
+func ticks(words []string) []uint64 {
+	all := make([]uint64, len(words))
+	for i, word := range words {
+		if n, err := strconv.ParseUint(word, 10, 63); err == nil {
+			all[i] = n
+		}
+	}
+	return all
+}
+
+// busyTime is the time of the columns that are work.
+func busyTime(columns string) time.Duration {
+	busy := time.Duration(0)
+	for i, n := range ticks(strings.Fields(columns)) {
+		if busyColumn(i) {
+			busy += time.Duration(n) * (time.Second / ticksPerSecond)
+		}
+	}
+	return busy
 }
 
 // Noise returns what else the machine did between two readings, during which

@@ -150,6 +150,7 @@ func Add(sum *result.Usage, more result.Usage) {
 	sum.Waited += more.Waited
 	sum.PauseP99 = max(sum.PauseP99, more.PauseP99)
 	sum.Spun += more.Spun
+	sum.Others += more.Others
 }
 
 // field returns the number after a line's label, 0 if there is no such line.

@@ -40,6 +40,8 @@ type ArmState struct {
 	// Checks are the gates, in the order of [Gates]; those that cannot be
 	// applied to this load are not among them.
 	Checks []Check `json:"checks"`
+	// Floor is what the arm's driver does before a server that does nothing.
+	Floor Floors `json:"floor"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of
@@ -96,6 +98,9 @@ const (
 	TooFew       Verdict = "too few rounds" // fewer than MinRounds: no claim
 	Unmeasured   Verdict = "not measured"   // too few calls for the quantile, or nobody could see it
 	Invalid      Verdict = "invalid"        // a gate failed
+	// Unsteady is of an arm whose service never settled: a finding, for which
+	// there is no one number.
+	Unsteady Verdict = "no steady state"
 )
 
 // Claim reports whether the verdict says something of the arms, and not only

@@ -133,11 +133,15 @@ func tooShort(m Metric, rounds []*stat.Histogram) string {
 // difference compares an arm with the first, as far as it can be done without
 // the other comparisons.
 func difference(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) *Difference {
-	if why := load.Arms[0].Why(m); why != "" {
-		return &Difference{Verdict: Invalid, Why: "nothing to compare with: " + load.Arms[0].Name + " is invalid (" + why + ")"}
+	if c := load.Arms[0].spoiled(m); c != nil {
+		is := " is invalid ("
+		if c.verdict() == Unsteady {
+			is = " has no steady state ("
+		}
+		return &Difference{Verdict: Invalid, Why: "nothing to compare with: " + load.Arms[0].Name + is + c.Detail + ")"}
 	}
-	if why := load.Arms[arm].Why(m); why != "" {
-		return &Difference{Verdict: Invalid, Why: why}
+	if c := load.Arms[arm].spoiled(m); c != nil {
+		return &Difference{Verdict: c.verdict(), Why: c.Detail}
 	}
 	e, blocked := effect(g, load.Load, m, 0, arm, alpha)
 	if blocked != nil {

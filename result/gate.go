@@ -4,53 +4,126 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
 )
 
-// Gate is a check that makes numbers invalid when it fails.
+// Gate is a check that makes numbers invalid when it fails, or marks them.
 type Gate string
 
-// The gates.
+// The gates, with the gate of method.md §3.6 that each is of.
 const (
 	InPlay   Gate = "in play"  // the arm was not taken out of the experiment
-	Answers  Gate = "answers"  // every reply was right
-	Accounts Gate = "accounts" // every call begun is accounted for
+	Answers  Gate = "answers"  // 8: every reply was right
+	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
-	Physics  Gate = "physics"  // Little's law, in the closed loop
-	Schedule Gate = "schedule" // as many calls as planned were due and made, in the open loop
-	// The calls of an open loop were made when they were due: closely enough
-	// for its medians (and 90th percentiles), for p99, for p99.9.
+	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
+	// 6: bytes moved for each call; no process used more CPU than it had; a
+	// server answered no more calls than one that does nothing.
+	WireBytes Gate = "bytes on the wire"
+	CPUTime   Gate = "CPU time"
+	Ceiling   Gate = "throughput against the floor"
+	// 2 and 3, in the open loop: as many calls as planned were due and made,
+	// and apart from each other as the law says.
+	Schedule Gate = "schedule"
+	Law      Gate = "arrival law"
+	// 1: the calls of an open loop were made when they were due: closely
+	// enough for its medians (and 90th percentiles), for p99, for p99.9.
 	OnTime50  Gate = "on time for p50"
 	OnTime99  Gate = "on time for p99"
 	OnTime999 Gate = "on time for p99.9"
+	// 4: the generator had CPU to spare, had not to wait for it, and was not
+	// stopped by its own garbage collection.
+	GeneratorCPU    Gate = "generator CPU"
+	GeneratorWaits  Gate = "generator waits"
+	GeneratorPauses Gate = "generator pauses"
+	// 7: the machine was there for the experiment.
+	Steal      Gate = "steal"
+	Neighbours Gate = "other processes"
+	Throttling Gate = "throttling"
+	Clock      Gate = "clock"
+	// 5: the server is more of a call than client and kernel are.
+	AboveFloor Gate = "floor"
 )
 
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
-	return []Gate{InPlay, Answers, Accounts, Steady, Physics, Schedule, OnTime50, OnTime99, OnTime999}
+	return []Gate{
+		InPlay, Answers, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Law,
+		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
+		Clock, Throttling, Steal, Neighbours, AboveFloor,
+	}
 }
 
 // Check is a gate applied to an arm under a load.
 type Check struct {
 	Gate Gate `json:"gate"`
-	OK   bool `json:"ok"`
-	// Detail says in words what was found; of a check that failed, why.
+	// OK is false where the gate failed: the numbers that it covers are
+	// invalid. Limited ones stay and are marked, always: they say something,
+	// and less than they seem to.
+	OK      bool `json:"ok"`
+	Limited bool `json:"limited,omitempty"`
+	// Detail says in words what was found; of a check that failed, why. Fix
+	// says what to change; "" where all is well.
 	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitempty"`
+	// Value was found where at most (or, of AtLeast, at least) Limit is right,
+	// both in Unit: "µs", "of wall time". Unit is "" where the gate is no
+	// question of a number.
+	Value   float64 `json:"value"`
+	Limit   float64 `json:"limit"`
+	AtLeast bool    `json:"at_least,omitempty"`
+	Unit    string  `json:"unit,omitempty"`
+	// Rounds are the readings of each round, where there are any.
+	Rounds []Reading `json:"rounds,omitempty"`
+}
+
+// Reading is a gate's value in one round. OK is what would be said of the
+// round if it were alone; [Check] says over how many, or over what, the gate
+// is judged.
+type Reading struct {
+	Round int     `json:"round"` // from 1
+	Value float64 `json:"value"`
+	OK    bool    `json:"ok"`
+}
+
+// reach is which metrics a gate speaks of.
+type reach int
+
+const (
+	everything reach = iota
+	timing           // times and throughput, not what a call costs in CPU, bytes or allocations
+	allTimes
+	tail99
+	tail999
+)
+
+// reach returns which metrics are invalid, or marked, when the gate fails.
+func (g Gate) reach() reach {
+	switch g {
+	case OnTime50:
+		return allTimes
+	case OnTime99:
+		return tail99
+	case OnTime999:
+		return tail999
+	case GeneratorCPU, GeneratorWaits, GeneratorPauses, Steal, Neighbours, Clock, AboveFloor:
+		return timing
+	}
+	return everything
 }
 
 // covers reports whether a metric is invalid when the gate fails.
 func (g Gate) covers(m Metric) bool {
-	switch g {
-	case OnTime50:
+	switch g.reach() {
+	case timing:
+		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput
+	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
-	case OnTime99:
+	case tail99:
 		return m.Quantile >= 0.99
-	case OnTime999:
+	case tail999:
 		return m.Quantile >= 0.999
 	}
 	return true
@@ -59,45 +132,196 @@ func (g Gate) covers(m Metric) bool {
 // Why tells why a metric of the arm is no number: the first gate that covers
 // it and failed. "" if none did.
 func (s *ArmState) Why(m Metric) string {
-	for _, c := range s.Checks {
-		if !c.OK && c.Gate.covers(m) {
-			return c.Detail
-		}
+	if c := s.spoiled(m); c != nil {
+		return c.Detail
 	}
 	return ""
 }
 
+// spoiled returns the first failed check that covers a metric; nil if none does.
+func (s *ArmState) spoiled(m Metric) *Check {
+	for i := range s.Checks {
+		if c := &s.Checks[i]; !c.OK && c.Gate.covers(m) {
+			return c
+		}
+	}
+	return nil
+}
+
+// verdict is what may be said of a metric that a gate spoiled: that the arm
+// was never steady is a finding of its own, and not a fault in measuring.
+func (c *Check) verdict() Verdict {
+	if c.Gate == Steady {
+		return Unsteady
+	}
+	return Invalid
+}
+
+// Spoiled returns what is to be said instead of a metric's number, [Invalid]
+// or [Unsteady]; "" if its gates passed.
+func (s *ArmState) Spoiled(m Metric) Verdict {
+	if c := s.spoiled(m); c != nil {
+		return c.verdict()
+	}
+	return ""
+}
+
+// Marks returns the checks that limit what a metric of the arm says.
+func (s *ArmState) Marks(m Metric) []Check {
+	var all []Check
+	for _, c := range s.Checks {
+		if c.OK && c.Limited && c.Gate.covers(m) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Failed returns the checks that failed.
+func (s *ArmState) Failed() []Check {
+	return slices.DeleteFunc(slices.Clone(s.Checks), func(c Check) bool { return c.OK })
+}
+
+// Whole reports whether a gate speaks of every metric.
+func (g Gate) Whole() bool { return g.reach() == everything }
+
 // Invalid returns the failed checks that cover every metric, in words.
 func (s *ArmState) Invalid() []string {
 	var why []string
-	for _, c := range s.Checks {
-		if !c.OK && !slices.Contains([]Gate{OnTime50, OnTime99, OnTime999}, c.Gate) {
+	for _, c := range s.Failed() {
+		if c.Gate.Whole() {
 			why = append(why, c.Detail)
 		}
 	}
 	return why
 }
 
-// Thresholds of the gates (method.md §3.6).
-const (
-	// unsteadyShare of an arm's rounds may fail to become steady. The test
-	// for a trend alone fails one trial in a hundred that has none, so none
-	// at all would be too strict; rounds that failed are kept, since leaving
-	// out what looks odd is choosing.
-	unsteadyShare = 0.1
-	littleShare   = 0.02                  // Little's law
-	lagFloor      = 50 * time.Microsecond // lateness that matters to no median
-	lagShare      = 0.05                  // of the quantile that it would spoil
-	evenShare     = 0.005                 // of planned calls, constant rate
-	poissonSD     = 4                     // standard deviations of planned calls, Poisson
-)
+// spoiledShare of an arm's rounds may fail a gate that is judged round by
+// round; they are kept, since leaving out what looks odd is choosing. None at
+// all would be too strict: the test for a trend alone fails one trial in a
+// hundred that has none, and of some hundred rounds on a shared machine one
+// meets a neighbour. Up to a tenth move the mean of the rounds by less than
+// the interval shows, since differences are taken within rounds.
+const spoiledShare = 0.1
+
+// enough reports whether few enough rounds failed.
+func enough(failed, rounds int) bool { return float64(failed) <= spoiledShare*float64(rounds) }
+
+// subject is what the gates are applied to: an arm's trials under a load.
+type subject struct {
+	result *Result
+	load   plan.Load
+	trials []*Trial
+	rounds []int // of each trial, from 0
+	all    totals
+	// floorless is why there is no floor to compare with, if nobody measured one.
+	floorless string
+	state     *ArmState
+}
+
+// armState counts what an arm did and applies the gates to it.
+func armState(g grid, l, a int) ArmState {
+	s := subject{result: g.result, load: g.result.Plan.Loads[l], trials: g.of(l, a), state: &ArmState{Name: g.result.ArmName(a), Checks: []Check{}}}
+	for n, t := range g.trials[l][a] {
+		if t != nil {
+			s.rounds = append(s.rounds, n)
+		}
+	}
+	if a < len(g.result.Arms) {
+		s.floorless = g.result.Arms[a].Floorless
+	}
+	s.all = sum(s.trials)
+	s.state.Rounds, s.state.Requests = s.all.rounds, s.all.ok
+	if s.load.Open() && s.all.window > 0 {
+		s.state.Planned = float64(s.all.planned) / s.all.window.Seconds()
+		s.state.Achieved = float64(s.all.completed) / s.all.window.Seconds()
+	}
+	out := g.result.out(a)
+	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", "taken out: "+out), Fix: "run it alone with wirelab serve, and see what it says"})
+	if s.all.rounds > 0 {
+		s.answers()
+		s.steady()
+		s.physics()
+		s.arrivals()
+		s.generator()
+		s.noise()
+		s.floor()
+	}
+	slices.SortStableFunc(s.state.Checks, func(a, b Check) int {
+		return slices.Index(Gates(), a.Gate) - slices.Index(Gates(), b.Gate)
+	})
+	s.state.Notes = append(s.state.Notes, failures(g.result, a)...)
+	return *s.state
+}
+
+// add appends a check. What to change is left out where there is nothing to,
+// and numbers that no file can hold are made 0.
+func (s *subject) add(c Check) {
+	if c.OK && !c.Limited {
+		c.Fix = ""
+	}
+	c.Value, c.Limit = finite(c.Value), finite(c.Limit)
+	for i := range c.Rounds {
+		c.Rounds[i].Value = finite(c.Rounds[i].Value)
+	}
+	s.state.Checks = append(s.state.Checks, c)
+}
+
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// each reads a gate in every round. A round that cannot be read is left out.
+func (s *subject) each(read func(round int, t *Trial) (value float64, ok, known bool)) (readings []Reading, failed int) {
+	for i, t := range s.trials {
+		value, ok, known := read(s.rounds[i], t)
+		if !known {
+			continue
+		}
+		readings = append(readings, Reading{Round: s.rounds[i] + 1, Value: value, OK: ok})
+		if !ok {
+			failed++
+		}
+	}
+	return readings, failed
+}
+
+// worst is the reading that is furthest on the wrong side.
+func worst(readings []Reading, atLeast bool) float64 {
+	far := 0.0
+	for i, r := range readings {
+		if i == 0 || r.Value > far != atLeast && r.Value != far {
+			far = r.Value
+		}
+	}
+	return far
+}
+
+// choose is the words for an outcome.
+func choose(ok bool, passed, failed string) string {
+	if ok {
+		return passed
+	}
+	return failed
+}
+
+// inRounds says in how many rounds something was so.
+func inRounds(failed, rounds int) string {
+	if failed == rounds {
+		return "in every round"
+	}
+	return fmt.Sprintf("in %d of %d rounds", failed, rounds)
+}
 
 // totals are sums over an arm's trials under a load.
 type totals struct {
-	rounds, unsteady, slices           int
-	planned, sent, ok, completed, open uint64
-	errors                             map[string]uint64
-	window, drained                    time.Duration
+	rounds, unsteady, drifting, slices       int
+	planned, sent, ok, completed, open, late uint64
+	errors                                   map[string]uint64
+	window, drained                          time.Duration
 }
 
 func sum(trials []*Trial) totals {
@@ -106,11 +330,15 @@ func sum(trials []*Trial) totals {
 		if !t.Steady {
 			all.unsteady++
 		}
+		if t.Drifting {
+			all.drifting++
+		}
 		all.slices += len(t.Order)
 		all.planned += t.Planned
 		all.sent += t.Sent
 		all.ok += t.OK
 		all.completed += t.Completed
+		all.late += t.Late
 		all.open = max(all.open, t.Open)
 		for kind, n := range t.Errors {
 			all.errors[kind] += n
@@ -121,121 +349,12 @@ func sum(trials []*Trial) totals {
 	return all
 }
 
-// armState counts what an arm did and applies the gates to it.
-func armState(g grid, l, a int) ArmState {
-	load, trials := g.result.Plan.Loads[l], g.of(l, a)
-	all := sum(trials)
-	s := ArmState{Name: g.result.ArmName(a), Rounds: all.rounds, Requests: all.ok, Checks: []Check{}}
-	if load.Open() && all.window > 0 {
-		s.Planned = float64(all.planned) / all.window.Seconds()
-		s.Achieved = float64(all.completed) / all.window.Seconds()
+// wrong is how many calls of a trial failed, whatever the kind.
+func (t *Trial) wrong() (n uint64) {
+	for _, more := range t.Errors {
+		n += more
 	}
-	s.add(InPlay, g.result.out(a) == "", "taken out: "+g.result.out(a), "took part")
-	if all.rounds > 0 {
-		s.countGates(load, all, trials)
-	}
-	if load.Open() && all.ok > 0 {
-		s.lagGates(trials)
-	}
-	if all.unsteady > 0 && float64(all.unsteady) <= unsteadyShare*float64(all.rounds) {
-		s.Notes = append(s.Notes, fmt.Sprintf("not steady after warm-up in %d of %d rounds (kept)", all.unsteady, all.rounds))
-	}
-	s.Notes = append(s.Notes, failures(g.result, a)...)
-	return s
-}
-
-// add appends a check with the words for its outcome.
-func (s *ArmState) add(gate Gate, ok bool, failed, passed string) {
-	detail := passed
-	if !ok {
-		detail = failed
-	}
-	s.Checks = append(s.Checks, Check{Gate: gate, OK: ok, Detail: detail})
-}
-
-// countGates applies the gates that need no quantile.
-func (s *ArmState) countGates(load plan.Load, all totals, trials []*Trial) {
-	failed := uint64(0)
-	for _, n := range all.errors {
-		failed += n
-	}
-	s.add(Answers, failed == 0,
-		fmt.Sprintf("%s of %s calls failed: %s", Thousands(failed), Thousands(all.sent), kinds(all.errors)),
-		Thousands(all.ok)+" replies checked, all right")
-	timed := merge(trials, response)
-	s.add(Accounts, all.ok+failed == all.sent && timed.Count() == all.ok,
-		fmt.Sprintf("the accounts do not add up: %s calls begun, %s answered, %s failed, %s timed",
-			Thousands(all.sent), Thousands(all.ok), Thousands(failed), Thousands(timed.Count())),
-		Thousands(all.sent)+" calls begun, all accounted for")
-	s.add(Steady, float64(all.unsteady) <= unsteadyShare*float64(all.rounds),
-		fmt.Sprintf("no steady state after warm-up in %d of %d rounds", all.unsteady, all.rounds),
-		fmt.Sprintf("steady in %d of %d rounds", all.rounds-all.unsteady, all.rounds))
-	if load.Open() {
-		s.scheduleGate(load, all)
-		return
-	}
-	if all.window > 0 && all.ok > 0 {
-		s.littleGate(load, all, timed.Mean())
-	}
-}
-
-// littleGate compares the calls in flight with Little's law: calls times
-// response time is calls in flight times time. A slice's edges make it a
-// range: the last calls end after it, and callers begin one after another,
-// the last up to about a call's time after the first. So it is taken over the
-// slices and the time until those calls had ended; and over the slices alone,
-// with a call more for each caller and slice.
-func (s *ArmState) littleGate(load plan.Load, all totals, mean float64) {
-	flight := float64(max(load.InFlight, 1))
-	spent := mean * float64(all.ok)
-	edges := mean * flight * float64(all.slices)
-	low, high := spent/float64(all.window+all.drained), (spent+edges)/float64(all.window)
-	s.add(Physics, low <= flight*(1+littleShare) && high >= flight*(1-littleShare),
-		fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", span(low, high), flight),
-		fmt.Sprintf("throughput × response time is %s calls in flight, as kept", span(low, high)))
-}
-
-// scheduleGate compares an open loop with its plan: as many calls due as the
-// rate says, and every one of them made.
-func (s *ArmState) scheduleGate(load plan.Load, all totals) {
-	expected, slack := math.NaN(), 0.0
-	if len(load.Stages) == 0 { // the head of a slice is not measured, so stages do not tell what was due in the rest
-		expected = load.Rate * all.window.Seconds()
-		slack = poissonSD * math.Sqrt(expected)
-		if load.Arrivals == plan.Constant {
-			slack = max(evenShare*expected, float64(all.slices)) // a slice cuts off up to one call
-		}
-	}
-	switch {
-	case all.sent < all.planned:
-		s.add(Schedule, false, fmt.Sprintf("%s of %s planned calls were never made", Thousands(all.planned-all.sent), Thousands(all.planned)), "")
-	case math.Abs(float64(all.planned)-expected) > slack:
-		s.add(Schedule, false, fmt.Sprintf("%s calls were due, where the rate gives %s ± %s",
-			Thousands(all.planned), Thousands(uint64(expected)), Thousands(uint64(slack))), "")
-	default:
-		s.add(Schedule, true, "", Thousands(all.planned)+" calls due, all made")
-	}
-}
-
-// lagGates compares how late calls were made with the times they are to tell.
-// They look at all rounds together, as the quantiles they guard do: a late
-// round that moves one moves the other. For p99.9 the rule for p99 is moved
-// one nine along.
-func (s *ArmState) lagGates(trials []*Trial) {
-	late, responses := merge(trials, lag), merge(trials, response)
-	if late.Count() == 0 {
-		return
-	}
-	at := func(h *stat.Histogram, q float64) time.Duration { return time.Duration(h.Quantile(q)) }
-	share := func(d time.Duration) time.Duration { return time.Duration(lagShare * float64(d)) }
-	check := func(gate Gate, name string, q float64, limit time.Duration) {
-		is := at(late, q)
-		text := fmt.Sprintf("%s of calls were made up to %v after they were due, the limit is %v", name, brief(is), brief(limit))
-		s.add(gate, is <= limit, "generator late: "+text, text)
-	}
-	check(OnTime50, "99 %", 0.99, max(lagFloor, share(at(merge(trials, service), 0.5))))
-	check(OnTime99, "99.9 %", 0.999, share(at(responses, 0.99)))
-	check(OnTime999, "99.99 %", 0.9999, share(at(responses, 0.999)))
+	return n
 }
 
 // failures tells in how many rounds an arm failed, and the first reason.
@@ -255,60 +374,4 @@ func failures(r *Result, arm int) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("failed in %d of %d rounds, first: %s", n, len(r.Rounds), why)}
-}
-
-// kinds lists errors by kind, most frequent first, at most five.
-func kinds(errors map[string]uint64) string {
-	names := make([]string, 0, len(errors))
-	for kind, n := range errors {
-		if n > 0 {
-			names = append(names, kind)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		switch {
-		case errors[a] > errors[b]:
-			return -1
-		case errors[a] < errors[b]:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	const shown = 5
-	more := ""
-	if len(names) > shown {
-		more = fmt.Sprintf(" and %d more kinds", len(names)-shown)
-		names = names[:shown]
-	}
-	for i, kind := range names {
-		names[i] = Thousands(errors[kind]) + " " + kind
-	}
-	return strings.Join(names, ", ") + more
-}
-
-// Thousands writes a count as "1,234,567".
-func Thousands(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
-}
-
-// span writes a range of numbers, or one where both read the same.
-func span(low, high float64) string {
-	a, b := strconv.FormatFloat(low, 'g', 3, 64), strconv.FormatFloat(high, 'g', 3, 64)
-	if a == b {
-		return a
-	}
-	return a + " to " + b
-}
-
-// brief rounds a duration to three digits.
-func brief(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 1000 {
-		unit *= 10
-	}
-	return d.Round(unit)
 }

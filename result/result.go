@@ -212,4 +212,8 @@ type Usage struct {
 	Waited   plan.Duration `json:"waited,omitempty"`
 	PauseP99 plan.Duration `json:"pause_p99,omitempty"`
 	Spun     plan.Duration `json:"spun,omitempty"`
+	// Others is the CPU time that was used on the cores this process may run
+	// on and was not its own, from the kernel's ticks of 10 ms: of one stretch
+	// it may be wrong by one tick a core either way, and so below 0.
+	Others plan.Duration `json:"others,omitempty"`
 }

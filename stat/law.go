@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// exponentialCritical is the value that the modified Anderson-Darling
+// ExponentialCritical is the value that the modified Anderson-Darling
 // statistic of exponential values with an estimated mean exceeds in 1 % of
 // samples (M. A. Stephens, J. Am. Stat. Assoc. 69, 1974).
-const exponentialCritical = 1.957
+const ExponentialCritical = 1.957
 
 // ExponentialFit tests whether the durations in h are exponential, with a
 // mean taken from them, as the gaps of Poisson arrivals are. a2 is the
@@ -35,7 +35,7 @@ func ExponentialFit(h *Histogram) (a2 float64, plausible bool, err error) {
 		c += k
 	}
 	a2 = (-n - terms/n) * (1 + 0.6/n)
-	return a2, a2 < exponentialCritical, nil
+	return a2, a2 < ExponentialCritical, nil
 }
 
 // center is where a bucket's values are on average. Durations are whole

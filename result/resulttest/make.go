@@ -17,10 +17,13 @@ type Arm struct {
 	Protocol string
 	// Server and Client are libraries; empty: the usual ones. Driver is the plan's.
 	Server, Client, Driver string
-	Multiplexed    bool
-	ServerCPU      time.Duration // per call
-	ClientCPU      time.Duration // per call
-	Response       time.Duration // median, with one call in flight
+	Multiplexed            bool
+	ServerCPU              time.Duration // per call
+	ClientCPU              time.Duration // per call
+	Response               time.Duration // median, with one call in flight
+	// Floor is the same before a server that does nothing; 0 means three
+	// tenths of Response.
+	Floor time.Duration
 	// Sent and Received are bytes per call, ServerAllocs and ClientAllocs
 	// heap allocations.
 	Sent, Received             uint64
@@ -72,7 +75,10 @@ func Make(s Setting) *result.Result {
 		shared = 0.8*shared + s.Drift*random.NormFloat64()
 		round := result.Round{
 			Began: began.Add(time.Duration(n) * 6 * time.Second),
-			Noise: result.Noise{Steal: 0.002 + 0.002*random.Float64(), Others: 0.01 * random.Float64()},
+			Noise: result.Noise{
+				Steal: 0.002 + 0.002*random.Float64(), Others: 0.01 * random.Float64(),
+				CPUPressure: 0.2, IOPressure: 0.001 * float64(n%5),
+			},
 		}
 		for a := range s.Arms {
 			for l := range s.Loads {
@@ -144,7 +150,51 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: t.OK * arm.ServerAllocs, ResidentBytes: 22 << 20, GarbageCycles: 9}
 	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: t.OK*arm.ClientAllocs + random.Uint64N(50), ResidentBytes: 31 << 20, GarbageCycles: 12}
 	t.WireSent, t.WireReceived = t.OK*arm.Sent, t.OK*arm.Received
+	for _, u := range []*result.Usage{t.Server, t.Driver} {
+		u.Wall, u.Waited = t.Window, t.Window/50
+		u.Preemptions, u.VoluntaryWaits, u.PauseP99 = t.OK/20, t.OK, plan.Duration(30*time.Microsecond)
+	}
+	t.Driver.Others = t.Window / 100
+	t.Floor = floor(arm, load, median/float64(arm.Response))
+	if load.Open() {
+		t.Gaps = gaps(t.OK, load.Arrivals == plan.Constant)
+	}
 	return t
+}
+
+// floor makes up what the arm's driver does before a server that does nothing,
+// where everything takes slower times as long as usual.
+func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
+	median := float64(arm.Floor)
+	if median == 0 {
+		median = 0.3 * float64(arm.Response)
+	}
+	median *= slower
+	const window = 100 * time.Millisecond
+	rate := load.Rate
+	if !load.Open() {
+		rate = float64(max(load.InFlight, 1)) / (median / 1e9)
+	}
+	f := &result.Floor{Window: plan.Duration(window), Completed: uint64(rate * window.Seconds()), Service: stat.NewHistogram()}
+	times(f.Service, f.Completed, median, 1)
+	f.Calls, f.DriverCPU = f.Completed, plan.Duration(0.8*float64(f.Completed)*float64(arm.ClientCPU))
+	return f
+}
+
+// gaps are the times between n calls, in millionths of their mean, without
+// noise of their own.
+func gaps(n uint64, even bool) *stat.Histogram {
+	h := stat.NewHistogram()
+	if even {
+		h.RecordN(1e6, n)
+		return h
+	}
+	const points = 2000
+	for i := range uint64(points) {
+		u := (float64(i) + 0.5) / points
+		h.RecordN(int64(-1e6*math.Log1p(-u)), n*(i+1)/points-n*i/points)
+	}
+	return h
 }
 
 // times records n durations of a log-normal law with the given median, evenly

@@ -1,0 +1,68 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kinds lists errors by kind, most frequent first, at most five.
+func kinds(errors map[string]uint64) string {
+	names := make([]string, 0, len(errors))
+	for kind, n := range errors {
+		if n > 0 {
+			names = append(names, kind)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		switch {
+		case errors[a] > errors[b]:
+			return -1
+		case errors[a] < errors[b]:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	const shown = 5
+	more := ""
+	if len(names) > shown {
+		more = fmt.Sprintf(" and %d more kinds", len(names)-shown)
+		names = names[:shown]
+	}
+	for i, kind := range names {
+		names[i] = Thousands(errors[kind]) + " " + kind
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// Thousands writes a count as "1,234,567".
+func Thousands(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
+
+// span writes a range of numbers, or one where both read the same.
+func span(low, high float64) string {
+	a, b := strconv.FormatFloat(low, 'g', 3, 64), strconv.FormatFloat(high, 'g', 3, 64)
+	if a == b {
+		return a
+	}
+	return a + " to " + b
+}
+
+// brief rounds a duration to three digits.
+func brief(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 1000 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// percent writes a share as a percentage.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + " %" }
