@@ -77,6 +77,17 @@ type Report struct {
 	Remarks []string `json:"remarks,omitempty"`
 }
 
+// at returns a quantile, nil if it is not reported, or r is nil.
+func (r *Report) at(l Level) *time.Duration {
+	if r == nil {
+		return nil
+	}
+	if d, ok := r.Quantiles[l]; ok {
+		return &d
+	}
+	return nil
+}
+
 // quantile notes one, if it is of a level that is looked at.
 func (r *Report) quantile(percent float64, d time.Duration) {
 	l, ok := levelOf(percent)

@@ -21,13 +21,13 @@ const outputLimit = 64 << 20
 // grace is how long a tool that was told to end may take before it is killed.
 const grace = 2 * time.Second
 
-// Run runs a command line by the shell and returns what it printed and how
+// Execute runs a command line by the shell and returns what it printed and how
 // long it took. When ctx ends, the command and all it started are told to end,
 // and killed after 2 s if they have not. A command that fails, or prints more
 // than 64 MiB, is an error of code Unavailable that has its last words; one
 // that the shell does not find is NotFound. What was printed is returned also
 // with an error.
-func Run(ctx context.Context, command string) (o Output, took time.Duration, err error) {
+func Execute(ctx context.Context, command string) (o Output, took time.Duration, err error) {
 	// Not exec.CommandContext: it ends only the shell, not what the shell started.
 	c := exec.Command("/bin/sh", "-c", command)
 	stdout, stderr := &capture{}, &capture{}

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestRun(t *testing.T) {
+func TestExecute(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command, stdout, stderr string
@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 		"is not there":  {"no-such-tool-here -x", "", "no-such", wirelab.NotFound, "the tool was not found: "},
 		"is killed":     {"kill -9 $$", "", "", wirelab.Unavailable, "signal: killed"},
 	} {
-		o, took, err := audit.Run(t.Context(), c.command)
+		o, took, err := audit.Execute(t.Context(), c.command)
 		if o.Stdout != c.stdout || !strings.Contains(o.Stderr, c.stderr) || took <= 0 {
 			t.Errorf("%s: %+v after %v", name, o, took)
 		}
@@ -44,9 +44,9 @@ func TestRun(t *testing.T) {
 }
 
 // A tool that prints without end neither fills the memory nor blocks.
-func TestRunBoundsOutput(t *testing.T) {
+func TestExecuteBoundsOutput(t *testing.T) {
 	t.Parallel()
-	o, _, err := audit.Run(t.Context(), "head -c 67108865 /dev/zero; echo end >&2")
+	o, _, err := audit.Execute(t.Context(), "head -c 67108865 /dev/zero; echo end >&2")
 	if wirelab.CodeOf(err) != wirelab.Unavailable || len(o.Stdout) != 64<<20 || o.Stderr != "end\n" {
 		t.Errorf("%d bytes, %q, %v", len(o.Stdout), o.Stderr, err)
 	}
@@ -54,7 +54,7 @@ func TestRunBoundsOutput(t *testing.T) {
 
 // When it is over for the tool, it is for all that it started, whether it
 // heeds the signal or not; and for what it left behind when it ended well.
-func TestRunEndsTheWholeGroup(t *testing.T) {
+func TestExecuteEndsTheWholeGroup(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		command string
@@ -81,7 +81,7 @@ func TestRunEndsTheWholeGroup(t *testing.T) {
 					}
 				}()
 			}
-			_, _, err := audit.Run(ctx, strings.ReplaceAll(c.command, "DIR", dir))
+			_, _, err := audit.Execute(ctx, strings.ReplaceAll(c.command, "DIR", dir))
 			if c.cut != errors.Is(err, why) {
 				t.Errorf("%v", err)
 			}

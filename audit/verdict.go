@@ -65,6 +65,9 @@ type Row struct {
 	Low      time.Duration `json:"low_ns"`
 	High     time.Duration `json:"high_ns"`
 	Standing Standing      `json:"standing,omitempty"`
+	// Witness is what the witness measured, and how that stands.
+	Witness         *time.Duration `json:"witness_ns,omitempty"`
+	WitnessStanding Standing       `json:"witness_standing,omitempty"`
 }
 
 // Ratio is what the tool says as a multiple of the truth; 0 if it does not.
@@ -100,30 +103,45 @@ type Finding struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Compare puts a report beside the truth. took is how long the tool ran,
-// which counts where neither command nor report tells the time.
-func Compare(tool string, r Report, asked Asked, truth Truth, took time.Duration) Finding {
+// Run is one run of a tool.
+type Run struct {
+	Tool   string
+	Report Report
+	Asked  Asked
+	// Took is how long it ran, which counts where neither command nor report
+	// tells the time.
+	Took time.Duration
+	// Witness is what a caller known to be right measured at the same time;
+	// nil if there was none. A machine that is too busy to answer in time shows
+	// in it, and is not held against the tool.
+	Witness *Report
+}
+
+// Compare puts a run beside the truth.
+func Compare(run Run, truth Truth) Finding {
+	tool, r, asked := run.Tool, run.Report, run.Asked
 	f := Finding{Tool: tool, Report: r, Asked: asked, Planned: asked.Planned(), Verdict: Unjudged}
 	if f.Planned == 0 && asked.Rate == 0 && r.Dropped != nil && r.Count != nil {
 		f.Planned = *r.Count + *r.Dropped // where only the tool's script knows the rate
 	}
-	length := window(r, asked, took)
+	length := window(r, asked, run.Took)
 	if f.Sentence = f.unfit(truth, length); f.Sentence != "" {
 		return f
 	}
 	offset := nearLevel + edge(truth, length)
 	for _, l := range Levels() {
-		var says *time.Duration
-		if d, ok := r.Quantiles[l]; ok {
-			says = &d
-		}
+		says, witness := r.at(l), run.Witness.at(l)
 		// Not up to the largest, which some laws do not have.
 		above := min(l.Share()+offset, (1+l.Share())/2)
-		f.Rows = append(f.Rows, judge(l.String(), truth.Quantile(l.Share()), truth.Quantile(l.Share()-offset), truth.Quantile(above), says))
+		f.Rows = append(f.Rows, judge(l.String(), truth.Quantile(l.Share()), truth.Quantile(l.Share()-offset), truth.Quantile(above), says, witness))
 	}
 	// A level's offset moves the mean by that share of the whole range.
 	mean, reach := truth.Mean(), time.Duration(offset*float64(truth.Quantile(0.999)-truth.Quantile(0)))
-	f.Rows = append(f.Rows, judge("mean", mean, mean-reach, mean+reach, r.Mean))
+	var witness *time.Duration
+	if run.Witness != nil {
+		witness = run.Witness.Mean
+	}
+	f.Rows = append(f.Rows, judge("mean", mean, mean-reach, mean+reach, r.Mean, witness))
 	f.judge(truth)
 	if off := edge(truth, length); off > nearLevel {
 		f.Notes = append(f.Notes, fmt.Sprintf(
@@ -184,51 +202,72 @@ func (f *Finding) unfit(truth Truth, length time.Duration) string {
 }
 
 // judge places one number. low and high are the truth at the levels around.
-func judge(name string, truth, low, high time.Duration, says *time.Duration) Row {
+func judge(name string, truth, low, high time.Duration, says, witness *time.Duration) Row {
 	row := Row{
-		Name: name, Truth: truth, Says: says,
+		Name: name, Truth: truth, Says: says, Witness: witness,
 		Low:  max(time.Duration(float64(low)*(1-nearRatio))-nearBelow, 0),
 		High: time.Duration(float64(high)*(1+nearRatio)) + nearAbove,
 	}
-	switch {
-	case says == nil:
-	case *says < row.Low:
-		row.Standing = TooLow
-	case *says > row.High:
-		row.Standing = TooHigh
-	default:
-		row.Standing = Agrees
-	}
+	row.Standing, row.WitnessStanding = row.standing(says), row.standing(witness)
 	return row
 }
 
+func (r Row) standing(d *time.Duration) Standing {
+	switch {
+	case d == nil:
+		return Unsaid
+	case *d < r.Low:
+		return TooLow
+	case *d > r.High:
+		return TooHigh
+	}
+	return Agrees
+}
+
+// excused reports whether the number is too high and the witness's is too:
+// what made it so was not the tool. Nothing excuses one that is too low, for
+// a busy machine makes nobody wait less.
+func (r Row) excused() bool { return r.Standing == TooHigh && r.WitnessStanding == TooHigh }
+
 // judge sets the verdict by the rows.
 func (f *Finding) judge(truth Truth) {
-	var worst Row
-	var far float64
 	var agree []string
 	for _, row := range f.Rows {
-		switch row.Standing {
-		case Agrees:
+		if row.Standing == Agrees {
 			agree = append(agree, row.Name)
-		case TooLow, TooHigh:
-			// A time of 0 would be infinitely far; one nanosecond is far enough.
-			if d := math.Abs(math.Log(max(row.Ratio(), 1e-9))); d > far {
-				worst, far = row, d
-			}
 		}
 	}
 	if n := f.short(); n > 0 {
 		f.Notes = append(f.Notes, fmt.Sprintf("It sent %d of the %d requests that it was asked for.", *f.Report.Count, f.Planned))
 	}
-	if far == 0 {
-		f.Verdict = Truthful
-		f.Sentence = fmt.Sprintf("%s tells the truth here: %s %s with it.", f.Tool, list(agree), verb(len(agree), "agrees", "agree"))
+	if row, ok := f.worst(func(r Row) bool { return !r.excused() }); ok {
+		f.Verdict = Untruthful
+		f.Sentence = fmt.Sprintf("%s reports a %s of %s where the truth is %s: %s.",
+			f.Tool, row.Name, Short(*row.Says), Short(row.Truth), f.cause(row.Standing, truth))
 		return
 	}
-	f.Verdict = Untruthful
-	f.Sentence = fmt.Sprintf("%s reports a %s of %s where the truth is %s: %s.",
-		f.Tool, worst.Name, Short(*worst.Says), Short(worst.Truth), f.cause(worst.Standing, truth))
+	if row, ok := f.worst(Row.excused); ok {
+		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the witness beside it measured %s too: this machine is too busy.",
+			f.Tool, row.Name, Short(*row.Says), Short(row.Truth), Short(*row.Witness))
+		return
+	}
+	f.Verdict = Truthful
+	f.Sentence = fmt.Sprintf("%s tells the truth here: %s %s with it.", f.Tool, list(agree), verb(len(agree), "agrees", "agree"))
+}
+
+// worst is the row among those that does not agree and is farthest off.
+func (f *Finding) worst(among func(Row) bool) (worst Row, ok bool) {
+	far := 0.0
+	for _, row := range f.Rows {
+		if row.Standing == Unsaid || row.Standing == Agrees || !among(row) {
+			continue
+		}
+		// A time of 0 would be infinitely far; one nanosecond is far enough.
+		if d := math.Abs(math.Log(max(row.Ratio(), 1e-9))); !ok || d > far {
+			worst, far, ok = row, d, true
+		}
+	}
+	return worst, ok
 }
 
 // cause says what the numbers show of the reason, and no more.

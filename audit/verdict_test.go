@@ -105,7 +105,7 @@ func TestCompare(t *testing.T) {
 		"an endless law":     {"exponential 20ms", said(4000, 0, 13.9, 46, 60, 92, 20), open, audit.Truthful, ".-...-.", "tells the truth", ""},
 		"two kinds of calls": {"bimodal 10ms 50ms 0.8", said(4000, 0, 10.2, 50, 50, 51, 18), open, audit.Truthful, ".-...-.", "tells the truth", ""},
 	} {
-		f := audit.Compare("x", c.report, c.asked, truthOf(t, c.truth), 20*time.Second)
+		f := audit.Compare(audit.Run{Tool: "x", Report: c.report, Asked: c.asked, Took: 20 * time.Second}, truthOf(t, c.truth))
 		var standing strings.Builder
 		for _, r := range f.Rows {
 			standing.WriteString(map[audit.Standing]string{audit.Agrees: ".", audit.TooLow: "<", audit.TooHigh: ">", audit.Unsaid: "-"}[r.Standing])
@@ -119,7 +119,7 @@ func TestCompare(t *testing.T) {
 // The truth of the table above, from the closed form: what the rows show.
 func TestTruthInTheRows(t *testing.T) {
 	t.Parallel()
-	f := audit.Compare("x", said(4000, 0, 1, 1, 1, 1, 1), audit.Asked{}, truthOf(t, turn), 20*time.Second)
+	f := audit.Compare(audit.Run{Tool: "x", Report: said(4000, 0, 1, 1, 1, 1, 1), Took: 20 * time.Second}, truthOf(t, turn))
 	want := map[string]float64{"p50": 1, "p75": 1, "p90": 2, "p95": 252, "p99": 452, "p99.9": 497, "mean": 26.1}
 	for _, r := range f.Rows {
 		if got := float64(r.Truth) / float64(ms); math.Abs(got-want[r.Name]) > 0.01 {
@@ -170,6 +170,36 @@ func TestPlanned(t *testing.T) {
 	for _, none := range []string{"", "siege -c 10 URL", "./heyo URL", "cat hey.txt"} {
 		if p, ok := audit.ParserOf(audit.Words(none)); ok {
 			t.Errorf("%q is of %s", none, p.Name)
+		}
+	}
+}
+
+// A busy machine is not held against a tool; but nobody waits less for it.
+func TestWitness(t *testing.T) {
+	t.Parallel()
+	busy, calm := said(400, 0, 3, 6, 260, 460, 29), said(400, 0, 1.2, 2.2, 252, 452, 26)
+	for name, c := range map[string]struct {
+		report  audit.Report
+		witness *audit.Report
+		verdict audit.Verdict
+		say     string
+	}{
+		"both slow": {
+			said(4000, 0, 2.6, 16, 258, 458, 28), &busy, audit.Unjudged,
+			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness beside it measured 3.00 ms too: this machine is too busy.",
+		},
+		"only the tool slow":   {said(4000, 0, 2.6, 16, 258, 458, 28), &calm, audit.Untruthful, "x reports a p50 of 2.60 ms"},
+		"slow without witness": {said(4000, 0, 2.6, 16, 258, 458, 28), nil, audit.Untruthful, "x reports a p50 of 2.60 ms"},
+		"too low on a busy machine": {
+			said(4000, 0, 2.6, 3.3, 8.5, 504, 8.9), &busy, audit.Untruthful,
+			"x reports a p95 of 8.50 ms where the truth is 252 ms: it sent every request",
+		},
+		"right on a busy machine": {said(4000, 0, 1.8, 16, 258, 458, 28), &busy, audit.Truthful, "tells the truth"},
+		"slow elsewhere":          {said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Untruthful, "x reports a p90 of 90.0 ms"},
+	} {
+		run := audit.Run{Tool: "x", Report: c.report, Witness: c.witness, Asked: audit.Asked{Rate: 200, For: 20 * time.Second}}
+		if f := audit.Compare(run, truthOf(t, turn)); f.Verdict != c.verdict || !strings.Contains(f.Sentence, c.say) {
+			t.Errorf("%s: %s: %s", name, f.Verdict, f.Sentence)
 		}
 	}
 }

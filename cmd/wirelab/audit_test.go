@@ -147,7 +147,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 			}
 			p = begin(t, t.TempDir(), append(flags, "--markdown")...)
 			p.want(c.code)
-			if rows := strings.Split(p.stdout.String(), "\n"); len(rows) != 5 || strings.Count(rows[0], "|") != strings.Count(rows[3], "|") {
+			if rows := strings.Split(p.stdout.String(), "\n"); len(rows) != 6 || strings.Count(rows[0], "|") != strings.Count(rows[4], "|") {
 				t.Errorf("Markdown:\n%s", p.stdout.String())
 			}
 		})
@@ -174,6 +174,10 @@ func TestAuditRunsAToolThatCalls(t *testing.T) {
 			p.want(exitFailed)
 			if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
 				t.Errorf("%s", text)
+			}
+			// The witness has a whole slice at least.
+			if _, row, _ := strings.Cut(p.stdout.String(), "\np50 "); strings.Contains(row[:strings.IndexByte(row, '\n')], " -") {
+				t.Errorf("no witness: %s", p.stdout.String())
 			}
 		})
 	}

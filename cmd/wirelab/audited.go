@@ -70,13 +70,16 @@ func servedText(done audited) string {
 
 // auditRows is the table: one number a row, the tool's beside the truth.
 func auditRows(done audited) [][]string {
-	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", ""}}
+	rows := [][]string{{"", done.Tool + " says", "truth", "ratio", "witness", ""}}
 	for _, r := range done.Rows {
-		says, ratio := "-", ""
+		says, ratio, witness := "-", "", "-"
 		if r.Says != nil {
 			says, ratio = audit.Short(*r.Says), ratioText(r.Ratio())
 		}
-		rows = append(rows, []string{r.Name, says, audit.Short(r.Truth), ratio, string(r.Standing)})
+		if r.Witness != nil {
+			witness = audit.Short(*r.Witness)
+		}
+		rows = append(rows, []string{r.Name, says, audit.Short(r.Truth), ratio, witness, string(r.Standing)})
 	}
 	sent, planned := "-", "-"
 	if n := done.Report.Count; n != nil {
@@ -89,14 +92,14 @@ func auditRows(done audited) [][]string {
 			ratio = ratioText(float64(*done.Report.Count) / float64(done.Planned))
 		}
 	}
-	rows = append(rows, []string{"requests", sent, planned, ratio, ""})
+	rows = append(rows, []string{"requests", sent, planned, ratio})
 	if done.Report.Rate != nil {
 		wanted := "-"
 		ratio := ""
 		if done.Asked.Rate > 0 {
 			wanted, ratio = number(done.Asked.Rate)+"/s", ratioText(*done.Report.Rate/done.Asked.Rate)
 		}
-		rows = append(rows, []string{"rate", number(*done.Report.Rate) + "/s", wanted, ratio, ""})
+		rows = append(rows, []string{"rate", number(*done.Report.Rate) + "/s", wanted, ratio})
 	}
 	for i := range rows {
 		rows[i] = trimRow(rows[i])
@@ -122,7 +125,7 @@ func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 // table of many tools is put together by leaving the heads out.
 func (a *app) printAuditMarkdown(done audited) error {
 	head, rule := []string{"tool"}, []string{"---"}
-	truth, says := []string{"**truth**"}, []string{"`" + strings.ReplaceAll(done.Command, "|", `\|`) + "`"}
+	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"}, []string{"`" + strings.ReplaceAll(done.Command, "|", `\|`) + "`"}
 	for _, r := range done.Rows {
 		head, rule = append(head, r.Name), append(rule, "---:")
 		truth = append(truth, audit.Short(r.Truth))
@@ -134,6 +137,11 @@ func (a *app) printAuditMarkdown(done audited) error {
 			said = "**" + said + "**"
 		}
 		says = append(says, said)
+		if r.Witness != nil {
+			witness = append(witness, audit.Short(*r.Witness))
+		} else {
+			witness = append(witness, "–")
+		}
 	}
 	head, rule = append(head, "requests", "verdict"), append(rule, "---:", "---")
 	sent, planned := "–", "–"
@@ -143,8 +151,13 @@ func (a *app) printAuditMarkdown(done audited) error {
 	if done.Planned > 0 {
 		planned = strconv.FormatUint(done.Planned, 10)
 	}
-	truth, says = append(truth, planned, ""), append(says, sent, strings.Join(append([]string{done.Sentence}, done.Notes...), " "))
-	for _, row := range [][]string{head, rule, truth, says} {
+	witnessed := "–"
+	if done.Witness != nil {
+		witnessed = strconv.FormatUint(*done.Witness.Count, 10)
+	}
+	truth, witness = append(truth, planned, ""), append(witness, witnessed, "")
+	says = append(says, sent, strings.Join(append([]string{done.Sentence}, done.Notes...), " "))
+	for _, row := range [][]string{head, rule, truth, witness, says} {
 		if err := a.printf("| %s |\n", strings.Join(row, " | ")); err != nil {
 			return err
 		}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/audit"
+	"wirelab/control"
+	"wirelab/inject"
+	"wirelab/load"
+	"wirelab/plan"
+	"wirelab/target"
+)
+
+// witnessRate is the witness's calls per second: few enough not to be in the
+// tool's way, and enough for a 95th percentile within some seconds.
+const witnessRate = 20
+
+// witness is a driver of our own that calls the audited service beside the
+// tool. What it measures tells a slow machine from a slow tool.
+type witness struct {
+	driver *target.Process
+	slice  time.Duration
+	stop   context.CancelFunc
+	watch  sync.WaitGroup
+
+	recording *load.Recording // of watch, until it has ended
+	err       error           // of watch too
+}
+
+// beginWitness starts one. The service's law decides how long a slice is: a
+// whole turn, so that the law holds in it.
+func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready control.Ready, truth inject.Truth) (*witness, error) {
+	driver, err := target.Start(ctx, target.Command{Name: "witness", Path: program, Args: []string{"drive"}})
+	if err != nil {
+		return nil, err
+	}
+	longest := truth.Quantile(0.999).Seconds()
+	inFlight := int(math.Ceil(witnessRate*longest)) + 4
+	connections := inFlight
+	if cell.Protocol.Multiplexed {
+		connections = 1
+	}
+	_, err = driver.Ask(ctx, control.Order{Dial: &control.Dial{
+		Workload: cell.Workload, Protocol: cell.Protocol.Name, Operation: "GetFeature",
+		Address: ready.Address, Authority: ready.Authority, Seed: 1,
+		Deadline: plan.Duration(time.Minute),
+		Loads:    []control.Load{{InFlight: inFlight, Connections: connections, Schedule: load.ConstantRate(witnessRate)}},
+	}})
+	if err != nil {
+		driver.Kill()
+		return nil, both(err, driver.Stop())
+	}
+	w := &witness{driver: driver, slice: max(truth.Period(), time.Second), recording: load.NewRecording()}
+	ctx, w.stop = context.WithCancel(ctx)
+	w.watch.Go(func() { w.err = w.call(ctx) })
+	return w, nil
+}
+
+// call measures slice after slice until ctx ends.
+func (w *witness) call(ctx context.Context) error {
+	for {
+		reply, err := w.driver.Ask(ctx, control.Order{Slice: &control.Slice{For: plan.Duration(w.slice)}})
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it was told to end
+		}
+		if err != nil {
+			return err
+		}
+		w.recording.Append(reply.Slice.Recording)
+	}
+}
+
+// end stops the witness and returns what it measured in whole slices, nil if
+// there is none. The slice under way is given up, so that nobody waits for it.
+func (w *witness) end() (*audit.Report, error) {
+	w.stop()
+	w.watch.Wait()
+	w.driver.Kill()
+	_ = w.driver.Stop() // it was killed
+	r := w.recording
+	if w.err != nil || r.OK == 0 {
+		return nil, w.err
+	}
+	failed := r.Sent - r.OK
+	mean := time.Duration(r.Response.Mean())
+	report := &audit.Report{Count: &r.Sent, Errors: &failed, Elapsed: &r.Window, Mean: &mean, Quantiles: map[audit.Level]time.Duration{}}
+	for _, l := range audit.Levels() {
+		// One sample above a level does not tell it.
+		if above := float64(r.OK) * (1 - l.Share()); above >= 2 {
+			report.Quantiles[l] = time.Duration(r.Response.Quantile(l.Share()))
+		}
+	}
+	return report, nil
+}
