@@ -10,7 +10,7 @@
 // its own epoll, level-triggered, with sockets that Go's poller does not know.
 // A turn reads each ready connection once, into one buffer for all, takes
 // every reply in it, and writes once what its calls' successors have to say.
-// The protocols (http1, http2) know no sockets: bytes come in and go out, so
+// The protocols (conn1, conn2) know no sockets: bytes come in and go out, so
 // that they can be fuzzed and the servers here share their frames and headers.
 //
 // Requests are learnt: each check of the series is performed once against the

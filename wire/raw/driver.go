@@ -115,9 +115,9 @@ func newPlan(
 // newClient makes the client's end of a connection that carries up to calls calls.
 func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) client {
 	if p.over.Version == HTTP2 {
-		return newHTTP2(p.judge, p.script, calls, ended)
+		return newConn2(p.judge, p.script, calls, ended)
 	}
-	return &http1{judge: p.judge, heads: heads, ended: ended}
+	return &conn1{judge: p.judge, heads: heads, ended: ended}
 }
 
 // tlsConfig is a client's.

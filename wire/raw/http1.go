@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// http1 is the client's end of a connection of HTTP/1.1: one call at a time.
-type http1 struct {
+// conn1 is the client's end of a connection of HTTP/1.1: one call at a time.
+type conn1 struct {
 	out   []byte
 	judge *judge
 	heads heads
@@ -19,7 +19,7 @@ type http1 struct {
 	closes bool // the server closes after the reply under way, or has
 }
 
-var _ client = (*http1)(nil)
+var _ client = (*conn1)(nil)
 
 // skipsMax bounds the interim replies (1xx) to one request.
 const skipsMax = 16
@@ -27,21 +27,21 @@ const skipsMax = 16
 // wireKept is the size in bytes up to which a whole reply is remembered.
 const wireKept = 64 << 10
 
-func (h *http1) output() *[]byte { return &h.out }
+func (h *conn1) output() *[]byte { return &h.out }
 
-func (h *http1) spent() bool { return h.closes }
+func (h *conn1) spent() bool { return h.closes }
 
-func (h *http1) begin(c *call) {
+func (h *conn1) begin(c *call) {
 	h.call, h.began, h.skips = c, false, 0
 	h.out = append(h.out, c.exchange.text...)
 }
 
-func (h *http1) cancel(*call) bool {
+func (h *conn1) cancel(*call) bool {
 	h.call = nil
 	return false // the reply would be taken for the next call's
 }
 
-func (h *http1) receive(data []byte) (int, error) {
+func (h *conn1) receive(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
 	}
@@ -76,7 +76,7 @@ func (h *http1) receive(data []byte) (int, error) {
 }
 
 // step takes a header or a part of a body.
-func (h *http1) step(c *call, data []byte) (int, error) {
+func (h *conn1) step(c *call, data []byte) (int, error) {
 	if h.began {
 		part, n, err := h.body.next(data)
 		if len(part) > 0 && !c.answer.add(part) {
@@ -110,7 +110,7 @@ func (h *http1) step(c *call, data []byte) (int, error) {
 }
 
 // finish judges a whole reply. wire is what it travelled as, if that was in one piece.
-func (h *http1) finish(c *call, wire []byte, whole bool) {
+func (h *conn1) finish(c *call, wire []byte, whole bool) {
 	h.call = nil
 	err := h.judge.verify(c.exchange, &c.answer)
 	if err == nil && whole && !h.closes && len(wire) <= wireKept {
@@ -119,7 +119,7 @@ func (h *http1) finish(c *call, wire []byte, whole bool) {
 	h.ended(c, err)
 }
 
-func (h *http1) closed() {
+func (h *conn1) closed() {
 	h.closes = true
 	if c := h.call; c != nil && h.began && h.body.stage == bodyClosed {
 		h.finish(c, nil, false)

@@ -46,8 +46,8 @@ func newScript(all []*exchange, scheme, authority string) *script {
 	return s
 }
 
-// http2 is the client's end of a connection of HTTP/2.
-type http2 struct {
+// conn2 is the client's end of a connection of HTTP/2.
+type conn2 struct {
 	session
 	judge  *judge
 	script *script
@@ -66,16 +66,16 @@ type http2 struct {
 }
 
 var (
-	_ client = (*http2)(nil)
-	_ role   = (*http2)(nil)
+	_ client = (*conn2)(nil)
+	_ role   = (*conn2)(nil)
 )
 
-func newHTTP2(j *judge, s *script, calls int, ended func(*call, error)) *http2 {
+func newConn2(j *judge, s *script, calls int, ended func(*call, error)) *conn2 {
 	places := 16
 	for places < 4*calls {
 		places *= 2
 	}
-	h := &http2{judge: j, script: s, ended: ended, ring: make([]*call, places), far: map[uint32]*call{}, next: 1}
+	h := &conn2{judge: j, script: s, ended: ended, ring: make([]*call, places), far: map[uint32]*call{}, next: 1}
 	h.session = newSession(h)
 	h.out = append(h.out, preface...)
 	h.greet(
@@ -86,11 +86,11 @@ func newHTTP2(j *judge, s *script, calls int, ended func(*call, error)) *http2 {
 	return h
 }
 
-func (h *http2) spent() bool { return h.going || h.next > streamMax }
+func (h *conn2) spent() bool { return h.going || h.next > streamMax }
 
-func (h *http2) closed() { h.going = true }
+func (h *conn2) closed() { h.going = true }
 
-func (h *http2) begin(c *call) {
+func (h *conn2) begin(c *call) {
 	if h.active >= int(min(h.streams, streamMax)) || len(h.waiting) > 0 {
 		h.waiting = append(h.waiting, c)
 		return
@@ -99,7 +99,7 @@ func (h *http2) begin(c *call) {
 }
 
 // start opens a stream for a call and sends what the windows allow.
-func (h *http2) start(c *call) {
+func (h *conn2) start(c *call) {
 	c.stream, c.unsent, c.queued = h.next, nil, false
 	h.next += 2
 	h.active++
@@ -130,7 +130,7 @@ func (h *http2) start(c *call) {
 
 // header returns the fields that all exchanges have, and whether the encoding
 // is that of all later calls too: the first call fills the peer's table.
-func (h *http2) header() (text *headerText, fixed bool) {
+func (h *conn2) header() (text *headerText, fixed bool) {
 	if h.text != nil && h.edition == h.writer.edition {
 		return h.text, true
 	}
@@ -160,7 +160,7 @@ func (x *exchange) headerBlock(dst []byte, text *headerText) []byte {
 }
 
 // frames makes all of a request but for its stream.
-func (h *http2) frames(x *exchange, text *headerText) {
+func (h *conn2) frames(x *exchange, text *headerText) {
 	block := x.headerBlock(nil, text)
 	x.frames = appendHeaders(nil, 0, block, len(x.body) == 0, frameDefault)
 	x.dataAt, x.framesOf = 0, text
@@ -171,7 +171,7 @@ func (h *http2) frames(x *exchange, text *headerText) {
 	}
 }
 
-func (h *http2) startSlowly(c *call, text *headerText) {
+func (h *conn2) startSlowly(c *call, text *headerText) {
 	x := c.exchange
 	h.out = appendHeaders(h.out, c.stream, x.headerBlock(nil, text), len(x.body) == 0, frameDefault)
 	c.unsent, c.window = x.body, h.initial
@@ -183,7 +183,7 @@ func (h *http2) startSlowly(c *call, text *headerText) {
 }
 
 // pump sends what the windows allow of the bodies held back, oldest first.
-func (h *http2) pump() {
+func (h *conn2) pump() {
 	left := h.blocked[:0]
 	for _, c := range h.blocked {
 		for len(c.unsent) > 0 {
@@ -210,7 +210,7 @@ func (h *http2) pump() {
 	h.blocked = left
 }
 
-func (h *http2) find(stream uint32) *call {
+func (h *conn2) find(stream uint32) *call {
 	if c := h.ring[stream>>1&uint32(len(h.ring)-1)]; c != nil && c.stream == stream {
 		return c
 	}
@@ -221,7 +221,7 @@ func (h *http2) find(stream uint32) *call {
 }
 
 // lookup finds the call of a stream that a frame is on: nil if it is over.
-func (h *http2) lookup(stream uint32) (*call, error) {
+func (h *conn2) lookup(stream uint32) (*call, error) {
 	if c := h.find(stream); c != nil {
 		return c, nil
 	}
@@ -232,7 +232,7 @@ func (h *http2) lookup(stream uint32) (*call, error) {
 }
 
 // drop forgets a call's stream.
-func (h *http2) drop(c *call) {
+func (h *conn2) drop(c *call) {
 	place := &h.ring[c.stream>>1&uint32(len(h.ring)-1)]
 	if *place == c {
 		*place = nil
@@ -248,14 +248,14 @@ func (h *http2) drop(c *call) {
 }
 
 // finish ends a call and begins one that waited for its stream.
-func (h *http2) finish(c *call, err error) {
+func (h *conn2) finish(c *call, err error) {
 	h.drop(c)
 	h.admit()
 	h.ended(c, err)
 }
 
 // admit begins the calls that waited for the peer to allow another stream.
-func (h *http2) admit() {
+func (h *conn2) admit() {
 	for len(h.waiting) > 0 && h.active < int(min(h.streams, streamMax)) && !h.spent() {
 		next := h.waiting[0]
 		h.waiting = slices.Delete(h.waiting, 0, 1)
@@ -263,7 +263,7 @@ func (h *http2) admit() {
 	}
 }
 
-func (h *http2) cancel(c *call) bool {
+func (h *conn2) cancel(c *call) bool {
 	if i := slices.Index(h.waiting, c); i >= 0 {
 		h.waiting = slices.Delete(h.waiting, i, i+1)
 		return true
@@ -277,7 +277,7 @@ func (h *http2) cancel(c *call) bool {
 	return true
 }
 
-func (h *http2) headers(stream uint32, b *block, end bool) error {
+func (h *conn2) headers(stream uint32, b *block, end bool) error {
 	c, err := h.lookup(stream)
 	if c == nil {
 		return err
@@ -303,7 +303,7 @@ func (h *http2) headers(stream uint32, b *block, end bool) error {
 	return nil
 }
 
-func (h *http2) data(stream uint32, data []byte, end bool) error {
+func (h *conn2) data(stream uint32, data []byte, end bool) error {
 	c, err := h.lookup(stream)
 	if c == nil {
 		return err
@@ -323,7 +323,7 @@ func (h *http2) data(stream uint32, data []byte, end bool) error {
 }
 
 // complete judges a whole reply.
-func (h *http2) complete(c *call) {
+func (h *conn2) complete(c *call) {
 	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) {
 		h.finish(c, wirelab.Errorf(wirelab.Unavailable, "reply of %d bytes, announced as %d", c.answer.size(), want))
 		return
@@ -344,7 +344,7 @@ func resetCode(reason uint32) wirelab.Code {
 	return wirelab.Internal
 }
 
-func (h *http2) reset(stream, reason uint32) error {
+func (h *conn2) reset(stream, reason uint32) error {
 	c, err := h.lookup(stream)
 	if c == nil {
 		return err
@@ -357,7 +357,7 @@ func (h *http2) reset(stream, reason uint32) error {
 	return nil
 }
 
-func (h *http2) goAway(last, reason uint32) error {
+func (h *conn2) goAway(last, reason uint32) error {
 	h.going = true
 	var lost []*call
 	for _, c := range h.ring {
@@ -382,7 +382,7 @@ func (h *http2) goAway(last, reason uint32) error {
 	return nil
 }
 
-func (h *http2) widened(stream, by uint32) error {
+func (h *conn2) widened(stream, by uint32) error {
 	if stream != 0 {
 		c, err := h.lookup(stream)
 		if c == nil {
@@ -399,7 +399,7 @@ func (h *http2) widened(stream, by uint32) error {
 	return nil
 }
 
-func (h *http2) rewound(by int64) error {
+func (h *conn2) rewound(by int64) error {
 	for _, c := range h.blocked {
 		if c.window += by; c.window > windowMax {
 			return breach(reasonFlow, "window of %d bytes on stream %d", c.window, c.stream)

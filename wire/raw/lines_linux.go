@@ -79,7 +79,7 @@ func (l *lines) open(ctx context.Context, place int) error {
 	n := &line{channel: *channel, socket: sock, place: place}
 	n.client = l.newClient((l.slots+l.connections-1)/l.connections, l.heads, l.finish)
 	n.end = n.client
-	if h, ok := n.client.(*http2); ok {
+	if h, ok := n.client.(*conn2); ok {
 		if err := settle(ctx, sock, &n.channel, h); err != nil {
 			sock.close()
 			return broken(err)

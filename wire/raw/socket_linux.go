@@ -118,7 +118,7 @@ func (p *plan) handshake(ctx context.Context, conn net.Conn, c *channel, t *traf
 }
 
 // settle exchanges the first settings of HTTP/2: calls may not begin before.
-func settle(ctx context.Context, s socket, c *channel, h *http2) error {
+func settle(ctx context.Context, s socket, c *channel, h *conn2) error {
 	buffers := newBuffers(c.secure != nil) // not the loop's, which may be in use
 	for !h.settled {
 		all, err := c.push(s.write)
