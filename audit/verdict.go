@@ -3,6 +3,7 @@ package audit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -224,11 +225,6 @@ func (r Row) standing(d *time.Duration) Standing {
 	return Agrees
 }
 
-// excused reports whether the number is too high and the witness's is too:
-// what made it so was not the tool. Nothing excuses one that is too low, for
-// a busy machine makes nobody wait less.
-func (r Row) excused() bool { return r.Standing == TooHigh && r.WitnessStanding == TooHigh }
-
 // judge sets the verdict by the rows.
 func (f *Finding) judge(truth Truth) {
 	var agree []string
@@ -240,35 +236,55 @@ func (f *Finding) judge(truth Truth) {
 	if n := f.short(); n > 0 {
 		f.Notes = append(f.Notes, fmt.Sprintf("It sent %d of the %d requests that it was asked for.", *f.Report.Count, f.Planned))
 	}
-	if row, ok := f.worst(func(r Row) bool { return !r.excused() }); ok {
-		f.Verdict = Untruthful
-		f.Sentence = fmt.Sprintf("%s reports a %s of %s where the truth is %s: %s.",
-			f.Tool, row.Name, Short(*row.Says), Short(row.Truth), f.cause(row.Standing, truth))
+	low, isLow := f.worst(TooLow)
+	high, isHigh := f.worst(TooHigh)
+	busy, isBusy := f.busy()
+	switch {
+	case isHigh && isBusy && !isLow:
+		// What is too low stays so: a busy machine makes nobody wait less.
+		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the witness beside it measured a %s of %s: this machine is too busy.",
+			f.Tool, high.Name, Short(*high.Says), Short(high.Truth), busy.Name, Short(*busy.Witness))
 		return
-	}
-	if row, ok := f.worst(Row.excused); ok {
-		f.Sentence = fmt.Sprintf("%s could not be judged: it reports a %s of %s where the truth is %s, but the witness beside it measured %s too: this machine is too busy.",
-			f.Tool, row.Name, Short(*row.Says), Short(row.Truth), Short(*row.Witness))
+	case isLow && (isBusy || !isHigh || low.distance() > high.distance()):
+		f.accuse(low, truth)
+		return
+	case isHigh:
+		f.accuse(high, truth)
 		return
 	}
 	f.Verdict = Truthful
 	f.Sentence = fmt.Sprintf("%s tells the truth here: %s %s with it.", f.Tool, list(agree), verb(len(agree), "agrees", "agree"))
 }
 
-// worst is the row among those that does not agree and is farthest off.
-func (f *Finding) worst(among func(Row) bool) (worst Row, ok bool) {
-	far := 0.0
+// accuse says what is wrong with a row.
+func (f *Finding) accuse(row Row, truth Truth) {
+	f.Verdict = Untruthful
+	f.Sentence = fmt.Sprintf("%s reports a %s of %s where the truth is %s: %s.",
+		f.Tool, row.Name, Short(*row.Says), Short(row.Truth), f.cause(row.Standing, truth))
+}
+
+// worst is the row of a standing that is farthest off.
+func (f *Finding) worst(s Standing) (worst Row, ok bool) {
 	for _, row := range f.Rows {
-		if row.Standing == Unsaid || row.Standing == Agrees || !among(row) {
-			continue
-		}
-		// A time of 0 would be infinitely far; one nanosecond is far enough.
-		if d := math.Abs(math.Log(max(row.Ratio(), 1e-9))); !ok || d > far {
-			worst, far, ok = row, d, true
+		if row.Standing == s && (!ok || row.distance() > worst.distance()) {
+			worst, ok = row, true
 		}
 	}
 	return worst, ok
 }
+
+// busy is the first row in which the witness had to wait too long.
+func (f *Finding) busy() (Row, bool) {
+	i := slices.IndexFunc(f.Rows, func(r Row) bool { return r.WitnessStanding == TooHigh })
+	if i < 0 {
+		return Row{}, false
+	}
+	return f.Rows[i], true
+}
+
+// distance is how far off a row is, as a ratio either way. A time of 0 would
+// be infinitely far; a billionth is far enough.
+func (r Row) distance() float64 { return math.Abs(math.Log(max(r.Ratio(), 1e-9))) }
 
 // cause says what the numbers show of the reason, and no more.
 func (f *Finding) cause(s Standing, truth Truth) string {

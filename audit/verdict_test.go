@@ -186,7 +186,7 @@ func TestWitness(t *testing.T) {
 	}{
 		"both slow": {
 			said(4000, 0, 2.6, 16, 258, 458, 28), &busy, audit.Unjudged,
-			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness beside it measured 3.00 ms too: this machine is too busy.",
+			"x could not be judged: it reports a p50 of 2.60 ms where the truth is 1.00 ms, but the witness beside it measured a p50 of 3.00 ms: this machine is too busy.",
 		},
 		"only the tool slow":   {said(4000, 0, 2.6, 16, 258, 458, 28), &calm, audit.Untruthful, "x reports a p50 of 2.60 ms"},
 		"slow without witness": {said(4000, 0, 2.6, 16, 258, 458, 28), nil, audit.Untruthful, "x reports a p50 of 2.60 ms"},
@@ -195,7 +195,9 @@ func TestWitness(t *testing.T) {
 			"x reports a p95 of 8.50 ms where the truth is 252 ms: it sent every request",
 		},
 		"right on a busy machine": {said(4000, 0, 1.8, 16, 258, 458, 28), &busy, audit.Truthful, "tells the truth"},
-		"slow elsewhere":          {said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Untruthful, "x reports a p90 of 90.0 ms"},
+		"slow elsewhere":          {said(4000, 0, 1.2, 90, 258, 458, 28), &busy, audit.Unjudged, "it reports a p90 of 90.0 ms where the truth is 2.00 ms, but the witness beside it measured a p50 of 3.00 ms"},
+		"too low and too high":    {said(4000, 0, 50, 55, 60, 458, 28), &calm, audit.Untruthful, "x reports a p50 of 50.0 ms"},
+		"both, and busy":          {said(4000, 0, 50, 55, 60, 458, 28), &busy, audit.Untruthful, "x reports a p95 of 60.0 ms"},
 	} {
 		run := audit.Run{Tool: "x", Report: c.report, Witness: c.witness, Asked: audit.Asked{Rate: 200, For: 20 * time.Second}}
 		if f := audit.Compare(run, truthOf(t, turn)); f.Verdict != c.verdict || !strings.Contains(f.Sentence, c.say) {

@@ -50,11 +50,11 @@ JSON. Give the tool a constant rate, and run it for a multiple of 5 s.
 
 What counts as true: at most 10 % and 1 ms above the closed form, or 10 % and
 0.1 ms below, at a level that may be one percentage point off. A witness, which
-is wirelab's own caller at 20 calls a second, calls beside the tool: what is too
-high in its numbers too is this machine's doing and not held against the tool.
+is wirelab's own caller at 20 calls a second, calls beside the tool. Where it
+has to wait too long, a tool is not blamed for numbers that are too high.
 
-Exit codes: 0 the tool tells the truth, 1 it does not, 2 the command is wrong or
-the tool not there, 3 it could not be judged.`
+Exit codes: 0 the tool tells the truth, 1 it does not, 3 it could not be judged,
+64 the command is wrong or the tool not there.`
 
 const auditExample = `  wirelab audit --tool 'hey -z 20s -q 20 -c 10 -m POST -T application/json -d {body} {target}'
   wirelab audit --tool 'oha --no-tui -z 20s -q 200 -c 10 -m POST -T application/json -d {body} {target}'

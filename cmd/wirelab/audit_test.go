@@ -92,7 +92,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		"truthful": {
 			"vegeta", "vegeta-12.13.0.txt", "attack -rate 200 -duration 20s {target}", exitOK,
 			[]string{
-				"vegeta, asked for 4000 requests at 200 a second, against http1-json that answers in 1ms but stands still for the last 500ms of every 5s",
+				"vegeta, asked for 4000 requests at 200 a second, against a service over http1-json that answers in 1ms but stands still for the last 500ms of every 5s",
 				"vegeta says", "257 ms", "252 ms", "vegeta tells the truth here: p50, p90, p95, p99 and mean agree with it.",
 			},
 			"http1-json",
@@ -108,7 +108,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		},
 		"of gRPC": {
 			"ghz", "ghz-0.121.0.json", "--rps 200 -n 1000 --call {method} -d {data} {address}", exitFailed,
-			[]string{"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request", "against grpc that"},
+			[]string{"ghz reports a p95 of 942 µs where the truth is 252 ms: it sent every request", "against a service over grpc that"},
 			"grpc",
 		},
 		"not judged": {
@@ -118,7 +118,7 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		},
 		"another law": {
 			"oha", "oha-1.16.0-corrected.json", "-n 2000 -q 200 {get}", exitFailed,
-			[]string{"against http1-json that is constant 20ms"},
+			[]string{`against a service over http1-json that is made to be "constant 20ms"`},
 			"http1-json",
 		},
 	} {

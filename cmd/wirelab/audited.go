@@ -62,10 +62,10 @@ func askedText(done audited) string {
 func servedText(done audited) string {
 	words := strings.Fields(done.Inject)
 	if len(words) == 4 && words[0] == "frozen" {
-		return fmt.Sprintf("%s that answers in %s but stands still for the last %s of every %s",
+		return fmt.Sprintf("a service over %s that answers in %s but stands still for the last %s of every %s",
 			done.Protocol, words[1], words[2], words[3])
 	}
-	return done.Protocol + " that is " + done.Inject
+	return fmt.Sprintf("a service over %s that is made to be %q", done.Protocol, done.Inject)
 }
 
 // auditRows is the table: one number a row, the tool's beside the truth.

@@ -27,12 +27,14 @@ const exitCodesText = `Exit codes of wirelab, for scripts:
    1  What was asked for failed: a call got an error, a server could not be
       reached, an arm failed, the store is full. With --fail-if: a threshold is
       proved to be crossed, and nothing else. A file that "verify" finds edited;
-      a conclusion that a replay contradicts.
+      a conclusion that a replay contradicts. A load generator that "audit" finds
+      to report what is not true.
    2  With --fail-if: no threshold is proved to be crossed, and not all are
       proved to be kept. More rounds would decide; the report says how many.
    3  There is no valid answer: the experiment was interrupted, or a check found
       its numbers invalid, or with --fail-if something failed. What was measured
-      is stored all the same, and its id printed.
+      is stored all the same, and its id printed. A load generator that "audit"
+      could not judge.
   64  The command itself is wrong: an unknown name or flag, a plan that does not
       hold together, a file or result that is not there. Nothing was run.
 
