@@ -9,12 +9,14 @@ func commands() []func(*app) *cobra.Command {
 		newRunCommand,
 		newPresetsCommand,
 		newDoctorCommand,
+		newSelfTestCommand,
 		newResultsCommand,
 		newMatrixCommand,
 		newServeCommand,
 		newCallCommand,
 		newAuditCommand,
 		newDriveCommand,
+		newHogCommand,
 		newVersionCommand,
 	}
 }

@@ -36,6 +36,10 @@ func Write(w io.Writer, r *result.Result, s Style) error {
 // WriteAnalysed is [Write] for those who have the result's analysis already.
 func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
 	p := newPage(w, s)
+	if r.SelfTest != nil {
+		p.selfTest(r)
+		return p.out.Flush()
+	}
 	p.head(r, a)
 	for l := range a.Loads {
 		p.blank()

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/report/json"
+	"wirelab/report/terminal"
+	"wirelab/result"
+	"wirelab/selftest"
+	"wirelab/store"
+)
+
+// selfTestOptions are the flags of "selftest".
+type selfTestOptions struct {
+	long, list, json, quiet bool
+	only                    []string
+	seed                    uint64
+}
+
+func newSelfTestCommand(a *app) *cobra.Command {
+	var o selfTestOptions
+	c := &cobra.Command{
+		Use:   "selftest",
+		Short: "Try wirelab itself against what is known beforehand",
+		Long: `Selftest measures things whose answer is known, the way every experiment is
+measured, and prints what was found beside what must be: servers with response
+times in closed form over every wire, twins that must not be called different, a
+server that burns 5 µs more, a generator that is starved, a server that is
+stopped, replies with a wrong digit, files that were edited.
+
+The short form takes two minutes; --long tries more of each, for some twenty.
+A machine that is busy with something else may make tests fail that pass on a
+quiet one. The report is stored like any result. Ctrl-C keeps what was found.
+
+The exit code is 0 if every test passed, else 1.`,
+		Example: `  wirelab selftest
+  wirelab selftest --only truth,stopped
+  wirelab selftest --list
+  wirelab selftest --long --json`,
+		Args: arguments(0, 0, "no arguments"),
+	}
+	c.Flags().BoolVar(&o.long, "long", false, "try more of each")
+	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
+	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
+	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
+	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	c.Flags().Uint64Var(&o.seed, "seed", 1, "of what is drawn")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		tests, err := chooseTests(o.only)
+		if err != nil {
+			return err
+		}
+		if o.list {
+			return a.listTests(tests, o.json)
+		}
+		return a.selfTest(c.Context(), tests, o)
+	}
+	return c
+}
+
+// chooseTests returns the tests with these names, all if there are none.
+func chooseTests(only []string) ([]selftest.Test, error) {
+	all := selftest.Tests()
+	if len(only) == 0 {
+		return all, nil
+	}
+	known := make([]string, len(all))
+	for i, t := range all {
+		known[i] = t.Name
+	}
+	for _, name := range only {
+		if !slices.Contains(known, name) {
+			return nil, wirelab.UnknownName("test", name, known)
+		}
+	}
+	return slices.DeleteFunc(all, func(t selftest.Test) bool { return !slices.Contains(only, t.Name) }), nil
+}
+
+// listTests prints what tests there are.
+func (a *app) listTests(tests []selftest.Test, asJSON bool) error {
+	if asJSON {
+		type listed struct{ Name, Shows, Required string }
+		all := make([]listed, len(tests))
+		for i, t := range tests {
+			all[i] = listed{t.Name, t.Shows, t.Required}
+		}
+		return a.printJSON(all)
+	}
+	rows := [][]string{{"NAME", "SHORT", "LONG", "SHOWS THAT"}}
+	for _, t := range tests {
+		rows = append(rows, []string{t.Name, t.Short.String(), t.Long.String(), t.Shows})
+	}
+	return a.printTable(rows)
+}
+
+// selfTest runs tests one after the other, stores the report and prints it.
+func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOptions) (err error) {
+	// The store is opened first: better no test than one with nowhere to go.
+	results, err := a.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = both(err, results.Close()) }()
+	e, err := a.selfTestEnv(results, o)
+	if err != nil {
+		return err
+	}
+	report, err := a.blankReport(e, o)
+	if err != nil {
+		return err
+	}
+	for i, t := range tests {
+		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, takes(t, o.long)))
+		done, err := t.Run(ctx, e)
+		if err != nil {
+			report.Ending = result.Interrupted
+			break
+		}
+		report.SelfTest.Tests = append(report.SelfTest.Tests, done)
+		e.Say(t.Name + ": " + verdictWord(done.Pass) + ", " + done.Found)
+	}
+	report.Ended = time.Now()
+	// After Ctrl-C ctx is over, and storing what was found must not be.
+	if err := a.keep(context.WithoutCancel(ctx), results, report); err != nil {
+		return err
+	}
+	if o.json {
+		err = json.Write(a.stdout, report)
+	} else {
+		err = terminal.Write(a.stdout, report, terminal.Style{Color: a.colour(), Width: a.width()})
+	}
+	switch {
+	case err != nil:
+		return err
+	case report.Ending == result.Interrupted:
+		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d of %d tests are stored as %s", len(report.SelfTest.Tests), len(tests), report.ID))
+	case !report.SelfTest.Passed():
+		return exitWith(exitFailed, errors.New("the self-test failed: "+strings.Join(failedTests(report.SelfTest), ", ")))
+	}
+	return nil
+}
+
+func takes(t selftest.Test, long bool) time.Duration {
+	if long {
+		return t.Long
+	}
+	return t.Short
+}
+
+func verdictWord(pass bool) string {
+	if pass {
+		return "pass"
+	}
+	return "FAIL"
+}
+
+func failedTests(s *result.SelfTest) []string {
+	var names []string
+	for _, t := range s.Tests {
+		if !t.Pass {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// selfTestEnv is what tests need.
+func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env, error) {
+	program, err := experiment.Program()
+	if err != nil {
+		return selftest.Env{}, err
+	}
+	work, err := a.work("routeguide")
+	if err != nil {
+		return selftest.Env{}, err
+	}
+	var saying sync.Mutex // tests say what they do from several goroutines
+	e := selftest.Env{
+		Program: program, Arms: a.arms, Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
+		Say: func(line string) {
+			saying.Lock()
+			defer saying.Unlock()
+			if !o.quiet {
+				a.note("%s", line)
+			}
+		},
+	}
+	for _, cell := range work.Cells {
+		if _, hole := cell.Holes["GetFeature"]; cell.Usual && !hole {
+			e.Wires = append(e.Wires, cell)
+		}
+	}
+	return e, nil
+}
+
+// blankReport is the report before any test has run. Its plan names what the
+// tests are tried on, so that it is found among the results.
+func (a *app) blankReport(e selftest.Env, o selfTestOptions) (*result.Result, error) {
+	p := plan.Plan{
+		Name: "selftest", About: "Is what wirelab tells of things that are known true?",
+		Workload: "routeguide", Operation: "GetFeature", Seed: max(o.seed, 1), Floor: plan.FloorNone,
+	}
+	for _, cell := range e.Wires {
+		p.Arms = append(p.Arms, plan.Arm{Protocol: cell.Protocol.Name})
+	}
+	p, err := p.Complete()
+	if err != nil {
+		return nil, err
+	}
+	arms, err := a.arms(p)
+	began := time.Now()
+	return &result.Result{
+		Schema: result.Schema, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),
+		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{}, Ending: result.RoundsDone,
+		SelfTest: &result.SelfTest{Long: o.long, Tests: []result.Tested{}},
+	}, err
+}

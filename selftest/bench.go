@@ -1,0 +1,203 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab/control"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/target"
+)
+
+// watched is a bench that tells of the servers it starts.
+type watched struct {
+	experiment.Bench
+	started func(experiment.Child) (experiment.Child, error)
+}
+
+func (b watched) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	server, err := b.Bench.Server(ctx, arm)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := b.started(server)
+	if err != nil {
+		server.Kill()
+		return nil, errors.Join(err, server.Stop())
+	}
+	return seen, nil
+}
+
+// pidOf returns a child's process id.
+func pidOf(c experiment.Child) (int, error) {
+	p, ok := c.(interface{ PID() int })
+	if !ok {
+		return 0, errors.New("the child is no process")
+	}
+	return p.PID(), nil
+}
+
+// standstill stops a process for a time, with signals that it cannot see.
+func standstill(ctx context.Context, pid int, after, length time.Duration) error {
+	if err := wait(ctx, after); err != nil {
+		return err
+	}
+	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
+		return err
+	}
+	waited := wait(ctx, length)
+	return errors.Join(waited, unix.Kill(pid, unix.SIGCONT)) // whatever happened, it goes on
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hogs are processes that do nothing but use the processor.
+type hogs []*target.Process
+
+// startHogs starts n of them on some cores, nil for any.
+func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
+	var all hogs
+	for range n {
+		hog, err := target.Start(ctx, target.Command{Name: "hog", Path: e.Program, Args: []string{"hog"}, CPUs: cpus})
+		if err != nil {
+			return nil, errors.Join(err, all.stop())
+		}
+		all = append(all, hog)
+	}
+	return all, nil
+}
+
+func (h hogs) stop() error {
+	var err error
+	for _, hog := range h {
+		err = errors.Join(err, hog.Stop())
+	}
+	return err
+}
+
+// proxied is a server that is reached through a proxy.
+type proxied struct {
+	experiment.Child
+	proxy *proxy
+}
+
+func (p proxied) Ready() control.Ready {
+	ready := p.Child.Ready()
+	ready.Address = p.proxy.listener.Addr().String()
+	return ready
+}
+
+func (p proxied) Stop() error { return errors.Join(p.Child.Stop(), p.proxy.close()) }
+
+// proxy passes bytes on between a driver and a server, and changes one digit
+// in every so many replies.
+type proxy struct {
+	listener net.Listener
+	upstream string
+	every    uint64
+	replies  *atomic.Uint64 // seen
+	changed  *atomic.Uint64
+
+	running sync.WaitGroup
+	mu      sync.Mutex // guards open
+	open    map[net.Conn]bool
+}
+
+func newProxy(upstream string, every uint64, replies, changed *atomic.Uint64) (*proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	p := &proxy{
+		listener: listener, upstream: upstream, every: every,
+		replies: replies, changed: changed, open: map[net.Conn]bool{},
+	}
+	p.running.Go(p.accept)
+	return p, nil
+}
+
+func (p *proxy) accept() {
+	for {
+		driver, err := p.listener.Accept()
+		if err != nil {
+			return // it was closed
+		}
+		server, err := net.Dial("tcp", p.upstream)
+		if err != nil {
+			_ = driver.Close() // the driver sees that there is no server
+			continue
+		}
+		p.hold(driver, server)
+		p.running.Go(func() { p.pass(server, driver, nil) })
+		p.running.Go(func() { p.pass(driver, server, p.spoil) })
+	}
+}
+
+func (p *proxy) hold(all ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range all {
+		p.open[c] = true
+	}
+}
+
+// pass copies what comes from one end to the other, piece by piece: with one
+// call in flight a piece from the server is a reply.
+func (p *proxy) pass(to io.WriteCloser, from io.ReadCloser, change func([]byte)) {
+	defer func() { _, _ = to.Close(), from.Close() }() // so that the other direction ends too
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if change != nil && n > 0 {
+			change(buffer[:n])
+		}
+		if _, failed := to.Write(buffer[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+// spoil changes the last digit of every so manieth reply: a byte that every
+// parser takes, and whose meaning is another.
+func (p *proxy) spoil(reply []byte) {
+	if p.replies.Add(1)%p.every != p.every/2 {
+		return
+	}
+	for i := len(reply) - 1; i >= 0; i-- {
+		if c := reply[i]; c >= '0' && c <= '9' {
+			reply[i] ^= 1 // 0 to 9 stay digits
+			p.changed.Add(1)
+			return
+		}
+	}
+}
+
+// close ends every connection and waits for what carried them.
+func (p *proxy) close() error {
+	err := p.listener.Close()
+	p.mu.Lock()
+	for c := range p.open {
+		_ = c.Close() // some are closed already
+	}
+	p.mu.Unlock()
+	p.running.Wait()
+	return err
+}

@@ -1,0 +1,182 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// faultWire is the wire that faults are tried on: replies are text.
+const faultWire = "http1-json"
+
+// starvedTest takes the processor away from the driver.
+func starvedTest() Test {
+	return Test{
+		Name:     "starved",
+		Shows:    "a generator that does not get the processor says so, instead of telling its own lateness as the server's",
+		Required: "no response or service time is published",
+		Short:    5e9, Long: 10e9,
+		run: func(ctx context.Context, e Env) (f finding, err error) {
+			const count = 6
+			var cpus []int
+			placed := func(b experiment.Bench) experiment.Bench {
+				cpus = b.Placement().DriverCPUs
+				return b
+			}
+			p := plan.Plan{
+				Arms:   []plan.Arm{{Protocol: faultWire}},
+				Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Constant, InFlight: 64}},
+				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 2*time.Second, 5*time.Second)),
+			}
+			var all hogs
+			defer func() { err = errors.Join(err, all.stop()) }()
+			var failed error
+			r, err := e.conduct(ctx, p, placed, func(event experiment.Event) {
+				// Once it is warm, so that the experiment is one that would have been valid.
+				if event.Phase == experiment.Measuring && all == nil && failed == nil {
+					all, failed = startHogs(ctx, e, count*max(len(cpus), 1), cpus)
+				}
+			})
+			if err = errors.Join(err, failed); err != nil {
+				return finding{}, err
+			}
+			load := result.Analyse(r).Loads[0]
+			shown := published(load)
+			f = judged("nothing is published: "+strings.Join(why(load), "; "), result.Figure{
+				Name: "times published", Unit: "numbers", Found: float64(len(shown)),
+				Note: "with " + fmt.Sprint(count) + " processes on the driver's core that do nothing but use it",
+			})
+			if !f.pass {
+				f.found = "published all the same: " + strings.Join(shown, ", ")
+			}
+			return f, e.keep(ctx, &f, r)
+		},
+	}
+}
+
+// published names the times that an analysis gives of the first arm.
+func published(load result.LoadAnalysis) []string {
+	var all []string
+	for _, row := range load.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err == nil && m.Dimension == result.Time && (m.Quantile > 0 || m.ID == plan.ResponseMean) && row.Cells[0].Estimate.Known {
+			all = append(all, m.ID)
+		}
+	}
+	return all
+}
+
+// why returns the checks that the first arm failed.
+func why(load result.LoadAnalysis) []string {
+	var all []string
+	for _, c := range load.Arms[0].Checks {
+		if !c.OK {
+			all = append(all, c.Detail)
+		}
+	}
+	return all
+}
+
+// stoppedTest stops the server's process under a constant rate.
+func stoppedTest() Test {
+	const rate, stopped = 400, 500 * time.Millisecond
+	const slow = 20 * time.Millisecond
+	return Test{
+		Name:     "stopped",
+		Shows:    "a server that stands still for half a second is charged for every call that came meanwhile, not for one a connection",
+		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f ± 10 %%", rate, slow, rate*(stopped-slow).Seconds()),
+		Short:    5e9, Long: 5e9,
+		run: func(ctx context.Context, e Env) (f finding, err error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			var pid int
+			arrange := func(b experiment.Bench) experiment.Bench {
+				return watched{b, func(server experiment.Child) (experiment.Child, error) {
+					var err error
+					pid, err = pidOf(server)
+					return server, err
+				}}
+			}
+			var stopping sync.WaitGroup
+			var failed error
+			once := sync.Once{}
+			r, err := e.conduct(ctx, plan.Plan{
+				Arms:   []plan.Arm{{Protocol: faultWire}},
+				Loads:  []plan.Load{{Rate: rate, Arrivals: plan.Constant, InFlight: 256}},
+				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(3 * time.Second),
+			}, arrange, func(event experiment.Event) {
+				if event.Phase == experiment.Measuring {
+					once.Do(func() {
+						stopping.Go(func() { failed = standstill(ctx, pid, 1500*time.Millisecond, stopped) })
+					})
+				}
+			})
+			stopping.Wait()
+			if err = errors.Join(err, failed); err != nil {
+				return finding{}, err
+			}
+			h := r.Rounds[0].Trials[0].Response
+			found, want := float64(h.Count()-h.CountAtMost(int64(slow))), rate*(stopped-slow).Seconds()
+			f = judged(fmt.Sprintf("%.0f slow calls, the slowest %v", found, time.Duration(h.Max()).Round(time.Millisecond)),
+				result.Figure{Name: "calls that took over " + slow.String(), Unit: "calls", Found: found, Low: 0.9 * want, High: 1.1 * want},
+				result.Figure{Name: "the slowest call", Unit: "ms", Found: float64(h.Max()) / 1e6, Low: 490, High: 600})
+			return f, e.keep(ctx, &f, r)
+		},
+	}
+}
+
+// flippedTest changes one byte in ten thousand replies on their way.
+func flippedTest() Test {
+	const every = 10_000
+	return Test{
+		Name:     "flipped",
+		Shows:    "every reply is checked: one wrong digit in 10,000 replies disqualifies the arm",
+		Required: "every changed reply is counted as wrong, and no number of the arm is published",
+		Short:    8e9, Long: 30e9,
+		run: func(ctx context.Context, e Env) (finding, error) {
+			var replies, changed atomic.Uint64
+			arrange := func(b experiment.Bench) experiment.Bench {
+				return watched{b, func(server experiment.Child) (experiment.Child, error) {
+					proxy, err := newProxy(server.Ready().Address, every, &replies, &changed)
+					return proxied{server, proxy}, err
+				}}
+			}
+			var before uint64 // changed in the warm-up
+			once := sync.Once{}
+			r, err := e.conduct(ctx, plan.Plan{
+				Arms:   []plan.Arm{{Protocol: faultWire}},
+				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 5*time.Second, 25*time.Second)),
+			}, arrange, func(event experiment.Event) {
+				if event.Phase == experiment.Measuring {
+					once.Do(func() { before = changed.Load() })
+				}
+			})
+			if err != nil {
+				return finding{}, err
+			}
+			made := float64(changed.Load() - before)
+			trial, load := r.Rounds[0].Trials[0], result.Analyse(r).Loads[0]
+			shown := 0
+			for _, row := range load.Rows {
+				if row.Cells[0].Estimate.Known {
+					shown++
+				}
+			}
+			f := judged(
+				fmt.Sprintf("%d replies, %.0f changed, %d found wrong: %s", replies.Load(), made, trial.Errors[result.WrongReply], strings.Join(why(load), "; ")),
+				result.Figure{Name: "replies changed", Unit: "replies", Found: made, Low: 1, High: made},
+				result.Figure{Name: "replies found wrong", Unit: "replies", Found: float64(trial.Errors[result.WrongReply]), Low: made, High: made},
+				result.Figure{Name: "numbers published", Unit: "numbers", Found: float64(shown)},
+			)
+			return f, e.keep(ctx, &f, r)
+		},
+	}
+}

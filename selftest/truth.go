@@ -1,0 +1,271 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/inject"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// truthTest measures servers whose response times are known.
+func truthTest() Test {
+	return Test{
+		Name:     "truth",
+		Shows:    "what is published of a server whose response times are known is true, over every wire",
+		Required: "every published quantile and mean within 2 % + 100 µs of the closed form",
+		Short:    60e9, Long: 600e9,
+		run: runTruth,
+	}
+}
+
+// law is a behaviour to measure, and what it takes to.
+type law struct {
+	inject string
+	warmUp time.Duration
+	// window is how long is measured: whole periods of a server that stands still.
+	window time.Duration
+}
+
+// rateOf is the calls per second of every truth: at the longest delays some
+// ten to twenty are in flight. It fits no period, so that the arrivals of
+// successive periods fall between each other.
+const rateOf = 400.9
+
+// laws returns the behaviours. Delays are such that the 0.2 ms of a wire are
+// within what is allowed, and that no published quantile is where a law jumps.
+func laws(e Env) []law {
+	usual := choose(e, 2600*time.Millisecond, 30*time.Second)
+	frozen, every := "frozen 15ms 20ms 200ms", 200*time.Millisecond
+	if e.Long {
+		frozen, every = "frozen 20ms 50ms 500ms", 500*time.Millisecond
+	}
+	return []law{
+		{"constant 20ms", 200 * time.Millisecond, usual},
+		{"bimodal 20ms 50ms 0.8", 200 * time.Millisecond, usual},
+		{"exponential 20ms", 200 * time.Millisecond, usual},
+		// A warm-up has twenty windows, each of which must be a period, or
+		// else what differs from one to the next is the server's own doing.
+		{frozen, 20 * every, usual},
+	}
+}
+
+// attempts is how often a wire's truth is measured at most. Only a machine
+// that is busy with something else needs more than one.
+const attempts = 3
+
+// beside is how many experiments run at once. Their calls wait far longer than
+// they work, so that all of them together keep two processors a fifth busy.
+const beside = 3
+
+func runTruth(ctx context.Context, e Env) (finding, error) {
+	type job struct {
+		wire wirelab.Cell
+		law  law
+	}
+	var jobs []job
+	for _, l := range laws(e) {
+		for _, wire := range e.Wires {
+			jobs = append(jobs, job{wire, l})
+		}
+	}
+	// The frozen ones, which take the longest, come last in laws and are
+	// started first.
+	next := make(chan job, len(jobs))
+	for i := len(jobs) - 1; i >= 0; i-- {
+		next <- jobs[i]
+	}
+	close(next)
+	var mu sync.Mutex // guards all
+	var all truths
+	var workers sync.WaitGroup
+	for range beside {
+		workers.Go(func() {
+			for j := range next {
+				if ctx.Err() != nil {
+					return
+				}
+				one := measureTruth(ctx, e, j.wire, j.law)
+				mu.Lock()
+				all.add(one)
+				e.Say(fmt.Sprintf("%d of %d: %s", all.done, len(jobs), one))
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return all.finding(), nil
+}
+
+// truths is what was found of all wires.
+type truths struct {
+	done, again   int
+	figures       []result.Figure
+	wrong, silent []string
+	worst         float64 // share of what is allowed
+	worstAt       string
+	published     int
+}
+
+func (t *truths) add(one truthful) {
+	t.done++
+	t.figures = append(t.figures, one.figures...)
+	if one.attempts > 1 {
+		t.again++
+	}
+	t.published += one.published
+	if one.published == 0 {
+		t.silent = append(t.silent, one.name+" ("+one.why+")")
+	}
+	for _, f := range one.figures {
+		middle := (f.High + f.Low) / 2
+		if off := math.Abs(f.Found-middle) / (f.High - middle); off > t.worst {
+			t.worst, t.worstAt = off, f.Name
+		}
+		if !f.OK() {
+			t.wrong = append(t.wrong, fmt.Sprintf("%s is %.4g %s, not %.4g to %.4g", f.Name, f.Found, f.Unit, f.Low, f.High))
+		}
+	}
+}
+
+func (t *truths) finding() finding {
+	f := finding{figures: t.figures, pass: len(t.wrong) == 0 && len(t.silent) == 0 && t.done > 0}
+	f.found = fmt.Sprintf("%d numbers of %d servers", t.published, t.done)
+	if t.published > 0 {
+		f.found += fmt.Sprintf("; the worst is off by %.0f %% of what is allowed (%s)", 100*t.worst, t.worstAt)
+	}
+	if t.again > 0 {
+		f.found += fmt.Sprintf("; %d servers were measured again, since the machine was busy", t.again)
+	}
+	if len(t.wrong) > 0 {
+		f.found = fmt.Sprintf("%d of %d numbers are wrong, first: %s", len(t.wrong), t.published, t.wrong[0])
+	}
+	if n := len(t.silent); n > 0 {
+		f.found += fmt.Sprintf("; nothing was published of %d servers, such as %s", n, t.silent[0])
+	}
+	return f
+}
+
+// truthful is what was found of one server over one wire.
+type truthful struct {
+	name      string
+	figures   []result.Figure
+	published int
+	attempts  int
+	why       string // nothing was published
+}
+
+func (t truthful) String() string {
+	bad := 0
+	for _, f := range t.figures {
+		if !f.OK() {
+			bad++
+		}
+	}
+	text := fmt.Sprintf("%s: %d numbers, %d of them wrong", t.name, t.published, bad)
+	if t.published == 0 {
+		text = t.name + ": nothing published: " + t.why
+	}
+	if t.attempts > 1 {
+		text += fmt.Sprintf(", attempt %d", t.attempts)
+	}
+	return text
+}
+
+// sound reports whether something was published, and nothing wrong.
+func (t truthful) sound() bool {
+	for _, f := range t.figures {
+		if !f.OK() {
+			return false
+		}
+	}
+	return t.published > 0
+}
+
+// measureTruth measures a wire until it is sound, or too often.
+func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful {
+	var last truthful
+	for attempt := 1; attempt <= attempts && ctx.Err() == nil; attempt++ {
+		last = measureOnce(ctx, e, wire, l)
+		last.attempts = attempt
+		if last.sound() {
+			break
+		}
+	}
+	return last
+}
+
+// inFlight is far more calls than the laws keep in flight at their rate.
+const inFlight = 48
+
+func measureOnce(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful {
+	t := truthful{name: wire.Protocol.Name + ", " + l.inject}
+	r, err := e.conduct(ctx, plan.Plan{
+		Arms:   []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject}},
+		Loads:  []plan.Load{{Rate: rateOf, Arrivals: plan.Constant, InFlight: inFlight}},
+		Rounds: plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},
+		// A tenth at the start of a slice is not recorded.
+		Slices: 1, Slice: plan.Duration(l.window * 10 / 9), WarmUp: plan.Duration(l.warmUp),
+	}, nil, nil)
+	if err != nil {
+		t.why = err.Error()
+		return t
+	}
+	behaviour, err := inject.Parse(l.inject)
+	if err != nil {
+		t.why = err.Error()
+		return t
+	}
+	truth, _ := behaviour.Truth()
+	load := result.Analyse(r).Loads[0]
+	for _, row := range load.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean {
+			continue // of other things than times
+		}
+		want := truth.Mean()
+		if m.Quantile > 0 {
+			want = truth.Quantile(m.Quantile)
+		}
+		if found := row.Cells[0].Estimate; found.Known {
+			t.published++
+			t.figures = append(t.figures, near(t.name+": "+m.ID, found.Value, want, "published"))
+		} else if t.why == "" {
+			t.why = found.Why
+		}
+	}
+	if t.published == 0 {
+		t.pooled(r, truth)
+	}
+	return t
+}
+
+// pooled shows, where nothing was published, what the raw histogram says: to
+// see how far off it was, not as a number that anybody is given.
+func (t *truthful) pooled(r *result.Result, truth inject.Truth) {
+	pool := &stat.Histogram{}
+	for _, round := range r.Rounds {
+		for _, trial := range round.Trials {
+			pool.Merge(trial.Response)
+		}
+	}
+	if pool.Count() > 0 {
+		f := near(t.name+": median of the raw histogram", float64(pool.Quantile(0.5)), truth.Quantile(0.5), "not published")
+		t.why += fmt.Sprintf("; the raw median is %.3g ms, the true one %.3g ms", f.Found, milliseconds(truth.Quantile(0.5)))
+	}
+}
+
+// near is a time in ns beside what it should be, with what is allowed.
+func near(name string, found float64, want time.Duration, note string) result.Figure {
+	allowed := 0.02*milliseconds(want) + 0.1
+	return result.Figure{
+		Name: name, Unit: "ms", Found: found / 1e6,
+		Low: milliseconds(want) - allowed, High: milliseconds(want) + allowed, Note: note,
+	}
+}

@@ -1,0 +1,252 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// twinWire is the wire that equal servers are compared over.
+const twinWire = "http1-proto"
+
+// comparisons is how many are made of the rounds of one experiment, and
+// roundsOf how many rounds each has: the fewest that allow a claim.
+const (
+	comparisons = 200
+	roundsOf    = result.MinRounds
+)
+
+// twinPlan compares equal servers, and those after the second with what spins say.
+func twinPlan(rounds int, spins ...string) plan.Plan {
+	p := plan.Plan{
+		Arms:   []plan.Arm{{Name: "a", Protocol: twinWire}, {Name: "a again", Protocol: twinWire}},
+		Rounds: plan.Rounds{Min: rounds, Max: rounds},
+		Slice:  plan.Duration(30 * time.Millisecond),
+	}
+	for _, spin := range spins {
+		p.Arms = append(p.Arms, plan.Arm{Name: spin, Protocol: twinWire, Inject: spin})
+	}
+	return p
+}
+
+// rounds tells how an experiment goes on.
+func (e Env) rounds(what string) func(experiment.Event) {
+	return func(event experiment.Event) {
+		if event.Phase == experiment.RoundOver {
+			e.Say(fmt.Sprintf("%s: round %d of %d", what, event.Round, event.RoundsMin))
+		}
+	}
+}
+
+// twinsTest compares a server with itself.
+func twinsTest() Test {
+	return Test{
+		Name:     "twins",
+		Shows:    "two servers that are the same are seldom called different",
+		Required: fmt.Sprintf("at most %.1f %% of %d comparisons claim a difference, in any metric", 100*falseShare(0.05, comparisons), comparisons),
+		Short:    25e9, Long: 90e9,
+		run: func(ctx context.Context, e Env) (finding, error) {
+			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60)), nil, e.rounds("twins"))
+			if err != nil {
+				return finding{}, err
+			}
+			return e.falsely(ctx, r)
+		},
+	}
+}
+
+// falsely counts the false claims in an A/A experiment.
+func (e Env) falsely(ctx context.Context, r *result.Result) (finding, error) {
+	all, err := Relabel(r, 0, 1, comparisons, roundsOf, rand.New(rand.NewPCG(e.Seed, 1)))
+	if err != nil {
+		return finding{}, err
+	}
+	var figures []result.Figure
+	made, suspect := 0, 0
+	for _, t := range all {
+		figures = append(figures, result.Figure{
+			Name: t.Metric + ": called different", Unit: "%", Found: 100 * t.False(), High: 100 * falseShare(0.05, t.Made),
+			Note: fmt.Sprintf("of %d; p < 0.05 in %d before correction", t.Made, t.Suspect),
+		})
+		made, suspect = made+t.Made, suspect+t.Suspect
+	}
+	if made == 0 {
+		f := finding{found: "no comparison could be judged: " + fmt.Sprint(why(result.Analyse(r).Loads[0]))}
+		return f, e.keep(ctx, &f, r)
+	}
+	_, most := extremes(figures)
+	f := judged(fmt.Sprintf("of %d rounds %d metrics; called different in at most %.1f %%; p < 0.05 in %.1f %% before correction",
+		len(r.Rounds), len(all), most, 100*float64(suspect)/float64(max(made, 1))), figures...)
+	return f, e.keep(ctx, &f, r)
+}
+
+// spinTest compares a server with itself and a known spin.
+func spinTest() Test {
+	return Test{
+		Name:     "spin",
+		Shows:    "a known cost is measured as what it is: 1, 2 and 5 µs of CPU time more for each request",
+		Required: "the interval of the difference in server CPU per request holds the spin in 90 % of the comparisons",
+		Short:    25e9, Long: 150e9,
+		run: func(ctx context.Context, e Env) (finding, error) {
+			spins := choose(e, []time.Duration{5 * time.Microsecond},
+				[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
+			names := make([]string, len(spins))
+			for i, spin := range spins {
+				names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
+			}
+			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60), names...), nil, e.rounds("spin"))
+			if err != nil {
+				return finding{}, err
+			}
+			var figures []result.Figure
+			found := ""
+			for i, spin := range spins {
+				p, err := e.power(r, 2+i, spin)
+				if err != nil {
+					return finding{}, err
+				}
+				figures = append(figures, p.figures()...)
+				found += p.String() + "; "
+			}
+			f := judged(found[:max(len(found)-2, 0)], figures...)
+			return f, e.keep(ctx, &f, r)
+		},
+	}
+}
+
+// power is what became of many comparisons with a known difference.
+type power struct {
+	spin            time.Duration
+	made, held, won int
+	low, high       float64 // µs: the interval over all rounds
+}
+
+// power makes comparisons of some rounds of the first arm and one that spins.
+func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error) {
+	p := power{spin: spin}
+	random := rand.New(rand.NewPCG(e.Seed, uint64(arm)))
+	everything := chosen(len(r.Rounds), len(r.Rounds), random)
+	for i := range comparisons + 1 {
+		rounds := everything
+		if i > 0 {
+			rounds = chosen(len(r.Rounds), roundsOf, random)
+		}
+		c := pick(r, 0, arm, rounds, nil)
+		// Both arms are ours and equal but for the spin.
+		row := result.Analyse(c).Loads[0].Row(plan.ServerCPU)
+		base, d := row.Cells[0].Estimate, row.Cells[1].Difference
+		if !base.Known || d == nil || !d.Known {
+			continue
+		}
+		low, high := (d.Low-1)*base.Value, (d.High-1)*base.Value
+		if i == 0 {
+			p.low, p.high = low/1e3, high/1e3
+			continue
+		}
+		p.made++
+		if low <= float64(spin) && float64(spin) <= high {
+			p.held++
+		}
+		if d.Verdict == result.Worse {
+			p.won++
+		}
+	}
+	if p.made == 0 {
+		return p, errors.New("no comparison could be judged")
+	}
+	return p, nil
+}
+
+func (p power) String() string {
+	return fmt.Sprintf("+%v: %.2f to %.2f µs over all rounds, held in %.0f %%, found in %.0f %% of comparisons of %d rounds",
+		p.spin, p.low, p.high, p.share(p.held), p.share(p.won), roundsOf)
+}
+
+func (p power) share(n int) float64 { return 100 * float64(n) / float64(p.made) }
+
+func (p power) figures() []result.Figure {
+	return []result.Figure{
+		{Name: fmt.Sprintf("+%v: interval holds it", p.spin), Unit: "%", Found: p.share(p.held), Low: 90, High: 100, Note: fmt.Sprintf("of %d", p.made)},
+		// The power curve is shown and not required: it is the machine's.
+		{Name: fmt.Sprintf("+%v: found", p.spin), Unit: "%", Found: p.share(p.won), High: 100, Note: "shown, not required"},
+	}
+}
+
+// driftTest compares a server with itself while something else comes and goes.
+func driftTest() Test {
+	return Test{
+		Name:     "drift",
+		Shows:    "a process that takes the processor for a third of the time makes nothing look different",
+		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons", 100*falseShare(0.05, comparisons), comparisons),
+		Short:    30e9, Long: 90e9,
+		run: func(ctx context.Context, e Env) (f finding, err error) {
+			p := twinPlan(choose(e, 14, 60))
+			var on hogs
+			defer func() { err = errors.Join(err, on.stop()) }()
+			var failed error
+			tell := e.rounds("drift")
+			r, err := e.conduct(ctx, p, nil, func(event experiment.Event) {
+				tell(event)
+				// On in the middle third of the rounds, from the middle of a
+				// round to the middle of a round: neither arm's alone.
+				at := float64(event.Round-1) + float64(event.Step)/float64(max(event.Steps, 1))
+				third := float64(p.Rounds.Min) / 3
+				wanted := event.Phase == experiment.Measuring && at > third && at < 2*third
+				switch {
+				case failed != nil || event.Phase != experiment.Measuring:
+				case wanted && on == nil:
+					on, failed = startHogs(ctx, e, 1, nil)
+				case !wanted && on != nil:
+					failed = on.stop()
+					on = nil
+				}
+			})
+			if err = errors.Join(err, failed); err != nil {
+				return finding{}, err
+			}
+			f, err = e.falsely(ctx, r)
+			if err != nil {
+				return f, err
+			}
+			f.figures = append(f.figures, slowed(r)...)
+			return f, nil
+		},
+	}
+}
+
+// slowed shows that the hog was felt: how much slower the middle third was,
+// and what a comparison of the thirds, one after the other, would have said.
+func slowed(r *result.Result) []result.Figure {
+	m, err := result.MetricByID(plan.Throughput)
+	if err != nil {
+		return nil
+	}
+	var sums [3]float64
+	var counts [3]int
+	for i, round := range r.Rounds {
+		third := min(3*i/len(r.Rounds), 2)
+		for t := range round.Trials {
+			if v, ok := m.Value(&round.Trials[t]); ok {
+				sums[third] += math.Log(v)
+				counts[third]++
+			}
+		}
+	}
+	for _, n := range counts {
+		if n == 0 {
+			return nil
+		}
+	}
+	quiet := (sums[0] + sums[2]) / float64(counts[0]+counts[2])
+	return []result.Figure{{
+		Name: "throughput of the middle third, beside the others", Unit: "%",
+		Found: 100 * math.Exp(sums[1]/float64(counts[1])-quiet), High: 200, Note: "shown, not required",
+	}}
+}
