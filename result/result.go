@@ -37,6 +37,8 @@ type Result struct {
 	// Certificate is what this machine could tell apart when the experiment
 	// began; nil where that was not looked at.
 	Certificate *Certificate `json:"certificate,omitempty"`
+	// SelfTest is set where the result is of trials of wirelab itself.
+	SelfTest *SelfTest `json:"self_test,omitempty"`
 }
 
 // Ending is the reason that an experiment ended.
