@@ -10,6 +10,7 @@ import (
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
+	"wirelab/result/resulttest"
 )
 
 // healthy is a machine with nothing wrong.
@@ -85,13 +86,13 @@ func TestFindings(t *testing.T) {
 		{"late timers at times", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Wakes.P99 = 3e6 }, "timer", doctor.Warn, "p99 3 ms"},
 		{"late timers", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Wakes.P50, w.Wakes.P99 = 2e6, 3e6 }, "timer", doctor.Bad, "isolcpus"},
 		{"steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.02 }, "steal", doctor.Warn, "2.0 % in 3s"},
-		{"much steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.2 }, "steal", doctor.Bad, "dedicated"},
+		{"much steal", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Steal = 0.06 }, "steal", doctor.Bad, "dedicated"},
 		{"a neighbour", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) {
 			w.Noise.Others, w.Tasks = 0.1, []probe.Task{{PID: 77, Name: "cc\x1b[31m", Share: 0.09}, {PID: 1, Name: "init", Share: 0.001}}
 		}, "others", doctor.Warn, "10.0 % of all CPUs: cc?[31m (77) 9.0 %"},
-		{"many neighbours", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Others = 0.9 }, "others", doctor.Bad, "top -b"},
+		{"many neighbours", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.Others = 0.6 }, "others", doctor.Bad, "top -b"},
 		{"a queue for the CPUs", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.2 }, "cpu-pressure", doctor.Warn, "20.0 %"},
-		{"a long queue", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.7 }, "cpu-pressure", doctor.Bad, "stop"},
+		{"a long queue", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = 0.7 }, "cpu-pressure", doctor.Warn, "stop"},
 		{"no word of pressure", func(_ *probe.Machine, w *probe.Watched, _ *result.Placement) { w.Noise.CPUPressure = -1 }, "cpu-pressure", doctor.Fine, "not told"},
 		{"a busy minute", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = 2.5 }, "load", doctor.Warn, "2.50"},
 		{"no word of load", func(m *probe.Machine, _ *probe.Watched, _ *result.Placement) { m.Load = -1 }, "load", doctor.Fine, "not told"},
@@ -152,6 +153,32 @@ func TestFindings(t *testing.T) {
 		}
 		if !slices.Contains(doctor.Groups(), f.Group) {
 			t.Errorf("%s is in no group that is shown", f.ID)
+		}
+	}
+}
+
+// What the gates refuse of every round the doctor calls bad, and the other
+// way round, so that neither sends people to the other in vain.
+func TestBadIsWhatTheGatesRefuse(t *testing.T) {
+	t.Parallel()
+	for name, n := range map[string]result.Noise{
+		"quiet":      {Steal: 0.001, Others: 0.01},
+		"some steal": {Steal: 0.04}, "much steal": {Steal: 0.06},
+		"some others": {Others: 0.4}, "many others": {Others: 0.6},
+		"held back": {Throttled: 1e6},
+	} {
+		m, w, place := healthy()
+		w.Noise = n
+		r := resulttest.OneArm()
+		for i := range r.Rounds {
+			r.Rounds[i].Noise = n
+		}
+		refused := false
+		for _, c := range result.Analyse(r).Loads[0].Arms[0].Checks {
+			refused = refused || !c.OK
+		}
+		if fit := doctor.Examine(m, w, place).Fit; fit == refused {
+			t.Errorf("%s: the doctor says fit: %v, the gates refuse it: %v", name, fit, refused)
 		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"wirelab/probe"
 )
 
-// neighbours judges what else the machine does, and its host.
+// neighbours judges what else the machine does, and its host. What is bad is
+// what room result's gates refuse of a round; pressure has no gate.
 func neighbours(m probe.Machine, w probe.Watched) []Finding {
 	return []Finding{steal(w), others(w), pressure(w), average(m), throttled(w), heat(w), disk(w)}
 }
@@ -21,7 +22,7 @@ func steal(w probe.Watched) Finding {
 		Why: "Time that the hypervisor gives to other machines is added to whatever call it falls into.",
 		Do:  "measure at a quieter time, or on an instance with dedicated CPUs",
 	}
-	return judged(f, above(w.Noise.Steal, 0.005, 0.1))
+	return judged(f, above(w.Noise.Steal, 0.005, 0.05))
 }
 
 func others(w probe.Watched) Finding {
@@ -40,7 +41,7 @@ func others(w probe.Watched) Finding {
 	if len(named) > 0 {
 		f.Value += ": " + strings.Join(named, ", ")
 	}
-	return judged(f, above(w.Noise.Others, 0.03, 0.3))
+	return judged(f, above(w.Noise.Others, 0.03, 0.5))
 }
 
 // printable keeps what a process calls itself from moving the cursor.
@@ -59,7 +60,7 @@ func pressure(w probe.Watched) Finding {
 		Why: "The share of time in which something ready to run had no CPU to run on, while wirelab measured nothing.",
 		Do:  "stop what else runs",
 	}
-	return judged(f, above(w.Noise.CPUPressure, 0.1, 0.5))
+	return judged(f, above(w.Noise.CPUPressure, 0.1, 1))
 }
 
 func average(m probe.Machine) Finding {

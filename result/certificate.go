@@ -201,10 +201,11 @@ func (c *Certificate) Stale(env Environment, now time.Time) string {
 	return ""
 }
 
-// Loudness says a noise in a word.
+// Loudness says a noise in a word: "loud" is what the gates do not let pass,
+// "quiet" what nobody would notice, "some" is between.
 func (n Noise) Loudness() string {
 	switch {
-	case n.Steal > 0.1 || n.Others > 0.3:
+	case n.Steal > stealShare || n.Others > neighbourLimit:
 		return "loud"
 	case n.Steal > 0.005 || n.Others > 0.03 || n.Throttled > 0:
 		return "some"

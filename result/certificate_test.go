@@ -233,8 +233,8 @@ func TestLoudness(t *testing.T) {
 	t.Parallel()
 	for want, all := range map[string][]result.Noise{
 		"quiet": {{}, {Throttled: -1, CPUPressure: -1}, {Others: 0.02, Steal: 0.004}},
-		"some":  {{Others: 0.05}, {Steal: 0.01}, {Throttled: 1}},
-		"loud":  {{Others: 0.5}, {Steal: 0.2}},
+		"some":  {{Others: 0.4}, {Steal: 0.01}, {Throttled: 1}},
+		"loud":  {{Others: 0.6}, {Steal: 0.06}},
 	} {
 		for _, n := range all {
 			if got := n.Loudness(); got != want {
