@@ -22,8 +22,7 @@ func TestFillForTheShell(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", filled).Output()
-			want := strings.NewReplacer("{body}", value, "'", "", `"`, "").Replace(form)
-			want = strings.Replace(strings.Trim(form, `'"`), "{body}", value, 1)
+			want := strings.Replace(strings.Trim(form, `'"`), "{body}", value, 1)
 			if form == `\"{body}` {
 				want = `"` + value
 			}
@@ -71,7 +70,7 @@ func FuzzWords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		words := audit.Words(text)
 		if p, ok := audit.ParserOf(words); ok {
-			p.Asked(words).Planned()
+			_ = p.Asked(words).Planned()
 		}
 		_, _ = audit.Placeholders{"body": "b"}.Fill(text)
 	})

@@ -12,7 +12,6 @@ import (
 var (
 	h2loadFinished = regexp.MustCompile(`(?m)^finished in (\S+), (\S+) req/s`)
 	h2loadRequests = regexp.MustCompile(`(?m)^requests: (\d+) total, (\d+) started, (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
-	h2loadStatus   = regexp.MustCompile(`(?m)^status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx`)
 	h2loadHead     = regexp.MustCompile(`(?m)^\s+min\s+max\s+(.*)$`)
 	// Old ones call the row "time for request:", new ones "request     :".
 	h2loadTimes = regexp.MustCompile(`(?m)^(?:time for )?request\s*:\s+(.*)$`)

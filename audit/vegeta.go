@@ -11,7 +11,6 @@ var (
 	vegetaDuration = regexp.MustCompile(`(?m)^Duration\s+\[total, attack, wait\]\s+(\S+), (\S+),`)
 	// The columns are named, and differ between versions.
 	vegetaLatencies = regexp.MustCompile(`(?m)^Latencies\s+\[([^\]]+)\]\s+(.+)$`)
-	vegetaSuccess   = regexp.MustCompile(`(?m)^Success\s+\[ratio\]\s+([0-9.]+)%`)
 	vegetaStatuses  = regexp.MustCompile(`(?m)^Status Codes\s+\[code:count\]\s+(.*)$`)
 )
 

@@ -184,7 +184,7 @@ func edge(truth Truth, length time.Duration) float64 {
 // unfit says why nothing can be said, "" if something can.
 func (f *Finding) unfit(truth Truth, length time.Duration) string {
 	r := f.Report
-	why := ""
+	var why string
 	switch n := r.Count; {
 	case n == nil || *n == 0:
 		why = "it reports no requests"
