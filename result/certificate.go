@@ -256,9 +256,12 @@ func planned(p plan.Plan) time.Duration {
 	if p.For > 0 {
 		return time.Duration(p.For)
 	}
-	each := startTime
+	slices, each := p.Slices, startTime
+	if p.Floor == plan.FloorAuto { // another server, and about two slices of each load
+		slices, each = slices+2, each+startTime/2
+	}
 	for _, l := range p.Loads {
-		each += time.Duration(p.WarmUp) + time.Duration(p.Slices)*time.Duration(p.SliceOf(l))
+		each += time.Duration(p.WarmUp) + time.Duration(slices)*time.Duration(p.SliceOf(l))
 	}
 	rounds := p.Rounds.Min
 	if p.Until > 0 {
