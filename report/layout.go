@@ -187,15 +187,36 @@ func checked(a *result.Analysis) string {
 	return text + ", none wrong"
 }
 
+// noise is what else the machine did in the worst round, each figure by itself.
 func noise(r *result.Result) string {
-	var steal, others float64
-	for _, round := range r.Rounds {
-		steal, others = max(steal, round.Noise.Steal), max(others, round.Noise.Others)
-	}
 	if len(r.Rounds) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("in the worst round the hypervisor took %.1f %% of the CPUs, other processes %.1f %%", 100*steal, 100*others)
+	n := result.Worst(r.Rounds)
+	text := fmt.Sprintf("in the worst round the hypervisor took %.1f %% of the CPUs, other processes %.1f %%", 100*n.Steal, 100*n.Others)
+	if n.CPUPressure > 0 || n.IOPressure > 0 {
+		text += fmt.Sprintf("; tasks, ours too, waited for a CPU %.0f %% of the time, for I/O %.0f %%", 100*max(0, n.CPUPressure), 100*max(0, n.IOPressure))
+	}
+	if n.Throttled > 0 {
+		text += "; our control group was held back for " + Duration(time.Duration(n.Throttled))
+	}
+	if often := preempted(r); often > 0 {
+		text += "; drivers were preempted " + result.Thousands(uint64(often)) + " times a second"
+	}
+	return text
+}
+
+// preempted is how often a second a driver lost its CPU, in its worst trial.
+func preempted(r *result.Result) float64 {
+	most := 0.0
+	for _, round := range r.Rounds {
+		for _, t := range round.Trials {
+			if t.Driver != nil && t.Driver.Wall > 0 {
+				most = max(most, float64(t.Driver.Preemptions)/time.Duration(t.Driver.Wall).Seconds())
+			}
+		}
+	}
+	return min(most, 1e9) // a file may say anything
 }
 
 // resolution is the smallest difference that a run could see in its main
@@ -258,19 +279,17 @@ func Arm(r *result.Result, arm int) string {
 // invalid, what keeps the main metrics undecided, what else was seen.
 func Notes(l *result.LoadAnalysis) []string {
 	var notes []string
-	for a := range l.Arms {
-		arm := &l.Arms[a]
-		why := arm.Invalid()
-		for _, text := range why {
-			notes = append(notes, arm.Name+" is invalid: "+text)
-		}
-		if late := lateness(arm); late != "" && len(why) == 0 {
-			notes = append(notes, arm.Name+late)
-		}
+	notes = append(notes, grouped(l, spoiled)...)
+	notes = append(notes, grouped(l, func(arm *result.ArmState) []string {
+		var lines []string
 		for _, text := range arm.Notes {
-			notes = append(notes, arm.Name+": "+text)
+			lines = append(lines, ": "+text)
 		}
-	}
+		if f := arm.Floor; !f.Known && f.Why != "" {
+			lines = append(lines, ": no floor: "+f.Why)
+		}
+		return lines
+	})...)
 	if Empty(l) {
 		return notes
 	}
@@ -280,22 +299,6 @@ func Notes(l *result.LoadAnalysis) []string {
 		}
 	}
 	return notes
-}
-
-// lateness says which times of an arm are invalid since calls were made late;
-// the first gate that failed covers what the others do.
-func lateness(arm *result.ArmState) string {
-	what := map[result.Gate]string{
-		result.OnTime50:  "'s times are invalid: ",
-		result.OnTime99:  "'s p99 and beyond are invalid: ",
-		result.OnTime999: "'s p99.9 is invalid: ",
-	}
-	for _, c := range arm.Checks {
-		if text, ok := what[c.Gate]; ok && !c.OK {
-			return text + c.Detail
-		}
-	}
-	return ""
 }
 
 // rowNotes says why a metric has no figure, of an undecided main metric how
@@ -353,12 +356,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 
 // gated reports whether a gate is why an arm has no figure; that is said once
 // for the arm.
-func gated(arm *result.ArmState, m result.Metric) bool {
-	if len(arm.Invalid()) > 0 {
-		return true
-	}
-	return m.Quantile > 0 && slices.ContainsFunc(arm.Checks, func(c result.Check) bool { return !c.OK }) || m.ID == plan.ResponseMean
-}
+func gated(arm *result.ArmState, m result.Metric) bool { return arm.Spoiled(m) != "" }
 
 // Method says in a sentence or two how to read the figures.
 func Method(r *result.Result) string {

@@ -28,10 +28,10 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	case !first.Known:
 		return start + "nothing can be compared: " + l.Arms[0].Name + ": " + first.Why + "."
 	case len(row.Cells) == 1:
-		return start + fmt.Sprintf("%s has a %s of %s%s.", l.Arms[0].Name, m.Title, With(first, unit), bounds(first, unit))
+		return start + fmt.Sprintf("%s has a %s of %s%s.", l.Arms[0].Name, m.Title, With(first, unit)+Marks(&l.Arms[0], m), bounds(first, unit))
 	}
 	best, shared := champion(l)
-	figure := With(first, unit) + w.of
+	figure := With(first, unit) + Marks(&l.Arms[0], m) + w.of
 	top := w.best
 	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Place == 0 }) {
 		top += " of those that are valid"
@@ -101,7 +101,7 @@ func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
 		return said
 	}
 	m, _ := result.MetricByID(row.Metric) // known: Sentence looked it up
-	for _, v := range []result.Verdict{result.Better, result.Worse, result.Equivalent, result.Inconclusive, result.TooFew, result.Unmeasured, result.Invalid} {
+	for _, v := range []result.Verdict{result.Better, result.Worse, result.Equivalent, result.Inconclusive, result.TooFew, result.Unmeasured, result.Unsteady, result.Invalid} {
 		var named []string
 		for a, c := range row.Cells {
 			if c.Difference != nil && c.Difference.Verdict == v {

@@ -149,6 +149,8 @@ func phrase(w worded, name string, d *result.Difference) string {
 		return fmt.Sprintf("nothing is claimed of %s yet: %s", name, d.Why)
 	case result.Unmeasured:
 		return fmt.Sprintf("%s is not measured: %s", name, d.Why)
+	case result.Unsteady:
+		return fmt.Sprintf("%s has %s", name, d.Why)
 	}
 	return fmt.Sprintf("%s is invalid: %s", name, d.Why)
 }

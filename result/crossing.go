@@ -151,7 +151,7 @@ func (f *Finding) difference(g grid, l *LoadAnalysis, m Metric, d *Difference) {
 	case d == nil:
 		f.Outcome, f.Why = Undecided, "not compared"
 		return
-	case d.Verdict == Invalid:
+	case d.Verdict == Invalid || d.Verdict == Unsteady:
 		f.Outcome, f.Why = Spoiled, d.Why
 		return
 	case !d.Known:

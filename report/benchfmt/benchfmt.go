@@ -55,8 +55,19 @@ func Write(w io.Writer, r *result.Result) error {
 	}
 	for l := range a.Loads {
 		for arm := range a.Loads[l].Arms {
-			for _, why := range a.Loads[l].Arms[arm].Invalid() {
-				fmt.Fprintf(out, "# %s under %s is invalid: %s\n", word(r.ArmName(arm)), word(a.Loads[l].Name), strings.Join(strings.Fields(why), " "))
+			for _, c := range a.Loads[l].Arms[arm].Checks {
+				is := ""
+				switch {
+				case !c.OK && c.Gate.Whole():
+					is = "is invalid"
+				case !c.OK:
+					is = "is invalid in part"
+				case c.Limited:
+					is = "is limited"
+				}
+				if is != "" {
+					fmt.Fprintf(out, "# %s under %s %s: %s\n", word(r.ArmName(arm)), word(a.Loads[l].Name), is, strings.Join(strings.Fields(c.Detail), " "))
+				}
 			}
 		}
 	}

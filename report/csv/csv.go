@@ -14,6 +14,10 @@
 //   - steady: whether the trial's warm-up reached a steady state.
 //   - invalid: why the arm's figures of this metric must not be used, over all
 //     rounds; empty if they may. A row with a reason has no value.
+//   - marks: what limits the figure, over all rounds: "floor-limited", "busy
+//     machine", or both with a semicolon between; empty for most.
+//   - floor: the metric before a server that does nothing, over all rounds, in
+//     the metric's unit; empty where it has none, or nobody looked.
 //   - resolves: the smallest difference in the metric, as a share, that the
 //     machine could tell in a minute, by its certificate; empty without one.
 //
@@ -25,14 +29,16 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
+	"wirelab/report"
 	"wirelab/result"
 )
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid", "resolves"}
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid", "marks", "floor", "resolves"}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -76,9 +82,14 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		if invalid != "" {
 			value = ""
 		}
+		floor := ""
+		if v, ok := report.Floor(arm, m); ok {
+			floor = strconv.FormatFloat(v, 'g', -1, 64)
+		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
-			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m),
+			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid,
+			strings.Join(report.MarkWords(arm, m), "; "), floor, resolves(r.Certificate, m),
 		})
 	}
 	return all

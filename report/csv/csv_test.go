@@ -69,6 +69,26 @@ func TestEveryFigureIsThere(t *testing.T) {
 	}
 }
 
+// A figure near the floor is there, with its mark and the floor beside it.
+func TestMarkedFiguresSaySo(t *testing.T) {
+	t.Parallel()
+	marked := map[string]bool{}
+	for _, row := range read(t, resulttest.Troubled()) {
+		if row["marks"] != "" {
+			marked[row["arm"]+" "+row["metric"]] = true
+			if row["marks"] != "floor-limited" || row["value"] == "" {
+				t.Fatalf("%v", row)
+			}
+		}
+		if floor, err := strconv.ParseFloat(row["floor"], 64); row["metric"] == plan.ResponseP50 && (err != nil || floor <= 0) {
+			t.Errorf("%v", row)
+		}
+	}
+	if !marked["netrpc "+plan.ResponseP50] || !marked["netrpc "+plan.Throughput] || marked["netrpc "+plan.WireSent] || marked["http1-proto "+plan.ResponseP50] {
+		t.Errorf("marked are %v", marked)
+	}
+}
+
 func TestInvalidFiguresAreNotThere(t *testing.T) {
 	t.Parallel()
 	reasons := 0

@@ -72,6 +72,12 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.table(l, report.Main(l), true)
 		p.line("")
 	}
+	for _, line := range report.Validity(l) {
+		p.line("- **checks**: " + escape(line))
+	}
+	for _, line := range report.Legend(l) {
+		p.line("- " + escape(line))
+	}
 	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.line("- " + escape(note))
 	}
@@ -108,21 +114,25 @@ func (p *page) table(l *result.LoadAnalysis, metrics []result.Metric, main bool)
 					title = "**" + title + "**"
 				}
 			}
-			cells := []string{title, escape(l.Arms[a].Name), report.With(c.Estimate, unit)}
+			arm := &l.Arms[a]
+			cells := []string{title, escape(arm.Name), report.With(c.Estimate, unit) + report.Marks(arm, m)}
 			if len(l.Arms) > 1 {
-				cells = append(cells, difference(m, l, a, c)...)
+				cells = append(cells, difference(m, arm, c)...)
 			}
 			p.row(cells)
+			if v, ok := report.Floor(arm, m); ok && arm.Spoiled(m) == "" {
+				p.row(append([]string{"", "floor of " + escape(arm.Name), report.With(result.Estimate{Known: true, Value: v}, unit)}, make([]string, len(cells)-3)...))
+			}
 		}
 	}
 }
 
-func difference(m result.Metric, l *result.LoadAnalysis, arm int, c result.Cell) []string {
+func difference(m result.Metric, arm *result.ArmState, c result.Cell) []string {
 	switch d := c.Difference; {
 	case d != nil:
 		return []string{report.Change(d), escape(report.Interval(d)), report.Verdict(m, d)}
-	case !c.Estimate.Known && len(l.Arms[arm].Invalid()) > 0:
-		return []string{"", "", string(result.Invalid)}
+	case !c.Estimate.Known && arm.Spoiled(m) != "":
+		return []string{"", "", string(arm.Spoiled(m))}
 	}
 	return []string{"", "", ""}
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wirelab/report"
@@ -26,17 +27,19 @@ func mainGroups(l *result.LoadAnalysis) []group {
 			{{text: m.Short}, {}, {}, {}},
 			{{text: unit.Name, right: true}, {text: against(l.Arms[0].Name), right: true}, {text: "95 % CI"}, {text: "verdict"}},
 		}
+		marks := marksOf(l, m)
 		for a, c := range row.Cells {
-			line := []cell{{text: report.Value(c.Estimate, unit), right: true}, {right: true}, {}, {}}
+			line := []cell{{text: report.Value(c.Estimate, unit) + marks[a], right: true}, {right: true}, {}, {}}
 			switch d := c.Difference; {
 			case d != nil:
 				line[1].text, line[2].text = report.Change(d), report.Interval(d)
 				line[3] = cell{text: report.Verdict(m, d), in: of(d.Verdict)}
-			case !c.Estimate.Known && len(l.Arms[a].Invalid()) > 0:
-				line[3] = cell{text: string(result.Invalid), in: red}
+			case !c.Estimate.Known && l.Arms[a].Spoiled(m) != "":
+				line[3] = cell{text: string(l.Arms[a].Spoiled(m)), in: red}
 			}
 			g.body = append(g.body, line)
 		}
+		g.floors(l, m, unit, marks)
 		if len(l.Arms) == 1 {
 			g.keep(1, 3) // there is nothing to compare
 			if g.body[0][1].text == "" {
@@ -46,6 +49,33 @@ func mainGroups(l *result.LoadAnalysis) []group {
 		all = append(all, g.titled())
 	}
 	return all
+}
+
+// marksOf are the marks behind each arm's figure, as wide as each other so that
+// figures stay in line; and at the end what fills their place.
+func marksOf(l *result.LoadAnalysis, m result.Metric) []string {
+	all, widest := make([]string, len(l.Arms)+1), 0
+	for a := range l.Arms {
+		all[a] = report.Marks(&l.Arms[a], m)
+		widest = max(widest, width(all[a]))
+	}
+	for i := range all {
+		all[i] += strings.Repeat(" ", widest-width(all[i]))
+	}
+	return all
+}
+
+// floors adds a line for each floor that is known, in every group, so that
+// they stand side by side; block leaves out lines with no figure at all.
+func (g *group) floors(l *result.LoadAnalysis, m result.Metric, unit report.Unit, marks []string) {
+	for _, a := range report.Floored(l) {
+		line := make([]cell, len(g.head[len(g.head)-1]))
+		// Of an arm that has no figure the floor is of no use either.
+		if v, ok := report.Floor(&l.Arms[a], m); ok && l.Arms[a].Spoiled(m) == "" {
+			line[0] = cell{text: report.Significant(v/unit.Size, 3) + marks[len(l.Arms)], in: faint, right: true}
+		}
+		g.body = append(g.body, line)
+	}
 }
 
 // against heads the column of differences.
@@ -93,8 +123,9 @@ func secondaryGroups(l *result.LoadAnalysis) []group {
 		}
 		g := group{}
 		g.head = [][]cell{{{text: title}, {}, {}}}
-		for _, c := range row.Cells {
-			line := []cell{{text: report.Value(c.Estimate, unit), right: true}, {}, {right: true}}
+		marks := marksOf(l, m)
+		for a, c := range row.Cells {
+			line := []cell{{text: report.Value(c.Estimate, unit) + marks[a], right: true}, {}, {right: true}}
 			if d := c.Difference; d != nil {
 				line[1] = cell{text: mark(d.Verdict), in: of(d.Verdict)}
 				if d.Verdict == result.Better || d.Verdict == result.Worse {
@@ -103,6 +134,7 @@ func secondaryGroups(l *result.LoadAnalysis) []group {
 			}
 			g.body = append(g.body, line)
 		}
+		g.floors(l, m, unit, marks)
 		if m.Counted || len(l.Arms) == 1 {
 			g.keep(1, 3)
 		}
@@ -119,6 +151,9 @@ func rateGroups(l *result.LoadAnalysis) []group {
 	for _, arm := range l.Arms {
 		planned.body = append(planned.body, []cell{{text: report.Significant(arm.Planned, 3), right: true}})
 		achieved.body = append(achieved.body, []cell{{text: report.Significant(arm.Achieved, 3), right: true}})
+	}
+	for range report.Floored(l) {
+		planned.body, achieved.body = append(planned.body, []cell{{}}), append(achieved.body, []cell{{}})
 	}
 	return []group{planned.squeezed(), achieved.squeezed()}
 }
@@ -185,7 +220,7 @@ func (p *page) groups(l *result.LoadAnalysis, all []group) {
 			used += between + all[n].span()
 			n++
 		}
-		p.block(append([]group{arms}, all[:n]...))
+		p.block(l, append([]group{arms}, all[:n]...))
 		all = all[n:]
 	}
 }
@@ -200,7 +235,15 @@ func (p *page) tall(l *result.LoadAnalysis, g group) {
 		}
 		p.line("  " + p.paint(row[0].text, bold))
 	}
-	for a, row := range g.body {
+	for _, i := range inOrder(l) {
+		if i >= len(l.Arms) {
+			if row := g.body[i]; row[0].text != "" {
+				p.line(p.paint(floorName, faint))
+				p.line("  " + p.cells(row, g, plain))
+			}
+			continue
+		}
+		a, row := i, g.body[i]
 		name := l.Arms[a].Name
 		if l.Arms[a].Place > 0 && len(l.Arms) > 2 && len(g.head) > 1 && g.first {
 			name += "  (place " + strings.TrimSpace(place(l, a)) + ")"
@@ -238,14 +281,38 @@ func armColumn(l *result.LoadAnalysis, main, first bool) group {
 	for _, arm := range l.Arms {
 		g.body = append(g.body, []cell{{text: arm.Name}})
 	}
+	for range report.Floored(l) {
+		g.body = append(g.body, []cell{{text: floorName, in: faint}})
+	}
 	if placed {
 		g.head[0] = append(g.head[0], cell{})
 		g.head[1] = append(g.head[1], cell{text: "place", right: true})
 		for a := range g.body {
-			g.body[a] = append(g.body[a], cell{text: place(l, a), right: true})
+			at := cell{right: true}
+			if a < len(l.Arms) {
+				at.text = place(l, a)
+			}
+			g.body[a] = append(g.body[a], at)
 		}
 	}
 	return g
+}
+
+// floorName names the line of a floor, below its arm's.
+const floorName = "  floor"
+
+// inOrder are the lines of a body as they are shown: bodies hold the arms
+// first, then the floors that are known; each floor is shown below its arm.
+func inOrder(l *result.LoadAnalysis) []int {
+	var lines []int
+	floored := report.Floored(l)
+	for a := range l.Arms {
+		lines = append(lines, a)
+		if i := slices.Index(floored, a); i >= 0 {
+			lines = append(lines, len(l.Arms)+i)
+		}
+	}
+	return lines
 }
 
 // place writes an arm's place, "2=" if it shares it.
@@ -266,7 +333,7 @@ func place(l *result.LoadAnalysis, arm int) string {
 }
 
 // block writes groups beside each other.
-func (p *page) block(groups []group) {
+func (p *page) block(l *result.LoadAnalysis, groups []group) {
 	for h := range groups[0].head {
 		line := ""
 		for i, g := range groups {
@@ -282,7 +349,11 @@ func (p *page) block(groups []group) {
 		}
 		p.line(line)
 	}
-	for a := range groups[0].body {
+	arms := len(l.Arms)
+	for _, a := range inOrder(l) {
+		if a >= arms && !slices.ContainsFunc(groups[1:], func(g group) bool { return strings.TrimSpace(g.body[a][0].text) != "" }) {
+			continue // no metric of the block has a floor
+		}
 		line := ""
 		for i, g := range groups {
 			line += strings.Repeat(" ", between*min(i, 1)) + p.cells(g.body[a], g, plain)

@@ -77,7 +77,7 @@ func of(v result.Verdict) ink {
 	switch v {
 	case result.Better:
 		return green
-	case result.Worse, result.Invalid:
+	case result.Worse, result.Invalid, result.Unsteady:
 		return red
 	case result.Equivalent:
 		return blue
@@ -160,7 +160,17 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		if len(l.Arms) > 1 {
 			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
 		}
+		for _, line := range report.Legend(l) {
+			p.wrapped("", line, faint)
+		}
 		p.blank()
+	}
+	for i, line := range report.Validity(l) {
+		label := "          "
+		if i == 0 {
+			label = "checks    "
+		}
+		p.wrapped(label, line, plain)
 	}
 	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.wrapped("· ", note, plain)

@@ -1,6 +1,7 @@
 package resulttest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -24,7 +25,7 @@ type Arm struct {
 	// Floor is the same before a server that does nothing; 0 means three
 	// tenths of Response.
 	Floor time.Duration
-	// Sent and Received are bytes per call, ServerAllocs and ClientAllocs
+	// Sent and Received are bytes per call, 0 meaning 100; ServerAllocs and ClientAllocs
 	// heap allocations.
 	Sent, Received             uint64
 	ServerAllocs, ClientAllocs uint64
@@ -149,7 +150,7 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	batching := math.Pow(flight, -0.2) // a busy server serves more calls for each wake-up
 	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: t.OK * arm.ServerAllocs, ResidentBytes: 22 << 20, GarbageCycles: 9}
 	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: t.OK*arm.ClientAllocs + random.Uint64N(50), ResidentBytes: 31 << 20, GarbageCycles: 12}
-	t.WireSent, t.WireReceived = t.OK*arm.Sent, t.OK*arm.Received
+	t.WireSent, t.WireReceived = t.OK*cmp.Or(arm.Sent, 100), t.OK*cmp.Or(arm.Received, 100)
 	for _, u := range []*result.Usage{t.Server, t.Driver} {
 		u.Wall, u.Waited = t.Window, t.Window/50
 		u.Preemptions, u.VoluntaryWaits, u.PauseP99 = t.OK/20, t.OK, plan.Duration(30*time.Microsecond)

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// The marks that stand behind a figure which says less than it seems to.
+const (
+	floorMark = "†"
+	busyMark  = "‡"
+)
+
+// Marks are the marks behind an arm's figure of a metric; "" for most.
+func Marks(arm *result.ArmState, m result.Metric) string {
+	text := ""
+	for _, c := range arm.Marks(m) {
+		switch c.Gate {
+		case result.AboveFloor:
+			text += floorMark
+		default:
+			text += busyMark
+		}
+	}
+	return text
+}
+
+// MarkWords are the marks of an arm's metric in words, for forms that have
+// room: "floor-limited".
+func MarkWords(arm *result.ArmState, m result.Metric) []string {
+	var all []string
+	for _, c := range arm.Marks(m) {
+		word, _, _ := strings.Cut(c.Detail, ":")
+		all = append(all, word)
+	}
+	return all
+}
+
+// Legend says what the marks under a load mean, and what to change.
+func Legend(l *result.LoadAnalysis) []string {
+	var lines []string
+	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours} {
+		fix := ""
+		for a := range l.Arms {
+			for _, c := range l.Arms[a].Checks {
+				if c.Gate == gate && c.OK && c.Limited {
+					fix = c.Fix
+				}
+			}
+		}
+		switch {
+		case fix == "":
+		case gate == result.AboveFloor:
+			lines = append(lines, floorMark+" floor-limited: less than twice what client and kernel take by themselves; "+fix)
+		default:
+			lines = append(lines, busyMark+" of a busy machine: compare these figures, and quote none; "+fix)
+		}
+	}
+	return lines
+}
+
+// Floored lists the arms whose floor is known; Floor is a metric of one before
+// a server that does nothing, in the metric's unit, false where that has none.
+func Floored(l *result.LoadAnalysis) []int {
+	var arms []int
+	for a := range l.Arms {
+		if l.Arms[a].Floor.Known {
+			arms = append(arms, a)
+		}
+	}
+	return arms
+}
+
+// Floor is a metric before a server that does nothing; see [Floored].
+func Floor(arm *result.ArmState, m result.Metric) (float64, bool) {
+	v := 0.0
+	switch m.ID {
+	case plan.ResponseP50, plan.ServiceP50:
+		v = arm.Floor.P50
+	case plan.Throughput:
+		v = arm.Floor.Throughput
+	case plan.ClientCPU:
+		v = arm.Floor.ClientCPU
+	}
+	return v, v > 0
+}
+
+// Validity says of each arm how its checks went, arms of which the same is to
+// be said together: "grpc and connect: all 17 checks passed".
+func Validity(l *result.LoadAnalysis) []string {
+	return grouped(l, func(arm *result.ArmState) []string {
+		if arm.Rounds == 0 {
+			return nil
+		}
+		failed, text := arm.Failed(), fmt.Sprintf(": all %d checks passed", len(arm.Checks))
+		if len(failed) > 0 {
+			names := make([]string, len(failed))
+			for i, c := range failed {
+				names[i] = string(c.Gate) + measured(c)
+			}
+			text = fmt.Sprintf(": %d of %d checks passed; failed: %s", len(arm.Checks)-len(failed), len(arm.Checks), strings.Join(names, ", "))
+		}
+		for _, c := range arm.Checks {
+			if c.OK && c.Limited {
+				text += "; " + limited(c)
+			}
+		}
+		return []string{text}
+	})
+}
+
+// limited says what a mark is about, with its number.
+func limited(c result.Check) string {
+	if c.Gate == result.AboveFloor {
+		return fmt.Sprintf("floor-limited (%s × the floor)", Significant(c.Value, 2))
+	}
+	return "busy machine" + measured(c)
+}
+
+// measured is a check's value beside its limit: " (45 %, limit 10 %)".
+func measured(c result.Check) string {
+	if c.Unit == "" || c.Limit == 0 {
+		return ""
+	}
+	show := func(v float64) string { return Significant(v, 2) }
+	switch {
+	case strings.HasPrefix(c.Unit, "of "):
+		show = Percent
+	case c.Unit == "µs":
+		show = func(v float64) string { return Duration(time.Duration(math.Round(v * 1e3))) }
+	}
+	return fmt.Sprintf(" (%s, limit %s)", show(c.Value), show(c.Limit))
+}
+
+// grouped collects lines of arms, each with the names of those it is so of.
+func grouped(l *result.LoadAnalysis, of func(*result.ArmState) []string) []string {
+	who := map[string][]string{}
+	var order []string
+	for a := range l.Arms {
+		for _, text := range of(&l.Arms[a]) {
+			if who[text] == nil {
+				order = append(order, text)
+			}
+			who[text] = append(who[text], l.Arms[a].Name)
+		}
+	}
+	lines := make([]string, len(order))
+	for i, text := range order {
+		lines[i] = list(who[text]) + text
+		if len(l.Arms) > listed && len(who[text]) == len(l.Arms) {
+			lines[i] = "all arms" + text
+		}
+	}
+	return lines
+}
+
+// spoiled says which figures are invalid, why, and what to change: of what
+// fails whole arms all, else for each kind of figure the first reason.
+func spoiled(arm *result.ArmState) []string {
+	var lines []string
+	add := func(what string, c result.Check) {
+		text := what + c.Detail
+		if c.Fix != "" {
+			text += "; to change: " + c.Fix
+		}
+		lines = append(lines, text)
+	}
+	whole := slices.DeleteFunc(arm.Failed(), func(c result.Check) bool { return !c.Gate.Whole() })
+	if len(whole) > 0 {
+		for _, c := range whole {
+			switch c.Gate {
+			case result.Steady:
+				add(": ", c) // a finding, which says by itself what it is
+			default:
+				add(": invalid: ", c)
+			}
+		}
+		return lines
+	}
+	late := false
+	for _, c := range arm.Failed() {
+		switch c.Gate {
+		case result.OnTime50, result.OnTime99, result.OnTime999:
+			if !late { // the first of the three covers what the others do
+				add(map[result.Gate]string{
+					result.OnTime50:  ": times are invalid: ",
+					result.OnTime99:  ": p99 and beyond are invalid: ",
+					result.OnTime999: ": p99.9 is invalid: ",
+				}[c.Gate], c)
+			}
+			late = true
+		default:
+			add(": times and throughput are invalid: ", c)
+		}
+	}
+	return lines
+}
