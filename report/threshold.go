@@ -130,10 +130,12 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 		return "Invalid: " + j.Why + "."
 	}
 	var found []string
-	more := 0
+	first, more := 0, 0 // rounds
 	for i := range j.Findings {
 		if f := &j.Findings[i]; f.Outcome == j.Outcome {
-			found = append(found, Finding(p, f))
+			if found = append(found, Finding(p, f)); len(found) == 1 {
+				first = f.More
+			}
 			more = max(more, f.More)
 		}
 	}
@@ -152,7 +154,7 @@ func Judged(p plan.Plan, j *result.Judgement) string {
 	if len(found) > 1 {
 		text += fmt.Sprintf("; and %d more", len(found)-1)
 	}
-	if j.Outcome == result.Undecided && more > 0 && len(found) > 1 {
+	if j.Outcome == result.Undecided && more > first {
 		text += "; " + MoreRounds(more) + " would probably decide all that rounds can decide"
 	}
 	return text + "."

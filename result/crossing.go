@@ -34,6 +34,8 @@ type Judgement struct {
 	Outcome Outcome `json:"outcome"`
 	// Why says what is so of the whole; "" if only the findings count.
 	Why string `json:"why,omitempty"`
+	// Thresholds are the texts of all, as typed.
+	Thresholds []string `json:"thresholds"`
 	// Compared is how many findings had an interval to be looked at, and were
 	// adjusted for each other.
 	Compared int       `json:"compared"`
@@ -94,8 +96,9 @@ type Finding struct {
 // all thresholds, arms and loads.
 func Judge(r *Result, a *Analysis, thresholds []Threshold) Judgement {
 	g := newGrid(r)
-	all := Judgement{Outcome: Spoiled, Findings: []Finding{}}
+	all := Judgement{Outcome: Spoiled, Thresholds: []string{}, Findings: []Finding{}}
 	for _, t := range thresholds {
+		all.Thresholds = append(all.Thresholds, t.Text)
 		m, err := thresholdMetric(t.Text, t.Metric)
 		if err != nil {
 			continue // not parsed by ParseThreshold

@@ -11,6 +11,8 @@ func commands() []func(*app) *cobra.Command {
 		newDoctorCommand,
 		newSelfTestCommand,
 		newResultsCommand,
+		newVerifyCommand,
+		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
 		newCallCommand,

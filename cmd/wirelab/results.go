@@ -2,15 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -149,23 +147,17 @@ or what was rescued when the store had no room.`,
 
 // readResult reads a result file; "-" is standard input.
 func (a *app) readResult(name string) (*result.Result, error) {
-	var data []byte
-	var err error
-	if name == "-" {
-		data, err = io.ReadAll(a.stdin)
-	} else {
-		data, err = os.ReadFile(name)
-	}
+	data, err := a.readFile(name)
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, err
 	}
 	// An exported document holds the result beside what follows from it; a
 	// rescued file is the result alone.
-	var document struct{ Result json.RawMessage }
-	if json.Unmarshal(data, &document) == nil && document.Result != nil {
-		data = document.Result
+	raw, _, err := verify.Split(data)
+	if err != nil {
+		return nil, usage("%s: %s", name, describe(err))
 	}
-	r, err := store.Decode(data)
+	r, err := store.Decode(raw)
 	if err != nil {
 		return nil, usage("%s: %s", name, describe(err))
 	}

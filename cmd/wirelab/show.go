@@ -25,24 +25,34 @@ import (
 // result returns the stored result with that id, or the latest without one.
 func (a *app) result(ctx context.Context, args []string) (found *result.Result, err error) {
 	err = a.withStore(ctx, func(s store.Store) error {
-		var id string
-		if len(args) > 0 && args[0] != latestWord {
-			id = args[0]
-		} else {
-			latest, err := s.List(ctx, store.Filter{Limit: 1})
-			if err != nil {
-				return err
-			}
-			if len(latest) == 0 {
-				return wirelab.Errorf(wirelab.NotFound, "no results yet; wirelab presets lists experiments to run")
-			}
-			id = latest[0].ID
+		name := latestWord
+		if len(args) > 0 {
+			name = args[0]
 		}
-		var err error
+		id, err := latest(ctx, s, name)
+		if err != nil {
+			return err
+		}
 		found, err = s.Get(ctx, id)
 		return err
 	})
 	return found, err
+}
+
+// latest returns the id of the latest result for the word "latest", and any
+// other name as it is.
+func latest(ctx context.Context, s store.Store, name string) (string, error) {
+	if name != latestWord {
+		return name, nil
+	}
+	list, err := s.List(ctx, store.Filter{Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(list) == 0 {
+		return "", wirelab.Errorf(wirelab.NotFound, "no results yet; wirelab presets lists experiments to run")
+	}
+	return list[0].ID, nil
 }
 
 // latestWord stands for the id of the latest result.

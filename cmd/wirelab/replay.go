@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/report/terminal"
+	"wirelab/result"
+)
+
+// replayed is what replay prints as JSON.
+type replayed struct {
+	Original  string           `json:"original"` // id
+	Here      string           `json:"here"`     // id
+	Sentence  string           `json:"sentence"`
+	Agreement result.Agreement `json:"agreement"`
+}
+
+func newReplayCommand(a *app) *cobra.Command {
+	var rounds int
+	var limit time.Duration
+	var quiet bool
+	var certificate string
+	c := &cobra.Command{
+		Use:   "replay RESULT",
+		Short: "Run a result's plan and seed again here, and say which of its conclusions hold",
+		Long: `Replay runs the same plan with the same seed on this machine, stores what was
+measured as a result of its own, and takes each difference that the original
+claims, primary metric first: it holds here, is contradicted here, or is not
+decided here, with both intervals.
+
+"Better" or "worse" holds if the same is claimed here; it is contradicted if the
+opposite is, or if the arms are equivalent here and the two intervals have
+nothing in common. "Equivalent" holds if the interval here is within the margin,
+and is contradicted if all of it lies beyond. What differs between the machines
+and builds is listed.
+
+RESULT is an id, "latest", or an exported file. With --rounds or --for it is
+shorter than the original; fewer than 10 rounds decide nothing.
+
+Exit code 0: every primary conclusion holds and none is contradicted; 1: a
+conclusion is contradicted, of whatever metric; 3: none is, but some primary
+conclusion is not decided here, or the original concludes nothing.`,
+		Example: `  wirelab replay latest
+  wirelab replay ./theirs.json --rounds 10
+  wirelab replay r-20261121-140512-7f3a --for 2m --json`,
+		Args:              arguments(1, 1, "one id or file"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly so many rounds instead of what the plan says")
+	c.Flags().DurationVar(&limit, "for", 0, "start no round after so long, once the fewest are done")
+	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
+	addCertificateFlag(c.Flags(), &certificate)
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if rounds < 0 || limit < 0 {
+			return usage("--rounds and --for must not be below 0")
+		}
+		was, err := a.find(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		p, err := again(was.Plan, rounds, limit).Complete()
+		if err != nil {
+			return err
+		}
+		arms, err := a.arms(p)
+		if err != nil {
+			return err
+		}
+		here, err := a.measure(c.Context(), p, arms, certificate, quiet)
+		if err != nil {
+			return err
+		}
+		if here.Ending == result.Interrupted {
+			return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(here.Rounds), here.ID))
+		}
+		return a.tellAgreement(was, here, *asJSON)
+	}
+	return c
+}
+
+// again is the plan of a replay: the same, or as much shorter as is asked for.
+func again(p plan.Plan, rounds int, limit time.Duration) plan.Plan {
+	if rounds > 0 {
+		p.Rounds, p.Until, p.For = plan.Rounds{Min: rounds, Max: rounds}, 0, 0
+	}
+	if limit > 0 {
+		p.For = plan.Duration(limit)
+	}
+	return p
+}
+
+// tellAgreement prints which conclusions hold, and says by its error whether
+// they do.
+func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
+	original, now := result.Analyse(was), result.Analyse(here)
+	agreement := result.Agree(&original, &now, was.Environment, here.Environment)
+	var err error
+	if asJSON {
+		err = a.printJSON(replayed{was.ID, here.ID, report.Agreed(&agreement), agreement})
+	} else {
+		err = terminal.WriteAgreement(a.stdout, was, here, &agreement, terminal.Style{Color: a.colour(), Width: a.width()})
+	}
+	if err != nil {
+		return err
+	}
+	return agreementError(&agreement)
+}
+
+// agreementError is the exit code of a replay; what it means is printed.
+func agreementError(a *result.Agreement) error {
+	primary := a.Count(true, result.Holds) + a.Count(true, result.NotDecided)
+	switch {
+	case a.Count(true, result.Contradicted)+a.Count(false, result.Contradicted) > 0:
+		return exitWith(exitFailed, nil)
+	case primary == 0 || a.Count(true, result.NotDecided) > 0:
+		return exitWith(exitNoWord, nil)
+	}
+	return nil
+}

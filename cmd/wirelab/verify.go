@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/experiment"
+	"wirelab/probe"
+	"wirelab/report/verify"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+func newVerifyCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify RESULT...",
+		Short: "Compute every number and sentence of a result again, and tell what was edited",
+		Long: `Verify takes the raw data of a result (every count and histogram) and computes
+from it again what was claimed and printed: each estimate, interval, p-value and
+verdict, each sentence and table. It checks the digest of the raw data, that
+counts add up and histograms hold as many times, and that the slices ran in the
+order that the seed gives. What differs is named, with what is there and what
+should be.
+
+RESULT is an id, "latest", or a file that "results export" or --json wrote. In
+the store only raw data and its digest are kept: what is shown of it is
+computed each time. A file of an earlier wirelab may lack parts; then it says
+what could not be checked.
+
+It proves that what is printed follows from the data, and not that the data was
+measured: for that, see wirelab replay.
+
+Exit code 0: everything holds that could be checked; 1: something does not.`,
+		Example: `  wirelab verify latest
+  wirelab verify ./result.json
+  wirelab verify r-20261121-140512-7f3a ./theirs.json --json`,
+		Args:              arguments(1, 1000, "ids or files"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		all := make([]*verify.Verification, 0, len(args))
+		holds := true
+		for _, name := range args {
+			v, err := a.verify(c.Context(), name)
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+			holds = holds && v.Holds()
+			if *asJSON {
+				continue
+			}
+			if err := a.printVerification(name, v); err != nil {
+				return err
+			}
+		}
+		if *asJSON {
+			if err := a.printJSON(all); err != nil {
+				return err
+			}
+		}
+		if !holds {
+			return exitWith(exitFailed, nil)
+		}
+		return nil
+	}
+	return c
+}
+
+// verify checks one result. An error means that there was nothing to check.
+func (a *app) verify(ctx context.Context, name string) (*verify.Verification, error) {
+	if !isFile(name) {
+		return a.verifyStored(ctx, name)
+	}
+	data, err := a.readFile(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, _, err := verify.Split(data)
+	if err != nil {
+		return unreadable("", "", err), nil
+	}
+	r, err := store.Decode(raw)
+	if err != nil {
+		return undecoded("result", err)
+	}
+	v, err := verify.File(data, r, probe.Environment().Commit)
+	if err != nil {
+		return nil, err
+	}
+	return v, checkOrders(v, r)
+}
+
+// verifyStored checks a result in the store, and what lists say of it.
+func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verification, error) {
+	var found store.Stored
+	err := a.withStore(ctx, func(s store.Store) error {
+		id, err := latest(ctx, s, name)
+		if err != nil {
+			return err
+		}
+		found, err = s.Raw(ctx, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found.JSON == nil {
+		return unreadable(found.Summary.ID, "result", errors.New(found.Damage)), nil
+	}
+	r, err := store.Decode(found.JSON)
+	if err != nil {
+		return undecoded("result", err)
+	}
+	v, err := verify.Stored(found.JSON, found.Digest, r)
+	if err != nil {
+		return nil, err
+	}
+	listed := store.Summarize(r)
+	listed.Bytes = found.Summary.Bytes // of the packed form, which is not a fact about the result
+	if err := v.Compare("list", found.Summary, listed); err != nil {
+		return nil, err
+	}
+	return v, checkOrders(v, r)
+}
+
+// undecoded is what is found of raw data that no result can be made of; one of
+// a later wirelab is none of ours to judge.
+func undecoded(path string, err error) (*verify.Verification, error) {
+	if wirelab.CodeOf(err) == wirelab.Unimplemented {
+		return nil, usage("%s", describe(err))
+	}
+	return unreadable("", path, err), nil
+}
+
+// unreadable is what is found of something that cannot be read at all.
+func unreadable(id, path string, err error) *verify.Verification {
+	v := &verify.Verification{ID: id, Checked: []string{}}
+	v.Add(verify.Difference{Path: path, Says: describe(err)})
+	return v
+}
+
+// checkOrders checks that slices ran in the order that the seed gives. If no
+// round agrees, a wirelab that draws otherwise may have run it; if some do and
+// some do not, it was edited.
+func checkOrders(v *verify.Verification, r *result.Result) error {
+	var wrong []verify.Difference
+	right := 0
+	for n, round := range r.Rounds {
+		places := experiment.Orders(r.Plan, n, experiment.OutBefore(r, n))
+		for i, t := range round.Trials {
+			want := places[t.Arm][t.Load] // in range: store.Decode has checked
+			if slices.Equal(t.Order, want) {
+				right++
+				continue
+			}
+			wrong = append(wrong, verify.Difference{
+				Path:   fmt.Sprintf("result.rounds[%d].trials[%d].order", n, i),
+				Stored: fmt.Sprint(t.Order), Computed: fmt.Sprint(want), Says: "slices ran in another order than the seed gives",
+			})
+		}
+	}
+	switch {
+	case len(wrong) == 0 && right > 0:
+		v.Checked = append(v.Checked, fmt.Sprintf("order: the slices of all %d trials ran as seed %d gives", right, r.Plan.Seed))
+	case right == 0 && len(wrong) > 0 && r.Environment.Commit != probe.Environment().Commit:
+		v.Unchecked = append(v.Unchecked, "the order of slices: none agrees with the seed, and another build ran it, which may draw otherwise")
+	default:
+		for _, d := range wrong {
+			v.Add(d)
+		}
+	}
+	return nil
+}
+
+// shownDifferences is how many of each part are shown to people; JSON has more.
+const shownDifferences = 6
+
+func (a *app) printVerification(name string, v *verify.Verification) error {
+	if v.ID != "" && v.ID != name {
+		name += " (" + v.ID + ")"
+	}
+	verdict := "holds"
+	switch n := v.Total(); {
+	case n == 1:
+		verdict = "does not hold: 1 difference"
+	case n > 1:
+		verdict = fmt.Sprintf("does not hold: %d differences", n)
+	case len(v.Unchecked) > 0:
+		verdict = "holds, as far as it can be checked"
+	}
+	lines := []string{name + ": " + verdict}
+	shown, hidden := map[string]int{}, maps.Clone(v.More)
+	for _, d := range v.Differences {
+		if shown[d.Part()]++; shown[d.Part()] <= shownDifferences {
+			lines = append(lines, "  "+differenceLine(d))
+		} else {
+			hidden[d.Part()]++
+		}
+	}
+	for _, part := range slices.Sorted(maps.Keys(hidden)) {
+		lines = append(lines, fmt.Sprintf("  … and %d more in %s", hidden[part], part))
+	}
+	for _, text := range v.Checked {
+		lines = append(lines, "  checked      "+text)
+	}
+	for _, text := range v.Unchecked {
+		lines = append(lines, "  not checked  "+text)
+	}
+	for _, line := range lines {
+		if err := a.printf("%s\n", line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// differenceLine says a difference: where, what is there, what should be.
+func differenceLine(d verify.Difference) string {
+	line := d.Path
+	if line == "" {
+		line = "file"
+	}
+	if d.Says != "" {
+		line += ": " + d.Says
+	}
+	switch {
+	case d.Stored != "" && d.Computed != "":
+		line += ": stored " + d.Stored + ", computed " + d.Computed
+	case d.Stored != "":
+		line += ": stored " + d.Stored + ", where nothing should be"
+	case d.Computed != "":
+		line += ": nothing stored, computed " + d.Computed
+	}
+	return line
+}
+
+// readFile reads a file; "-" is standard input.
+func (a *app) readFile(name string) (data []byte, err error) {
+	if name == "-" {
+		data, err = io.ReadAll(a.stdin)
+	} else {
+		data, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, usage("%v", err)
+	}
+	return data, nil
+}

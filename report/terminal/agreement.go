@@ -1,0 +1,96 @@
+package terminal
+
+import (
+	"fmt"
+	"io"
+
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// WriteAgreement writes which conclusions of an experiment hold in another,
+// here: what differs between machines and builds, the sentence, and a line for
+// each conclusion. The error is w's.
+func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, s Style) error {
+	p := newPage(w, s)
+	p.title("replay")
+	p.wrapped("original  ", fmt.Sprintf("%s, %d rounds, seed %d", was.ID, len(was.Rounds), was.Plan.Seed), plain)
+	p.wrapped("here      ", fmt.Sprintf("%s, %d rounds, seed %d", here.ID, len(here.Rounds), here.Plan.Seed), plain)
+	p.environment(a.Environment)
+	p.blank()
+	p.wrapped("", report.Agreed(a), bold)
+	for i := 0; i < len(a.Conclusions); {
+		n := i
+		for n < len(a.Conclusions) && a.Conclusions[n].Metric == a.Conclusions[i].Metric && a.Conclusions[n].Load == a.Conclusions[i].Load {
+			n++
+		}
+		p.blank()
+		p.conclusions(was, a.Conclusions[i:n])
+		i = n
+	}
+	notes := report.AgreedNotes(was.Plan, a, was.ArmName)
+	if len(notes) > 0 {
+		p.blank()
+	}
+	for _, note := range notes {
+		p.wrapped("· ", note, plain)
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// environment warns of what differs.
+func (p *page) environment(changes []result.Change) {
+	if len(changes) == 0 {
+		p.wrapped("machine   ", "the same machine and build, as far as is recorded", plain)
+		return
+	}
+	p.wrapped("machine   ", "it is not the same machine or build, so conclusions may rightly differ:", yellow)
+	for _, c := range changes {
+		p.wrapped("          ", c.What+": "+c.Was+", here "+c.Here, plain)
+	}
+}
+
+// conclusions writes those of one metric under one load.
+func (p *page) conclusions(r *result.Result, all []result.Conclusion) {
+	m, err := result.MetricByID(all[0].Metric)
+	if err != nil {
+		return // not reached: conclusions are made from metrics
+	}
+	title := m.Title + ", " + report.LoadName(r.Plan, all[0].Load)
+	if all[0].Primary {
+		title += " (primary)"
+	}
+	p.wrapped("", title, bold)
+	t := table{head: [][]cell{{{text: " arm"}, {text: "original"}, {}, {text: "here"}, {text: "conclusion"}}}}
+	for i := range all {
+		c := &all[i]
+		t.body = append(t.body, []cell{
+			{text: " " + r.ArmName(c.Arm)},
+			{text: report.Word(m, c.Was.Verdict)},
+			{text: report.Found(&c.Was)},
+			{text: report.Found(&c.Here)},
+			{text: report.Held(c), in: ofHolding(c.Holding)},
+		})
+	}
+	widths := t.widths()
+	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
+		for _, row := range t.body {
+			row[0].text = cut(row[0].text, max(widths[0]-over, shortestArm))
+		}
+	}
+	p.table(t)
+}
+
+// shortestArm is how many columns an arm's name keeps at least, beside four
+// other columns.
+const shortestArm = 8
+
+func ofHolding(h result.Holding) ink {
+	switch h {
+	case result.Holds:
+		return green
+	case result.Contradicted:
+		return red
+	}
+	return yellow
+}

@@ -1,0 +1,135 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// tree reads JSON with its numbers as text.
+func tree(data []byte) (any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	err := decoder.Decode(&value)
+	return value, err
+}
+
+// absent stands for a member that is not there; null is something else.
+type absent struct{}
+
+// walk tells of every place at which two trees differ, the deepest that can be
+// named.
+func walk(path string, stored, computed any, tell func(Difference)) {
+	switch s := stored.(type) {
+	case map[string]any:
+		c, ok := computed.(map[string]any)
+		if !ok {
+			break
+		}
+		keys := maps.Clone(s)
+		maps.Copy(keys, c)
+		for _, key := range slices.Sorted(maps.Keys(keys)) {
+			walk(path+"."+key, member(s, key), member(c, key), tell)
+		}
+		return
+	case []any:
+		c, ok := computed.([]any)
+		if !ok {
+			break
+		}
+		for i := range max(len(s), len(c)) {
+			walk(fmt.Sprintf("%s[%d]", path, i), element(s, i), element(c, i), tell)
+		}
+		return
+	case json.Number:
+		if c, ok := computed.(json.Number); ok && alike(s, c) {
+			return
+		}
+	default:
+		if stored == computed {
+			return
+		}
+	}
+	s, c := text(stored), text(computed)
+	skip := 0
+	if _, ok := stored.(string); ok {
+		skip = sameBytes(s, c)
+	}
+	tell(Difference{Path: path, Stored: cut(s, skip), Computed: cut(c, skip)})
+}
+
+// context is how much is shown before the place where two texts part.
+const context = 30
+
+// sameBytes is how many bytes of two texts need not be shown, since they begin
+// alike and part far behind.
+func sameBytes(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	if n <= context || max(len(a), len(b)) <= longest {
+		return 0
+	}
+	return n - context
+}
+
+// cut shows a piece of a text.
+func cut(text string, from int) string {
+	if from > 0 && from < len(text) {
+		text = "…" + strings.ToValidUTF8(text[from:], "")
+	}
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	return text
+}
+
+func member(of map[string]any, key string) any {
+	if v, ok := of[key]; ok {
+		return v
+	}
+	return absent{}
+}
+
+func element(of []any, i int) any {
+	if i < len(of) {
+		return of[i]
+	}
+	return absent{}
+}
+
+// rounding is how far two computations of one figure may be apart, as a share:
+// processors differ in the last digits, since some multiply and add at once.
+const rounding = 1e-9
+
+func alike(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && math.Abs(x-y) <= rounding*max(math.Abs(x), math.Abs(y))
+}
+
+// longest is how much of a value is shown, in bytes.
+const longest = 200
+
+// text writes a value as JSON; "" for what is absent.
+func text(value any) string {
+	if _, none := value.(absent); none {
+		return ""
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(out.String())
+}
