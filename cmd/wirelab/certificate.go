@@ -130,9 +130,14 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	// Without a terminal there would be a line for each of many rounds.
 	f, ok := a.stderr.(*os.File)
 	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
+	observe := func(e experiment.Event) {
+		// Equal arms need no names, and how many rounds there will be time tells.
+		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
+		watch.observe(e)
+	}
 	began := time.Now()
 	conductor := &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: watch.observe,
+		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: observe,
 		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(),
 	}

@@ -197,3 +197,12 @@ func BenchmarkCertificate(b *testing.B) {
 		b.ReportMetric(float64(len(r.Rounds)), "rounds")
 	}
 }
+
+// Ctrl-C while the certificate is made ends the command: nothing was measured yet.
+func TestCertificateIsInterrupted(t *testing.T) {
+	t.Parallel()
+	p := begin(t, t.TempDir(), brief(1, "--certificate", "new")...)
+	p.until("comparing http1-proto with itself")
+	_ = p.command.Process.Signal(os.Interrupt)
+	p.want(exitNoWord, "interrupted")
+}
