@@ -17,7 +17,7 @@ func (s *subject) answers() {
 			fmt.Sprintf("%s of %s calls failed: %s", Thousands(failed), Thousands(s.all.sent), kinds(s.all.errors))),
 		Fix: "find out why with wirelab call, and at a rate try a lower one or a longer deadline",
 	})
-	timed := merge(s.trials, response)
+	timed := s.response()
 	ok := s.all.ok+failed == s.all.sent && timed.Count() == s.all.ok
 	lost, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		missing := float64(t.Sent) - float64(t.OK) - float64(t.wrong())

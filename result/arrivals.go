@@ -74,12 +74,12 @@ func (s *subject) schedule() {
 // that moves one moves the other. For p99.9 the rule for p99 is moved one nine
 // along.
 func (s *subject) lateness() {
-	late := merge(s.trials, lag)
+	late := s.lag()
 	if late.Count() == 0 {
 		return
 	}
 	check := func(gate Gate, name string, q float64, limit func(service, response *stat.Histogram) time.Duration) {
-		is, most := time.Duration(late.Quantile(q)), limit(merge(s.trials, service), merge(s.trials, response))
+		is, most := time.Duration(late.Quantile(q)), limit(s.service(), s.response())
 		readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 			if t.Lag == nil || t.Lag.Count() == 0 {
 				return 0, false, false

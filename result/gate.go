@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
+	"wirelab/stat"
 )
 
 // Gate is a check that makes numbers invalid when it fails, or marks them.
@@ -217,7 +218,21 @@ type subject struct {
 	// floorless is why there is no floor to compare with, if nobody measured one.
 	floorless string
 	state     *ArmState
+	// The times of all trials' calls together; nil until asked for.
+	responses, services, lags *stat.Histogram
 }
+
+// together returns what into points at, merging it from all trials the first time.
+func (s *subject) together(into **stat.Histogram, of func(*Trial) *stat.Histogram) *stat.Histogram {
+	if *into == nil {
+		*into = merge(s.trials, of)
+	}
+	return *into
+}
+
+func (s *subject) response() *stat.Histogram { return s.together(&s.responses, response) }
+func (s *subject) service() *stat.Histogram  { return s.together(&s.services, service) }
+func (s *subject) lag() *stat.Histogram      { return s.together(&s.lags, lag) }
 
 // armState counts what an arm did and applies the gates to it.
 func armState(g grid, l, a int) ArmState {

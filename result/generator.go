@@ -93,7 +93,7 @@ func foreignWait(driver, server *Usage, cores int, pinned bool) float64 {
 // generatorPauses compares the pauses of garbage collection with the median,
 // in rounds in which they can have hit more than a few calls.
 func (s *subject) generatorPauses() {
-	median := time.Duration(merge(s.trials, service).Quantile(0.5))
+	median := time.Duration(s.service().Quantile(0.5))
 	limit := max(pauseFloor, time.Duration(pauseShare*float64(median)))
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		u := used(t)

@@ -42,7 +42,7 @@ func (s *subject) law() {
 		of, name = lawEven, "coefficient of variation"
 	}
 	gaps := merge(s.trials, func(t *Trial) *stat.Histogram { return t.Gaps })
-	value, limit, known := of(gaps, s.lateGaps(merge(s.trials, lag), s.all.planned, s.all.window))
+	value, limit, known := of(gaps, s.lateGaps(s.lag(), s.all.planned, s.all.window))
 	if !known {
 		return // not recorded, or too few
 	}

@@ -23,7 +23,7 @@ const (
 // physics applies the gates on what cannot be.
 func (s *subject) physics() {
 	if !s.load.Open() && s.all.window > 0 && s.all.ok > 0 {
-		s.little(merge(s.trials, response).Mean())
+		s.little(s.response().Mean())
 	}
 	s.wireBytes()
 	s.cpuTime()

@@ -11,13 +11,13 @@
 //   - metric: the id, as plans name it: "server-cpu", "response-p99".
 //   - value: in the metric's own unit, whatever its size; with a point, never a comma.
 //   - unit: "ns", "B", "/s", or empty for a count.
-//   - steady: whether the trial's warm-up reached a steady state.
-//   - invalid: why the arm's figures of this metric must not be used, over all
-//     rounds; empty if they may. A row with a reason has no value.
 //   - marks: what limits the figure, over all rounds: "floor-limited", "busy
 //     machine", or both with a semicolon between; empty for most.
 //   - floor: the metric before a server that does nothing, over all rounds, in
 //     the metric's unit; empty where it has none, or nobody looked.
+//   - steady: whether the trial's warm-up reached a steady state.
+//   - invalid: why the arm's figures of this metric must not be used, over all
+//     rounds; empty if they may. A row with a reason has no value.
 //   - resolves: the smallest difference in the metric, as a share, that the
 //     machine could tell in a minute, by its certificate; empty without one.
 //
@@ -38,7 +38,7 @@ import (
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "steady", "invalid", "marks", "floor", "resolves"}
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves"}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -88,8 +88,8 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
-			m.ID, value, unit(m.Dimension), strconv.FormatBool(t.Steady), invalid,
-			strings.Join(report.MarkWords(arm, m), "; "), floor, resolves(r.Certificate, m),
+			m.ID, value, unit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
+			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m),
 		})
 	}
 	return all
