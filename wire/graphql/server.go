@@ -24,10 +24,14 @@ import (
 // Serve serves a schema, whose resolvers must return errors by [Told] and
 // streams by [Stream]. It follows the contract of [wirelab.Server].
 func Serve(ctx context.Context, at wirelab.Endpoint, schema graphql.ExecutableSchema) error {
-	answer := newAnswer(schema)
-	return http1.Serve(ctx, at, httprpc.NewHandler(map[string]httprpc.Route{
-		Path: {Method: http.MethodPost, Answer: answer},
-	}), false)
+	return http1.Serve(ctx, at, Handler(schema), false)
+}
+
+// Handler returns what [Serve] serves a schema by.
+func Handler(schema graphql.ExecutableSchema) http.Handler {
+	return httprpc.NewHandler(map[string]httprpc.Route{
+		Path: {Method: http.MethodPost, Answer: newAnswer(schema)},
+	})
 }
 
 // newAnswer sets gqlgen up as the package comment says.

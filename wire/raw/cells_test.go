@@ -21,7 +21,7 @@ func TestCells(t *testing.T) {
 				for _, shape := range shapes {
 					t.Run(fmt.Sprintf("%s/%dx%d", operation, shape[0], shape[1]), func(t *testing.T) {
 						lines := dial(t, cell, server.dialing(shape[0]), shape[1], operation)
-						const calls = 600
+						const calls = 300
 						before := lines.Traffic()
 						o := loop(t, lines, calls)
 						if o.right != calls {

@@ -50,7 +50,7 @@ func TestNullServesEveryClient(t *testing.T) {
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), rigTime) // told to the server in a field that varies
 						defer cancel()
-						for i := range 80 {
+						for i := range 40 {
 							if err := call(ctx); err != nil {
 								t.Errorf("%s, call %d: %v", o.Name, i, err)
 								return

@@ -4,9 +4,14 @@ import (
 	"context"
 	"io"
 	"iter"
+	"net/http"
+
+	engine "github.com/99designs/gqlgen/graphql"
 
 	"wirelab"
 	"wirelab/wire/graphql"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/raw"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen/gengraphql"
 )
@@ -27,22 +32,27 @@ func GraphQL() wirelab.Binding[routeguide.Service] {
 		Servers: []wirelab.Server[routeguide.Service]{{
 			Library: "gqlgen",
 			Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-				return graphql.Serve(ctx, at, gengraphql.NewExecutableSchema(gengraphql.Config{
-					Resolvers: graphqlResolver{service},
-				}))
+				return graphql.Serve(ctx, at, graphqlSchema(service))
 			},
 		}},
 		Clients: []wirelab.Dialer[routeguide.Service]{{
 			Library: "net/http",
 			Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
 				client := graphql.Dial(to)
-				return graphqlStub{
-					get:  graphql.Ask[graphqlAt, graphqlGot](client, "GetFeature", getFeatureQuery),
-					list: graphql.Subscribe[graphqlIn, graphqlListed](client, "ListFeatures", listFeaturesQuery),
-				}, client, nil
+				return newGraphQLStub(client), client, nil
 			},
 		}},
+		Raw: raw.Driver(raw.Over{Version: raw.HTTP1}, nil, func(t *raw.Transport, scheme, address string) routeguide.Service {
+			return newGraphQLStub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
+		}),
+		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service routeguide.Service) http.Handler {
+			return graphql.Handler(graphqlSchema(service))
+		}),
 	}
+}
+
+func graphqlSchema(service routeguide.Service) engine.ExecutableSchema {
+	return gengraphql.NewExecutableSchema(gengraphql.Config{Resolvers: graphqlResolver{service}})
 }
 
 // graphqlResolver answers for service. An argument that is absent, or null,
@@ -117,6 +127,13 @@ type graphqlStub struct {
 }
 
 var _ routeguide.Service = graphqlStub{}
+
+func newGraphQLStub(client *httprpc.Client) graphqlStub {
+	return graphqlStub{
+		get:  graphql.Ask[graphqlAt, graphqlGot](client, "GetFeature", getFeatureQuery),
+		list: graphql.Subscribe[graphqlIn, graphqlListed](client, "ListFeatures", listFeaturesQuery),
+	}
+}
 
 // GetFeature implements [routeguide.Service].
 func (s graphqlStub) GetFeature(ctx context.Context, at routeguide.Point) (routeguide.Feature, error) {
