@@ -59,6 +59,14 @@ func Found(d *result.Difference) string {
 	return strings.TrimSpace(Change(d) + " " + Interval(d))
 }
 
+// FoundBriefly is [Found] without what the interval tells already.
+func FoundBriefly(d *result.Difference) string {
+	if d.Known && !d.Exact {
+		return Interval(d) + " %"
+	}
+	return Found(d)
+}
+
 // AgreedNotes say why conclusions do not hold here.
 func AgreedNotes(p plan.Plan, a *result.Agreement, name func(arm int) string) []string {
 	type reason struct{ metric, why string }
@@ -78,7 +86,7 @@ func AgreedNotes(p plan.Plan, a *result.Agreement, name func(arm int) string) []
 	}
 	notes := make([]string, 0, len(order))
 	for _, key := range order {
-		notes = append(notes, key.metric+" of "+list(who[key])+" is "+key.why)
+		notes = append(notes, key.metric+" of "+list(who[key])+": "+key.why)
 	}
 	return notes
 }

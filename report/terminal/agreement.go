@@ -19,14 +19,19 @@ func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, 
 	p.environment(a.Environment)
 	p.blank()
 	p.wrapped("", report.Agreed(a), bold)
-	for i := 0; i < len(a.Conclusions); {
+	shown, hidden := worthTelling(a)
+	for i := 0; i < len(shown); {
 		n := i
-		for n < len(a.Conclusions) && a.Conclusions[n].Metric == a.Conclusions[i].Metric && a.Conclusions[n].Load == a.Conclusions[i].Load {
+		for n < len(shown) && shown[n].Metric == shown[i].Metric && shown[n].Load == shown[i].Load {
 			n++
 		}
 		p.blank()
-		p.conclusions(was, a.Conclusions[i:n])
+		p.conclusions(was, shown[i:n])
 		i = n
+	}
+	if hidden > 0 {
+		p.blank()
+		p.wrapped("", fmt.Sprintf("Conclusions of other metrics that hold are not shown (%d); --json lists them.", hidden), faint)
 	}
 	notes := report.AgreedNotes(was.Plan, a, was.ArmName)
 	if len(notes) > 0 {
@@ -36,6 +41,19 @@ func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, 
 		p.wrapped("· ", note, plain)
 	}
 	return p.out.Flush() // remembers the first error of all writes
+}
+
+// worthTelling are the conclusions of primary metrics, and of the others those
+// that do not simply hold; hidden is how many are left out.
+func worthTelling(a *result.Agreement) (shown []result.Conclusion, hidden int) {
+	for _, c := range a.Conclusions {
+		if c.Primary || c.Holding != result.Holds || c.Apart {
+			shown = append(shown, c)
+		} else {
+			hidden++
+		}
+	}
+	return shown, hidden
 }
 
 // environment warns of what differs.
@@ -61,24 +79,33 @@ func (p *page) conclusions(r *result.Result, all []result.Conclusion) {
 		title += " (primary)"
 	}
 	p.wrapped("", title, bold)
-	t := table{head: [][]cell{{{text: " arm"}, {text: "original"}, {}, {text: "here"}, {text: "conclusion"}}}}
-	for i := range all {
-		c := &all[i]
-		t.body = append(t.body, []cell{
-			{text: " " + r.ArmName(c.Arm)},
-			{text: report.Word(m, c.Was.Verdict)},
-			{text: report.Found(&c.Was)},
-			{text: report.Found(&c.Here)},
-			{text: report.Held(c), in: ofHolding(c.Holding)},
-		})
-	}
+	t := p.conclusionTable(r, m, all, report.Found)
 	widths := t.widths()
+	if sum(widths)+gap*(len(widths)-1) > p.style.Width {
+		t = p.conclusionTable(r, m, all, report.FoundBriefly)
+		widths = t.widths()
+	}
 	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
 		for _, row := range t.body {
 			row[0].text = cut(row[0].text, max(widths[0]-over, shortestArm))
 		}
 	}
 	p.table(t)
+}
+
+func (p *page) conclusionTable(r *result.Result, m result.Metric, all []result.Conclusion, found func(*result.Difference) string) table {
+	t := table{head: [][]cell{{{text: " arm"}, {text: "original"}, {}, {text: "here"}, {text: "conclusion"}}}}
+	for i := range all {
+		c := &all[i]
+		t.body = append(t.body, []cell{
+			{text: " " + r.ArmName(c.Arm)},
+			{text: report.Word(m, c.Was.Verdict)},
+			{text: found(&c.Was)},
+			{text: found(&c.Here)},
+			{text: report.Held(c), in: ofHolding(c.Holding)},
+		})
+	}
+	return t
 }
 
 // shortestArm is how many columns an arm's name keeps at least, beside four
