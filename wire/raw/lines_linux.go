@@ -41,6 +41,7 @@ type lines struct {
 	dirty []*line
 	over  []*call // ending: told by the next turn
 	tell  func(int, error)
+	told  bool // of an end, in this turn
 	spare []*call
 }
 
@@ -165,6 +166,7 @@ func (l *lines) end(c *call, cause error) {
 func (l *lines) finish(c *call, err error) {
 	c.on.flying--
 	c.on, c.state = nil, idle
+	l.told = true
 	l.tell(c.slot, err)
 }
 
@@ -190,14 +192,11 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 	if l.poll == nil {
 		return wirelab.Errorf(wirelab.Canceled, "the lines are closed")
 	}
-	l.tell = ended
-	if len(l.over) > 0 {
-		l.settleOver()
-		wait = 0
-	}
+	l.tell, l.told = ended, false
+	l.settleOver()
 	l.flush()
-	if len(l.over) > 0 {
-		wait = 0
+	if l.told || len(l.over) > 0 {
+		wait = 0 // there is something for the caller to do
 	}
 	ready, err := l.poll.wait(wait)
 	if err != nil {
@@ -218,6 +217,10 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 // settleOver tells of the calls that ended between turns. Those that end while
 // it does so are the next turn's.
 func (l *lines) settleOver() {
+	if len(l.over) == 0 {
+		return
+	}
+	l.told = true
 	over := l.over
 	l.over = l.spare[:0]
 	for _, c := range over {
@@ -250,9 +253,11 @@ func (l *lines) serve(n *line, events uint32) {
 	}
 }
 
-// flush sends what was begun.
+// flush sends what was begun. A server that resets each connection as it opens
+// cannot hold a turn for ever: after a round for each call the rest is the
+// next turn's.
 func (l *lines) flush() {
-	for len(l.dirty) > 0 {
+	for budget := len(l.dirty) + len(l.calls); len(l.dirty) > 0 && budget > 0; budget-- {
 		n := l.dirty[len(l.dirty)-1]
 		l.dirty = l.dirty[:len(l.dirty)-1]
 		n.dirty = false

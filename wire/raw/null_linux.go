@@ -18,6 +18,7 @@ import (
 // The bounds of a null responder.
 const (
 	peersMax      = 16 << 10         // connections
+	joiningMax    = 4 << 10          // connections on their way to the loop
 	handshakeTime = 10 * time.Second // of TLS
 	arrivalsMax   = 128              // connections that the loop has not taken yet
 )
@@ -81,8 +82,17 @@ func serveNull(ctx context.Context, at wirelab.Endpoint, over Over, r *responder
 		looped <- err
 	}()
 	var joining sync.WaitGroup
+	places := make(chan struct{}, joiningMax)
 	err = accept.Loop(ctx, at.Listener, func(conn net.Conn) {
-		joining.Go(func() { l.join(ctx, at, conn) })
+		select {
+		case places <- struct{}{}:
+			joining.Go(func() {
+				l.join(ctx, at, conn)
+				<-places
+			})
+		default:
+			_ = conn.Close() // too many that do not get on with their handshakes
+		}
 	})
 	joining.Wait()
 	close(ended)
