@@ -14,7 +14,7 @@ func (a *app) printAudit(done audited, f auditFlags) error {
 	case f.json:
 		return a.printJSON(done)
 	case f.markdown:
-		return a.printAuditMarkdown(done)
+		return a.printAuditMarkdown(done, f.tool)
 	}
 	if err := a.printf("%s against %s\n\n", askedText(done), servedText(done)); err != nil {
 		return err
@@ -121,11 +121,12 @@ func ratioText(f float64) string { return strconv.FormatFloat(f, 'g', 2, 64) }
 // number writes a rate in four digits at most.
 func number(f float64) string { return strconv.FormatFloat(f, 'g', 4, 64) }
 
-// printAuditMarkdown prints the head of a table, the truth and the tool. One
-// table of many tools is put together by leaving the heads out.
-func (a *app) printAuditMarkdown(done audited) error {
+// printAuditMarkdown prints the head of a table, the truth, the witness and the
+// tool, whose command stands as it was typed. One table of many tools is put
+// together by leaving the heads out.
+func (a *app) printAuditMarkdown(done audited, typed string) error {
 	head, rule := []string{"tool"}, []string{"---"}
-	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"}, []string{"`" + strings.ReplaceAll(done.Command, "|", `\|`) + "`"}
+	truth, witness, says := []string{"**truth**"}, []string{"witness beside it"}, []string{"`" + strings.ReplaceAll(typed, "|", `\|`) + "`"}
 	for _, r := range done.Rows {
 		head, rule = append(head, r.Name), append(rule, "---:")
 		truth = append(truth, audit.Short(r.Truth))
