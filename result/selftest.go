@@ -13,13 +13,16 @@ type SelfTest struct {
 
 // Tested is one of its tests.
 type Tested struct {
-	Name     string        `json:"name"`     // "truth"
-	Shows    string        `json:"shows"`    // what it is for, in a sentence
-	Required string        `json:"required"` // what must be found
-	Found    string        `json:"found"`    // what was found, or why the test could not be run
-	Pass     bool          `json:"pass"`
-	Took     plan.Duration `json:"took"`
-	Figures  []Figure      `json:"figures,omitempty"`
+	Name     string `json:"name"`     // "truth"
+	Shows    string `json:"shows"`    // what it is for, in a sentence
+	Required string `json:"required"` // what must be found
+	Found    string `json:"found"`    // what was found, or why the test could not be run
+	Pass     bool   `json:"pass"`
+	// Refused is set where nothing was found wrong, but the gates let too
+	// little be said for the test to show anything: the machine was busy.
+	Refused bool          `json:"refused,omitempty"`
+	Took    plan.Duration `json:"took"`
+	Figures []Figure      `json:"figures,omitempty"`
 	// Kept are the ids of stored results that tell more.
 	Kept []string `json:"kept,omitempty"`
 }
@@ -39,12 +42,22 @@ type Figure struct {
 // OK reports whether the figure is what it must be.
 func (f Figure) OK() bool { return f.Found >= f.Low && f.Found <= f.High }
 
-// Passed reports whether every test passed, and there was one.
-func (s *SelfTest) Passed() bool {
+// Failed names the tests that found something wrong.
+func (s *SelfTest) Failed() []string {
+	return s.names(func(t Tested) bool { return !t.Pass && !t.Refused })
+}
+
+// Refused names the tests that could show nothing.
+func (s *SelfTest) Refused() []string {
+	return s.names(func(t Tested) bool { return !t.Pass && t.Refused })
+}
+
+func (s *SelfTest) names(of func(Tested) bool) []string {
+	var all []string
 	for _, t := range s.Tests {
-		if !t.Pass {
-			return false
+		if of(t) {
+			all = append(all, t.Name)
 		}
 	}
-	return len(s.Tests) > 0
+	return all
 }

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	stdjson "encoding/json"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"wirelab/plan"
 	"wirelab/report/json"
+	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/stat"
 )
@@ -54,42 +55,25 @@ func export(r *result.Result) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// derive makes everything in an exported document again from its raw data and
-// returns what is not as it was written.
+// derive verifies an exported document as "wirelab verify" does, and returns
+// what does not follow from its raw data.
 func derive(exported []byte) error {
-	var document struct {
-		Result stdjson.RawMessage `json:"result"`
-	}
-	if err := stdjson.Unmarshal(exported, &document); err != nil {
+	raw, _, err := verify.Split(exported)
+	if err != nil {
 		return err
 	}
 	var r result.Result
-	if err := stdjson.Unmarshal(document.Result, &r); err != nil {
+	if err := stdjson.Unmarshal(raw, &r); err != nil {
 		return err
 	}
-	again, err := export(&r)
+	v, err := verify.File(exported, &r, "")
 	if err != nil {
 		return err
 	}
-	// Fields in the exporter's order, or sorted: the text of both in one layout.
-	same, err := alike(again, exported)
-	if err != nil {
-		return err
-	}
-	if !same {
-		return errors.New("what follows from the raw data is not what the document says")
+	if !v.Holds() {
+		return fmt.Errorf("%d things do not follow from the raw data, first %v", v.Total(), v.Differences[0])
 	}
 	return nil
-}
-
-// alike reports whether two documents hold the same.
-func alike(a, b []byte) (bool, error) {
-	one, err := result.Digest(a)
-	if err != nil {
-		return false, err
-	}
-	other, err := result.Digest(b)
-	return one == other, err
 }
 
 // edit is one way to tamper with an export.
@@ -156,7 +140,7 @@ func (e edit) apply(exported []byte) ([]byte, error) {
 // made is a result as an experiment of two arms leaves it, computed.
 func made() *result.Result {
 	p := plan.Plan{
-		Workload: "routeguide", Operation: "GetFeature", Seed: 1,
+		Workload: "routeguide", Operation: "GetFeature", Seed: 1, Slices: 1, Slice: plan.Duration(100 * time.Millisecond),
 		Arms: []plan.Arm{{Name: "a", Protocol: "grpc"}, {Name: "b", Protocol: "http1-json"}},
 	}
 	p, err := p.Complete()
@@ -175,6 +159,7 @@ func made() *result.Result {
 			done.Trials = append(done.Trials, result.Trial{
 				Arm: arm, Steady: true, Window: plan.Duration(h.Mean() * 1000), Order: []int{arm},
 				Sent: 1000, OK: 1000, Completed: 1000, Response: h, Service: h.Clone(), Lag: &stat.Histogram{},
+				WireSent: 100_000, WireReceived: 120_000,
 				Server: &result.Usage{CPU: plan.Duration(30e6 + 1e5*round + 5e6*arm)},
 				Driver: &result.Usage{CPU: plan.Duration(40e6 + 2e5*round)},
 			})

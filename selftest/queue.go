@@ -25,7 +25,7 @@ func queueTest() Test {
 			for _, c := range []struct {
 				busy  float64
 				calls int // of a round: long enough to hold many busy periods
-			}{{0.3, 10_000}, {0.7, 10_000}, {0.9, 50_000}} {
+			}{{0.3, 10_000}, {0.7, 10_000}, {0.9, 100_000}} {
 				e.Say(fmt.Sprintf("a queue %.0f %% busy", 100*c.busy))
 				found, err := coverage(ctx, c.busy, c.calls, e.Seed)
 				if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"wirelab/experiment"
@@ -45,25 +46,52 @@ func (e Env) rounds(what string) func(experiment.Event) {
 	}
 }
 
-// twinsTest compares a server with itself.
+// twinsTest compares a server with itself, and with one of a known cost.
 func twinsTest() Test {
 	return Test{
-		Name:     "twins",
-		Shows:    "two servers that are the same are seldom called different",
-		Required: fmt.Sprintf("at most %.1f %% of %d comparisons claim a difference, in any metric", 100*falseShare(0.05, comparisons), comparisons),
-		Short:    25e9, Long: 90e9,
+		Name:  "twins",
+		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each request is measured to burn that",
+		Required: fmt.Sprintf("at most %.1f %% of %d comparisons of equals claim a difference, in any metric; "+
+			"the interval of the difference in server CPU per request holds the spin in 90 %%", 100*falseShare(0.05, comparisons), comparisons),
+		Short: 45e9, Long: 300e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
-			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60)), nil, e.rounds("twins"))
+			spins := choose(e, []time.Duration{5 * time.Microsecond},
+				[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
+			names := make([]string, len(spins))
+			for i, spin := range spins {
+				names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
+			}
+			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60), names...), nil, e.rounds("twins"))
 			if err != nil {
 				return finding{}, err
 			}
-			return e.falsely(ctx, r)
+			f, err := e.falsely(r)
+			if err != nil {
+				return f, err
+			}
+			for i, spin := range spins {
+				p, err := e.power(r, 2+i, spin)
+				if err != nil {
+					return finding{}, err
+				}
+				with := judged(p.String(), p.figures()...)
+				f.found += "; " + with.found
+				f.figures = append(f.figures, with.figures...)
+				if p.made == 0 {
+					f.refused = f.pass || f.refused
+					f.pass = false
+					continue
+				}
+				f.refused = f.refused && with.pass
+				f.pass = f.pass && with.pass
+			}
+			return f, e.keep(ctx, &f, r)
 		},
 	}
 }
 
 // falsely counts the false claims in an A/A experiment.
-func (e Env) falsely(ctx context.Context, r *result.Result) (finding, error) {
+func (e Env) falsely(r *result.Result) (finding, error) {
 	all, err := Relabel(r, 0, 1, comparisons, roundsOf, rand.New(rand.NewPCG(e.Seed, 1)))
 	if err != nil {
 		return finding{}, err
@@ -78,47 +106,13 @@ func (e Env) falsely(ctx context.Context, r *result.Result) (finding, error) {
 		made, suspect = made+t.Made, suspect+t.Suspect
 	}
 	if made == 0 {
-		f := finding{found: "no comparison could be judged: " + fmt.Sprint(why(result.Analyse(r).Loads[0]))}
-		return f, e.keep(ctx, &f, r)
+		return finding{
+			found: "no comparison of equals could be judged: " + strings.Join(why(result.Analyse(r).Loads[0]), "; "), refused: true,
+		}, nil
 	}
 	_, most := extremes(figures)
-	f := judged(fmt.Sprintf("of %d rounds %d metrics; called different in at most %.1f %%; p < 0.05 in %.1f %% before correction",
-		len(r.Rounds), len(all), most, 100*float64(suspect)/float64(max(made, 1))), figures...)
-	return f, e.keep(ctx, &f, r)
-}
-
-// spinTest compares a server with itself and a known spin.
-func spinTest() Test {
-	return Test{
-		Name:     "spin",
-		Shows:    "a known cost is measured as what it is: 1, 2 and 5 µs of CPU time more for each request",
-		Required: "the interval of the difference in server CPU per request holds the spin in 90 % of the comparisons",
-		Short:    25e9, Long: 150e9,
-		run: func(ctx context.Context, e Env) (finding, error) {
-			spins := choose(e, []time.Duration{5 * time.Microsecond},
-				[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
-			names := make([]string, len(spins))
-			for i, spin := range spins {
-				names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
-			}
-			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60), names...), nil, e.rounds("spin"))
-			if err != nil {
-				return finding{}, err
-			}
-			var figures []result.Figure
-			found := ""
-			for i, spin := range spins {
-				p, err := e.power(r, 2+i, spin)
-				if err != nil {
-					return finding{}, err
-				}
-				figures = append(figures, p.figures()...)
-				found += p.String() + "; "
-			}
-			f := judged(found[:max(len(found)-2, 0)], figures...)
-			return f, e.keep(ctx, &f, r)
-		},
-	}
+	return judged(fmt.Sprintf("of %d rounds %d metrics; equals called different in at most %.1f %%, p < 0.05 in %.1f %% before correction",
+		len(r.Rounds), len(all), most, 100*float64(suspect)/float64(max(made, 1))), figures...), nil
 }
 
 // power is what became of many comparisons with a known difference.
@@ -158,18 +152,18 @@ func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error)
 			p.won++
 		}
 	}
-	if p.made == 0 {
-		return p, errors.New("no comparison could be judged")
-	}
 	return p, nil
 }
 
 func (p power) String() string {
+	if p.made == 0 {
+		return fmt.Sprintf("+%v: no comparison could be judged", p.spin)
+	}
 	return fmt.Sprintf("+%v: %.2f to %.2f µs over all rounds, held in %.0f %%, found in %.0f %% of comparisons of %d rounds",
 		p.spin, p.low, p.high, p.share(p.held), p.share(p.won), roundsOf)
 }
 
-func (p power) share(n int) float64 { return 100 * float64(n) / float64(p.made) }
+func (p power) share(n int) float64 { return 100 * float64(n) / float64(max(p.made, 1)) }
 
 func (p power) figures() []result.Figure {
 	return []result.Figure{
@@ -211,12 +205,12 @@ func driftTest() Test {
 			if err = errors.Join(err, failed); err != nil {
 				return finding{}, err
 			}
-			f, err = e.falsely(ctx, r)
+			f, err = e.falsely(r)
 			if err != nil {
 				return f, err
 			}
 			f.figures = append(f.figures, slowed(r)...)
-			return f, nil
+			return f, e.keep(ctx, &f, r)
 		},
 	}
 }

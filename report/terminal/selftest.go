@@ -23,13 +23,9 @@ func (p *page) selfTest(r *result.Result) {
 	p.blank()
 	t := table{head: [][]cell{{{text: "test"}, {text: "verdict"}, {text: "figures", right: true}, {text: "took", right: true}}}}
 	for _, test := range s.Tests {
-		verdict := cell{text: "pass", in: green}
-		if !test.Pass {
-			verdict = cell{text: "FAIL", in: red}
-		}
 		t.body = append(t.body, []cell{
 			{text: test.Name},
-			verdict,
+			{text: Tested(test), in: testedInk(test)},
 			{text: strconv.Itoa(len(test.Figures)), right: true},
 			{text: time.Duration(test.Took).Round(100 * time.Millisecond).String(), right: true},
 		})
@@ -40,11 +36,7 @@ func (p *page) selfTest(r *result.Result) {
 		p.title(test.Name)
 		p.wrapped("", test.Shows, plain)
 		p.wrapped("required  ", test.Required, plain)
-		in := green
-		if !test.Pass {
-			in = red
-		}
-		p.wrapped("found     ", test.Found, in)
+		p.wrapped("found     ", test.Found, testedInk(test))
 		for _, id := range test.Kept {
 			p.wrapped("more in   ", id, plain)
 		}
@@ -54,16 +46,36 @@ func (p *page) selfTest(r *result.Result) {
 
 // selfTestSummary says how many tests passed.
 func selfTestSummary(s *result.SelfTest) string {
-	passed := 0
-	for _, t := range s.Tests {
-		if t.Pass {
-			passed++
-		}
+	failed, refused := len(s.Failed()), len(s.Refused())
+	text := fmt.Sprintf("%d of %d tests pass", len(s.Tests)-failed-refused, len(s.Tests))
+	if failed > 0 {
+		text += fmt.Sprintf(", %d FAIL", failed)
 	}
-	if passed == len(s.Tests) {
-		return fmt.Sprintf("all %d tests pass", passed)
+	if refused > 0 {
+		text += fmt.Sprintf(", %d could show nothing", refused)
 	}
-	return fmt.Sprintf("%d of %d tests FAIL", len(s.Tests)-passed, len(s.Tests))
+	return text
+}
+
+// Tested is the verdict on a test in a word: "pass", "FAIL" or "refused".
+func Tested(t result.Tested) string {
+	switch {
+	case t.Pass:
+		return "pass"
+	case t.Refused:
+		return "refused"
+	}
+	return "FAIL"
+}
+
+func testedInk(t result.Tested) ink {
+	switch {
+	case t.Pass:
+		return green
+	case t.Refused:
+		return yellow
+	}
+	return red
 }
 
 // figuresShown is how many figures a test may have for all to be shown; of

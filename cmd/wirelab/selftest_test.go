@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// The short form, as a user runs it. Where the machine is too busy for the
+// checks to let numbers out, that is said and not held against wirelab: a
+// number that is wrong, or a fault that is not seen, is.
+func TestSelfTest(t *testing.T) {
+	args := []string{"selftest", "-q"}
+	if testing.Short() {
+		args = append(args, "--only", "merge,derivation,flipped")
+	}
+	dir := t.TempDir()
+	p := begin(t, dir, args...)
+	code := p.end()
+	t.Log(p.stdout.String())
+	if code != exitOK && code != exitNoWord {
+		t.Errorf("exit code %d: %s", code, p.said.String())
+	}
+	if left := p.processes(""); len(left) > 0 {
+		t.Errorf("left running: %v", left)
+	}
+	s := newShell(t)
+	s.env["WIRELAB_STORE"] = p.mark
+	s.run("results", "list", "--name", "selftest").wants(t, exitOK, []string{"selftest"}, nil)
+	list := s.run("results", "list", "--name", "selftest", "--json")
+	var summaries []struct{ ID string }
+	if err := json.Unmarshal([]byte(list.stdout), &summaries); err != nil || len(summaries) != 1 {
+		t.Fatalf("%v: %s", err, list.stdout)
+	}
+	if show := s.run("results", "show", summaries[0].ID); !strings.HasPrefix(show.stdout, "self-test, short form: ") || show.stdout != p.stdout.String() {
+		t.Errorf("the stored report is not what was printed:\n%s", show.stdout)
+	}
+}
+
+func TestSelfTestNames(t *testing.T) {
+	s := newShell(t)
+	s.run("selftest", "--only", "tooth").wants(t, exitUsage, nil, []string{`unknown test "tooth"; known: derivation, drift,`})
+	s.run("selftest", "--list").wants(t, exitOK, []string{"NAME", "truth", "stopped"}, nil)
+	s.run("selftest", "--list", "--json").wants(t, exitOK, []string{`"Name": "truth"`}, nil)
+}
+
+// A server with a known delay can be asked for, and mistakes in it are told.
+func TestInjectedArms(t *testing.T) {
+	s := newShell(t)
+	for arm, want := range map[string]string{
+		"grpc,inject=constnat 20ms":                      `inject "constnat 20ms" is not known; known are`,
+		"grpc,inject=frozen 1ms 5s 500ms":                "no call of 1ms fits between two stretches of 5s",
+		"grpc,inject=spin 2us,target=127.0.0.1:1":        "has both inject and target",
+		"grpc,inject=bimodal 10ms 50ms 2":                "SHARE is",
+		"grpc,inject=constant 20ms,inject=constant 20ms": "sets inject twice",
+	} {
+		s.run("compare", arm, "grpc", "-w", "routeguide.GetFeature", "--print-plan").wants(t, exitUsage, nil, []string{want})
+	}
+	s.run("serve", "routeguide", "grpc", "--inject", "spin").wants(t, exitUsage, nil, []string{"want spin TIME"})
+	s.run("serve", "routeguide", "http1-json", "--null", "--inject", "spin 2us").wants(t, exitUsage, nil, []string{"do not go together"})
+}
