@@ -153,8 +153,8 @@ func (j *judge) verify(x *exchange, a *answer) error {
 	if !a.differs {
 		body = a.good.body[:a.matched]
 	}
-	body = bytes.Clone(body) // becomes the accepted one
-	if err := j.transport.replay(context.Background(), j.response(a, body), x.check); err != nil {
+	body = bytes.Clone(body)                                                                       // becomes the accepted one
+	if err := j.transport.replay(context.Background(), j.response(a, body), x.check); err != nil { //nolint:bodyclose // it is memory, and the stub closes it
 		return err
 	}
 	good := &accepted{head: a.head.reply.kind, body: body}

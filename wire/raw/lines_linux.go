@@ -236,7 +236,7 @@ func (l *lines) serve(n *line, events uint32) {
 	listed := n.dirty
 	n.dirty = true // its output is sent below
 	if events&^unix.EPOLLOUT != 0 {
-		err := n.pull(l.buffers, n.socket.read)
+		err := n.pull(l.buffers, n.read)
 		if errors.Is(err, io.EOF) {
 			n.client.closed()
 			err = io.ErrUnexpectedEOF
@@ -270,7 +270,7 @@ func (l *lines) push(n *line) {
 	if n.dead {
 		return
 	}
-	all, err := n.channel.push(n.socket.write)
+	all, err := n.push(n.write)
 	if err != nil {
 		l.lose(n, err)
 		return
@@ -304,7 +304,7 @@ func (l *lines) drop(n *line) {
 		return
 	}
 	n.dead = true
-	n.socket.close() // which takes it out of epoll
+	n.close() // which takes it out of epoll
 	l.table[n.key] = nil
 	l.free = append(l.free, n.key)
 	if l.current[n.place] == n {

@@ -176,7 +176,7 @@ func (l *nullLoop) welcome() {
 
 func (l *nullLoop) add(p *peer) {
 	if l.traffic.open.Load() > peersMax {
-		p.socket.close()
+		p.close()
 		return
 	}
 	p.server = newServer(l.over, l.responder, l.heads)
@@ -201,7 +201,7 @@ func (l *nullLoop) add(p *peer) {
 // serve reads once and writes once.
 func (l *nullLoop) serve(p *peer, events uint32) {
 	if events&^unix.EPOLLOUT != 0 || (events == 0 && p.secure != nil) {
-		if err := p.pull(l.buffers, p.socket.read); err != nil {
+		if err := p.pull(l.buffers, p.read); err != nil {
 			if !errors.Is(err, io.EOF) {
 				l.explain(p, err)
 			}
@@ -209,10 +209,10 @@ func (l *nullLoop) serve(p *peer, events uint32) {
 			return
 		}
 	}
-	all, err := p.push(p.socket.write)
+	all, err := p.push(p.write)
 	for err == nil && all && p.server.paused() {
 		if err = p.again(l.buffers); err == nil {
-			all, err = p.push(p.socket.write)
+			all, err = p.push(p.write)
 		}
 	}
 	if err != nil || (all && p.server.quitting()) {
@@ -238,13 +238,13 @@ func (l *nullLoop) explain(p *peer, err error) {
 	var wrong *wireError
 	if s, ok := p.server.(*null2); ok && errors.As(err, &wrong) {
 		s.goodbye(s.highest, wrong)
-		_, _ = p.push(p.socket.write) // it is closed either way
+		_, _ = p.push(p.write) // it is closed either way
 	}
 }
 
 func (l *nullLoop) drop(p *peer) {
 	p.dead = true
-	p.socket.close()
+	p.close()
 	l.table[p.key] = nil
 	l.free = append(l.free, p.key)
 }
@@ -254,7 +254,7 @@ func (l *nullLoop) end() {
 	for {
 		select {
 		case p := <-l.arrivals:
-			p.socket.close()
+			p.close()
 			continue
 		default:
 		}
@@ -263,7 +263,7 @@ func (l *nullLoop) end() {
 	for _, p := range l.table {
 		if p != nil {
 			p.server.stop()
-			_, _ = p.push(p.socket.write) // what it does not take in one piece is lost
+			_, _ = p.push(p.write) // what it does not take in one piece is lost
 			l.drop(p)
 		}
 	}
