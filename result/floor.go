@@ -64,7 +64,7 @@ func (s *subject) floor() {
 	if calls > 0 {
 		ground.ClientCPU = float64(cpu) / float64(calls)
 	}
-	text := fmt.Sprintf("the median is %.2g times that of a server that does nothing (%v)", ground.Times, brief(time.Duration(ground.P50)))
+	text := fmt.Sprintf("the median is %.3g times that of a server that does nothing (%v)", ground.Times, brief(time.Duration(ground.P50)))
 	s.add(Check{
 		Gate: AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Times, Limit: floorTimes, AtLeast: true,
 		Unit: "× the floor", Rounds: readings,

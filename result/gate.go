@@ -167,9 +167,13 @@ func (s *ArmState) Spoiled(m Metric) Verdict {
 	return ""
 }
 
-// Marks returns the checks that limit what a metric of the arm says.
+// Marks returns the checks that limit what a metric of the arm says; none
+// where there is nothing to mark, since a gate failed.
 func (s *ArmState) Marks(m Metric) []Check {
 	var all []Check
+	if s.spoiled(m) != nil {
+		return nil
+	}
 	for _, c := range s.Checks {
 		if c.OK && c.Limited && c.Gate.covers(m) {
 			all = append(all, c)

@@ -32,6 +32,8 @@ const (
 	// trimmed gaps at each end are left out of it, as gate 1 leaves out 1 % of
 	// calls. Lateness between 0 and l spreads gaps by l/√2 at most.
 	evenSpread = 0.05
+	// lateBeyond is the lateness, in mean gaps, from which on gaps tell nothing.
+	lateBeyond = 1.2
 	trimmed    = 0.01
 )
 
@@ -44,7 +46,7 @@ func (s *subject) law() {
 	gaps := merge(s.trials, func(t *Trial) *stat.Histogram { return t.Gaps })
 	value, limit, known := of(gaps, s.lateGaps(s.lag(), s.all.planned, s.all.window))
 	if !known {
-		return // not recorded, or too few
+		return // not recorded, too few, or so late that gate 1 has it all
 	}
 	readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		v, most, known := of(t.Gaps, s.lateGaps(t.Lag, t.Planned, time.Duration(max(t.Window, 0))))
@@ -72,7 +74,7 @@ func (s *subject) lateGaps(late *stat.Histogram, planned uint64, window time.Dur
 
 // lawPoisson is the distance of gaps from exponential ones, and its limit.
 func lawPoisson(gaps *stat.Histogram, late float64) (a2, limit float64, known bool) {
-	if gaps == nil || gaps.Count() == 0 {
+	if gaps == nil || gaps.Count() == 0 || late > lateBeyond {
 		return 0, 0, false
 	}
 	a2, _, err := stat.ExponentialFit(gaps)
@@ -85,7 +87,7 @@ func lawPoisson(gaps *stat.Histogram, late float64) (a2, limit float64, known bo
 
 // lawEven is the spread of gaps that are to be equal, and its limit.
 func lawEven(gaps *stat.Histogram, late float64) (spread, limit float64, known bool) {
-	if gaps == nil || gaps.Count() < 2 {
+	if gaps == nil || gaps.Count() < 2 || late > lateBeyond {
 		return 0, 0, false
 	}
 	low, high := float64(gaps.Quantile(trimmed)), float64(gaps.Quantile(1-trimmed))

@@ -230,7 +230,13 @@ func TestLatenessIsNoWrongLaw(t *testing.T) {
 			}
 		})
 		_, by, _, _ := checks(r, 1)
-		law := by[result.Law]
+		law, applied := by[result.Law]
+		if late > 0.26 { // the 99th percentile is beyond 1.2 gaps
+			if applied {
+				t.Errorf("lateness of %v gaps on average hides any law, and one is judged: %s", late, law.Detail)
+			}
+			continue
+		}
 		if !law.OK || len(law.Rounds) != 10 {
 			t.Errorf("lateness of %v gaps on average is taken for another law: %s", late, law.Detail)
 		}
