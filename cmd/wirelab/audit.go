@@ -259,7 +259,13 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 	if err != nil {
 		return o, err
 	}
-	defer func() { err = both(err, server.Stop()) }()
+	defer func() {
+		// By then all is measured: a server that died of itself shows in
+		// the tool's errors, and one that is slow to stop spoils nothing.
+		if e := server.Stop(); e != nil {
+			a.note("service to audit against: %v", e)
+		}
+	}()
 	files := auditFiles(folder, server.Ready().Address, server.Ready().Authority, tool)
 	if err := files.write(); err != nil {
 		return o, err
