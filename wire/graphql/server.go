@@ -43,7 +43,7 @@ func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.C
 	server.SetParserTokenLimit(tokenLimit)
 	server.SetDisableSuggestion(true)
 	server.SetErrorPresenter(present)
-	server.SetRecoverFunc(func(ctx context.Context, p any) error { return recovery.Error(ctx, p) })
+	server.SetRecoverFunc(recovery.Error)
 	server.Use(extension.FixedComplexityLimit(complexityLimit))
 	server.Use(depth{})
 	return func(ctx context.Context, c *httprpc.Call) error {
