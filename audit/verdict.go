@@ -43,6 +43,10 @@ const fewest = 200
 // shortShare is the share of the planned requests that, if not sent, is said.
 const shortShare = 0.01
 
+// unsentShare is the share of them that, if not sent, leaves nothing to agree
+// with: what those would have waited, nobody knows.
+const unsentShare = 0.05
+
 // wrongShare is the share of wrong answers above which times say nothing.
 const wrongShare = 0.01
 
@@ -250,6 +254,10 @@ func (f *Finding) judge(truth Truth) {
 		return
 	case isHigh:
 		f.accuse(high, truth)
+		return
+	case float64(f.short()) > unsentShare*float64(f.Planned):
+		f.Sentence = fmt.Sprintf("%s could not be judged: what it reports is near the truth, but of %d of the %d requests only, and nobody knows how long the others would have waited.",
+			f.Tool, *f.Report.Count, f.Planned)
 		return
 	}
 	f.Verdict = Truthful

@@ -66,6 +66,10 @@ func TestCompare(t *testing.T) {
 			turn, said(3914, 0, 1.2, 1.3, 232, 456, -1), open, audit.Truthful, ".-...--", "tells the truth",
 			"It sent 3914 of the 4000 requests that it was asked for.",
 		},
+		"k6 that dropped many": {
+			turn, said(3167, 0, 1.5, 11.8, 197, 457, 23), open, audit.Unjudged, ".-...-.", "x could not be judged: what it reports is near the truth, but of 3167 of the 4000 requests only",
+			"It sent 3167 of the 4000 requests that it was asked for.",
+		},
 		"oha that catches up": {
 			turn, said(3998, 0, 1.2, 1.3, 1.3, 454, 5.9), open, audit.Untruthful, ".-.<.-<",
 			"x reports a p95 of 1.30 ms where the truth is 252 ms: it sent every request, but takes the time of each from when it was sent and not from when it was due.", "",
