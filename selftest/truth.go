@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"wirelab"
@@ -56,9 +57,14 @@ func laws(e Env) []law {
 	}
 }
 
-// attempts is how often a wire's truth is measured at most. Only a machine
-// that is busy with something else needs more than one.
-const attempts = 3
+// attempts is how often a wire's truth is measured at most, and repeatsMax how
+// many are measured again in all. Only a machine that is busy with something
+// else needs any; one that always is would otherwise take three times as long
+// to show nothing.
+const (
+	attempts   = 3
+	repeatsMax = 10
+)
 
 // beside is how many experiments run at once. Their calls wait far longer than
 // they work, so that all of them together keep two processors a quarter busy.
@@ -88,6 +94,7 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 	close(next)
 	var mu sync.Mutex // guards all
 	var all truths
+	var again atomic.Int64 // measured again
 	var workers sync.WaitGroup
 	for range beside {
 		workers.Go(func() {
@@ -95,7 +102,7 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 				if ctx.Err() != nil {
 					return
 				}
-				one := measureTruth(ctx, e, j.wire, j.law)
+				one := measureTruth(ctx, e, j.wire, j.law, &again)
 				mu.Lock()
 				all.add(one)
 				e.Say(fmt.Sprintf("%d of %d: %s", all.done, len(jobs), one))
@@ -193,12 +200,12 @@ func (t truthful) sound() bool {
 }
 
 // measureTruth measures a wire until it is sound, or too often.
-func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful {
+func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law, again *atomic.Int64) truthful {
 	var last truthful
 	for attempt := 1; attempt <= attempts && ctx.Err() == nil; attempt++ {
 		last = measureOnce(ctx, e, wire, l)
 		last.attempts = attempt
-		if last.sound() {
+		if last.sound() || again.Add(1) > repeatsMax {
 			break
 		}
 	}

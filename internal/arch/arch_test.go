@@ -331,10 +331,15 @@ func mayExit(f file) bool {
 	return path.Base(f.path) == "main.go" && (strings.HasPrefix(f.room, "cmd/") || strings.HasPrefix(f.room, "internal/"))
 }
 
+// suite reports whether a room is for tests alone: selftest is of the product.
+func suite(room string) bool {
+	return room == "conformance" || strings.HasSuffix(room, "test") && room != "selftest"
+}
+
 func TestBannedCalls(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
-		if f.generated || f.test || f.room == "conformance" || strings.HasSuffix(f.room, "test") {
+		if f.generated || f.test || suite(f.room) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -419,12 +424,12 @@ func TestNoMarkersNorInit(t *testing.T) {
 func TestNoTestingInProduction(t *testing.T) {
 	t.Parallel()
 	for _, f := range load(t) {
-		if f.test || f.room == "conformance" || strings.HasSuffix(f.room, "test") {
+		if f.test || suite(f.room) {
 			continue
 		}
 		for _, spec := range f.ast.Imports {
 			imported := strings.Trim(spec.Path.Value, `"`)
-			if imported == "testing" || imported == module+"/conformance" || strings.HasSuffix(imported, "test") && strings.HasPrefix(imported, module) {
+			if imported == "testing" || imported == module+"/conformance" || strings.HasPrefix(imported, module) && suite(strings.TrimPrefix(imported, module+"/")) {
 				t.Errorf("%s imports %s", f.path, imported)
 			}
 		}
