@@ -47,7 +47,7 @@ const mostDigits = 6
 
 // figureForm returns how a finding's numbers are written, and their unit.
 func figureForm(f *result.Finding) (form func(float64) string, unit string) {
-	width, least := 0.0, 0
+	width, least := 0.0, 3
 	if f.Bounded {
 		width = f.High - f.Low
 	}
@@ -66,7 +66,7 @@ func figureForm(f *result.Finding) (form func(float64) string, unit string) {
 		if err != nil || m.Counted {
 			u = Unit{Size: 1}
 		}
-		unit, least = u.Name, 3
+		unit = u.Name
 		with = func(v float64, digits int) string {
 			if v /= u.Size; v == math.Trunc(v) && v < 1000 {
 				return strconv.FormatFloat(v, 'f', -1, 64)

@@ -26,7 +26,7 @@ func Digest(raw []byte) (string, error) {
 	if err := decoder.Decode(&value); err != nil {
 		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: %v", err)
 	}
-	if _, err := decoder.Token(); err != io.EOF { //nolint:errorlint // Token returns it as it is
+	if _, err := decoder.Token(); err != io.EOF {
 		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: there is something after the value")
 	}
 	sum := sha256.New()
