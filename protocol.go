@@ -61,6 +61,9 @@ type Dialing struct {
 	// multiplexed may open; it keeps them all. A multiplexed client opens one.
 	// 0 means 1.
 	Connections int
+	// Deadline is what the requests that a raw driver makes beforehand tell the
+	// server that they have; 0: nothing. Clients tell what each call's context says.
+	Deadline time.Duration
 	// Connect opens a stream connection, and is where bytes are counted. nil: net.Dialer.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 	// Packets opens the local end of a datagram wire. nil: net.ListenPacket on a free port.

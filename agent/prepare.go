@@ -84,7 +84,7 @@ func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, orde
 	if cell.DialRaw == nil {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "there is no raw driver for %s", cell.Protocol.Name)
 	}
-	to.Connections = min(l.Connections, l.InFlight)
+	to.Connections, to.Deadline = min(l.Connections, l.InFlight), time.Duration(order.Deadline)
 	lines, err := cell.DialRaw(ctx, to, l.InFlight, order.Operation, order.Requests, seeds.Uint64())
 	if err != nil {
 		return nil, err

@@ -93,12 +93,15 @@ func newPlan(
 			"%d calls at once over %d connections: HTTP/1.1 carries one call at a time on each", slots, p.connections)
 	}
 	for i, check := range checks {
-		q, err := transport.learn(ctx, check)
+		q, err := transport.learn(ctx, to.Deadline, check)
 		if err != nil {
 			return nil, wirelab.Errorf(wirelab.CodeOf(err), "call %d of the series: %v", i, err)
 		}
 		if len(p.series) > 0 && q.method != p.series[0].method {
 			return nil, wirelab.Errorf(wirelab.Unimplemented, "a series with both %s and %s", q.method, p.series[0].method)
+		}
+		if len(p.series) > 0 {
+			q.sameDeadline(p.series[0].request)
 		}
 		x := &exchange{request: q, check: check}
 		if over.Version == HTTP1 {

@@ -22,6 +22,9 @@ const bodyMax = 16 << 20
 // memory: what lasts longer waits for a reply to what it has sent so far.
 const learnTime = 5 * time.Second
 
+// tellable is the shortest deadline that requests tell of.
+const tellable = 50 * time.Millisecond
+
 // request is what one call sends.
 type request struct {
 	method, path string
@@ -108,16 +111,35 @@ func newRequest(r *http.Request, body []byte) request {
 	return q
 }
 
-// learn performs check once and returns the one request that it makes.
-func (t *Transport) learn(ctx context.Context, check func(context.Context) error) (request, error) {
+// sameDeadline makes the time that a request says it has that of another: what
+// the stub wrote is less by however long it took to write it.
+func (q *request) sameDeadline(first request) {
+	for i, f := range q.fields {
+		if f.name != "grpc-timeout" && !strings.HasSuffix(f.name, "-timeout-ms") {
+			continue
+		}
+		if at := slices.IndexFunc(first.fields, func(g field) bool { return g.name == f.name }); at >= 0 {
+			q.fields[i].value = first.fields[at].value
+		}
+	}
+}
+
+// learn performs check once and returns the one request that it makes. A
+// deadline is for the server to be told of; one so short that it may pass
+// meanwhile is not told.
+func (t *Transport) learn(ctx context.Context, deadline time.Duration, check func(context.Context) error) (request, error) {
 	t.mu.Lock()
 	t.asked, t.reply, t.err = nil, nil, nil
 	t.mu.Unlock()
-	// Not a deadline: stubs tell the server of those.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	timer := time.AfterFunc(learnTime, cancel)
+	timer := time.AfterFunc(learnTime, cancel) // no deadline of ctx's, which would be told
 	defer timer.Stop()
+	if deadline >= tellable {
+		var over context.CancelFunc
+		ctx, over = context.WithTimeout(ctx, deadline)
+		defer over()
+	}
 	answer := check(ctx) // fails, since nothing answers
 	t.mu.Lock()
 	defer t.mu.Unlock()
