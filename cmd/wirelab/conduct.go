@@ -121,19 +121,21 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	case r.Ending == result.Failed:
 		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
-	if spoiled := invalid(analysis); spoiled != "" {
+	if spoiled := invalid(r, &analysis); spoiled != "" {
 		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
 	}
 	return nil
 }
 
-// invalid names the arms that failed a check, and the first of each one's reasons.
-func invalid(a result.Analysis) string {
+// invalid names the arms whose primary metric a check refuses, and the first
+// reason of each. Where only others are refused there still is an answer.
+func invalid(r *result.Result, a *result.Analysis) string {
 	var all []string
 	for _, l := range a.Loads {
+		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
 		for _, arm := range l.Arms {
-			if why := arm.Invalid(); len(why) > 0 {
-				all = append(all, fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why[0]))
+			if why := arm.Why(primary); why != "" {
+				all = append(all, fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why))
 			}
 		}
 	}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+)
+
+// TestOnlyTheAnswerMakesTheExitCode: late calls spoil an open loop's times, and
+// so the answer where those are asked for, but not where CPU time is.
+func TestOnlyTheAnswerMakesTheExitCode(t *testing.T) {
+	t.Parallel()
+	for primary, spoiled := range map[string]bool{plan.ResponseP99: true, plan.ServerCPU: false} {
+		r := resulttest.Make(resulttest.Setting{
+			Name: "late", Rounds: 12, Seed: 3, Loads: []plan.Load{{Rate: 500, InFlight: 256}},
+			Arms: []resulttest.Arm{{Name: "a", Protocol: "grpc", Multiplexed: true, ServerCPU: 1e4, ClientCPU: 1e4, Response: 1e6}},
+		})
+		r.Plan.Primary = primary
+		for _, round := range r.Rounds {
+			for i := range round.Trials {
+				round.Trials[i].Lag.RecordN(int64(1e9), round.Trials[i].OK)
+			}
+		}
+		a := result.Analyse(r)
+		if why := invalid(r, &a); (why != "") != spoiled || spoiled && !strings.Contains(why, "a (500/s") {
+			t.Errorf("primary %s: invalid %q", primary, why)
+		}
+	}
+}
