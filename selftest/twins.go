@@ -61,7 +61,7 @@ func twinsTest() Test {
 			for i, spin := range spins {
 				names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
 			}
-			r, err := e.conduct(ctx, twinPlan(choose(e, 14, 60), names...), nil, e.rounds("twins"))
+			r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), names...), nil, e.rounds("twins"))
 			if err != nil {
 				return finding{}, err
 			}
@@ -181,7 +181,7 @@ func driftTest() Test {
 		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons", 100*falseShare(0.05, comparisons), comparisons),
 		Short:    30e9, Long: 90e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
-			p := twinPlan(choose(e, 14, 60))
+			p := twinPlan(choose(e, 12, 60))
 			var on hogs
 			defer func() { err = errors.Join(err, on.stop()) }()
 			var failed error
