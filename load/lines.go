@@ -41,7 +41,7 @@ type pipeline struct {
 	now    int64 // the last reading of the clock
 	ended  uint64
 	onEnd  func(int, error) // over, made a value once
-	closed bool // the loop: a call that ends makes room for the next
+	closed bool             // the loop: a call that ends makes room for the next
 	s      *slice
 }
 

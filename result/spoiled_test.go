@@ -100,7 +100,7 @@ func TestEachGateRefuses(t *testing.T) {
 
 		{name: "a reply without bytes", load: closed, change: of(1, func(t *result.Trial) { t.WireReceived = t.OK / 2 }), fails: result.WireBytes, says: "0.5 bytes", readBad: 1},
 		{name: "more CPU than there is, server", load: closed, change: of(1, func(t *result.Trial) { t.Server.CPU = t.Server.Wall * 11 / 10 }), fails: result.CPUTime, says: "110.0 %", readBad: 1},
-		{name: "faster than doing nothing", load: closed, change: of(10, func(t *result.Trial) { t.Floor.Completed = t.Floor.Completed / 4 }), fails: result.Ceiling, says: "cannot be", readBad: 10},
+		{name: "faster than doing nothing", load: closed, change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "cannot be", readBad: 10},
 		{name: "as fast as doing nothing, but for noise", load: closed, change: func(r *result.Result) {
 			each(r, func(n int, t *result.Trial) {
 				rate := float64(t.Completed) / float64(t.Window) * (1 + 0.05*float64(n%2*2-1))

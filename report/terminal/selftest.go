@@ -113,10 +113,10 @@ func (p *page) figures(test result.Tested) {
 func number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
 func required(f result.Figure) string {
-	switch {
-	case f.Low == f.High:
+	switch f.Low {
+	case f.High:
 		return number(f.High)
-	case f.Low == 0:
+	case 0:
 		return "≤ " + number(f.High)
 	}
 	return number(f.Low) + " to " + number(f.High)
