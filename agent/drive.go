@@ -102,7 +102,7 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 	for i, l := range order.Loads {
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
-			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify}
+			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
 			d.loads = append(d.loads, p)
 		}
 		if err == nil {

@@ -58,6 +58,7 @@ type Dial struct {
 	Server    string `json:"server,omitempty"` // library, to name the cell
 	Client    string `json:"client,omitempty"` // library
 	Raw       bool   `json:"raw,omitempty"`    // by the raw driver, no library
+	Own       bool   `json:"own,omitempty"`    // the driver has a core of its own
 	Operation string `json:"operation"`
 	Requests  string `json:"requests,omitempty"`
 	Address   string `json:"address"`

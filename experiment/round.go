@@ -135,6 +135,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
+		Own:       w.c.Bench.Placement().DriverCPUs != nil,
 		Operation: p.Operation, Requests: p.Requests,
 		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
 	}

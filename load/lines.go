@@ -25,10 +25,14 @@ type Lines interface {
 // context and of deadlines is seen in time.
 const patience = 20 * time.Millisecond
 
-// lineMargin is how long before the due time a driver of lines stops sleeping
-// and only looks: it reads replies all the while, so that unlike
-// [SpinMargin] more costs nothing but processor time.
-const lineMargin = 150 * time.Microsecond
+// A driver of lines stops sleeping so long before the next call is due and
+// only looks: it reads replies all the while, so that unlike [SpinMargin] more
+// costs nothing but processor time. It takes much of it: an idle virtual
+// processor may come back milliseconds late.
+const (
+	sharedMargin = 150 * time.Microsecond // on a processor that others need too
+	ownMargin    = 5 * time.Millisecond   // on one of its own: see [Plan.Own]
+)
 
 // pipeline performs the calls of [Lines].
 type pipeline struct {
@@ -100,7 +104,7 @@ func (p *pipeline) open() error {
 		}
 		wait := patience
 		if spare = len(p.free); spare > 0 {
-			wait = min(wait, time.Duration(due-p.now)-lineMargin)
+			wait = min(wait, time.Duration(due-p.now)-s.margin)
 		}
 		if err := p.turn(wait); err != nil {
 			return err

@@ -39,6 +39,9 @@ type Plan struct {
 	Classify func(error) string
 	// Clock is the time. nil means [SystemClock].
 	Clock Clock
+	// Own says that the run has a processor of its own, which lines may then
+	// keep busy while they wait. Without it they would take it from the server.
+	Own bool
 	// Around, if set, is called in place of the run and must call it once: it
 	// can read counters at both ends, with the merging of histograms outside.
 	Around func(run func())

@@ -126,6 +126,7 @@ type slice struct {
 	clock    Clock
 	classify func(error) string
 	deadline time.Duration
+	margin   time.Duration // of lines
 	// outer is the caller's context, and stop its end; calls is what calls
 	// run under: it ends with outer, and when the drain is over.
 	outer, calls context.Context
@@ -154,6 +155,10 @@ func newSlice(ctx context.Context, p Plan, gaps *stat.Histogram) *slice {
 	s := &slice{
 		clock: p.Clock, classify: p.Classify, deadline: p.Deadline,
 		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1,
+	}
+	s.margin = sharedMargin
+	if p.Own {
+		s.margin = ownMargin
 	}
 	s.calls, s.cut = context.WithCancelCause(ctx)
 	s.start, s.wall = s.clock.Now(), time.Now()
