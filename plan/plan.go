@@ -29,7 +29,7 @@ type Plan struct {
 	// Slices is the number of measured slices in a round, for each arm and
 	// load. Default: 10 in the closed loop, 3 in the open one.
 	Slices int `json:"slices,omitempty" yaml:"slices,omitempty"`
-	// Slice is the length of one. Default: 50 ms in the closed loop, 1 s in
+	// Slice is the length of one. Default: 30 ms in the closed loop, 1 s in
 	// the open one; at least 30 ms.
 	Slice Duration `json:"slice,omitempty" yaml:"slice,omitempty"`
 	// WarmUp is the least time each arm and load is warmed up in each round.

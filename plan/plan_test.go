@@ -34,7 +34,7 @@ func TestDefaultsAreTheDocumentedOnes(t *testing.T) {
 		Workload: "routeguide", Operation: "GetFeature",
 		Arms:   []plan.Arm{{Name: "grpc", Protocol: "grpc"}},
 		Loads:  []plan.Load{{InFlight: 1}},
-		Rounds: plan.Rounds{Min: 10, Max: 100}, Slices: 10, Slice: ms(50), WarmUp: ms(200),
+		Rounds: plan.Rounds{Min: 10, Max: 100}, Slices: 10, Slice: ms(30), WarmUp: ms(200),
 		Pin: "auto", Floor: "auto", Deadline: ms(10_000), Primary: "server-cpu", Practical: 0.01, Equivalent: 0.03,
 	}
 	open := closed

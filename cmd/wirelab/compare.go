@@ -79,7 +79,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 50ms; 1s in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop)")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
