@@ -148,16 +148,6 @@ func (e Env) keep(ctx context.Context, f *finding, r *result.Result) error {
 	return err
 }
 
-// wire returns the cell over a protocol.
-func (e Env) wire(protocol string) (wirelab.Cell, error) {
-	for _, c := range e.Wires {
-		if c.Protocol.Name == protocol {
-			return c, nil
-		}
-	}
-	return wirelab.Cell{}, fmt.Errorf("no cell over %s", protocol)
-}
-
 // choose returns short, or long in the long form.
 func choose[T any](e Env, short, long T) T {
 	if e.Long {
