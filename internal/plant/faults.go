@@ -95,8 +95,8 @@ func lifeFaults() []Fault {
 		},
 		{
 			"panic-kills", "wire/grpc/server.go",
-			"		if recover() != nil {\n			reply, err = nil, errPanicked()",
-			"		if false {\n			reply, err = nil, errPanicked()",
+			"		if p := recover(); p != nil {\n			reply, err = nil, Encode",
+			"		if p := any(nil); p != nil {\n			reply, err = nil, Encode",
 			"grpc", "planted by the conformance suite: a server must recover from this",
 		},
 		{
