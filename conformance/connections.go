@@ -69,6 +69,14 @@ func (g *gathering) join(ctx context.Context) error {
 	return err
 }
 
+// came is how many ever waited together. A call that its caller gave up may
+// still be in the service.
+func (g *gathering) came() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.most
+}
+
 // connections checks how many connections calls in flight take, that calls do
 // run at once, and that connections are kept.
 func (c *cell[S]) connections(r reporter) {
@@ -123,7 +131,7 @@ func (c *cell[S]) burst(r reporter, g *rig[S], o wirelab.Operation[S], gather *g
 	wg.Wait()
 	if missed.Load() > 0 {
 		r.Errorf("%d of %d calls at once failed; at most %d came together in the service, want %d",
-			missed.Load(), concurrentCalls, gather.most, gather.size)
+			missed.Load(), concurrentCalls, gather.came(), gather.size)
 	}
 	return missed.Load() == 0
 }

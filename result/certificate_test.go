@@ -208,7 +208,7 @@ func TestWanting(t *testing.T) {
 		"by number of rounds":   {plan.Plan{Until: 0.001}, []string{"±0.1 %"}},
 		"practical that comes":  {plan.Plan{Practical: 0.05, For: minute}, nil},
 		"practical does not":    {plan.Plan{Practical: 0.005, For: minute}, []string{"differences of less than 0.8 %", "where 0.5 % matters"}},
-		"by number of rounds 2": {plan.Plan{Practical: 0.01}, []string{"in 22s"}},
+		"by number of rounds 2": {plan.Plan{Practical: 0.01}, []string{"in 17s"}},
 		"four arms share time":  {plan.Plan{Until: 0.006, For: minute, Arms: []plan.Arm{{Protocol: "a"}, {Protocol: "b"}, {Protocol: "c"}, {Protocol: "d"}}}, []string{"±0.6 %"}},
 		"two have it":           {plan.Plan{Until: 0.006, For: minute}, nil},
 		"open loop":             {plan.Plan{Until: 0.001, For: minute, Loads: []plan.Load{{Rate: 1000}}}, nil},
