@@ -41,6 +41,9 @@ type Traffic struct {
 	Sent, Received uint64 // bytes
 	Opened         uint64 // connections since the start; a datagram socket is one
 	Open           uint64 // connections open now
+	// Payload is the bytes of Sent that are requests' own, without headers and
+	// framing; 0 where that is not known.
+	Payload uint64
 }
 
 // Raw is how the raw driver calls S over a binding's protocol: our own minimal

@@ -193,6 +193,7 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 		now := p.traffic()
 		measured.Calls = p.made() - made
 		measured.WireSent, measured.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
+		measured.Payload = now.Payload - sockets.Payload
 		measured.Connections, measured.Open = now.Opened-sockets.Opened, now.Open
 	}
 	measured.Recording, err = p.runner.Run(ctx, run)

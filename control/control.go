@@ -98,6 +98,7 @@ type Measured struct {
 	Usage        result.Usage    `json:"usage"` // of the driver, from first call to last
 	Calls        uint64          `json:"calls"` // made meanwhile, those of the head included
 	WireSent     uint64          `json:"wire_sent"`
+	Payload      uint64          `json:"payload,omitempty"` // of WireSent, where the driver knows
 	WireReceived uint64          `json:"wire_received"`
 	Connections  uint64          `json:"connections"` // opened in the slice
 	Open         uint64          `json:"open"`        // at its end

@@ -328,6 +328,7 @@ func add(t *result.Trial, m *control.Measured) {
 	}
 	probe.Add(t.Driver, m.Usage)
 	t.WireSent += m.WireSent
+	t.Payload += m.Payload
 	t.WireReceived += m.WireReceived
 	t.Connections += m.Connections
 	t.Open = m.Open

@@ -61,13 +61,14 @@ func (s *subject) little(mean float64) {
 	})
 }
 
-// wireBytes: no call is made or answered without a byte.
+// wireBytes: no call is made or answered without a byte, beside those of the
+// request itself where the driver tells them.
 func (s *subject) wireBytes() {
 	least := func(t *Trial) (float64, bool) {
 		if t.Calls() == 0 {
 			return 0, false
 		}
-		return float64(min(t.WireSent, t.WireReceived)) / float64(t.Calls()), true
+		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(t.Calls()), true
 	}
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		v, known := least(t)
@@ -80,7 +81,7 @@ func (s *subject) wireBytes() {
 	s.add(Check{
 		Gate: WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: "bytes a call", Rounds: readings,
 		Detail: choose(failed == 0, fmt.Sprintf("at least %s bytes moved each way for every call", Thousands(uint64(few))),
-			fmt.Sprintf("%.2g bytes moved one way for each call, %s: calls cannot be made without", few, inRounds(failed, len(readings)))),
+			fmt.Sprintf("%.2g bytes moved one way for each call, without the request's own, %s: calls cannot be made so", few, inRounds(failed, len(readings)))),
 		Fix: "the client does not use the connections that are counted: report it",
 	})
 }

@@ -164,6 +164,7 @@ type Trial struct {
 	// WireSent and WireReceived are bytes through the driver's sockets, TLS
 	// and headers included; Connections those opened inside the window (R4).
 	WireSent     uint64 `json:"wire_sent"`
+	Payload      uint64 `json:"payload,omitempty"` // of WireSent: the requests' own bytes; 0 where the driver does not tell
 	WireReceived uint64 `json:"wire_received"`
 	Connections  uint64 `json:"connections"`
 	// Open is how many connections the driver held when the window ended.

@@ -99,6 +99,8 @@ func TestEachGateRefuses(t *testing.T) {
 		{name: "short pauses that all meet", load: closed, change: of(10, paused(40*time.Microsecond, 4000))},
 
 		{name: "a reply without bytes", load: closed, change: of(1, func(t *result.Trial) { t.WireReceived = t.OK / 2 }), fails: result.WireBytes, says: "0.5 bytes", readBad: 1},
+		{name: "fewer bytes than the requests have", load: closed, change: of(1, func(t *result.Trial) { t.Payload = t.WireSent + 2*t.OK }), fails: result.WireBytes, says: "-2 bytes", readBad: 1},
+		{name: "bytes beside the requests' own", load: closed, change: of(10, func(t *result.Trial) { t.Payload = t.WireSent / 2 })},
 		{name: "more CPU than there is, server", load: closed, change: of(1, func(t *result.Trial) { t.Server.CPU = t.Server.Wall * 11 / 10 }), fails: result.CPUTime, says: "110.0 %", readBad: 1},
 		{name: "faster than doing nothing", load: closed, change: of(10, func(t *result.Trial) { t.Floor.Completed /= 4 }), fails: result.Ceiling, says: "cannot be", readBad: 10},
 		{name: "as fast as doing nothing, but for noise", load: closed, change: func(r *result.Result) {

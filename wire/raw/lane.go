@@ -25,7 +25,7 @@ var _ net.Conn = (*lane)(nil)
 
 // traffic counts what passed through sockets.
 type traffic struct {
-	sent, received, opened, open atomic.Uint64
+	sent, received, opened, open, payload atomic.Uint64
 }
 
 // momentary is the error of a read with nothing to read.

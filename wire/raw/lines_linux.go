@@ -110,7 +110,9 @@ func (l *lines) Slots() int { return len(l.calls) }
 // Traffic implements [wirelab.Lines]. Any goroutine may ask.
 func (l *lines) Traffic() wirelab.Traffic {
 	t := &l.traffic
-	return wirelab.Traffic{Sent: t.sent.Load(), Received: t.received.Load(), Opened: t.opened.Load(), Open: t.open.Load()}
+	return wirelab.Traffic{
+		Sent: t.sent.Load(), Received: t.received.Load(), Opened: t.opened.Load(), Open: t.open.Load(), Payload: t.payload.Load(),
+	}
 }
 
 // Begin implements [wirelab.Lines]. It panics if the slot carries a call:
@@ -125,6 +127,7 @@ func (l *lines) Begin(slot int) {
 		c.next = 0
 	}
 	c.exchange = x
+	l.traffic.payload.Add(uint64(len(x.body)))
 	place := slot % len(l.current)
 	n := l.current[place]
 	if n == nil || n.client.spent() {
