@@ -14,8 +14,9 @@ import (
 	"wirelab"
 )
 
-// relay forwards connections to a server and passes what comes back through edit.
-func relay(t *testing.T, address string, edit func([]byte)) string {
+// relay forwards connections to a server and passes what comes back through
+// edit, which may end the connection.
+func relay(t *testing.T, address string, edit func(reply []byte) (pass []byte, more bool)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -42,18 +43,15 @@ func relay(t *testing.T, address string, edit func([]byte)) string {
 				_ = far.Close()
 			})
 			all.Go(func() {
-				defer func() { _ = near.Close() }()
+				defer func() { _, _ = near.Close(), far.Close() }()
 				buffer := make([]byte, 64<<10)
 				for {
 					n, err := far.Read(buffer)
-					if n > 0 {
-						edit(buffer[:n])
-						if _, err := near.Write(buffer[:n]); err != nil {
-							_ = far.Close()
-							return
-						}
-					}
 					if err != nil {
+						return
+					}
+					pass, more := edit(buffer[:n])
+					if _, err := near.Write(pass); err != nil || !more {
 						return
 					}
 				}
@@ -61,6 +59,14 @@ func relay(t *testing.T, address string, edit func([]byte)) string {
 		}
 	})
 	return listener.Addr().String()
+}
+
+// inPlace is a relay's edit that lets everything pass.
+func inPlace(edit func(reply []byte)) func([]byte) ([]byte, bool) {
+	return func(reply []byte) ([]byte, bool) {
+		edit(reply)
+		return reply, true
+	}
 }
 
 // One byte of the payload in 10,000 replies is flipped: that reply is a
@@ -77,7 +83,7 @@ func TestFlippedByte(t *testing.T) {
 			const calls, wrong = 10_000, 1
 			marker := []byte("Berkshire Valley") // in about one of 150
 			var seen, flipped atomic.Int64
-			address := relay(t, server.address, func(data []byte) {
+			address := relay(t, server.address, inPlace(func(data []byte) {
 				for {
 					at := strings.Index(string(data), string(marker))
 					if at < 0 {
@@ -89,7 +95,7 @@ func TestFlippedByte(t *testing.T) {
 					}
 					data = data[at+len(marker):]
 				}
-			})
+			}))
 			lines := dial(t, cell, wirelab.Dialing{Address: address, Connections: 1}, 1, "GetFeature")
 			o := loop(t, lines, calls)
 			if flipped.Load() != wrong {
@@ -112,13 +118,13 @@ func TestFlippedAnywhere(t *testing.T) {
 			cell := one(t, protocol, "null")
 			server := start(t, cell.Protocol.Secure, "", cell.Serve)
 			var passed atomic.Int64
-			address := relay(t, server.address, func(data []byte) {
+			address := relay(t, server.address, inPlace(func(data []byte) {
 				for i := range data {
 					if n := passed.Add(1); n > 5000 && n%9973 == 0 {
 						data[i] ^= 1 << (n % 8)
 					}
 				}
-			})
+			}))
 			to := server.dialing(2)
 			to.Address = address
 			slots := 2
@@ -217,50 +223,12 @@ type cutter struct{ after atomic.Int64 }
 func newCutter(t *testing.T, address string) (string, *cutter) {
 	t.Helper()
 	c := new(cutter)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	t.Cleanup(func() {
-		_ = listener.Close()
-		all.Wait()
-	})
-	all.Go(func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", address)
-			if err != nil {
-				_ = near.Close()
-				continue
-			}
-			all.Go(func() {
-				_, _ = io.Copy(far, near)
-				_ = far.Close()
-			})
-			all.Go(func() {
-				defer func() { _, _ = near.Close(), far.Close() }()
-				buffer := make([]byte, 64<<10)
-				for {
-					n, err := far.Read(buffer)
-					if err != nil {
-						return
-					}
-					if left := c.after.Swap(0); left > 0 {
-						_, _ = near.Write(buffer[:min(int(left), n)])
-						return
-					}
-					if _, err := near.Write(buffer[:n]); err != nil {
-						return
-					}
-				}
-			})
+	return relay(t, address, func(reply []byte) ([]byte, bool) {
+		if left := c.after.Swap(0); left > 0 {
+			return reply[:min(int(left), len(reply))], false
 		}
-	})
-	return listener.Addr().String(), c
+		return reply, true
+	}), c
 }
 
 // A server that is killed and comes back: calls fail meanwhile, each once, and
@@ -313,10 +281,10 @@ func TestCancel(t *testing.T) {
 			server := start(t, cell.Protocol.Secure, "", cell.Serve)
 			var held sync.Mutex // while the server is slow
 			to := server.dialing(2)
-			to.Address = relay(t, server.address, func([]byte) {
+			to.Address = relay(t, server.address, inPlace(func([]byte) {
 				held.Lock()
 				held.Unlock() //nolint:staticcheck // it only waits
-			})
+			}))
 			lines := dial(t, cell, to, 2, "GetFeature")
 			if o := loop(t, lines, 20); o.right != 20 {
 				t.Fatalf("%+v", o)
