@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -116,11 +115,7 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	if err != nil {
 		return nil, err
 	}
-	program, err := experiment.Program()
-	if err != nil {
-		return nil, err
-	}
-	bench, err := experiment.NewProcesses(program, p)
+	conductor, err := a.conductor(p, arms)
 	if err != nil {
 		return nil, err
 	}
@@ -130,16 +125,10 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	// Without a terminal there would be a line for each of many rounds.
 	f, ok := a.stderr.(*os.File)
 	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
-	observe := func(e experiment.Event) {
+	conductor.Observe = func(e experiment.Event) {
 		// Equal arms need no names, and how many rounds there will be time tells.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
 		watch.observe(e)
-	}
-	began := time.Now()
-	conductor := &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: observe,
-		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.commandLine(),
 	}
 	// A machine on which ten rounds take so much longer than they should gets
 	// no certificate, rather than let an experiment wait for it.

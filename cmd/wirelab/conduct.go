@@ -72,25 +72,16 @@ func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wante
 		return nil, err
 	}
 	defer func() { err = both(err, results.Close()) }()
-	program, err := experiment.Program()
-	if err != nil {
-		return nil, err
-	}
-	bench, err := experiment.NewProcesses(program, p)
-	if err != nil {
-		return nil, err
-	}
 	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	watch := a.newWatcher(quiet)
-	conductor := &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(), Observe: watch.observe,
-		ID:      store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.commandLine(),
+	conductor, err := a.conductor(p, arms)
+	if err != nil {
+		return nil, err
 	}
+	watch := a.newWatcher(quiet)
+	conductor.Observe = watch.observe
 	r, err = conductor.Run(ctx)
 	watch.line.Done()
 	if err != nil {
@@ -99,6 +90,23 @@ func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wante
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
 	return r, a.keep(context.WithoutCancel(ctx), results, r)
+}
+
+// conductor returns one for a plan, with child processes of this program.
+func (a *app) conductor(p plan.Plan, arms []result.Arm) (*experiment.Conductor, error) {
+	program, err := experiment.Program()
+	if err != nil {
+		return nil, err
+	}
+	bench, err := experiment.NewProcesses(program, p)
+	if err != nil {
+		return nil, err
+	}
+	return &experiment.Conductor{
+		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(),
+		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
+		Command: a.commandLine(),
+	}, nil
 }
 
 // conclude prints a result that is stored, and says by its error how it ended.
