@@ -1,0 +1,2 @@
+// Package directory is the work of a person directory.
+package directory
