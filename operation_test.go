@@ -295,3 +295,74 @@ func TestCellsAreTheProduct(t *testing.T) {
 		t.Errorf("operations %+v", work.Operations)
 	}
 }
+
+// A data set is a setting of a cell: what is served, what is asked and what is
+// expected change together, and a name that is not one says which are.
+func TestWithAnotherDataSet(t *testing.T) {
+	t.Parallel()
+	sized := func(off int) wirelab.Data[service] {
+		return wirelab.Data[service]{
+			Name: map[int]string{0: "small", 10: "large"}[off],
+			New:  func() service { return adder{off: off} },
+			Operations: []wirelab.Operation[service]{
+				wirelab.Unary("Next", func(*rand.Rand) term { return term{N: off} }, service.Next),
+			},
+		}
+	}
+	var served []service
+	w := wirelab.Workload[service]{
+		Name: "sums", New: sized(0).New, Operations: sized(0).Operations,
+		Data: []wirelab.Data[service]{sized(0), sized(10)},
+		Bindings: []wirelab.Binding[service]{{
+			Protocol: wirelab.Protocol{Name: "none"},
+			Servers: []wirelab.Server[service]{{Library: "s", Serve: func(_ context.Context, _ wirelab.Endpoint, s service) error {
+				served = append(served, s)
+				return nil
+			}}},
+			Clients: []wirelab.Dialer[service]{{Library: "c", Dial: func(context.Context, wirelab.Dialing) (service, io.Closer, error) {
+				return adder{off: 10}, io.NopCloser(nil), nil
+			}}},
+		}},
+	}
+	work := w.Erase()
+	if !slices.Equal(work.Data, []string{"small", "large"}) {
+		t.Errorf("data sets %q", work.Data)
+	}
+	cell, err := work.Cells[0].With("large")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cell.Usual {
+		t.Error("another data set made the cell unusual")
+	}
+	if err := cell.Serve(t.Context(), wirelab.Endpoint{}); err != nil || len(served) != 1 || served[0] != (adder{off: 10}) {
+		t.Errorf("served %v, %v", served, err)
+	}
+	for _, c := range []struct {
+		data  string
+		right bool // the stub answers as the large one does
+	}{{"large", true}, {"small", false}, {"", false}} {
+		cell, err := work.Cells[0].With(c.data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := cell.Dial(t.Context(), wirelab.Dialing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := client.Caller("Next", "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := call(t.Context()); (err == nil) != c.right {
+			t.Errorf("data set %q against a service of the large one: %v", c.data, err)
+		}
+	}
+	if _, err := cell.With("huge"); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "small") {
+		t.Errorf("an unknown data set: %v", err)
+	}
+	w.Data = nil
+	if _, err := w.With("small"); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		t.Errorf("a workload of one data set: %v", err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 type Protocol struct {
 	Name      string // "http1-proto"; lower case, as typed on the command line
 	Transport string // "HTTP/1.1", "HTTP/2", "HTTP/3", "TCP"
+	Framing   string // how calls lie on the transport: "HTTP", "gRPC", "Connect", "GraphQL"
 	Encoding  string // "JSON", "Protocol Buffers", "gob"
 	Network   string // "tcp" or "udp": what a server listens on
 	Secure    bool   // TLS 1.3
@@ -51,6 +52,11 @@ func (e Endpoint) DrainTime() time.Duration {
 // defaults (250, 100, unlimited), which would make a run above the smallest
 // queue in one client only (systems.md R4).
 const MaxStreams = 1024
+
+// MessageLimit is the size in bytes of the largest message that any wire takes
+// or sends, at both ends and in every encoding: a limit of its own would make
+// one protocol refuse what another carries.
+const MessageLimit = 8 << 20
 
 // Dialing is what a client needs to reach a server. Bindings must honour
 // every field.

@@ -20,6 +20,35 @@ type Workload[S any] struct {
 	Wrap       func(service S, hooks Hooks) S
 	Operations []Operation[S]
 	Bindings   []Binding[S]
+	// Data are the data sets that the service can be made with, so that size
+	// is a setting; the first is that of New and Operations. Empty: there is one.
+	Data []Data[S]
+}
+
+// Data is a data set: the service over it, and requests drawn from it.
+type Data[S any] struct {
+	Name       string // "100"
+	New        func() S
+	Operations []Operation[S] // the workload's, drawn from this set
+}
+
+// With returns the workload over the data set of that name; "" is the first.
+func (w Workload[S]) With(data string) (Workload[S], error) {
+	if data == "" {
+		return w, nil
+	}
+	known := make([]string, 0, len(w.Data))
+	for _, d := range w.Data {
+		if d.Name == data {
+			w.New, w.Operations = d.New, d.Operations
+			return w, nil
+		}
+		known = append(known, d.Name)
+	}
+	if len(known) == 0 {
+		return w, Errorf(InvalidArgument, "%s has one data set, without a name; leave data out", w.Name)
+	}
+	return w, UnknownName("data set of "+w.Name, data, known)
 }
 
 // Hooked returns a new reference service that calls hooks. Any hook at all
@@ -36,6 +65,7 @@ func (w Workload[S]) Hooked(hooks Hooks) S {
 type Work struct {
 	Name       string
 	Operations []OperationInfo
+	Data       []string // names of its data sets, the first the usual one; empty: one without a name
 	Cells      []Cell
 	Missing    []Missing // protocols that nothing carries it over
 }
@@ -79,6 +109,17 @@ type Cell struct {
 
 	// serveHooked is Serve with hooks; nil where the workload has no Wrap.
 	serveHooked func(ctx context.Context, at Endpoint, hooks Hooks) error
+	// with is the cell over another data set.
+	with func(data string) (Cell, error)
+}
+
+// With returns the cell over the data set of that name; "" is the first. A
+// server and its clients must be of the same one.
+func (c Cell) With(data string) (Cell, error) {
+	if data == "" {
+		return c, nil
+	}
+	return c.with(data)
 }
 
 // Hooked returns the cell with hooks in the service that Serve serves. Where
@@ -111,6 +152,9 @@ type Client interface {
 // Erase returns the workload as a [Work].
 func (w Workload[S]) Erase() Work {
 	work := Work{Name: w.Name}
+	for _, d := range w.Data {
+		work.Data = append(work.Data, d.Name)
+	}
 	for _, o := range w.Operations {
 		work.Operations = append(work.Operations, OperationInfo{Name: o.Name, Kind: o.Kind, Requests: o.Requests})
 	}
@@ -120,21 +164,20 @@ func (w Workload[S]) Erase() Work {
 		}
 		for i, server := range b.Servers {
 			for j, client := range b.Clients {
-				cell := w.cell(b, server, client)
-				cell.Usual = i == 0 && j == 0
-				work.Cells = append(work.Cells, cell)
+				work.Cells = append(work.Cells, w.cell(b, server, client, i == 0 && j == 0))
 			}
 		}
 	}
 	return work
 }
 
-func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell {
+func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usual bool) Cell {
 	cell := Cell{
 		Workload: w.Name,
 		Protocol: b.Protocol,
 		Server:   server.Library,
 		Client:   client.Library,
+		Usual:    usual,
 		Style:    b.Style,
 		Holes:    b.Holes,
 		Serve: func(ctx context.Context, at Endpoint) error {
@@ -147,6 +190,13 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S]) Cell
 			}
 			return &typedClient[S]{workload: w, stub: stub, Closer: closer}, nil
 		},
+	}
+	cell.with = func(data string) (Cell, error) {
+		other, err := w.With(data)
+		if err != nil {
+			return Cell{}, err
+		}
+		return other.cell(b, server, client, usual), nil
 	}
 	if w.Wrap != nil {
 		cell.serveHooked = func(ctx context.Context, at Endpoint, hooks Hooks) error {

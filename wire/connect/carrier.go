@@ -7,6 +7,8 @@ import (
 	"connectrpc.com/connect"
 
 	"wirelab/wire/recovery"
+
+	"wirelab"
 )
 
 // Carrier is the version of HTTP under the calls.
@@ -33,9 +35,8 @@ func (c Carrier) protocols() *http.Protocols {
 	return &p
 }
 
-// MaxMessage is the largest message that either end sends or takes, in bytes:
-// the same as on the gRPC wire, where it is the usual default.
-const MaxMessage = 4 << 20
+// MaxMessage is the largest message that either end sends or takes, in bytes.
+const MaxMessage = wirelab.MessageLimit
 
 // HandlerOptions are what every handler is made with: no compression, bounded
 // messages, and a handler that panics answers Internal.

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"wirelab"
 )
 
 // MessageLimit is the size in bytes above which no message is sent or taken,
-// envelope included. It is gRPC's default, so that no wire here takes what
-// another refuses.
-const MessageLimit = 4 << 20
+// envelope included.
+const MessageLimit = wirelab.MessageLimit
 
 // Headroom is how many bytes every message handed to [Conn.Send] has free in
 // front, for the wire's own length prefix: it saves a copy or a second write.

@@ -14,9 +14,9 @@ import (
 	"wirelab"
 )
 
-// MaxMessage is the largest message that either end sends or takes, in bytes.
-// It is what grpc-go servers take by default, made explicit and the same for all four directions.
-const MaxMessage = 4 << 20
+// MaxMessage is the largest message that either end sends or takes, in
+// bytes; grpc-go's own default is 4 MiB of what is received, and anything sent.
+const MaxMessage = wirelab.MessageLimit
 
 // reconnect is how long a client waits between attempts to connect.
 var reconnect = grpc.ConnectParams{

@@ -8,12 +8,13 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
+
+	"wirelab"
 )
 
 // MessageLimit is the size in bytes above which no message is taken, in any
-// encoding, by either side. It is gRPC's, so that no protocol here takes what
-// another refuses.
-const MessageLimit = 4 << 20
+// encoding, by either side.
+const MessageLimit = wirelab.MessageLimit
 
 // Encoding is how a message becomes bytes.
 type Encoding uint8

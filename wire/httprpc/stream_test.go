@@ -172,7 +172,7 @@ func TestRequestStreamsThatFail(t *testing.T) {
 		{"a bare message", "{\"text\":\"a\"}\n", 400, "cannot be read"},
 		{"a message and an end in one", "{\"result\":{},\"end\":true}\n", 400, "cannot be read"},
 		{"an error of the caller's", "{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n", 404, "no map"},
-		{"a line that never ends", strings.Repeat("x", 5<<20), 400, "longer than a message"},
+		{"a line that never ends", strings.Repeat("x", wirelab.MessageLimit+1<<20), 400, "longer than a message"},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+"/join", c.body, "Content-Type", "application/x-ndjson")
 		if resp.StatusCode != c.status || !strings.Contains(body, c.part) {

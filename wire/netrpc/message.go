@@ -10,7 +10,7 @@ import (
 
 // MessageLimit is the size in bytes above which no message is sent or taken,
 // header included.
-const MessageLimit = 4 << 20
+const MessageLimit = wirelab.MessageLimit
 
 // Request is the argument of every method.
 type Request[T any] struct {

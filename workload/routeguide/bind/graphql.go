@@ -22,7 +22,7 @@ import (
 func GraphQL() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
-			Name: "graphql", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
+			Name: "graphql", Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp",
 		},
 		Style: wirelab.Idiomatic,
 		Holes: map[string]string{

@@ -38,7 +38,7 @@ func GRPCTLS() wirelab.Binding[routeguide.Service] {
 func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Binding[routeguide.Service] {
 	return withRawConnect(wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp",
+			Name: name, Transport: "HTTP/2", Framing: "gRPC", Encoding: "Protocol Buffers", Network: "tcp",
 			Secure: secure, Multiplexed: true,
 		},
 		Style: wirelab.Idiomatic,

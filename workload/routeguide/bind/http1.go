@@ -17,21 +17,21 @@ import (
 // by EnableFullDuplex), though a proxy between them need not.
 func HTTP1JSON() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "http1-json", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
+		Name: "http1-json", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "JSON", Network: "tcp",
 	}, http1Wire(false), jsonStub, nil), raw.Over{Version: raw.HTTP1}, jsonStub)
 }
 
 // HTTP1Proto carries the route guide over HTTP/1.1 in protobuf.
 func HTTP1Proto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "http1-proto", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
+		Name: "http1-proto", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp",
 	}, http1Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1}, protoStub)
 }
 
 // HTTP1TLSProto carries the route guide over HTTP/1.1 with TLS in protobuf.
 func HTTP1TLSProto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "http1-tls-proto", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp", Secure: true,
+		Name: "http1-tls-proto", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp", Secure: true,
 	}, http1Wire(true), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1, Secure: true}, protoStub)
 }
 

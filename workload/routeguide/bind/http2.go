@@ -14,21 +14,21 @@ import (
 // H2CJSON carries the route guide over HTTP/2 in the clear in JSON, streams as lines.
 func H2CJSON() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "h2c-json", Transport: "HTTP/2", Encoding: "JSON", Network: "tcp", Multiplexed: true,
+		Name: "h2c-json", Transport: "HTTP/2", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Multiplexed: true,
 	}, http2Wire(false), jsonStub, nil), raw.Over{Version: raw.HTTP2}, jsonStub)
 }
 
 // H2CProto carries the route guide over HTTP/2 in the clear in protobuf.
 func H2CProto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "h2c-proto", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
+		Name: "h2c-proto", Transport: "HTTP/2", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
 	}, http2Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP2}, protoStub)
 }
 
 // HTTP2Proto carries the route guide over HTTP/2 with TLS in protobuf.
 func HTTP2Proto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "http2-proto", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Secure: true, Multiplexed: true,
+		Name: "http2-proto", Transport: "HTTP/2", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp", Secure: true, Multiplexed: true,
 	}, http2Wire(true), protoStub, protoHoles()), raw.Over{Version: raw.HTTP2, Secure: true}, protoStub)
 }
 

@@ -9,6 +9,6 @@ import (
 // HTTP3Proto carries the route guide over HTTP/3 in protobuf.
 func HTTP3Proto() wirelab.Binding[routeguide.Service] {
 	return restBinding(wirelab.Protocol{
-		Name: "http3-proto", Transport: "HTTP/3", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
+		Name: "http3-proto", Transport: "HTTP/3", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
 	}, restWire{library: "quic-go", serve: http3.Serve, dial: http3.Dial}, protoStub, protoHoles())
 }

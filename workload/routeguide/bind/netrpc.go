@@ -18,7 +18,7 @@ const netrpcName = "RouteGuide"
 func NetRPC() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
-			Name: "netrpc", Transport: "TCP", Encoding: "gob", Network: "tcp", Multiplexed: true,
+			Name: "netrpc", Transport: "TCP", Framing: "net/rpc", Encoding: "gob", Network: "tcp", Multiplexed: true,
 		},
 		Style: wirelab.Idiomatic,
 		Holes: map[string]string{

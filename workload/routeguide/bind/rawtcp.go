@@ -11,7 +11,7 @@ import (
 func RawTCP() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
-			Name: "raw-tcp", Transport: "TCP", Encoding: "Protocol Buffers", Network: "tcp",
+			Name: "raw-tcp", Transport: "TCP", Framing: "length-prefixed", Encoding: "Protocol Buffers", Network: "tcp",
 		},
 		Style:   wirelab.Idiomatic,
 		Servers: []wirelab.Server[routeguide.Service]{exchangeServer("net", rawtcp.Serve)},

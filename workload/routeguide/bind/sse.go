@@ -24,7 +24,7 @@ func SSE() wirelab.Binding[routeguide.Service] {
 		return stub
 	}
 	return withRaw(restBinding(wirelab.Protocol{
-		Name: "sse", Transport: "HTTP/1.1", Encoding: "JSON", Network: "tcp",
+		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
 	}, http1Wire(false), call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay}),
 		raw.Over{Version: raw.HTTP1}, call)
 }

@@ -12,7 +12,7 @@ import (
 func WebSocket() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: wirelab.Protocol{
-			Name: "websocket", Transport: "HTTP/1.1", Encoding: "Protocol Buffers", Network: "tcp",
+			Name: "websocket", Transport: "HTTP/1.1", Framing: "WebSocket", Encoding: "Protocol Buffers", Network: "tcp",
 		},
 		Style:   wirelab.Idiomatic,
 		Servers: []wirelab.Server[routeguide.Service]{exchangeServer("coder/websocket", websocket.Serve)},
