@@ -23,22 +23,30 @@ type Encoding uint8
 const (
 	JSON Encoding = iota + 1
 	Proto
+	Avro // binary, without its schema: both sides know it; the codec is made elsewhere
+
+	encodingsEnd // one past the last
 )
 
 // The media types of bodies.
 const (
 	MediaJSON   = "application/json"
 	MediaProto  = "application/protobuf"
+	MediaAvro   = "avro/binary"
 	MediaNDJSON = "application/x-ndjson"
 	MediaEvents = "text/event-stream"
 
 	mediaProtoX = "application/x-protobuf" // an older name of MediaProto, still sent by many
+	mediaAvroX  = "application/avro"       // what some send for MediaAvro; neither is registered
 )
 
 // mediaType is the name an encoding is asked for by.
 func (e Encoding) mediaType() string {
-	if e == Proto {
+	switch e {
+	case Proto:
 		return MediaProto
+	case Avro:
+		return MediaAvro
 	}
 	return MediaJSON
 }
@@ -59,12 +67,16 @@ func encodingOf(mediaType string) (Encoding, string) {
 		return JSON, MediaJSON
 	case MediaProto:
 		return Proto, MediaProto
+	case MediaAvro:
+		return Avro, MediaAvro
 	}
 	switch name := bare(mediaType); name {
 	case MediaJSON:
 		return JSON, name
 	case MediaProto, mediaProtoX:
 		return Proto, name
+	case MediaAvro, mediaAvroX:
+		return Avro, name
 	default:
 		return 0, name
 	}
@@ -72,6 +84,24 @@ func encodingOf(mediaType string) (Encoding, string) {
 
 // anything reports whether a bare media type is a wildcard that covers ours.
 func anything(name string) bool { return name == "*/*" || name == "application/*" }
+
+// wildcard returns the media type that a wildcard stands for: otherwise if it
+// covers that, else the first offered that it covers.
+func wildcard(name, otherwise string, offered offer) (string, bool) {
+	kind, ok := strings.CutSuffix(name, "*")
+	if !ok || (kind != "*/" && strings.Count(kind, "/") != 1) {
+		return "", false
+	}
+	if kind == "*/" || strings.HasPrefix(otherwise, kind) {
+		return otherwise, true
+	}
+	for e := JSON; e < encodingsEnd; e++ {
+		if offered.has(e) && strings.HasPrefix(e.mediaType(), kind) {
+			return e.mediaType(), true
+		}
+	}
+	return "", false
+}
 
 // accepted chooses a reply's media type: the first of accept that is offered,
 // or otherwise, which must be, where it is absent or a wildcard. Weights other
@@ -81,13 +111,15 @@ func accepted(accept, otherwise string, offered offer) (name string, ok bool) {
 		return otherwise, true
 	}
 	for choice := range strings.SplitSeq(accept, ",") {
+		if refusedByWeight(choice) {
+			continue
+		}
 		encoding, name := encodingOf(choice)
-		switch {
-		case refusedByWeight(choice):
-		case offered.has(encoding):
+		if offered.has(encoding) {
 			return name, true
-		case anything(name):
-			return otherwise, true
+		}
+		if name, ok := wildcard(name, otherwise, offered); ok {
+			return name, true
 		}
 	}
 	return "", false
@@ -120,7 +152,8 @@ func refusedByWeight(choice string) bool {
 }
 
 // Codec turns values of a domain type into bytes and back in one encoding.
-// Make one with [JSONOf] or [ProtoOf].
+// Make one with [JSONOf] or [ProtoOf]; one of [Avro] is its Encoding, Encode
+// and Decode, from whoever knows the library.
 type Codec[T any] struct {
 	Encoding Encoding
 	Encode   func(T) ([]byte, error)
@@ -133,12 +166,12 @@ type Codec[T any] struct {
 
 // Forms is a type's codec in every encoding a server offers. One left zero is
 // not offered: it is refused like an encoding nobody knows.
-type Forms[T any] struct{ JSON, Proto Codec[T] }
+type Forms[T any] struct{ JSON, Proto, Avro Codec[T] }
 
 // offers tells which encodings there are.
 func (f *Forms[T]) offers() offer {
 	var o offer
-	for _, e := range []Encoding{JSON, Proto} {
+	for e := JSON; e < encodingsEnd; e++ {
 		if c := f.in(e); c.Encode != nil && c.Decode != nil {
 			o |= 1 << e
 		}
@@ -150,14 +183,24 @@ func (f *Forms[T]) offers() offer {
 type offer uint8
 
 // everything is what failures can be told in.
-const everything = offer(1<<JSON | 1<<Proto)
+const everything = offer(1<<JSON | 1<<Proto | 1<<Avro)
 
 func (o offer) has(e Encoding) bool { return o&(1<<e) != 0 } // nothing has 0, the unknown one
+
+// first is the encoding that comes first of those there are.
+func (o offer) first() Encoding {
+	for e := JSON; e < encodingsEnd; e++ {
+		if o.has(e) {
+			return e
+		}
+	}
+	return JSON
+}
 
 // String lists the media types.
 func (o offer) String() string {
 	var names []string
-	for _, e := range []Encoding{JSON, Proto} {
+	for e := JSON; e < encodingsEnd; e++ {
 		if o.has(e) {
 			names = append(names, e.mediaType())
 		}
@@ -166,8 +209,11 @@ func (o offer) String() string {
 }
 
 func (f *Forms[T]) in(e Encoding) *Codec[T] {
-	if e == Proto {
+	switch e {
+	case Proto:
 		return &f.Proto
+	case Avro:
+		return &f.Avro
 	}
 	return &f.JSON
 }

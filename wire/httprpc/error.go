@@ -115,15 +115,22 @@ func bodyOf(err error) errorBody {
 // encode renders the body. In protobuf it is the message {int32 code = 1;
 // string message = 2; map<string,string> details = 3}, written by hand: a
 // generated type would be registered under the origin's name, and a process
-// that also links the origin's client would not start.
+// that also links the origin's client would not start. For Avro see avro.go.
 func (b errorBody) encode(e Encoding) []byte {
-	if e != Proto {
-		data, err := json.Marshal(b)
-		if err != nil {
-			panic("httprpc: " + err.Error()) // strings and an int always marshal
-		}
-		return data
+	switch e {
+	case Proto:
+		return b.encodeProto()
+	case Avro:
+		return b.encodeAvro()
 	}
+	data, err := json.Marshal(b)
+	if err != nil {
+		panic("httprpc: " + err.Error()) // strings and an int always marshal
+	}
+	return data
+}
+
+func (b errorBody) encodeProto() []byte {
 	data := protowire.AppendTag(nil, 1, protowire.VarintType)
 	data = protowire.AppendVarint(data, uint64(b.Code))
 	data = protowire.AppendTag(data, 2, protowire.BytesType)
@@ -171,6 +178,8 @@ func decodeError(status int, mediaType string, data []byte) error {
 		}
 	case Proto:
 		body, err = decodeProtoError(data)
+	case Avro:
+		body, err = decodeAvroError(data)
 	default:
 		err = fmt.Errorf("content type %q", mediaType)
 	}

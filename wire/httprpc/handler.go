@@ -146,12 +146,8 @@ func (c *Call) encodings(requests, replies offer) (in, out Encoding, err error) 
 		_ = c.negotiate(MediaJSON, everything)
 		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %v", sent, requests)
 	}
-	switch { // what a caller that does not mind gets
-	case replies.has(in):
-	case in == JSON:
-		name = MediaProto
-	default:
-		name = MediaJSON
+	if !replies.has(in) { // else what a caller that does not mind gets
+		name = replies.first().mediaType()
 	}
 	if err := c.negotiate(name, replies); err != nil {
 		return 0, 0, err
