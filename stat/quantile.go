@@ -44,16 +44,32 @@ func QuantileRatio(a, b []*Histogram, q, alpha float64) (Effect, error) {
 // QuantileInterval estimates one arm's q-quantile from its rounds, by the
 // same jackknife on logarithms. Errors wrap [ErrInput].
 func QuantileInterval(rounds []*Histogram, q, alpha float64) (Estimate, error) {
-	leave, err := leaveOneOut(rounds, q, alpha)
+	all, err := QuantileIntervals(rounds, []float64{q}, alpha)
 	if err != nil {
 		return Estimate{}, err
 	}
-	pseudo := make([]float64, len(rounds))
-	for r := range rounds {
-		pseudo[r] = pseudoValue(len(rounds), leave.all, leave.without[r])
+	return all[0], nil
+}
+
+// QuantileIntervals is [QuantileInterval] of several quantiles, for curves: the
+// rounds are merged and left out once for all of them.
+func QuantileIntervals(rounds []*Histogram, qs []float64, alpha float64) ([]Estimate, error) {
+	leave, err := leaveOut(rounds, qs, alpha)
+	if err != nil {
+		return nil, err
 	}
-	_, sd := meanSD(pseudo)
-	return newEstimate(leave.all, sd, len(rounds), alpha)
+	all := make([]Estimate, len(qs))
+	for i := range qs {
+		pseudo := make([]float64, len(rounds))
+		for r := range rounds {
+			pseudo[r] = pseudoValue(len(rounds), leave[i].all, leave[i].without[r])
+		}
+		_, sd := meanSD(pseudo)
+		if all[i], err = newEstimate(leave[i].all, sd, len(rounds), alpha); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // pseudoValue is round r's part in theta: n·θ − (n−1)·θ without r.
@@ -69,32 +85,50 @@ type leftOut struct {
 }
 
 func leaveOneOut(rounds []*Histogram, q, alpha float64) (leftOut, error) {
-	if err := checkRounds(len(rounds), alpha); err != nil {
+	all, err := leaveOut(rounds, []float64{q}, alpha)
+	if err != nil {
 		return leftOut{}, err
 	}
-	if !(q > 0 && q < 1) {
-		return leftOut{}, fmt.Errorf("%w: quantile %v is not between 0 and 1", ErrInput, q)
+	return all[0], nil
+}
+
+// leaveOut is leaveOneOut of several quantiles.
+func leaveOut(rounds []*Histogram, qs []float64, alpha float64) ([]leftOut, error) {
+	if err := checkRounds(len(rounds), alpha); err != nil {
+		return nil, err
+	}
+	for _, q := range qs {
+		if !(q > 0 && q < 1) {
+			return nil, fmt.Errorf("%w: quantile %v is not between 0 and 1", ErrInput, q)
+		}
 	}
 	pool := &Histogram{}
 	for r, h := range rounds {
 		if h.Count() == 0 {
-			return leftOut{}, fmt.Errorf("%w: round %d is empty", ErrInput, r)
+			return nil, fmt.Errorf("%w: round %d is empty", ErrInput, r)
 		}
 		pool.Merge(h)
 	}
-	logs := leftOut{all: math.Log(float64(pool.Quantile(q))), without: make([]float64, len(rounds))}
+	all := make([]leftOut, len(qs))
+	for i, q := range qs {
+		all[i] = leftOut{all: math.Log(float64(pool.Quantile(q))), without: make([]float64, len(rounds))}
+	}
 	for r, h := range rounds {
 		pool.subtract(h)
-		logs.without[r] = math.Log(float64(pool.Quantile(q)))
+		for i, q := range qs {
+			all[i].without[r] = math.Log(float64(pool.Quantile(q)))
+			if math.IsInf(all[i].without[r], -1) {
+				return nil, fmt.Errorf("%w: without round %d the quantile is 0 ns", ErrInput, r)
+			}
+		}
 		pool.Merge(h)
-		if math.IsInf(logs.without[r], -1) {
-			return leftOut{}, fmt.Errorf("%w: without round %d the quantile is 0 ns", ErrInput, r)
+	}
+	for i := range all {
+		if math.IsInf(all[i].all, -1) {
+			return nil, fmt.Errorf("%w: the quantile is 0 ns", ErrInput)
 		}
 	}
-	if math.IsInf(logs.all, -1) {
-		return leftOut{}, fmt.Errorf("%w: the quantile is 0 ns", ErrInput)
-	}
-	return logs, nil
+	return all, nil
 }
 
 // subtract undoes Merge(other). The range in use stays as wide as it was.

@@ -175,3 +175,32 @@ func TestTailRule(t *testing.T) {
 		}
 	}
 }
+
+// Several quantiles at once are the same as one after another.
+func TestQuantileIntervals(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	var rounds []*stat.Histogram
+	for range 12 {
+		h := stat.NewHistogram()
+		for range 2000 {
+			h.Record(int64(50_000 * random.ExpFloat64()))
+		}
+		rounds = append(rounds, h)
+	}
+	qs := []float64{0.1, 0.5, 0.9, 0.99}
+	all, err := stat.QuantileIntervals(rounds, qs, 0.05)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range qs {
+		if one, err := stat.QuantileInterval(rounds, q, 0.05); err != nil || one != all[i] {
+			t.Errorf("%v: %+v together, %+v alone (%v)", q, all[i], one, err)
+		}
+	}
+	for _, bad := range [][]float64{{0.5, 1}, {0, 0.5}} {
+		if _, err := stat.QuantileIntervals(rounds, bad, 0.05); !errors.Is(err, stat.ErrInput) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}

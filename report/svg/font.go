@@ -1,0 +1,111 @@
+package svg
+
+import "strings"
+
+// advances are the widths of the characters from space to tilde, in
+// thousandths of the font's size, of the widest sans-serif that browsers
+// commonly fall back on (DejaVu Sans). What a reader's browser takes instead
+// is narrower, so that words that do not touch here touch nowhere.
+var advances = [...]uint16{
+	318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337,
+	636, 636, 636, 636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531,
+	1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863, 748, 787,
+	603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500,
+	500, 613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612,
+	635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
+}
+
+// The widths of what is not in the table: Latin letters and signs are no wider
+// than other, ideographs and pictures take a square and a little.
+const (
+	other  = 860
+	square = 1040
+	bolder = 1.12 // bold by regular, at most
+)
+
+// Width is how wide a line of text is at most, in pixels, at a font size in
+// pixels.
+func Width(text string, size float64) float64 {
+	sum := 0
+	for _, c := range text {
+		switch {
+		case c >= ' ' && c <= '~':
+			sum += int(advances[c-' '])
+		case c == '\u00a0' || c == '\u202f':
+			sum += int(advances[0])
+		case c < 0x1100 || c >= 0x2010 && c < 0x2070:
+			sum += other
+		default:
+			sum += square
+		}
+	}
+	return float64(sum) * size / 1000
+}
+
+// BoldWidth is [Width] of bold text.
+func BoldWidth(text string, size float64) float64 { return bolder * Width(text, size) }
+
+// Fit shortens a text with an ellipsis so that it is no wider than room.
+func Fit(text string, size, room float64) string {
+	if Width(text, size) <= room {
+		return text
+	}
+	letters := []rune(text)
+	for n := len(letters) - 1; n > 0; n-- {
+		short := strings.TrimRight(string(letters[:n]), " ,;:.") + "…"
+		if Width(short, size) <= room {
+			return short
+		}
+	}
+	return "…"
+}
+
+// Wrap breaks a text at spaces, or after a comma, slash or hyphen of a word
+// that is too long, into lines no wider than room, at most lines of them; the
+// last one is shortened if it must be.
+func Wrap(text string, size, room float64, lines int) []string {
+	var all []string
+	line := ""
+	for _, piece := range pieces(text, size, room) {
+		joined := line + piece
+		if line == "" || Width(strings.TrimRight(joined, " "), size) <= room {
+			line = joined
+			continue
+		}
+		all = append(all, strings.TrimRight(line, " "))
+		line = piece
+	}
+	if line = strings.TrimRight(line, " "); line != "" || len(all) == 0 {
+		all = append(all, line)
+	}
+	if len(all) > lines {
+		all[lines-1] = strings.Join(all[lines-1:], " ")
+		all = all[:lines]
+	}
+	for i := range all {
+		all[i] = Fit(all[i], size, room)
+	}
+	return all
+}
+
+// pieces are the words with the space behind them, long ones in parts.
+func pieces(text string, size, room float64) []string {
+	var all []string
+	for word := range strings.FieldsSeq(text) {
+		for Width(word, size) > room {
+			cut := -1
+			for i, c := range word {
+				if (c == ',' || c == '/' || c == '-' || c == '=' || c == '.') && i > 0 && i < len(word)-1 && Width(word[:i+1], size) <= room {
+					cut = i + 1
+				}
+			}
+			if cut < 0 {
+				break
+			}
+			all = append(all, word[:cut])
+			word = word[cut:]
+		}
+		all = append(all, word+" ")
+	}
+	return all
+}
