@@ -34,6 +34,8 @@ type Result struct {
 	Ending Ending `json:"ending"`
 	// Placement tells where server and driver ran.
 	Placement Placement `json:"placement"`
+	// Network is the path between driver and server; nil: the loopback as it is.
+	Network *Network `json:"network,omitempty"`
 	// Certificate is what this machine could tell apart when the experiment
 	// began; nil where that was not looked at.
 	Certificate *Certificate `json:"certificate,omitempty"`
@@ -58,6 +60,7 @@ type Arm struct {
 	Name        string `json:"name"` // unique among the arms
 	Protocol    string `json:"protocol"`
 	Transport   string `json:"transport"`
+	Framing     string `json:"framing,omitempty"` // "" in results that are older than the word
 	Encoding    string `json:"encoding"`
 	Secure      bool   `json:"secure"`
 	Multiplexed bool   `json:"multiplexed"`
@@ -65,6 +68,7 @@ type Arm struct {
 	Client      string `json:"client"` // library
 	Driver      string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
 	Style       string `json:"style"`
+	Data        string `json:"data,omitempty"` // set; "" is the workload's only one
 	// Floorless is why its trials have no floor; "" if they have.
 	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.
@@ -75,6 +79,8 @@ type Arm struct {
 type Placement struct {
 	ServerCPUs []int `json:"server_cpus,omitempty"`
 	DriverCPUs []int `json:"driver_cpus,omitempty"`
+	// RelayCPUs are those of the network's relays; see room experiment for why.
+	RelayCPUs []int `json:"relay_cpus,omitempty"`
 }
 
 // Environment is the machine and the build, as far as they can explain a figure.
@@ -161,6 +167,8 @@ type Trial struct {
 	// Server is nil for a target that somebody else runs.
 	Server *Usage `json:"server,omitempty"`
 	Driver *Usage `json:"driver"`
+	// Relay is what stood between the two; nil where nothing did.
+	Relay *Relayed `json:"relay,omitempty"`
 	// WireSent and WireReceived are bytes through the driver's sockets, TLS
 	// and headers included; Connections those opened inside the window (R4).
 	WireSent     uint64 `json:"wire_sent"`
