@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,8 +90,11 @@ func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Repl
 }
 
 func dial(loads ...control.Load) control.Order {
+	for i := range loads {
+		loads[i].Operation = cmp.Or(loads[i].Operation, "Hush")
+	}
 	return control.Order{Dial: &control.Dial{
-		Workload: "silence", Protocol: "none", Operation: "Hush", Address: "here:1",
+		Workload: "silence", Protocol: "none", Address: "here:1",
 		Seed: 3, Deadline: plan.Duration(time.Second), Loads: loads,
 	}}
 }
@@ -126,8 +130,7 @@ func TestDriverRefuses(t *testing.T) {
 	slice := control.Order{Slice: &control.Slice{Load: 7, For: plan.Duration(time.Millisecond)}}
 	unknown := dial()
 	unknown.Dial.Workload = "noise"
-	unknownOperation := dial(control.Load{InFlight: 1})
-	unknownOperation.Dial.Operation = "Shout"
+	unknownOperation := dial(control.Load{Operation: "Shout", InFlight: 1})
 	badTrust := dial()
 	badTrust.Dial.Authority = "no PEM"
 	for _, c := range []struct {
@@ -143,7 +146,7 @@ func TestDriverRefuses(t *testing.T) {
 		{"leaving what it never dialled", []control.Order{{Leave: &struct{}{}}}, "before it dialled"},
 		{"a load that it left", []control.Order{dial(control.Load{InFlight: 1}), {Leave: &struct{}{}}, {Slice: &control.Slice{}}}, "no load 0"},
 		{"the raw driver where there is none", []control.Order{{Dial: &control.Dial{
-			Workload: "silence", Operation: "Hush", Raw: true, Loads: []control.Load{{InFlight: 1}},
+			Workload: "silence", Raw: true, Loads: []control.Load{{Operation: "Hush", InFlight: 1}},
 		}}}, "no raw driver"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

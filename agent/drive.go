@@ -88,6 +88,9 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 	if err != nil {
 		return err
 	}
+	if cell, err = cell.With(order.Data); err != nil {
+		return err
+	}
 	to := wirelab.Dialing{Address: order.Address}
 	if order.Authority != "" {
 		if to.Roots, err = authority.Trust([]byte(order.Authority)); err != nil {

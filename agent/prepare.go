@@ -37,7 +37,7 @@ type calls struct {
 // prepareClients opens the clients of a load. On a multiplexed protocol each
 // client is one connection and the workers are dealt out over them; on the
 // others one client keeps a pool.
-func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
 	p := &prepared{width: l.InFlight, traffic: sockets.Count, made: func() (n uint64) {
@@ -61,7 +61,7 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	}
 	callers := make([]load.Call, l.InFlight)
 	for i := range callers {
-		call, err := dialled[i%clients].Caller(order.Operation, order.Requests, seeds.Uint64())
+		call, err := dialled[i%clients].Caller(l.Operation, l.Requests, seeds.Uint64())
 		if err != nil {
 			return p, err
 		}
@@ -78,14 +78,14 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 
 // prepareRaw opens the lines of a load.
 func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
-	if why, hole := cell.RawHoles[order.Operation]; hole {
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", order.Operation, why)
+	if why, hole := cell.RawHoles[l.Operation]; hole {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", l.Operation, why)
 	}
 	if cell.DialRaw == nil {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "there is no raw driver for %s", cell.Protocol.Name)
 	}
 	to.Connections, to.Deadline = min(l.Connections, l.InFlight), time.Duration(order.Deadline)
-	lines, err := cell.DialRaw(ctx, to, l.InFlight, order.Operation, order.Requests, seeds.Uint64())
+	lines, err := cell.DialRaw(ctx, to, l.InFlight, l.Operation, l.Requests, seeds.Uint64())
 	if err != nil {
 		return nil, err
 	}

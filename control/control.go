@@ -59,8 +59,7 @@ type Dial struct {
 	Client    string `json:"client,omitempty"` // library
 	Raw       bool   `json:"raw,omitempty"`    // by the raw driver, no library
 	Own       bool   `json:"own,omitempty"`    // the driver has a core of its own
-	Operation string `json:"operation"`
-	Requests  string `json:"requests,omitempty"`
+	Data      string `json:"data,omitempty"`   // set; "" is the workload's first
 	Address   string `json:"address"`
 	Authority string `json:"authority,omitempty"`
 	Seed      uint64 `json:"seed"` // of this driver: its callers draw from it
@@ -71,8 +70,10 @@ type Dial struct {
 
 // Load is a load to prepare.
 type Load struct {
-	InFlight    int            `json:"in_flight"`   // workers
-	Connections int            `json:"connections"` // to hold
+	Operation   string         `json:"operation"`
+	Requests    string         `json:"requests,omitempty"` // "" is the operation's first way
+	InFlight    int            `json:"in_flight"`          // workers
+	Connections int            `json:"connections"`        // to hold
 	Schedule    *load.Schedule `json:"schedule,omitempty"`
 }
 

@@ -5,6 +5,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -46,13 +47,14 @@ type Processes struct {
 	program string
 	// workload is the first word after "serve".
 	workload string
+	data     string // set, of the arms that name none
 	place    result.Placement
 }
 
 // NewProcesses returns a bench that runs program (which has the commands
 // serve and drive) for a plan, on the cores that the plan's Pin allows.
 func NewProcesses(program string, p plan.Plan) (*Processes, error) {
-	b := &Processes{program: program, workload: p.Workload}
+	b := &Processes{program: program, workload: p.Workload, data: p.Data}
 	if p.Pin == plan.PinNone {
 		return b, nil
 	}
@@ -60,15 +62,16 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.place = place(cores)
+	b.place = place(cores, p.DriverCores)
 	return b, nil
 }
 
-// place gives server and driver half of the cores each, whole ones, since two
-// threads of a core slow each other down; of one core, half of its threads.
+// place gives server and driver half of the cores each, or the driver as many
+// as given says if some are left, whole ones, since two threads of a core slow
+// each other down; of one core, half of its threads.
 // The driver gets the first half: interrupts tend to be served by the first
 // core, and their cost should be the driver's rather than the measured server's.
-func place(cores [][]int) result.Placement {
+func place(cores [][]int, given int) result.Placement {
 	if len(cores) == 1 {
 		var threads [][]int
 		for _, cpu := range cores[0] {
@@ -76,20 +79,32 @@ func place(cores [][]int) result.Placement {
 		}
 		cores = threads
 	}
-	half := len(cores) / 2
-	if half == 0 {
+	drivers := len(cores) / 2
+	if drivers == 0 {
 		return result.Placement{}
 	}
+	if given > 0 {
+		drivers = min(given, len(cores)-1)
+	}
 	sorted := func(cores [][]int) []int { return slices.Sorted(slices.Values(slices.Concat(cores...))) }
-	return result.Placement{DriverCPUs: sorted(cores[:half]), ServerCPUs: sorted(cores[half:])}
+	return result.Placement{DriverCPUs: sorted(cores[:drivers]), ServerCPUs: sorted(cores[drivers:])}
 }
 
 // Placement implements [Bench].
 func (b *Processes) Placement() result.Placement { return b.place }
 
+// serve is the command line that every server of an arm has.
+func (b *Processes) serve(arm plan.Arm) []string {
+	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled"}
+	if data := cmp.Or(arm.Data, b.data); data != "" {
+		args = append(args, "--data", data)
+	}
+	return args
+}
+
 // Server implements [Bench].
 func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
-	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled"}
+	args := b.serve(arm)
 	if arm.Server != "" {
 		args = append(args, "--server", arm.Server)
 	}
@@ -101,7 +116,7 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 
 // Null implements [Bench].
 func (b *Processes) Null(ctx context.Context, arm plan.Arm) (Child, error) {
-	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled", "--null"}
+	args := append(b.serve(arm), "--null")
 	return start(ctx, target.Command{Name: "null responder of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
 }
 

@@ -12,16 +12,19 @@ func TestPlace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cores [][]int
+		given int // to the driver
 		want  result.Placement
 	}{
-		"two cores":                 {[][]int{{0}, {1}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}}},
-		"four cores of two threads": {[][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, result.Placement{DriverCPUs: []int{0, 1, 4, 5}, ServerCPUs: []int{2, 3, 6, 7}}},
-		"three cores":               {[][]int{{0}, {1}, {2}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1, 2}}},
-		"one core of two threads":   {[][]int{{0, 1}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}}},
-		"one core":                  {[][]int{{3}}, result.Placement{}},
-		"none that is told":         {nil, result.Placement{}},
+		"two cores":                 {[][]int{{0}, {1}}, 0, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}}},
+		"four cores of two threads": {[][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, 0, result.Placement{DriverCPUs: []int{0, 1, 4, 5}, ServerCPUs: []int{2, 3, 6, 7}}},
+		"three cores":               {[][]int{{0}, {1}, {2}}, 0, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1, 2}}},
+		"one core of two threads":   {[][]int{{0, 1}}, 0, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}}},
+		"one core":                  {[][]int{{3}}, 0, result.Placement{}},
+		"one of four given":         {[][]int{{0}, {1}, {2}, {3}}, 1, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1, 2, 3}}},
+		"more given than can be":    {[][]int{{0}, {1}}, 3, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}}},
+		"none that is told":         {nil, 0, result.Placement{}},
 	} {
-		if got := place(c.cores); !reflect.DeepEqual(got, c.want) {
+		if got := place(c.cores, c.given); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}
 	}

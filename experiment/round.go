@@ -135,12 +135,13 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
-		Own:       w.c.Bench.Placement().DriverCPUs != nil,
-		Operation: p.Operation, Requests: p.Requests,
+		Own:     w.c.Bench.Placement().DriverCPUs != nil,
+		Data:    p.DataOf(a.plan),
 		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
 	}
 	for _, l := range p.Loads {
 		order.Loads = append(order.Loads, control.Load{
+			Operation: p.OperationOf(l), Requests: p.RequestsOf(l),
 			InFlight:    l.InFlight,
 			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
 			Schedule:    schedule(l),

@@ -17,7 +17,7 @@ import (
 // The bounds of a plan, both inclusive. 0 always means the default. Times are
 // bounded above so that a slip in a unit is seen before a night is lost.
 const (
-	armsMax        = 32
+	armsMax        = 64
 	loadsMax       = 16
 	stagesMax      = 64
 	publishedMax   = 64
@@ -26,6 +26,7 @@ const (
 	slicesMax      = 1000
 	inFlightMax    = 10_000
 	connectionsMax = 10_000
+	coresMax       = 1024
 	textMax        = 100 // characters
 	armNameMax     = 500 // characters; an arm's default name holds all its settings
 	aboutMax       = 2000
@@ -54,6 +55,7 @@ const (
 var (
 	lowerName   = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)                    // workload, protocol, requests
 	callName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,39}$`)               // operation
+	dataName    = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,39}$`)                // data set
 	libraryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,39}$`)      // server, client
 	injectForm  = regexp.MustCompile(`^[a-z][a-z0-9. ]{0,39}$`)                   // room inject knows the rest
 	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
@@ -160,6 +162,7 @@ func (p Plan) checkWritten() error {
 		inForm("workload", p.Workload, lowerName, "routeguide"),
 		inForm("operation", p.Operation, callName, "GetFeature"),
 		inForm("requests", p.Requests, lowerName, "drawn"),
+		inForm("data", p.Data, dataName, "100"),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
 		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
 		inRange("slices", p.Slices, 1, slicesMax),
@@ -168,6 +171,8 @@ func (p Plan) checkWritten() error {
 		inRange("until", p.Until, untilMin, untilMax),
 		inRange("for", p.For, forMin, forMax),
 		oneOf("pin", p.Pin, PinAuto, PinNone),
+		inRange("driver_cores", p.DriverCores, 1, coresMax),
+		p.checkPinned(),
 		oneOf("floor", p.Floor, FloorAuto, FloorNone),
 		inRange("deadline", p.Deadline, deadlineMin, deadlineMax),
 		oneOf("primary", p.Primary, MetricIDs()...),
@@ -178,6 +183,13 @@ func (p Plan) checkWritten() error {
 		return err
 	}
 	return first(p.checkArms(), p.checkLoads(), p.checkPublished())
+}
+
+func (p Plan) checkPinned() error {
+	if p.Pin == PinNone && p.DriverCores != 0 {
+		return bad("driver_cores", p.DriverCores, "left out with pin none")
+	}
+	return nil
 }
 
 func (p Plan) checkArms() error {
@@ -205,6 +217,7 @@ func (a Arm) check() error {
 		inForm("client", a.Client, libraryName, "grpc-go"),
 		oneOf("driver", a.Driver, DriverClient, DriverRaw),
 		inForm("inject", a.Inject, injectForm, "constant 20ms"),
+		inForm("data", a.Data, dataName, "100"),
 		a.checkRaw(),
 		inRange("connections", a.Connections, 1, connectionsMax),
 		readable("name", a.Name, armNameMax),
@@ -260,6 +273,8 @@ func (l Load) check(field string) error {
 		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), fmt.Sprintf("at most %d", stagesMax))
 	}
 	err := first(
+		inForm(field+".operation", l.Operation, callName, "GetFeature"),
+		inForm(field+".requests", l.Requests, lowerName, "drawn"),
 		inRange(field+".in_flight", l.InFlight, 1, inFlightMax),
 		inRange(field+".rate", l.Rate, rateMin, rateMax),
 		oneOf(field+".arrivals", l.Arrivals, Poisson, Constant),
@@ -299,8 +314,12 @@ func (p Plan) checkPublished() error {
 			return missing(field+".machine", "darwin/arm64")
 		case f.Arm == "":
 			return missing(field+".arm", "the name of an arm")
-		case f.Mean == 0:
-			return missing(field+".mean", "49.005us")
+		case f.Mean == 0 && f.Rate == 0:
+			return missing(field+".mean", "49.005us, or a rate")
+		case f.Mean != 0 && f.Rate != 0:
+			return bad(field+".rate", f.Rate, "left out where mean is given")
+		case f.Rate == 0 && f.PlusMinus != 0:
+			return bad(field+".plus_minus", f.PlusMinus, "left out where rate is")
 		case len(f.Flaws) > flawsMax:
 			return outside(field+".flaws", fmt.Sprintf("%d flaws", len(f.Flaws)), fmt.Sprintf("at most %d", flawsMax))
 		}
@@ -308,7 +327,10 @@ func (p Plan) checkPublished() error {
 			readable(field+".source", f.Source, aboutMax),
 			readable(field+".machine", f.Machine, textMax),
 			readable(field+".arm", f.Arm, armNameMax),
+			inForm(field+".operation", f.Operation, callName, "GetFeature"),
 			inRange(field+".mean", f.Mean, meanMin, meanMax),
+			inRange(field+".rate", f.Rate, rateMin, rateMax),
+			inRange(field+".plus_minus", f.PlusMinus, 0, rateMax),
 		)
 		if err != nil {
 			return err

@@ -194,7 +194,7 @@ func (p Plan) checkTogether() error {
 			return bad(fmt.Sprintf("loads[%d]", i), l, "in_flight or rate as in loads[0]: a plan has closed loops or open ones, "+
 				"since their slices, primary metric and meaning differ")
 		}
-		if slices.ContainsFunc(p.Loads[:i], func(earlier Load) bool { return earlier.String() == l.String() && earlier.InFlight == l.InFlight }) {
+		if slices.ContainsFunc(p.Loads[:i], func(earlier Load) bool { return p.same(earlier, l) }) {
 			return bad(fmt.Sprintf("loads[%d]", i), l, "unlike the loads before it")
 		}
 	}
@@ -205,11 +205,20 @@ func (p Plan) checkTogether() error {
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
 	}
 	for i, f := range p.Published {
+		if f.Operation != "" && !slices.Contains(p.Operations(), f.Operation) {
+			return bad(fmt.Sprintf("published[%d].operation", i), f.Operation, "the operation of a load")
+		}
 		if !slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == f.Arm }) {
 			return bad(fmt.Sprintf("published[%d].arm", i), f.Arm, "the name of an arm")
 		}
 	}
 	return nil
+}
+
+// same reports whether two loads ask the same of an arm.
+func (p Plan) same(a, b Load) bool {
+	return p.OperationOf(a) == p.OperationOf(b) && p.RequestsOf(a) == p.RequestsOf(b) &&
+		a.Pace() == b.Pace() && a.InFlight == b.InFlight
 }
 
 // setDefault sets a field that was left at its zero value.

@@ -12,6 +12,13 @@ var flaws = map[string]string{
 	"duh-M09": "one deadline for the whole benchmark",
 	"duh-M10": "allocations asked of the wrong benchmark",
 	"duh-M12": "bytes on the wire not counted",
+	"mt-M01":  "measured with older versions than it names",
+	"mt-M05":  "one side waited with a deadline, the other without",
+	"mt-M06":  "one server for all, asked in alphabetical order, so that the first operation met it cold",
+	"mt-M07":  "two processes, and an interval as if iterations did not depend on them",
+	"mt-M09":  "each stack on machines of its own, without rotation",
+	"mt-M11":  "the HTTP client sent another person than the others",
+	"mt-M14":  "neither CPU nor bytes counted",
 }
 
 // Flaw returns a flaw's id with its words, or the id alone where a plan names

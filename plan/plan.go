@@ -5,6 +5,7 @@
 package plan
 
 import (
+	"slices"
 	"time"
 )
 
@@ -20,7 +21,13 @@ type Plan struct {
 	Operation string `json:"operation" yaml:"operation"`
 	// Requests is how requests are drawn; empty: the operation's first way.
 	Requests string `json:"requests,omitempty" yaml:"requests,omitempty"`
-	// Arms are what is compared, 1 to 32. Each is compared with the first.
+	// Data names the workload's data set, for the arms that name none; empty:
+	// its first.
+	Data string `json:"data,omitempty" yaml:"data,omitempty"`
+	// Network is the path between driver and server as room network reads it,
+	// "cloud" or "rtt=40ms,loss=0.1%". Empty: the loopback as it is.
+	Network string `json:"network,omitempty" yaml:"network,omitempty"`
+	// Arms are what is compared, 1 to 64. Each is compared with the first.
 	Arms []Arm `json:"arms" yaml:"arms"`
 	// Loads are the loads that every arm is put under, 1 to 16. Default: one call in flight.
 	Loads []Load `json:"loads,omitempty" yaml:"loads,omitempty"`
@@ -46,6 +53,9 @@ type Plan struct {
 	// Pin is "auto" (server and driver on disjoint cores where there are two)
 	// or "none". Default: auto.
 	Pin string `json:"pin,omitempty" yaml:"pin,omitempty"`
+	// DriverCores is how many cores the driver gets where it is pinned; the
+	// server gets the others. 0: half of them.
+	DriverCores int `json:"driver_cores,omitempty" yaml:"driver_cores,omitempty"`
 	// Floor is "auto" (each arm's driver is also put before a server that does
 	// nothing, once in a round) or "none". Default: auto.
 	Floor string `json:"floor,omitempty" yaml:"floor,omitempty"`
@@ -76,6 +86,8 @@ type Arm struct {
 	// Inject is what the server is made to do beside its work, as room inject
 	// reads it: "constant 20ms", "spin 2us". Empty: nothing.
 	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
+	// Data names the data set; empty: the plan's.
+	Data string `json:"data,omitempty" yaml:"data,omitempty"`
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
@@ -84,8 +96,14 @@ type Arm struct {
 	Target string `json:"target,omitempty" yaml:"target,omitempty"`
 }
 
-// Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or Stages).
+// Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or
+// Stages), and with which calls.
 type Load struct {
+	// Operation and Requests stand in for the plan's, so that one experiment
+	// can measure several operations; empty: the plan's. Requests belong to
+	// Operation, and are the plan's only where Operation is.
+	Operation string `json:"operation,omitempty" yaml:"operation,omitempty"`
+	Requests  string `json:"requests,omitempty" yaml:"requests,omitempty"`
 	// InFlight is the number of calls kept in flight in the closed loop, and
 	// the most at once in the open one (default 256 there).
 	InFlight int `json:"in_flight,omitempty" yaml:"in_flight,omitempty"`
@@ -113,10 +131,16 @@ type Rounds struct {
 
 // Published is a figure from elsewhere. It is shown, never computed with.
 type Published struct {
-	Source  string   `json:"source" yaml:"source"`
-	Machine string   `json:"machine" yaml:"machine"`
-	Arm     string   `json:"arm" yaml:"arm"`
-	Mean    Duration `json:"mean" yaml:"mean"`
+	Source  string `json:"source" yaml:"source"`
+	Machine string `json:"machine" yaml:"machine"`
+	Arm     string `json:"arm" yaml:"arm"`
+	// Operation is the one it is of; empty: that of the first load.
+	Operation string `json:"operation,omitempty" yaml:"operation,omitempty"`
+	// Mean is the mean time of a call, or Rate the calls per second: one of
+	// the two. PlusMinus is the half-width that was published with Rate.
+	Mean      Duration `json:"mean,omitempty" yaml:"mean,omitempty"`
+	Rate      float64  `json:"rate,omitempty" yaml:"rate,omitempty"`
+	PlusMinus float64  `json:"plus_minus,omitempty" yaml:"plus_minus,omitempty"`
 	// Flaws are the flaws of that measurement that this one removes.
 	Flaws []string `json:"flaws,omitempty" yaml:"flaws,omitempty"`
 }
@@ -126,6 +150,44 @@ type Duration time.Duration
 
 // Raw reports whether the raw driver drives the arm.
 func (a Arm) Raw() bool { return a.Driver == DriverRaw }
+
+// OperationOf is the operation that a load calls.
+func (p Plan) OperationOf(l Load) string {
+	if l.Operation != "" {
+		return l.Operation
+	}
+	return p.Operation
+}
+
+// RequestsOf is how a load's requests are drawn; "" is the operation's first way.
+func (p Plan) RequestsOf(l Load) string {
+	if l.Requests != "" || l.Operation != "" && l.Operation != p.Operation {
+		return l.Requests
+	}
+	return p.Requests
+}
+
+// Operations are those that the loads call, each once, in their order.
+func (p Plan) Operations() []string {
+	var all []string
+	for _, l := range p.Loads {
+		if o := p.OperationOf(l); !slices.Contains(all, o) {
+			all = append(all, o)
+		}
+	}
+	if len(all) == 0 {
+		return []string{p.Operation}
+	}
+	return all
+}
+
+// DataOf is the name of an arm's data set; "" is the workload's first.
+func (p Plan) DataOf(a Arm) string {
+	if a.Data != "" {
+		return a.Data
+	}
+	return p.Data
+}
 
 // Open reports whether the load is an open loop.
 func (l Load) Open() bool { return l.Rate > 0 || len(l.Stages) > 0 }

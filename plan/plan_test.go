@@ -186,7 +186,7 @@ func TestParseArm(t *testing.T) {
 		"grpc,":                                  "not a setting",
 		"grpc,client":                            "not a setting",
 		"grpc,client=":                           "not a setting",
-		"grpc,colour=red":                        "known: client, connections, driver, inject, name, server, target",
+		"grpc,colour=red":                        "known: client, connections, data, driver, inject, name, server, target",
 		"grpc,client=a,client=b":                 "client twice",
 		"grpc,connections=0":                     "1 to 10000",
 		"grpc,connections=-1":                    "1 to 10000",
@@ -245,7 +245,7 @@ func TestPresetsAreCompleteable(t *testing.T) {
 		}
 	}
 	_, err := plan.Preset("quik")
-	if err == nil || !strings.Contains(err.Error(), "known: quick, route-serial") {
+	if err == nil || !strings.Contains(err.Error(), "known: person-gcp, person-local, quick, route-serial") {
 		t.Errorf("Preset of an unknown name: %v", err)
 	}
 }

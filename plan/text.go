@@ -74,6 +74,7 @@ func (a Arm) settings() string {
 		{"client", a.Client},
 		{"driver", a.Driver},
 		{"inject", a.Inject},
+		{"data", a.Data},
 		{"connections", strconv.Itoa(a.Connections)},
 		{"target", a.Target},
 	} {
@@ -85,7 +86,7 @@ func (a Arm) settings() string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, connections, target, name. Everything
+// each at most once: server, client, driver, inject, data, connections, target, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -129,6 +130,8 @@ func (a *Arm) set(key, value string) error {
 		a.Driver = value
 	case "inject":
 		a.Inject = value
+	case "data":
+		a.Data = value
 	case "target":
 		a.Target = value
 	case "name":
@@ -140,14 +143,28 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "connections", "target", "name"})
 	}
 	return nil
 }
 
 // String returns the load in words: "50 in flight", "2000/s poisson",
-// "100/s to 2000/s in 30s".
+// "100/s to 2000/s in 30s"; behind its operation where it names one:
+// "GetPerson, 4 in flight".
 func (l Load) String() string {
+	switch {
+	case l.Operation != "" && l.Requests != "":
+		return l.Operation + " (" + l.Requests + "), " + l.Pace()
+	case l.Operation != "":
+		return l.Operation + ", " + l.Pace()
+	case l.Requests != "":
+		return l.Requests + ", " + l.Pace()
+	}
+	return l.Pace()
+}
+
+// Pace is the load in words without what it calls.
+func (l Load) Pace() string {
 	switch {
 	case len(l.Stages) > 0:
 		parts := make([]string, len(l.Stages))

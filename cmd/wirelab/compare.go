@@ -37,6 +37,7 @@ An ARM is a protocol, with settings if need be:
   grpc,connections=4                four connections instead of one
   grpc,target=127.0.0.1:50051       a server that is already running
   grpc,driver=raw                   called by wirelab's own minimal client
+  grpc,data=100                     over another of the workload's data sets
 
 --driver client calls as a user would, through the protocol's library; what is
 measured is what a call costs both sides. --driver raw calls through a client
@@ -81,6 +82,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop)")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms that name none; see wirelab matrix (default: the workload's first)")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")

@@ -172,12 +172,10 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := operation(work, p.Operation)
-	if err != nil {
-		return nil, err
-	}
-	if p.Requests != "" && !slices.Contains(o.Requests, p.Requests) {
-		return nil, wirelab.UnknownName("way to draw requests of "+o.Name, p.Requests, o.Requests)
+	for _, l := range p.Loads {
+		if err := knownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
+			return nil, err
+		}
 	}
 	arms := make([]result.Arm, 0, len(p.Arms))
 	for _, arm := range p.Arms {
@@ -185,8 +183,11 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if err != nil {
 			return nil, err
 		}
-		if why, hole := cell.Holes[p.Operation]; hole {
-			return nil, usage("%s cannot carry %s: %s", arm.Protocol, p.Operation, why)
+		if cell, err = cell.With(p.DataOf(arm)); err != nil {
+			return nil, err
+		}
+		if err := carries(cell, arm, p.Operations()); err != nil {
+			return nil, err
 		}
 		if _, err := inject.Parse(arm.Inject); err != nil {
 			return nil, err
@@ -195,20 +196,55 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			return nil, usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
 		}
 		described := result.Arm{
-			Name: arm.Name, Protocol: cell.Protocol.Name, Transport: cell.Protocol.Transport,
+			Name: arm.Name, Protocol: cell.Protocol.Name,
+			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
 			Encoding: cell.Protocol.Encoding, Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
 			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
 			Floorless: experiment.Floorless(arm, cell.Null != nil),
+			Data:      dataName(work, p.DataOf(arm)),
 		}
 		if arm.Raw() {
-			if err := rawCarries(cell, p.Operation); err != nil {
-				return nil, err
-			}
 			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
 		}
 		arms = append(arms, described)
 	}
 	return arms, nil
+}
+
+// knownCalls tells what a workload does not know of an operation and its requests.
+func knownCalls(work wirelab.Work, name, requests string) error {
+	o, err := operation(work, name)
+	if err != nil {
+		return err
+	}
+	if requests != "" && !slices.Contains(o.Requests, requests) {
+		return wirelab.UnknownName("way to draw requests of "+o.Name, requests, o.Requests)
+	}
+	return nil
+}
+
+// carries tells why a cell, with the driver of an arm, cannot carry operations.
+func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
+	for _, o := range operations {
+		if why, hole := cell.Holes[o]; hole {
+			return usage("%s cannot carry %s: %s", arm.Protocol, o, why)
+		}
+		if !arm.Raw() {
+			continue
+		}
+		if err := rawCarries(cell, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dataName is the name of a data set, the usual one's included.
+func dataName(work wirelab.Work, data string) string {
+	if data == "" && len(work.Data) > 0 {
+		return work.Data[0]
+	}
+	return data
 }
 
 // rawCarries tells why the raw driver cannot drive an operation of a cell.

@@ -14,8 +14,8 @@ import (
 
 // serveFlags are the flags of "serve".
 type serveFlags struct {
-	addr, server, ca, inject string
-	null, controlled         bool
+	addr, server, ca, inject, data string
+	null, controlled               bool
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -46,12 +46,16 @@ and load generators can be tried against a truth:
 			if err != nil {
 				return err
 			}
+			if cell, err = cell.With(f.data); err != nil {
+				return err
+			}
 			return a.serve(command.Context(), cell, f)
 		},
 	}
 	flags := command.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
+	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the workload's first)")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to try clients and tools against, such as 'constant 20ms'")
 	flags.StringVar(&f.ca, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
 	flags.BoolVar(&f.null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")

@@ -45,10 +45,10 @@ func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready 
 		connections = 1
 	}
 	_, err = driver.Ask(ctx, control.Order{Dial: &control.Dial{
-		Workload: cell.Workload, Protocol: cell.Protocol.Name, Operation: "GetFeature",
+		Workload: cell.Workload, Protocol: cell.Protocol.Name,
 		Address: ready.Address, Authority: ready.Authority, Seed: 1,
 		Deadline: plan.Duration(time.Minute),
-		Loads:    []control.Load{{InFlight: inFlight, Connections: connections, Schedule: load.ConstantRate(witnessRate)}},
+		Loads:    []control.Load{{Operation: "GetFeature", InFlight: inFlight, Connections: connections, Schedule: load.ConstantRate(witnessRate)}},
 	}})
 	if err != nil {
 		driver.Kill()

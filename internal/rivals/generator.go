@@ -59,9 +59,9 @@ func (b *bench) drive(ctx context.Context, s scenario, address string) (done out
 	}
 	defer func() { err = errors.Join(err, driver.Stop()) }()
 	_, err = driver.Ask(ctx, control.Order{Dial: &control.Dial{
-		Workload: "routeguide", Protocol: s.protocol, Raw: true, Operation: "GetFeature", Address: address,
+		Workload: "routeguide", Protocol: s.protocol, Raw: true, Address: address,
 		Seed: b.seed, Deadline: plan.Duration(10 * time.Second),
-		Loads: []control.Load{{InFlight: s.connections * s.streams, Connections: s.connections}},
+		Loads: []control.Load{{Operation: "GetFeature", InFlight: s.connections * s.streams, Connections: s.connections}},
 	}})
 	if err != nil {
 		return done, err

@@ -4,6 +4,7 @@
 package markdown
 
 import (
+	"cmp"
 	"bufio"
 	"fmt"
 	"io"
@@ -144,11 +145,13 @@ func (p *page) published(r *result.Result, a *result.Analysis) {
 	}
 	p.line("### Published elsewhere, for comparison only")
 	p.line("")
-	p.row([]string{"arm", "published mean", "mean here", "source"})
-	p.row([]string{"---", "---:", "---:", "---"})
+	p.row([]string{"operation", "arm", "published", "here", "source"})
+	p.row([]string{"---", "---", "---:", "---:", "---"})
 	for _, row := range rows {
-		p.row([]string{escape(row.Arm), row.Theirs, row.Ours, escape(row.Source)})
+		p.row([]string{cmp.Or(row.Operation, r.Plan.Operation), escape(row.Arm), row.Theirs, row.Ours, escape(row.Source)})
 	}
+	p.line("")
+	p.line(escape(report.PublishedCaption(r)))
 	p.line("")
 	for _, note := range report.PublishedNotes(r.Plan) {
 		p.line("- " + escape(note))

@@ -189,9 +189,15 @@ func (p *page) published(r *result.Result, a *result.Analysis) {
 	for _, row := range rows {
 		t.body = append(t.body, []cell{{text: cut(row.Arm, p.style.Width/2)}, {text: row.Theirs, right: true}, {text: row.Ours, right: true}})
 	}
+	if report.PublishedByOperation(r.Plan) {
+		t.head[0] = append([]cell{{text: "operation"}}, t.head[0]...)
+		for i, row := range rows {
+			t.body[i] = append([]cell{{text: row.Operation}}, t.body[i]...)
+		}
+	}
 	p.table(t)
 	p.blank()
-	p.wrapped("", "Means, ours "+strings.ToLower(report.Load(r.Plan, 0))+". Machines differ: only the order of the arms can be compared.", faint)
+	p.wrapped("", report.PublishedCaption(r), faint)
 	for _, note := range report.PublishedNotes(r.Plan) {
 		p.wrapped("· ", note, plain)
 	}
