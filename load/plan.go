@@ -42,6 +42,10 @@ type Plan struct {
 	// Own says that the run has a processor of its own, which lines may then
 	// keep busy while they wait. Without it they would take it from the server.
 	Own bool
+	// Parts, of an open loop, cuts the window into so many equal parts whose
+	// response times are also kept apart, by when a call was due: what means
+	// of batches are made of. 0: none; at most [PartsLimit].
+	Parts int
 	// Around, if set, is called in place of the run and must call it once: it
 	// can read counters at both ends, with the merging of histograms outside.
 	Around func(run func())
@@ -52,6 +56,8 @@ const (
 	DefaultDrain = 10 * time.Second
 	// DurationLimit is the longest run.
 	DurationLimit = 24 * time.Hour
+	// PartsLimit is the most parts of a window.
+	PartsLimit = 100
 )
 
 // Kinds of failure that the engine itself names.
@@ -91,6 +97,9 @@ func (p Plan) normal(callers int) (Plan, error) {
 		return p, fmt.Errorf("%w: head %v leaves nothing of %v", ErrPlan, p.Head, p.Duration)
 	case p.Deadline < 0 || p.Drain < 0:
 		return p, fmt.Errorf("%w: deadline %v or drain %v is negative", ErrPlan, p.Deadline, p.Drain)
+	}
+	if p.Parts < 0 || p.Parts > PartsLimit || p.Parts > 0 && p.Schedule == nil {
+		return p, fmt.Errorf("%w: %d parts; an open loop may have 0 to %d, a closed one none", ErrPlan, p.Parts, PartsLimit)
 	}
 	if p.Schedule != nil {
 		if err := p.Schedule.Validate(); err != nil {

@@ -16,8 +16,9 @@ type Recording struct {
 	// succeeded. In the closed loop a call is due when it is sent.
 	Response, Service *stat.Histogram
 	// Lag is due to sent, of every call sent. Wake is the part of it that is
-	// the clock's: of the arrivals that a worker was waiting for. Both are
-	// empty in the closed loop.
+	// the generator's own: of the arrivals that a worker was free for when they
+	// were due. What the others waited, the calls in flight made them wait.
+	// Both are empty in the closed loop.
 	Lag, Wake *stat.Histogram
 	// Failed is due to end of the calls that failed, and due to given up of
 	// the arrivals never sent.
@@ -27,6 +28,9 @@ type Recording struct {
 	// are 1,000,000, under Poisson they are exponential with that mean. Empty
 	// in the closed loop.
 	Gaps *stat.Histogram
+
+	// Parts are Response by parts of the window: see [Plan.Parts].
+	Parts []*stat.Histogram `json:",omitempty"`
 
 	Law      Law     // of the schedule; "" for the closed loop
 	Planned  uint64  // arrivals due in the window; 0 in the closed loop
@@ -95,6 +99,12 @@ func (r *Recording) add(other *Recording) {
 			*h.into = &stat.Histogram{}
 		}
 		(*h.into).Merge(h.from)
+	}
+	for i, h := range other.Parts {
+		if i == len(r.Parts) {
+			r.Parts = append(r.Parts, &stat.Histogram{})
+		}
+		r.Parts[i].Merge(h)
 	}
 	if r.Law == "" {
 		r.Law = other.Law

@@ -74,6 +74,14 @@ func audit(t *testing.T, r *Recording) {
 		t.Errorf("histograms of %d, %d, %d with ok %d, failed %d, unsent %d", r.Response.Count(), r.Service.Count(),
 			r.Failed.Count(), r.OK, r.Failures(), r.Unsent)
 	}
+	if parts := uint64(0); len(r.Parts) > 0 {
+		for _, h := range r.Parts {
+			parts += h.Count()
+		}
+		if parts != r.OK {
+			t.Errorf("parts of the window hold %d times, ok %d", parts, r.OK)
+		}
+	}
 	if r.Law != "" && r.Lag.Count() != r.Sent {
 		t.Errorf("lag of %d, sent %d", r.Lag.Count(), r.Sent)
 	}

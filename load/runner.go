@@ -74,7 +74,7 @@ func (r *Runner) Run(ctx context.Context, p Plan) (*Recording, error) {
 	sheets := r.sheets(p.Workers)
 	now := p.Clock.Now()
 	for _, w := range sheets {
-		w.reset(now)
+		w.reset(now, p.Parts)
 	}
 	r.gaps.Reset()
 	if system, ok := p.Clock.(SystemClock); ok && p.Schedule != nil && r.lines == nil {
@@ -137,6 +137,7 @@ type slice struct {
 	begin  int64 // of the window
 	end    int64 // of the window
 	giveUp int64 // of the drain
+	parts  int64 // of the window, whose response times are kept apart; 0: none
 	wall   time.Time
 
 	// turn holds one token: who takes it leads, and owns all below. A
@@ -154,7 +155,7 @@ type slice struct {
 func newSlice(ctx context.Context, p Plan, gaps *stat.Histogram) *slice {
 	s := &slice{
 		clock: p.Clock, classify: p.Classify, deadline: p.Deadline,
-		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1,
+		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1, parts: int64(p.Parts),
 	}
 	s.margin = sharedMargin
 	if p.Own {
@@ -211,6 +212,9 @@ func (s *slice) drain() *time.Timer {
 	return time.AfterFunc(time.Duration(s.giveUp-s.clock.Now()), func() { s.cut(errDrained) })
 }
 
+// part is the part of the window that a time in it belongs to.
+func (s *slice) part(due int64) int { return int((due - s.begin) * s.parts / (s.end - s.begin)) }
+
 // next takes the next arrival that is due before the end; false after the
 // last. Only who leads may call it.
 func (s *slice) next() (due int64, ok bool) {
@@ -234,8 +238,11 @@ func (s *slice) lead(w *sheet) (due, sent int64, ok bool) {
 		return 0, 0, false
 	}
 	now := s.clock.Now()
-	waited := now < due
-	if waited {
+	// Workers lead in the order in which they became free. So if this one was
+	// free when the call was due, nobody else's lateness kept it; and if not,
+	// no other was.
+	waited := w.last <= due
+	if now < due {
 		w.spun += s.clock.SleepUntil(s.outer, due)
 		now = s.clock.Now()
 	}
@@ -324,5 +331,11 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 	rec.Planned, rec.Unsent = s.planned, s.unsent
 	rec.Expected = s.schedule.Expected(time.Duration(end-s.start)) - s.schedule.Expected(time.Duration(s.begin-s.start))
 	rec.Gaps.Merge(s.gaps)
+	for i := range p.Parts {
+		rec.Parts = append(rec.Parts, &stat.Histogram{})
+		for _, w := range sheets {
+			rec.Parts[i].Merge(w.parts[i])
+		}
+	}
 	return rec
 }

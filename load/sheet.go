@@ -12,6 +12,7 @@ import (
 // so recording needs no lock.
 type sheet struct {
 	response, service, lag, wake, failed *stat.Histogram
+	parts                                []*stat.Histogram // of response, by when a call was due
 
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
@@ -27,7 +28,14 @@ func newSheet() *sheet {
 	}
 }
 
-func (w *sheet) reset(now int64) {
+func (w *sheet) reset(now int64, parts int) {
+	// These take memory only for the times that there are: there may be many.
+	for len(w.parts) < parts {
+		w.parts = append(w.parts, &stat.Histogram{})
+	}
+	for _, h := range w.parts {
+		h.Reset()
+	}
 	w.response.Reset()
 	w.service.Reset()
 	w.lag.Reset()
@@ -57,6 +65,9 @@ func (w *sheet) record(s *slice, due, sent, end int64, err error) {
 		w.service.Record(end - sent)
 		if s.arrivals != nil {
 			w.response.Record(end - due)
+			if s.parts > 0 {
+				w.parts[s.part(due)].Record(end - due)
+			}
 		}
 	case s.outer.Err() != nil:
 		w.interrupted++
