@@ -58,7 +58,7 @@ type Stored struct {
 type Filter struct {
 	Name      string    // exactly this plan name
 	Workload  string    // exactly this workload
-	Operation string    // exactly this operation
+	Operation string    // a load of exactly this operation
 	Protocol  string    // at least one arm over this protocol
 	Since     time.Time // began then or later
 	Until     time.Time // began before
@@ -73,38 +73,39 @@ const (
 
 // Summary is what a list tells about a result.
 type Summary struct {
-	ID        string        `json:"id"`
-	Name      string        `json:"name,omitempty"` // the plan's
-	Workload  string        `json:"workload"`
-	Operation string        `json:"operation"`
-	Protocols []string      `json:"protocols"` // of the arms, in order, without repeats
-	Arms      int           `json:"arms"`
-	Loads     int           `json:"loads"`
-	Rounds    int           `json:"rounds"`
-	Began     time.Time     `json:"began"` // to the microsecond, in UTC
-	Ended     time.Time     `json:"ended"`
-	Ending    result.Ending `json:"ending"`
-	Host      string        `json:"host,omitempty"`
-	Commit    string        `json:"commit,omitempty"`
-	Bytes     int           `json:"bytes"` // as stored
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"` // the plan's
+	Workload string `json:"workload"`
+	// Operations are those that the loads call, each once.
+	Operations []string      `json:"operations"`
+	Protocols  []string      `json:"protocols"` // of the arms, in order, without repeats
+	Arms       int           `json:"arms"`
+	Loads      int           `json:"loads"`
+	Rounds     int           `json:"rounds"`
+	Began      time.Time     `json:"began"` // to the microsecond, in UTC
+	Ended      time.Time     `json:"ended"`
+	Ending     result.Ending `json:"ending"`
+	Host       string        `json:"host,omitempty"`
+	Commit     string        `json:"commit,omitempty"`
+	Bytes      int           `json:"bytes"` // as stored
 }
 
 // Summarize returns the summary of a result; Bytes is for the store to fill in.
 func Summarize(r *result.Result) Summary {
 	s := Summary{
-		ID:        r.ID,
-		Name:      r.Plan.Name,
-		Workload:  r.Plan.Workload,
-		Operation: r.Plan.Operation,
-		Protocols: []string{},
-		Arms:      len(r.Plan.Arms),
-		Loads:     len(r.Plan.Loads),
-		Rounds:    len(r.Rounds),
-		Began:     r.Began.UTC().Truncate(time.Microsecond),
-		Ended:     r.Ended.UTC().Truncate(time.Microsecond),
-		Ending:    r.Ending,
-		Host:      r.Environment.Host,
-		Commit:    r.Environment.Commit,
+		ID:         r.ID,
+		Name:       r.Plan.Name,
+		Workload:   r.Plan.Workload,
+		Operations: r.Plan.Operations(),
+		Protocols:  []string{},
+		Arms:       len(r.Plan.Arms),
+		Loads:      len(r.Plan.Loads),
+		Rounds:     len(r.Rounds),
+		Began:      r.Began.UTC().Truncate(time.Microsecond),
+		Ended:      r.Ended.UTC().Truncate(time.Microsecond),
+		Ending:     r.Ending,
+		Host:       r.Environment.Host,
+		Commit:     r.Environment.Commit,
 	}
 	for _, a := range r.Plan.Arms {
 		if !slices.Contains(s.Protocols, a.Protocol) {

@@ -89,7 +89,7 @@ func (a *app) printList(list []store.Summary) error {
 			name = "-"
 		}
 		rows = append(rows, []string{
-			m.ID, m.Began.Local().Format("2006-01-02 15:04"), name, m.Workload + "." + m.Operation,
+			m.ID, m.Began.Local().Format("2006-01-02 15:04"), name, m.Workload + "." + strings.Join(m.Operations, ","),
 			strings.Join(m.Protocols, " "), fmt.Sprint(m.Loads), fmt.Sprint(m.Rounds), string(m.Ending),
 		})
 	}

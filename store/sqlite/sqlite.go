@@ -101,7 +101,7 @@ func (s *Store) Put(ctx context.Context, r *result.Result) error {
 	_, err = s.write.ExecContext(ctx, `INSERT INTO results
 		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.ID, r.Schema, m.Name, m.Workload, m.Operation, " "+strings.Join(m.Protocols, " ")+" ",
+		m.ID, r.Schema, m.Name, m.Workload, strings.Join(m.Operations, " "), " "+strings.Join(m.Protocols, " ")+" ",
 		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body, digest)
 	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
@@ -228,16 +228,16 @@ const summaryColumns = `id, name, workload, operation, protocols, arms, loads, r
 // scan reads the summary of a row, and what is selected after it into more.
 func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary, error) {
 	var m store.Summary
-	var protocols string
+	var operations, protocols string
 	var began, ended int64
 	into := []any{
-		&m.ID, &m.Name, &m.Workload, &m.Operation, &protocols, &m.Arms, &m.Loads, &m.Rounds,
+		&m.ID, &m.Name, &m.Workload, &operations, &protocols, &m.Arms, &m.Loads, &m.Rounds,
 		&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes,
 	}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return store.Summary{}, err
 	}
-	m.Protocols = strings.Fields(protocols)
+	m.Operations, m.Protocols = strings.Fields(operations), strings.Fields(protocols)
 	m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
 	return m, nil
 }
@@ -257,7 +257,7 @@ func conditions(f store.Filter) (where string, args []any) {
 		add("workload = ?", f.Workload)
 	}
 	if f.Operation != "" {
-		add("operation = ?", f.Operation)
+		add("instr(' ' || operation || ' ', ?) > 0", " "+f.Operation+" ")
 	}
 	if f.Protocol != "" {
 		add("instr(protocols, ?) > 0", " "+f.Protocol+" ")

@@ -60,7 +60,7 @@ func Sample(n int) *result.Result {
 	p, err := plan.Plan{
 		Name: fmt.Sprintf("plan-%d", n%2), Workload: "routeguide", Operation: "GetFeature", Seed: 7,
 		Arms:  []plan.Arm{{Protocol: "grpc"}, {Protocol: []string{"http1-json", "connect", "http1"}[n%3]}},
-		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}},
+		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50, Operation: []string{"", "ListFeatures"}[n%2]}},
 	}.Complete()
 	if err != nil {
 		panic("storetest: " + err.Error())
@@ -244,6 +244,8 @@ func testList(t *testing.T, s store.Store) {
 		"some":                         {store.Filter{Limit: 2}, []int{5, 4}},
 		"name":                         {store.Filter{Name: "plan-1"}, []int{5, 3, 1}},
 		"workload":                     {store.Filter{Workload: "routeguide", Operation: "GetFeature", Limit: 1}, []int{5}},
+		"operation of a load":          {store.Filter{Operation: "ListFeatures"}, []int{5, 3, 1}},
+		"part of an operation":         {store.Filter{Operation: "List"}, nil},
 		"other workload":               {store.Filter{Workload: "ledger"}, nil},
 		"part of a name":               {store.Filter{Workload: "route"}, nil},
 		"protocol":                     {store.Filter{Protocol: "connect"}, []int{4, 1}},
