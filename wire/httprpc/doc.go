@@ -1,7 +1,8 @@
 // Package httprpc carries calls over HTTP, whatever its version: one POST per
-// call, the operation in the path, the message in the body. It knows content
-// types, status codes and the framing of streams; it knows no workload, and
-// of the HTTP version only what its rooms http1, http2 and http3 tell it.
+// call, the operation in the path, the message in the body; or as resources
+// have it, by path and method. It knows content types, status codes and the
+// framing of streams; it knows no workload, no library of Avro, and of the HTTP
+// version only what its rooms http1, http2 and http3 tell it.
 //
 // # The wire
 //
@@ -9,7 +10,8 @@
 // work unchanged (systems.md duh-F07, duh-F08):
 //
 //   - The request's encoding is its Content-Type: application/json (also when
-//     absent) or application/protobuf (also application/x-protobuf).
+//     absent), application/protobuf (also application/x-protobuf) or
+//     avro/binary (also application/avro), of which a service offers some.
 //   - The reply's encoding is the first of Accept that is known, and the
 //     request's where Accept is absent or a wildcard. The origin answers a
 //     protobuf request without Accept in JSON, by which its own experiment
@@ -30,6 +32,17 @@
 // A failure before the first message is a status, as for unary calls. There is
 // no agreed framing of protobuf messages in an HTTP body other than those of
 // gRPC and Connect, which are protocols of their own here.
+//
+// # Resources
+//
+// Beside that there are paths with variables, and a method that says what is to
+// be done there ([NewREST]). A GET has its whole request in the URL, and what it
+// cannot place is refused: an unknown parameter, one given twice, a number that
+// is none, a broken escape, a body. Encodings, failures and deadlines are those
+// above; only what HTTP has statuses of its own for is told by these: an unknown
+// path 404, a content type 415, an Accept 406, a body that cannot be read 400. A
+// caller that must tell an unknown path from something that is not there looks
+// at the code, Unimplemented or NotFound. An empty segment is no variable.
 //
 // # Knobs that matter
 //

@@ -3,10 +3,12 @@ package httprpc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,11 +28,13 @@ const (
 
 // Route is an operation as a server offers it.
 type Route struct {
-	Method string // "POST": any other is refused
+	Method string // any other is refused
 	// Answer answers one call. An error it returns before it began to write
 	// becomes the reply; after that it can only cut the reply short, which
 	// every client must notice. ctx ends with the call and with the caller's time.
 	Answer func(ctx context.Context, c *Call) error
+
+	parameters []string // what Answer reads of the URL; nil: nothing
 }
 
 // Call is one request that is being answered.
@@ -38,24 +42,30 @@ type Call struct {
 	Writer  http.ResponseWriter
 	Request *http.Request
 
-	handler  *Handler
-	reply    string      // media type of the reply, as the caller calls it
-	begun    bool        // whether the reply's header is out
-	exact    bool        // whether a reply of one message announces its length; see receiving
-	received atomic.Bool // whether the request's body was read to its end
+	handler   *Handler
+	reply     string      // media type of the reply, as the caller calls it
+	begun     bool        // whether the reply's header is out
+	exact     bool        // whether a reply of one message announces its length; see receiving
+	received  atomic.Bool // whether the request's body was read to its end
+	place     *place      // of a handler of resources
+	variables []string    // of the path, in the order of place.names
 }
 
-// Handler serves routes by path: a map lookup, no patterns and no reflection.
+// Handler serves routes: by path, a map lookup, or those of [NewREST]. There
+// is no reflection.
 type Handler struct {
 	routes  map[string]Route
+	root    *place // of resources; nil: routes are served
+	manner  manner
 	nosniff []string  // the header's value, shared by all replies
 	buffers sync.Pool // of *bytes.Buffer, for request bodies
 }
 
-// NewHandler returns a handler of routes, which it keeps.
+// NewHandler returns a handler of routes by path, which it keeps.
 func NewHandler(routes map[string]Route) *Handler {
 	return &Handler{
 		routes:  routes,
+		manner:  rpcManner,
 		nosniff: []string{"nosniff"},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
@@ -79,15 +89,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (c *Call) answer() error {
 	r := c.Request
-	route, ok := c.handler.routes[r.URL.Path]
-	if !ok {
+	route, err := c.route()
+	if err != nil {
 		_ = c.negotiate(MediaJSON, everything) // the failure is told in a form the caller reads, if there is one
-		return wirelab.Errorf(wirelab.Unimplemented, "no such method: %s", r.URL.Path)
-	}
-	if r.Method != route.Method {
-		_ = c.negotiate(MediaJSON, everything)
-		c.Writer.Header().Set("Allow", route.Method)
-		return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", r.URL.Path, route.Method, r.Method)
+		return err
 	}
 	ctx := r.Context()
 	if value := r.Header.Get(headerTimeout); value != "" {
@@ -100,6 +105,30 @@ func (c *Call) answer() error {
 		defer cancel()
 	}
 	return Guard(ctx, func() error { return route.Answer(ctx, c) })
+}
+
+// route finds the route of the call.
+func (c *Call) route() (Route, error) {
+	if c.handler.root != nil {
+		return c.resource()
+	}
+	route, ok := c.handler.routes[c.Request.URL.Path]
+	if !ok {
+		return Route{}, c.noPath()
+	}
+	if c.Request.Method != route.Method {
+		return Route{}, c.noMethod(route.Method)
+	}
+	return route, nil
+}
+
+func (c *Call) noPath() error {
+	return refuse(c.handler.manner.path, wirelab.Unimplemented, "no such method: %s", c.Request.URL.Path)
+}
+
+func (c *Call) noMethod(allow string) error {
+	c.Writer.Header().Set("Allow", allow)
+	return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", c.Request.URL.Path, allow, c.Request.Method)
 }
 
 // Guard calls answer and turns a panic in it into Internal. The stack goes to
@@ -126,9 +155,13 @@ func (c *Call) negotiate(otherwise string, offered offer) error {
 		c.reply = otherwise
 		return nil
 	}
-	name, ok := accepted(accept[0], otherwise, offered)
+	wanted := accept[0]
+	if len(accept) > 1 { // a list may be cut over several fields
+		wanted = strings.Join(accept, ",")
+	}
+	name, ok := accepted(wanted, otherwise, offered)
 	if !ok {
-		return refuse(statusContent, wirelab.InvalidArgument, "nothing in Accept %q is known: %v", accept[0], offered)
+		return refuse(c.handler.manner.accept, wirelab.InvalidArgument, "nothing in Accept %q is known: %v", wanted, offered)
 	}
 	c.reply = name
 	return nil
@@ -144,7 +177,7 @@ func (c *Call) encodings(requests, replies offer) (in, out Encoding, err error) 
 	}
 	if !requests.has(in) {
 		_ = c.negotiate(MediaJSON, everything)
-		return 0, 0, refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known: %v", sent, requests)
+		return 0, 0, refuse(c.handler.manner.content, wirelab.InvalidArgument, "content type %q is not known: %v", sent, requests)
 	}
 	if !replies.has(in) { // else what a caller that does not mind gets
 		name = replies.first().mediaType()
@@ -175,16 +208,29 @@ func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, MessageLimit+1))
 	c.received.Store(true)
 	if err != nil {
-		return v, refuse(statusTransport, wirelab.Canceled, "the request's body could not be read")
+		return v, refuse(c.handler.manner.transport, wirelab.Canceled, "the request's body could not be read")
 	}
 	if n > MessageLimit {
 		return v, errTooLarge()
 	}
 	v, err = codec.Decode(buffer.Bytes())
 	if err != nil {
-		return v, refuse(statusContent, wirelab.InvalidArgument, "the body cannot be read as %s", codec.Encoding.mediaType())
+		return v, c.unreadable(err, codec.Encoding, n == 0)
 	}
 	return v, nil
+}
+
+// unreadable is what the caller is told of a body that could not be decoded: a
+// codec's own words if they are meant for it, never a library's.
+func (c *Call) unreadable(err error, e Encoding, empty bool) error {
+	var coded *wirelab.Error
+	switch {
+	case errors.As(err, &coded):
+		return coded
+	case empty:
+		return refuse(c.handler.manner.body, wirelab.InvalidArgument, "the body is empty and cannot be read as %s", e.mediaType())
+	}
+	return refuse(c.handler.manner.body, wirelab.InvalidArgument, "the body cannot be read as %s", e.mediaType())
 }
 
 func errTooLarge() error {
@@ -245,16 +291,21 @@ func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(cont
 			return err
 		}
 		c.unhurry(ctx)
-		rep, err := call(ctx, req)
-		if err != nil {
-			return err
-		}
-		data, err := replies.in(out).Encode(rep)
-		if err != nil {
-			return fmt.Errorf("reply: %w", err)
-		}
-		return c.send(data)
+		return reply(ctx, c, &replies, out, req, call)
 	}}
+}
+
+// reply makes a call and answers c with what came of it.
+func reply[Req, Rep any](ctx context.Context, c *Call, replies *Forms[Rep], out Encoding, req Req, call func(context.Context, Req) (Rep, error)) error {
+	rep, err := call(ctx, req)
+	if err != nil {
+		return err
+	}
+	data, err := replies.in(out).Encode(rep)
+	if err != nil {
+		return fmt.Errorf("reply: %w", err)
+	}
+	return c.send(data)
 }
 
 // unhurry lifts the deadline of the request's body, once it is read, from a

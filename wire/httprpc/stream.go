@@ -79,7 +79,7 @@ func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.
 func (c *Call) streams(in, out string) error {
 	c.reply = MediaJSON // of a failure before the first message, and of a single reply
 	if sent := c.Request.Header.Get("Content-Type"); sent != "" && bare(sent) != in {
-		return refuse(statusContent, wirelab.InvalidArgument, "content type %q is not known here: %s", sent, in)
+		return refuse(c.handler.manner.content, wirelab.InvalidArgument, "content type %q is not known here: %s", sent, in)
 	}
 	if err := c.Accepts(out); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *Call) Accepts(mediaType string) error {
 	if len(accept) == 0 || covers(accept[0], mediaType) {
 		return nil
 	}
-	return refuse(statusContent, wirelab.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0], mediaType)
+	return refuse(c.handler.manner.accept, wirelab.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0], mediaType)
 }
 
 // lastWords is how long after a call's end its reply may still take to be
