@@ -1,0 +1,117 @@
+package bind
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	"wirelab"
+	"wirelab/wire/exchange"
+	"wirelab/workload/directory"
+)
+
+// What the wires that speak package exchange share: the operations by number,
+// in the schema's messages. The numbers are for ever, like those of fields.
+// They stand in functions, not variables, since codecs are functions.
+
+func listPersons() exchange.Operation[directory.Page, directory.PersonList] {
+	return exchange.Operation[directory.Page, directory.PersonList]{
+		Number: 1, Request: payload(pageToProto, pageFromProto), Reply: payload(listToProto, listFromProto),
+	}
+}
+
+func getPerson() exchange.Operation[directory.PersonID, directory.Person] {
+	return exchange.Operation[directory.PersonID, directory.Person]{
+		Number: 2, Request: payload(idToProto, idFromProto), Reply: payload(personToProto, personFromProto),
+	}
+}
+
+func getPersonLinks() exchange.Operation[directory.PersonID, directory.PersonLinkList] {
+	return exchange.Operation[directory.PersonID, directory.PersonLinkList]{
+		Number: 3, Request: payload(idToProto, idFromProto), Reply: payload(linksToProto, linksFromProto),
+	}
+}
+
+func createPerson() exchange.Operation[directory.Person, directory.Person] {
+	return exchange.Operation[directory.Person, directory.Person]{
+		Number: 4, Request: payload(personToProto, personFromProto), Reply: payload(personToProto, personFromProto),
+	}
+}
+
+// payload is the codec of T through the message M.
+func payload[T, M any, P interface {
+	*M
+	proto.Message
+}](to func(T) P, from func(P) T,
+) exchange.Codec[T] {
+	return exchange.Codec[T]{
+		Append: func(b []byte, v T) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, to(v)) },
+		Parse: func(data []byte) (v T, err error) {
+			m := P(new(M))
+			if err := proto.Unmarshal(data, m); err != nil {
+				return v, err
+			}
+			return from(m), nil
+		},
+	}
+}
+
+// exchangeServer serves over a wire that speaks package exchange.
+func exchangeServer(
+	library string, serve func(context.Context, wirelab.Endpoint, ...exchange.Handler) error,
+) wirelab.Server[directory.Service] {
+	return wirelab.Server[directory.Service]{
+		Library: library,
+		Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
+			return serve(ctx, at,
+				listPersons().Unary(service.ListPersons),
+				getPerson().Unary(service.GetPerson),
+				getPersonLinks().Unary(service.GetPersonLinks),
+				createPerson().Unary(service.CreatePerson))
+		},
+	}
+}
+
+// exchangeDialer calls over a wire that speaks package exchange.
+func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client) wirelab.Dialer[directory.Service] {
+	return wirelab.Dialer[directory.Service]{
+		Library: library,
+		Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
+			client := dial(to)
+			return stub{&exchangeCalls{
+				client: client,
+				list:   listPersons(), get: getPerson(), links: getPersonLinks(), create: createPerson(),
+			}}, client, nil
+		},
+	}
+}
+
+// exchangeCalls makes the calls.
+type exchangeCalls struct {
+	client *exchange.Client
+	list   exchange.Operation[directory.Page, directory.PersonList]
+	get    exchange.Operation[directory.PersonID, directory.Person]
+	links  exchange.Operation[directory.PersonID, directory.PersonLinkList]
+	create exchange.Operation[directory.Person, directory.Person]
+}
+
+// ListPersons implements [calls].
+func (s *exchangeCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
+	return s.list.Call(ctx, s.client, page)
+}
+
+// GetPerson implements [calls].
+func (s *exchangeCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
+	return s.get.Call(ctx, s.client, id)
+}
+
+// GetPersonLinks implements [calls].
+func (s *exchangeCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
+	return s.links.Call(ctx, s.client, id)
+}
+
+// CreatePerson implements [calls].
+func (s *exchangeCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
+	return s.create.Call(ctx, s.client, person)
+}

@@ -1,0 +1,20 @@
+package bind
+
+import (
+	"wirelab"
+	"wirelab/wire/websocket"
+	"wirelab/workload/directory"
+)
+
+// WebSocket carries the directory in binary WebSocket messages, one call at a
+// time on a connection, as WebSocket itself has no calls.
+func WebSocket() wirelab.Binding[directory.Service] {
+	return wirelab.Binding[directory.Service]{
+		Protocol: wirelab.Protocol{
+			Name: "websocket", Transport: "HTTP/1.1", Framing: "WebSocket", Encoding: "Protocol Buffers", Network: "tcp",
+		},
+		Style:   wirelab.Idiomatic,
+		Servers: []wirelab.Server[directory.Service]{exchangeServer("coder/websocket", websocket.Serve)},
+		Clients: []wirelab.Dialer[directory.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+	}
+}
