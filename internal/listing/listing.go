@@ -37,7 +37,11 @@ func Generate(tree fs.FS) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		content, err := bindList(name, found)
+		data, err := hasData(tree, name)
+		if err != nil {
+			return nil, err
+		}
+		content, err := bindList(name, found, data)
 		if err != nil {
 			return nil, err
 		}
@@ -67,20 +71,55 @@ func bindings(tree fs.FS, workload string) (makers, error) {
 	var found makers
 	for _, entry := range entries {
 		name := entry.Name()
-		if entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == listName {
+		if entry.IsDir() || !isSource(name) || name == listName {
 			continue
 		}
-		source, err := fs.ReadFile(tree, path.Join(folder, name))
-		if err != nil {
-			return makers{}, err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path.Join(folder, name), source, parser.SkipObjectResolution)
+		file, err := parse(tree, path.Join(folder, name))
 		if err != nil {
 			return makers{}, err
 		}
 		found.add(file, workload)
 	}
 	return found, nil
+}
+
+// isSource reports whether a file is Go and no test.
+func isSource(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
+}
+
+func parse(tree fs.FS, name string) (*ast.File, error) {
+	source, err := fs.ReadFile(tree, name)
+	if err != nil {
+		return nil, err
+	}
+	return parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
+}
+
+// hasData reports whether a workload has named data sets: a function Data at
+// top level, without parameters.
+func hasData(tree fs.FS, workload string) (bool, error) {
+	folder := path.Join("workload", workload)
+	entries, err := fs.ReadDir(tree, folder)
+	if err != nil {
+		return false, err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() || !isSource(entry.Name()) {
+			continue
+		}
+		file, err := parse(tree, path.Join(folder, entry.Name()))
+		if err != nil {
+			return false, err
+		}
+		for _, declaration := range file.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if ok && function.Recv == nil && function.Name.Name == "Data" && len(function.Type.Params.List) == 0 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // add finds the makers of one file: the functions at top level without
@@ -132,7 +171,7 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 	return ok && identifier.Name == pkg
 }
 
-func bindList(workload string, found makers) ([]byte, error) {
+func bindList(workload string, found makers, data bool) ([]byte, error) {
 	if dup := duplicate(slices.Concat(found.one, found.many)); dup != "" {
 		return nil, fmt.Errorf("workload/%s/bind has two functions %s", workload, dup)
 	}
@@ -149,8 +188,12 @@ func bindList(workload string, found makers) ([]byte, error) {
 	fmt.Fprintf(&b, "func Bindings() []wirelab.Binding[%s.Service] {\nreturn %s", workload, all)
 	fmt.Fprintf(&b, "\n}\n\n// Workload returns the workload with every binding of this folder.\n")
 	fmt.Fprintf(&b, "func Workload() wirelab.Workload[%s.Service] {\nreturn wirelab.Workload[%s.Service]{\n", workload, workload)
-	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nWrap: %s.Wrap,\nOperations: %s.Operations(),\nBindings: Bindings(),\n}\n}\n",
+	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nWrap: %s.Wrap,\nOperations: %s.Operations(),\nBindings: Bindings(),\n",
 		workload, workload, workload, workload)
+	if data {
+		fmt.Fprintf(&b, "Data: %s.Data(),\n", workload)
+	}
+	b.WriteString("}\n}\n")
 	return format.Source(b.Bytes())
 }
 

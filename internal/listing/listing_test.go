@@ -80,6 +80,35 @@ func TestGenerateListsMakersByFileThenPosition(t *testing.T) {
 	}
 }
 
+func TestGenerateGivesDataSetsToWorkloadsThatHaveThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		why, name, source string
+		want              bool
+	}{
+		{"the function is there", "data.go", "func Data() []wirelab.Data[Service] { panic(1) }", true},
+		{"it is a method", "data.go", "type s struct{}\nfunc (s) Data() []int { panic(1) }", false},
+		{"it takes a parameter", "data.go", "func Data(size int) []int { panic(1) }", false},
+		{"it is a test's", "data_test.go", "func Data() []int { panic(1) }", false},
+		{"there is none", "data.go", "", false},
+	} {
+		mill := tree()
+		mill["workload/mill/"+c.name] = &fstest.MapFile{Data: []byte("package mill\n" + c.source)}
+		files, err := Generate(mill)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(files[0].Content), "mill.Data(),"); got != c.want {
+			t.Errorf("%s: data sets are given: %v", c.why, got)
+		}
+	}
+	broken := tree()
+	broken["workload/mill/mill.go"] = &fstest.MapFile{Data: []byte("package mill\nfunc {")}
+	if _, err := Generate(broken); err == nil || !strings.Contains(err.Error(), "mill.go") {
+		t.Errorf("error %v does not name the file", err)
+	}
+}
+
 func TestGenerateRefusesSourceItCannotRead(t *testing.T) {
 	t.Parallel()
 	broken := tree()
