@@ -172,7 +172,7 @@ type Forms[T any] struct{ JSON, Proto, Avro Codec[T] }
 func (f *Forms[T]) offers() offer {
 	var o offer
 	for e := JSON; e < encodingsEnd; e++ {
-		if c := f.in(e); c.Encode != nil && c.Decode != nil {
+		if c := f.In(e); c.Encode != nil && c.Decode != nil {
 			o |= 1 << e
 		}
 	}
@@ -208,7 +208,8 @@ func (o offer) String() string {
 	return strings.Join(names, ", ")
 }
 
-func (f *Forms[T]) in(e Encoding) *Codec[T] {
+// In is the codec of an encoding, the zero value where there is none.
+func (f *Forms[T]) In(e Encoding) *Codec[T] {
 	switch e {
 	case Proto:
 		return &f.Proto

@@ -286,7 +286,7 @@ func Unary[Req, Rep any](requests Forms[Req], replies Forms[Rep], call func(cont
 		if err != nil {
 			return err
 		}
-		req, err := readMessage(c, requests.in(in))
+		req, err := readMessage(c, requests.In(in))
 		if err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func reply[Req, Rep any](ctx context.Context, c *Call, replies *Forms[Rep], out 
 	if err != nil {
 		return err
 	}
-	data, err := replies.in(out).Encode(rep)
+	data, err := replies.In(out).Encode(rep)
 	if err != nil {
 		return fmt.Errorf("reply: %w", err)
 	}

@@ -9,7 +9,8 @@ import (
 
 // Null returns the null responder of a binding: handler makes the handler that
 // is asked once for each reply. The replies of the paths in fresh depend on
-// more than their request, and so are asked for each time.
+// more than their request, and so are asked for each time; an element may name
+// one method of a path, as in "POST /person".
 //
 // It obeys the contract of [wirelab.Server], and stops as fast as it can: a
 // request that is whole has been answered.

@@ -24,7 +24,7 @@ const (
 // to one goroutine.
 type responder struct {
 	handler http.Handler
-	fresh   map[string]bool // paths whose replies depend on more than the request
+	fresh   map[string]bool // paths, or methods and paths, whose replies depend on more than the request
 	secure  bool
 	major   int
 	routes  map[string]*route
@@ -110,7 +110,7 @@ func (r *responder) readHead(b *block) (*askHead, error) {
 			known.replies = map[string]*reply{}
 			r.routes[string(key)] = known
 		}
-		if r.fresh[known.path] {
+		if r.fresh[known.path] || r.fresh[known.method+" "+known.path] {
 			known.replies = nil
 		}
 	}

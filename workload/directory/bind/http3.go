@@ -1,0 +1,15 @@
+package bind
+
+import (
+	"wirelab"
+	"wirelab/wire/http3"
+	"wirelab/wire/httprpc"
+	"wirelab/workload/directory"
+)
+
+// HTTP3Proto carries the directory over HTTP/3 in protobuf.
+func HTTP3Proto() wirelab.Binding[directory.Service] {
+	return restBinding(wirelab.Protocol{
+		Name: "http3-proto", Transport: "HTTP/3", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
+	}, restWire{library: "quic-go", serve: http3.Serve, dial: http3.Dial}, httprpc.Proto)
+}

@@ -1,0 +1,158 @@
+package bind
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"wirelab"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/raw"
+	"wirelab/workload/directory"
+	"wirelab/workload/directory/gen"
+)
+
+// The directory over plain HTTP, whatever its version: what the protocols of
+// http1.go, http2.go and http3.go share. Every server answers every path in
+// every encoding; a protocol is what its client asks for.
+
+// The paths, which are the published service's: its clients call them
+// unchanged (systems.md mt-F01 to mt-F04). A GET of the first also takes the
+// parameters after and limit, which the published one does not know.
+const (
+	pathPersons = "/person"
+	pathPerson  = "/person/{id}"
+	pathLinks   = "/person/{id}/links"
+)
+
+// pageParameters and idParameters are the requests that travel in a URL.
+func pageParameters() []httprpc.Parameter[directory.Page] {
+	return []httprpc.Parameter[directory.Page]{
+		httprpc.Text("after", func(p *directory.Page) *string { return &p.After }),
+		httprpc.Number("limit", func(p *directory.Page) *int32 { return &p.Limit }),
+	}
+}
+
+func idParameters() []httprpc.Parameter[directory.PersonID] {
+	return []httprpc.Parameter[directory.PersonID]{
+		httprpc.Text("id", func(id *directory.PersonID) *string { return &id.ID }),
+	}
+}
+
+// restCodecs are the codecs of every message that travels in a body.
+type restCodecs struct {
+	person httprpc.Forms[directory.Person]
+	list   httprpc.Forms[directory.PersonList]
+	links  httprpc.Forms[directory.PersonLinkList]
+}
+
+func newRESTCodecs() restCodecs {
+	return restCodecs{
+		person: httprpc.Forms[directory.Person]{
+			JSON:  httprpc.JSONOf(personToJSON, personFromJSON),
+			Proto: httprpc.ProtoOf[directory.Person, gen.Person](personToProto, personFromProto),
+		},
+		list: httprpc.Forms[directory.PersonList]{
+			JSON:  httprpc.JSONOf(listToJSON, listFromJSON),
+			Proto: httprpc.ProtoOf[directory.PersonList, gen.PersonList](listToProto, listFromProto),
+		},
+		links: httprpc.Forms[directory.PersonLinkList]{
+			JSON:  httprpc.JSONOf(linksToJSON, linksFromJSON),
+			Proto: httprpc.ProtoOf[directory.PersonLinkList, gen.PersonLinkList](linksToProto, linksFromProto),
+		},
+	}
+}
+
+// restHandler serves service on all paths.
+func restHandler(service directory.Service) http.Handler {
+	c := newRESTCodecs()
+	return httprpc.NewREST(map[string][]httprpc.Route{
+		pathPersons: {
+			httprpc.Get(pageParameters(), c.list, service.ListPersons),
+			httprpc.Unary(c.person, c.person, service.CreatePerson),
+		},
+		pathPerson: {httprpc.Get(idParameters(), c.person, service.GetPerson)},
+		pathLinks:  {httprpc.Get(idParameters(), c.links, service.GetPersonLinks)},
+	})
+}
+
+// restCalls makes the calls.
+type restCalls struct {
+	listPersons    func(context.Context, directory.Page) (directory.PersonList, error)
+	getPerson      func(context.Context, directory.PersonID) (directory.Person, error)
+	getPersonLinks func(context.Context, directory.PersonID) (directory.PersonLinkList, error)
+	createPerson   func(context.Context, directory.Person) (directory.Person, error)
+}
+
+// ListPersons implements calls.
+func (c *restCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
+	return c.listPersons(ctx, page)
+}
+
+// GetPerson implements calls.
+func (c *restCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
+	return c.getPerson(ctx, id)
+}
+
+// GetPersonLinks implements calls.
+func (c *restCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
+	return c.getPersonLinks(ctx, id)
+}
+
+// CreatePerson implements calls.
+func (c *restCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
+	return c.createPerson(ctx, person)
+}
+
+// restStub calls every operation in one encoding.
+func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
+	c := newRESTCodecs()
+	person, list, links := *c.person.In(encoding), *c.list.In(encoding), *c.links.In(encoding)
+	return stub{&restCalls{
+		listPersons:    httprpc.CallGet(client, pathPersons, pageParameters(), list),
+		getPerson:      httprpc.CallGet(client, pathPerson, idParameters(), person),
+		getPersonLinks: httprpc.CallGet(client, pathLinks, idParameters(), links),
+		createPerson:   httprpc.CallUnary(client, pathPersons, person, person),
+	}}
+}
+
+// restWire is one HTTP version, plain or secure.
+type restWire struct {
+	library string
+	serve   func(context.Context, wirelab.Endpoint, http.Handler) error
+	dial    func(wirelab.Dialing) (*httprpc.Client, error)
+	over    raw.Over // the zero value: there is no raw driver of it
+}
+
+// restBinding is the directory over wire as protocol, in one encoding.
+func restBinding(protocol wirelab.Protocol, wire restWire, encoding httprpc.Encoding) wirelab.Binding[directory.Service] {
+	b := wirelab.Binding[directory.Service]{
+		Protocol: protocol,
+		Style:    wirelab.Idiomatic,
+		Servers: []wirelab.Server[directory.Service]{{
+			Library: wire.library,
+			Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
+				return wire.serve(ctx, at, restHandler(service))
+			},
+		}},
+		Clients: []wirelab.Dialer[directory.Service]{{
+			Library: wire.library,
+			Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
+				client, err := wire.dial(to)
+				if err != nil {
+					return nil, nil, err
+				}
+				return restStub(client, encoding), client, nil
+			},
+		}},
+	}
+	if wire.over.Version == 0 {
+		return b
+	}
+	b.Raw = raw.Driver(wire.over, rawHoles(), func(t *raw.Transport, scheme, address string) directory.Service {
+		client := httprpc.NewClient(t, scheme, address, int(wire.over.Version), func() error { return nil })
+		return restStub(client, encoding)
+	})
+	b.Null = raw.Null(wire.over, restHandler, http.MethodPost+" "+pathPersons)
+	return b
+}
