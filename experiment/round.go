@@ -310,6 +310,7 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Watched += m.Calls
 	t.Completed += r.CompletedInWindow
 	t.Late += r.Late
+	t.Unsent += r.Unsent
 	for kind, n := range r.Errors {
 		t.Errors[kind] += n
 	}
@@ -321,11 +322,17 @@ func add(t *result.Trial, m *control.Measured) {
 		t.Service.Merge(r.Service)
 		t.Lag.Merge(r.Lag)
 	}
-	if r.Gaps != nil && r.Gaps.Count() > 0 {
-		if t.Gaps == nil {
-			t.Gaps = stat.NewHistogram()
+	for _, h := range []struct {
+		into **stat.Histogram
+		from *stat.Histogram
+	}{{&t.Gaps, r.Gaps}, {&t.Wake, r.Wake}, {&t.Failed, r.Failed}} {
+		if h.from == nil || h.from.Count() == 0 {
+			continue
 		}
-		t.Gaps.Merge(r.Gaps)
+		if *h.into == nil {
+			*h.into = stat.NewHistogram()
+		}
+		(*h.into).Merge(h.from)
 	}
 	probe.Add(t.Driver, m.Usage)
 	t.WireSent += m.WireSent

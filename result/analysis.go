@@ -13,6 +13,10 @@ type Analysis struct {
 	// Requests is the number of measured calls; each reply was checked.
 	Requests uint64         `json:"requests"`
 	Loads    []LoadAnalysis `json:"loads"` // one for each of Plan.Loads
+	// Curves are response times over offered rates, where there are enough of
+	// them; Capacity is what was found of the highest rates.
+	Curves   []Curve           `json:"curves,omitempty"`
+	Capacity *CapacityAnalysis `json:"capacity,omitempty"`
 }
 
 // LoadAnalysis is what was found under one load.
@@ -137,6 +141,7 @@ type Difference struct {
 	Why string `json:"why,omitempty"`
 
 	effect stat.Effect // what the above was made from; set if Known
+	least  int         // rounds that a claim needs; 0: MinRounds
 }
 
 // MinRounds is how many rounds both arms need before anything is claimed.
@@ -155,6 +160,13 @@ func Analyse(r *Result) Analysis {
 			all.Requests += arm.Requests
 		}
 		all.Loads = append(all.Loads, load)
+	}
+	all.Curves = curves(g, func(load, arm int) ArmState { return all.Loads[load].Arms[arm] })
+	if r.Capacity != nil {
+		found := AnalyseCapacity(r)
+		all.Capacity = &found
+		all.Rounds, all.Requests = len(r.Capacity.Rounds), found.Requests
+		all.Loads = all.Loads[:0] // the load of its plan is only where the search began
 	}
 	return all
 }

@@ -52,39 +52,78 @@ func (s *subject) schedule() {
 	readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		calls, slack := s.expected(time.Duration(max(t.Window, 0)), len(t.Order))
 		off := math.Abs(float64(t.Planned) - calls)
-		return finite(off), t.Sent >= t.Planned && !(off > slack), true
+		return finite(off), t.Sent+t.Unsent >= t.Planned && !(off > slack), true
 	})
+	made := s.all.sent + s.all.unsent
 	c := Check{
 		Gate: Schedule, OK: true, Value: off, Limit: slack, Unit: "calls from the plan", Rounds: readings,
 		Detail: Thousands(s.all.planned) + " calls due, all made",
 		Fix:    "a lower --rate, or more calls in flight at most",
 	}
 	switch {
-	case s.all.sent < s.all.planned:
-		c.OK, c.Detail = false, fmt.Sprintf("%s of %s planned calls were never made", Thousands(s.all.planned-s.all.sent), Thousands(s.all.planned))
+	case made < s.all.planned:
+		c.OK, c.Detail = false, fmt.Sprintf("%s of %s planned calls were never made", Thousands(s.all.planned-made), Thousands(s.all.planned))
 	case off > slack:
 		c.OK, c.Detail = false, fmt.Sprintf("%s calls were due, where the rate gives %s ± %s",
 			Thousands(s.all.planned), Thousands(uint64(calls)), Thousands(uint64(slack)))
 	}
 	s.add(c)
+	s.overload()
+}
+
+// waitedShare of calls may wait for others in flight before a note says so.
+const waitedShare = 0.01
+
+// overload tells of calls that the service left no room for. Those that were
+// made late for want of it count from when they were due, so that nothing is
+// wrong with their times; those that were not made at all have none.
+func (s *subject) overload() {
+	if s.all.unsent > 0 {
+		readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.Unsent), t.Unsent == 0, true })
+		s.add(Check{
+			Gate: Overload, Value: float64(s.all.unsent), Unit: "calls", Rounds: readings,
+			Detail: fmt.Sprintf("overloaded: %s of %s calls due were never made, since %d others had no answer yet",
+				Thousands(s.all.unsent), Thousands(s.all.planned), s.load.InFlight),
+			Fix: "a lower --rate; wirelab curve and wirelab capacity tell which it bears",
+		})
+	}
+	if s.all.planned > 0 && float64(s.all.late) > waitedShare*float64(s.all.planned) {
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s of the calls waited to be made, since %d others had no answer yet: this is in their times",
+			percent(float64(s.all.late)/float64(s.all.planned)), s.load.InFlight))
+	}
+}
+
+// ownLag is the lateness that is the generator's own.
+func ownLag(t *Trial) *stat.Histogram {
+	switch {
+	case t.Late == 0:
+		return t.Lag
+	case t.Wake != nil:
+		return t.Wake
+	case t.Late >= t.Sent:
+		return nil // none was made when it was due, for want of room
+	}
+	return t.Lag // of an earlier wirelab, which did not tell them apart
 }
 
 // lateness compares how late calls were made with the times they are to tell.
 // It looks at all rounds together, as the quantiles it guards do: a late round
 // that moves one moves the other. For p99.9 the rule for p99 is moved one nine
-// along.
+// along. Only the generator's own lateness is looked at: calls that waited for
+// others to be answered were kept by the service, and their times say so.
 func (s *subject) lateness() {
-	late := s.lag()
+	late := s.own()
 	if late.Count() == 0 {
 		return
 	}
 	check := func(gate Gate, name string, q float64, limit func(service, response *stat.Histogram) time.Duration) {
 		is, most := time.Duration(late.Quantile(q)), limit(s.service(), s.response())
 		readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
-			if t.Lag == nil || t.Lag.Count() == 0 {
+			own := ownLag(t)
+			if own == nil || own.Count() == 0 {
 				return 0, false, false
 			}
-			is := time.Duration(t.Lag.Quantile(q))
+			is := time.Duration(own.Quantile(q))
 			return micros(is), is <= limit(t.Service, t.Response), true
 		})
 		text := fmt.Sprintf("%s of calls were made up to %v after they were due, the limit is %v", name, brief(is), brief(most))

@@ -156,7 +156,7 @@ func effect(g grid, load int, m Metric, first, second int, alpha float64) (stat.
 	a, b := g.pairs(load, first, second)
 	rounds := len(a)
 	if rounds < 2 {
-		return stat.Effect{}, tooFew(rounds)
+		return stat.Effect{}, tooFew(rounds, MinRounds)
 	}
 	if m.Quantile > 0 {
 		x, y := histograms(a, m), histograms(b, m)
@@ -180,7 +180,7 @@ func effect(g grid, load int, m Metric, first, second int, alpha float64) (stat.
 	case rounds == 0:
 		return stat.Effect{}, &Difference{Verdict: Unmeasured, Why: unknown(m)}
 	case rounds == 1:
-		return stat.Effect{}, tooFew(rounds)
+		return stat.Effect{}, tooFew(rounds, MinRounds)
 	case zeros(x) && zeros(y):
 		return stat.Effect{Ratio: 1, Low: 1, High: 1, Alpha: alpha, Rounds: rounds, P: 1, Exact: true}, nil
 	}
@@ -197,8 +197,8 @@ func noRatio(rounds int, err error) *Difference {
 	return &Difference{Verdict: Unmeasured, Rounds: rounds, Why: "no ratio: a round has none of it, or the rounds differ beyond all bounds"}
 }
 
-// tooFew is the verdict on rounds that do not bear a claim.
-func tooFew(rounds int) *Difference {
+// tooFew is the verdict on rounds that do not bear a claim, which needs least.
+func tooFew(rounds, least int) *Difference {
 	have := fmt.Sprintf("%d rounds have", rounds)
 	switch rounds {
 	case 0:
@@ -207,8 +207,8 @@ func tooFew(rounds int) *Difference {
 		have = "1 round has"
 	}
 	return &Difference{
-		Verdict: TooFew, Rounds: rounds, More: MinRounds - rounds,
-		Why: fmt.Sprintf("%s both arms, a claim needs %d", have, MinRounds),
+		Verdict: TooFew, Rounds: rounds, More: least - rounds,
+		Why: fmt.Sprintf("%s both arms, a claim needs %d", have, least),
 	}
 }
 

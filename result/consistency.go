@@ -117,6 +117,8 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 		switch {
 		case h.of == nil:
 			c.add(path+"."+h.name, "there is none")
+		case h.may && h.of.Count() > 0 && h.of.Count() >= t.OK && h.of.Count() <= t.Sent:
+			// of every call made, those that failed too
 		case h.of.Count() != t.OK && (!h.may || h.of.Count() > 0):
 			c.add(path+"."+h.name, "it holds %d times, %d calls were right", h.of.Count(), t.OK)
 		}
@@ -132,6 +134,15 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	}
 	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
 		c.add(path+".planned", "a closed loop plans no calls")
+	}
+	if t.Planned > 0 && t.Sent+t.Unsent > t.Planned {
+		c.add(path+".planned", "%d calls were due, but %d made and %d given up", t.Planned, t.Sent, t.Unsent)
+	}
+	if t.Failed != nil && t.Failed.Count() != bad+t.Unsent {
+		c.add(path+".failed", "it holds %d times, %d calls failed and %d were given up", t.Failed.Count(), bad, t.Unsent)
+	}
+	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
+		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
 	}
 	if len(t.Order) != p.Slices {
 		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)

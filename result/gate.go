@@ -29,6 +29,9 @@ const (
 	// and apart from each other as the law says.
 	Schedule Gate = "schedule"
 	Law      Gate = "arrival law"
+	// The service let every call due be made. The gate is there only where it
+	// failed: the fault is the service's, and its curve shows it.
+	Overload Gate = "overload"
 	// 1: the calls of an open loop were made when they were due: closely
 	// enough for its medians (and 90th percentiles), for p99, for p99.9.
 	OnTime50  Gate = "on time for p50"
@@ -51,7 +54,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Law,
+		InPlay, Answers, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor,
 	}
@@ -223,7 +226,7 @@ type subject struct {
 	floorless string
 	state     *ArmState
 	// The times of all trials' calls together; nil until asked for.
-	responses, services, lags *stat.Histogram
+	responses, services, lags, owns *stat.Histogram
 }
 
 // together returns what into points at, merging it from all trials the first time.
@@ -237,6 +240,7 @@ func (s *subject) together(into **stat.Histogram, of func(*Trial) *stat.Histogra
 func (s *subject) response() *stat.Histogram { return s.together(&s.responses, response) }
 func (s *subject) service() *stat.Histogram  { return s.together(&s.services, service) }
 func (s *subject) lag() *stat.Histogram      { return s.together(&s.lags, lag) }
+func (s *subject) own() *stat.Histogram      { return s.together(&s.owns, ownLag) }
 
 // armState counts what an arm did and applies the gates to it.
 func armState(g grid, l, a int) ArmState {
@@ -339,6 +343,7 @@ func inRounds(failed, rounds int) string {
 type totals struct {
 	rounds, unsteady, drifting, slices       int
 	planned, sent, ok, completed, open, late uint64
+	unsent                                   uint64
 	errors                                   map[string]uint64
 	window, drained                          time.Duration
 }
@@ -358,6 +363,7 @@ func sum(trials []*Trial) totals {
 		all.ok += t.OK
 		all.completed += t.Completed
 		all.late += t.Late
+		all.unsent += t.Unsent
 		all.open = max(all.open, t.Open)
 		for kind, n := range t.Errors {
 			all.errors[kind] += n

@@ -80,7 +80,7 @@ func added(g grid, load *LoadAnalysis, client, raw int) Estimate {
 		}
 	}
 	if len(with) < MinRounds {
-		return Estimate{Why: tooFew(len(with)).Why}
+		return Estimate{Why: tooFew(len(with), MinRounds).Why}
 	}
 	e, err := stat.PairedDifference(without, with, stat.DefaultAlpha)
 	if err != nil {

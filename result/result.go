@@ -41,6 +41,12 @@ type Result struct {
 	Certificate *Certificate `json:"certificate,omitempty"`
 	// SelfTest is set where the result is of trials of wirelab itself.
 	SelfTest *SelfTest `json:"self_test,omitempty"`
+	// Capacity is set where the result is of a search for the highest rates at
+	// which the arms keep an objective. Its rounds are not among Rounds.
+	Capacity *Capacity `json:"capacity,omitempty"`
+	// Calibration is what the arms did before a curve, from which its rates
+	// were chosen; nil where they were given.
+	Calibration []Calibrated `json:"calibration,omitempty"`
 }
 
 // Ending is the reason that an experiment ended.
@@ -182,6 +188,16 @@ type Trial struct {
 	// they were due; both of the open loop.
 	Gaps *stat.Histogram `json:"gaps,omitempty"`
 	Late uint64          `json:"late,omitempty"`
+	// Wake is the part of Lag that is the generator's own: of the calls that
+	// somebody was free to make when they were due. The others, Late, the
+	// calls in flight kept waiting, and so the service. Unsent arrivals were
+	// never made, since that went on until the drain was over: Planned = Sent +
+	// Unsent. Failed is due to end of the calls that failed and due to given up
+	// of those never made, in ns. All are of the open loop, and nil or 0 in
+	// results of an earlier wirelab.
+	Wake   *stat.Histogram `json:"wake,omitempty"`
+	Unsent uint64          `json:"unsent,omitempty"`
+	Failed *stat.Histogram `json:"failed,omitempty"`
 	// Floor is what the same driver did before a server that does nothing, in
 	// the same round; nil where there was none: see [Arm.Floorless].
 	Floor *Floor `json:"floor,omitempty"`

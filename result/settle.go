@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -64,8 +65,8 @@ func (d *Difference) judge(by stat.Rule, hardest int) {
 	}
 	spoiled := d.Adjusted >= e.Alpha // claimed only by who looks at nothing else
 	switch {
-	case d.Rounds < MinRounds:
-		few := tooFew(d.Rounds)
+	case d.Rounds < cmp.Or(d.least, MinRounds):
+		few := tooFew(d.Rounds, cmp.Or(d.least, MinRounds))
 		d.Verdict, d.More, d.Why = few.Verdict, few.More, few.Why
 	case f.Verdict == stat.BBetter && !spoiled:
 		d.Verdict = Better

@@ -1,0 +1,147 @@
+package result
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wirelab"
+)
+
+// Objective is a service level: bounds that a service must keep, as in
+// "p99<10ms,errors<0.1%". The zero value is none. Make one with [ParseObjective].
+type Objective struct {
+	Times []TimeBound
+	// Errors is the largest share of calls that may fail, 0 to 0.5: get no
+	// answer, a wrong one, or one of a code that is not OK.
+	Errors float64
+}
+
+// TimeBound bounds a quantile of the response times, counted from when a call
+// was due.
+type TimeBound struct {
+	Name     string  // "p99", "mean"
+	Quantile float64 // 0 of the mean
+	Limit    time.Duration
+}
+
+// The bounds of an objective.
+const (
+	objectiveErrors = 0.001 // of one that says nothing of them
+	objectiveMin    = 10 * time.Microsecond
+	objectiveMax    = time.Minute
+	errorsMost      = 0.5
+)
+
+// quantiles are the words for times, in the order of an objective's text.
+func quantiles() []TimeBound {
+	return []TimeBound{{Name: "p50", Quantile: 0.5}, {Name: "p90", Quantile: 0.9}, {Name: "p99", Quantile: 0.99}, {Name: "p99.9", Quantile: 0.999}, {Name: "mean"}}
+}
+
+// boundForm is a bound: a word, a sign, a limit. "<=" is taken as "<": times
+// are not known to the nanosecond.
+var boundForm = regexp.MustCompile(`^([a-z0-9.]{1,10}) ?(<=|≤|<) ?([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([a-zµ%]{1,2})$`)
+
+const objectiveExample = "'p99<10ms,errors<0.1%'"
+
+// ParseObjective reads a service level: bounds with commas between them, each
+// at most once, at least one of a time: p50, p90, p99, p99.9 or mean below a
+// duration of 10 µs to 1 min, and errors below a percentage of 0 to 50, 0.1
+// where it is not given. Errors are InvalidArgument and say what is allowed.
+func ParseObjective(text string) (Objective, error) {
+	o := Objective{Errors: objectiveErrors}
+	seen := map[string]bool{}
+	for clause := range strings.SplitSeq(text, ",") {
+		clause = strings.Join(strings.Fields(clause), " ")
+		m := boundForm.FindStringSubmatch(clause)
+		if m == nil {
+			return Objective{}, badObjective(text, "%q is no bound", clip(clause))
+		}
+		name, number, unit := m[1], m[3], m[4]
+		if seen[name] {
+			return Objective{}, badObjective(text, "%s is bounded twice", name)
+		}
+		seen[name] = true
+		if name == ErrorShare {
+			share, err := percentage(number, unit)
+			if err != nil {
+				return Objective{}, badObjective(text, "%v", err)
+			}
+			o.Errors = share
+			continue
+		}
+		i := slices.IndexFunc(quantiles(), func(b TimeBound) bool { return b.Name == name })
+		if i < 0 {
+			return Objective{}, badObjective(text, "%q is none of p50, p90, p99, p99.9, mean, errors", name)
+		}
+		bound := quantiles()[i]
+		limit, err := time.ParseDuration(number + unit)
+		if err != nil || limit < objectiveMin || limit > objectiveMax {
+			return Objective{}, badObjective(text, "%s%s is no time of 10us to 1m0s; units are us, ms and s", number, unit)
+		}
+		bound.Limit = limit
+		o.Times = append(o.Times, bound)
+	}
+	if len(o.Times) == 0 {
+		return Objective{}, badObjective(text, "no time is bounded")
+	}
+	order := func(b TimeBound) int {
+		return slices.IndexFunc(quantiles(), func(q TimeBound) bool { return q.Name == b.Name })
+	}
+	slices.SortFunc(o.Times, func(a, b TimeBound) int { return order(a) - order(b) })
+	return o, nil
+}
+
+// percentage reads a share of calls.
+func percentage(number, unit string) (float64, error) {
+	share, err := strconv.ParseFloat(number+"e-2", 64)
+	if unit != "%" || err != nil || share > errorsMost {
+		return 0, fmt.Errorf("errors<%s%s is no percentage of 0 to 50", number, unit)
+	}
+	return share, nil
+}
+
+func badObjective(text, format string, args ...any) error {
+	return wirelab.Errorf(wirelab.InvalidArgument, "objective %q: %s; write for example %s", clip(text), fmt.Sprintf(format, args...), objectiveExample)
+}
+
+// clip shortens what somebody typed.
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > 60 {
+		return string(runes[:59]) + "…"
+	}
+	return text
+}
+
+// String returns the objective as [ParseObjective] reads it.
+func (o Objective) String() string {
+	var parts []string
+	for _, b := range o.Times {
+		parts = append(parts, b.Name+"<"+strings.Replace(b.Limit.String(), "µ", "u", 1))
+	}
+	return strings.Join(append(parts, ErrorShare+"<"+strconv.FormatFloat(100*o.Errors, 'f', -1, 64)+"%"), ",")
+}
+
+// Tail is the greatest quantile that it bounds; 0.5 where it bounds only a mean.
+func (o Objective) Tail() float64 {
+	q := 0.5
+	for _, b := range o.Times {
+		q = max(q, b.Quantile)
+	}
+	return q
+}
+
+// Tightest and Loosest are the shortest and longest times that it allows.
+func (o Objective) Tightest() time.Duration {
+	return slices.MinFunc(o.Times, byLimit).Limit
+}
+
+// Loosest is the longest time that it allows.
+func (o Objective) Loosest() time.Duration {
+	return slices.MaxFunc(o.Times, byLimit).Limit
+}
+
+func byLimit(a, b TimeBound) int { return int(a.Limit - b.Limit) }

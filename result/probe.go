@@ -1,0 +1,173 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/stat"
+)
+
+// Judge says whether an arm kept an objective in a probe, and why:
+//
+//   - spoiled, where the generator or the machine was not fit to tell, or too
+//     few calls were made for the quantile;
+//   - failed, where a reply was wrong, more calls than allowed failed or could
+//     not be made, or the upper end of a time's 95 % interval is beyond its
+//     limit. Calls that failed count as slower than any;
+//   - else passed.
+//
+// r is the result that the probe is of: where its processes ran counts.
+func (c *Capacity) Judge(r *Result, o Objective, p *Probe) (ProbeOutcome, string) {
+	t := &p.Trial
+	if t.Errors[WrongReply] > 0 {
+		return ProbeFailed, fmt.Sprintf("%s replies were wrong", Thousands(t.Errors[WrongReply]))
+	}
+	if why := c.spoiled(r, o, p); why != "" {
+		return ProbeSpoiled, why
+	}
+	if t.Planned == 0 || t.OK == 0 {
+		if t.Planned == 0 {
+			return ProbeSpoiled, "no call was due"
+		}
+		return ProbeFailed, "no call was answered"
+	}
+	if bad := float64(t.Planned-min(t.OK, t.Planned)) / float64(t.Planned); bad > o.Errors {
+		return ProbeFailed, fmt.Sprintf("errors %s, allowed %s", percent(bad), percent(o.Errors))
+	}
+	said := ""
+	for _, b := range o.Times {
+		value, high, why := upper(p, b)
+		if why != "" {
+			return ProbeSpoiled, why
+		}
+		text := fmt.Sprintf("%s %v, at most %v", b.Name, brief(value), brief(high))
+		if high > b.Limit {
+			return ProbeFailed, text + ", limit " + b.Limit.String()
+		}
+		if said != "" {
+			said += "; "
+		}
+		said += text
+	}
+	return ProbePassed, said
+}
+
+// upper is a time of a probe and the upper end of its 95 % interval, by the
+// jackknife over the parts of its window. why says why there is none.
+func upper(p *Probe, b TimeBound) (value, high time.Duration, why string) {
+	var e stat.Estimate
+	var err error
+	if b.Quantile == 0 {
+		means, none := make([]float64, len(p.Parts)), make([]float64, len(p.Parts))
+		for i, h := range p.Parts {
+			if h.Count() == 0 {
+				return 0, 0, "too few calls: a part of the probe has none"
+			}
+			means[i] = h.Mean()
+		}
+		e, err = stat.PairedDifference(none, means, stat.DefaultAlpha)
+	} else {
+		// What failed lies beyond every quantile, so that among the calls
+		// answered the quantile is as much further out.
+		q := b.Quantile * float64(p.Trial.Planned) / float64(p.Trial.OK)
+		if q >= 1 {
+			return 0, time.Hour, ""
+		}
+		e, err = stat.QuantileInterval(p.Parts, q, stat.DefaultAlpha)
+	}
+	if err != nil {
+		return 0, 0, "too few calls for " + b.Name + " in a probe so short"
+	}
+	return time.Duration(e.Value), time.Duration(min(e.High, float64(time.Hour))), ""
+}
+
+// ownShare of an objective's limit is what the generator may be late by, where
+// its own share of the calls is a tenth of what lies beyond the quantile.
+const ownShare = lagShare
+
+// spoiled tells why a probe cannot be trusted: "" if it can.
+func (c *Capacity) spoiled(r *Result, o Objective, p *Probe) string {
+	t := &p.Trial
+	alone := &Result{Placement: r.Placement, Environment: r.Environment, Rounds: []Round{{Noise: p.Noise}}}
+	s := subject{
+		result: alone, load: plan.Load{Rate: p.Rate, Arrivals: plan.Poisson, InFlight: c.InFlight},
+		trials: []*Trial{t}, rounds: []int{0}, state: &ArmState{},
+	}
+	s.all = sum(s.trials)
+	s.schedule()
+	if t.Late == 0 {
+		s.law()
+	}
+	if cores := s.cores(alone.Placement.DriverCPUs); cores > 0 {
+		s.generatorCPU(cores)
+		s.generatorWaits(cores)
+	}
+	s.noise()
+	s.wireBytes()
+	s.cpuTime()
+	for _, check := range s.state.Checks {
+		if !check.OK && check.Gate != Overload {
+			return check.Detail
+		}
+	}
+	return late(o, t)
+}
+
+// late tells where the generator's own lateness could make the difference: a
+// tenth of the calls beyond each quantile may be as late as a twentieth of its
+// limit. Pauses of garbage collection are bounded so too, where they hit more.
+func late(o Objective, t *Trial) string {
+	own := ownLag(t)
+	for _, b := range o.Times {
+		q := b.Quantile
+		if q == 0 {
+			q = 0.9
+		}
+		q = 1 - (1-q)/10
+		limit := time.Duration(ownShare * float64(b.Limit))
+		if own != nil && own.Count() > 0 {
+			if is := time.Duration(own.Quantile(q)); is > limit {
+				return fmt.Sprintf("generator late: %.4g %% of calls were made up to %v after they were due, the limit is %v", 100*q, brief(is), limit)
+			}
+		}
+		if u := used(t); u != nil && t.Calls() > 0 && time.Duration(u.PauseP99) > limit && hit(t, u) > 1-q {
+			return fmt.Sprintf("generator stopped: garbage collection stopped it for up to %v, the limit is %v", brief(time.Duration(u.PauseP99)), limit)
+		}
+	}
+	return ""
+}
+
+// again makes a search again from its probes: what it found, with the outcome
+// of each probe computed anew, and where the probes are not those of such a
+// search.
+func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found, wrong string) {
+	search := c.Search(o, s.closedRate())
+	if s.closedRate() <= 0 {
+		return Found{Kind: CapacityUnknown}, "the closed loop answered nothing"
+	}
+	for i := range s.Probes {
+		p := &s.Probes[i]
+		rate, more := search.Next()
+		if !more || rate != p.Rate {
+			return search.Found(), fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, perSecond(p.Rate), perSecond(rate))
+		}
+		outcome, _ := c.Judge(r, o, p)
+		search.Tell(outcome)
+	}
+	if _, more := search.Next(); more {
+		return search.Found(), "the search was not over"
+	}
+	return search.Found(), ""
+}
+
+// lastRefused is the reason of the last probe that did not pass.
+func (c *Capacity) lastRefused(r *Result, o Objective, s *CapacitySearch) string {
+	for _, p := range slices.Backward(s.Probes) {
+		if outcome, why := c.Judge(r, o, &p); outcome != ProbePassed {
+			return "at " + perSecond(p.Rate) + " " + why
+		}
+	}
+	return ""
+}
