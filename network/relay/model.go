@@ -1,0 +1,206 @@
+package relay
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"wirelab/network"
+)
+
+// What the model of TCP takes from its documents. A relay ends TCP on both of
+// its sides, so that the kernels' own windows and timers see a loopback without
+// delay or loss; what they would do on the path is worked out here.
+const (
+	// segment is the data of a packet: Ethernet's 1,500 bytes less the heads.
+	segment = 1460
+	// firstWindow is what may be sent before anything is acknowledged: ten
+	// segments (RFC 6928), again after a pause longer than the timeout (RFC 5681, 4.1).
+	firstWindow = 10 * segment
+	// leastTimeout is Linux's least part of the timeout beside the round trip;
+	// RFC 6298 would have the whole of it one second at least.
+	leastTimeout = 200 * time.Millisecond
+	// firstTimeout is that of a connection's first packets (RFC 6298, 2.1).
+	firstTimeout = time.Second
+	// cut is what a loss leaves of the window: CUBIC's (RFC 9438, 4.6).
+	cut = 0.7
+	// repeatsMax bounds how often one segment is lost in a row.
+	repeatsMax = 6
+	// reports is after how many later segments a lost one is taken for lost at
+	// once (RFC 5681, 3.2); after fewer, a quarter of a round trip is waited in
+	// case the order was changed (RFC 8985, 6.2).
+	reports = 3
+)
+
+// sender is what one end of a TCP connection would know of the path, from
+// which it follows when it would send. It is guarded by its flow's mutex.
+type sender struct {
+	way       *way
+	rtt, rto  int64 // ns
+	opens     int64 // when the handshake is over
+	window    float64
+	threshold float64    // above it the window grows slowly
+	flight    int        // bytes sent and not acknowledged
+	acks      queue[ack] // of what was delivered, in order
+	sent      int64      // when something was sent last
+	calm      int64      // until then the window was cut once already
+	open      []lost
+}
+
+// ack is an acknowledgement that is under way.
+type ack struct {
+	at    int64
+	bytes int
+}
+
+// lost is a segment that was lost and is not yet known to be.
+type lost struct {
+	number uint64 // of its entry
+	alone  bool   // nothing else was under way
+	after  int    // segments that were sent after it
+	again  int64  // what losing its repeats costs beside
+}
+
+func newSender(w *way, opens int64) sender {
+	spread := 4 * w.spec.Jitter / 3 // four mean deviations of two even delays of Jitter each way
+	return sender{
+		way: w, rtt: int64(w.spec.RTT), rto: int64(w.spec.RTT + max(leastTimeout, spread)), opens: opens,
+		window: firstWindow, threshold: flowMax,
+	}
+}
+
+// handshake draws how long it takes until a connection is open: a round trip,
+// and the timeouts of what was lost of it.
+func handshake(spec network.Spec, r *rand.Rand) time.Duration {
+	d, timeout := spec.RTT, firstTimeout
+	for range repeatsMax {
+		kept := (1 - spec.Loss) * (1 - spec.Loss) // of both packets
+		if spec.Loss == 0 || r.Float64() < kept {
+			break
+		}
+		d += timeout
+		timeout *= 2
+	}
+	return d
+}
+
+// room returns how many bytes may be sent now of so many that wait, and else
+// when to ask again; 0 for "once something has been delivered".
+func (s *sender) room(now int64, waiting int) (bytes int, at int64) {
+	if now < s.opens {
+		return 0, s.opens
+	}
+	if s.rtt == 0 {
+		return waiting, 0 // acknowledged before the next is sent
+	}
+	s.acknowledge(now)
+	if s.flight == 0 && s.sent > 0 && now-s.sent > s.rto {
+		s.window = min(s.window, firstWindow)
+	}
+	free := int(s.window) - s.flight
+	if free >= min(waiting, segment) {
+		return min(free, waiting), 0
+	}
+	if s.acks.len() > 0 {
+		at = s.acks.at(0).at
+	}
+	return 0, at
+}
+
+// acknowledge takes in what has been acknowledged by now. The window grows only
+// while it is what holds the sender back, as Linux has it.
+func (s *sender) acknowledge(now int64) {
+	taken := 0
+	for taken < s.acks.len() {
+		a := s.acks.at(taken)
+		if a.at > now {
+			break
+		}
+		taken++
+		held := 2*float64(s.flight) >= s.window
+		s.flight -= a.bytes
+		switch {
+		case !held:
+		case s.window < s.threshold:
+			s.window += float64(a.bytes)
+		default:
+			s.window += segment * float64(a.bytes) / s.window
+		}
+	}
+	s.window = min(s.window, flowMax)
+	s.acks.drop(taken)
+}
+
+// delivered tells that bytes have arrived; timedOut, that the first of them had
+// to wait for the timeout, after which a sender begins anew.
+func (s *sender) delivered(now int64, bytes int, timedOut bool) {
+	if s.rtt == 0 {
+		return
+	}
+	s.acks.push(ack{now + s.rtt/2, bytes})
+	if timedOut {
+		s.threshold = max(float64(s.flight)/2, 2*segment)
+		s.window = segment
+	}
+}
+
+// send says when a segment, numbered as the entry that it is to be, arrives: it
+// leaves at a time and takes so long. If it is lost that is the time if nothing
+// is sent after it: a probe repeats the last of several after two round trips
+// (RFC 8985, 7.2), a timeout one that is alone.
+func (s *sender) send(leaves, takes int64, bytes int, number uint64, r *rand.Rand) (due int64, again bool) {
+	alone := s.flight == 0
+	if s.rtt > 0 {
+		s.flight += bytes
+	}
+	s.sent = leaves
+	due = leaves + takes
+	if !s.way.lost(r) {
+		return due, false
+	}
+	wait, more, timeout := s.rto, int64(0), s.rto
+	if !alone {
+		wait = min(2*s.rtt, s.rto)
+	}
+	for i := 1; i < repeatsMax && s.way.lost(r); i++ {
+		more += timeout
+		timeout *= 2
+	}
+	s.open = append(s.open, lost{number: number, alone: alone, again: more})
+	if leaves >= s.calm {
+		s.calm = leaves + s.rtt
+		s.threshold = max(cut*s.window, 2*segment)
+		s.window = s.threshold
+	}
+	return due + wait + more, true
+}
+
+// reported tells of a segment that did arrive, or will: the other end says what
+// is missing before it, and that is sent again sooner. sooner is told the
+// entry and when it arrives then, unless it does before.
+func (s *sender) reported(leaves, takes int64, sooner func(number uint64, due int64)) {
+	kept := s.open[:0]
+	for _, l := range s.open {
+		l.after++
+		due := leaves + s.rtt + takes + l.again
+		if l.after < reports {
+			due += s.rtt / 4
+			kept = append(kept, l)
+		}
+		if l.after == 1 || l.after == reports {
+			sooner(l.number, due)
+		}
+	}
+	s.open = kept
+}
+
+// arrived forgets a lost segment that has arrived, and tells whether it was for
+// a timeout that it was sent again.
+func (s *sender) arrived(number uint64) (timedOut bool) {
+	for i, l := range s.open {
+		if l.number == number {
+			s.open = append(s.open[:i], s.open[i+1:]...)
+			return l.alone && l.after == 0
+		}
+	}
+	return false
+}
