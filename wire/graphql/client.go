@@ -64,13 +64,24 @@ func Ask[Vars, Data any](c *httprpc.Client, name, query string) func(context.Con
 		if err != nil {
 			return data, err
 		}
-		text, err := io.ReadAll(io.LimitReader(reply.Body, httprpc.MessageLimit+1))
+		text, err := readReply(reply)
 		_ = reply.Body.Close() // it has been read, or is past use
 		if err != nil {
 			return data, c.StreamFailed(ctx, err)
 		}
 		return parseResponse[Data](text)
 	}
+}
+
+// readReply reads a reply's body, or a byte more than the limit of it. Servers
+// announce the length of what they send whole, so that the room is known.
+func readReply(reply *http.Response) ([]byte, error) {
+	if n := reply.ContentLength; 0 <= n && n <= httprpc.MessageLimit {
+		text := make([]byte, n)
+		_, err := io.ReadFull(reply.Body, text)
+		return text, err
+	}
+	return io.ReadAll(io.LimitReader(reply.Body, httprpc.MessageLimit+1))
 }
 
 // parseResponse reads a whole reply.

@@ -15,21 +15,39 @@
 //
 // Failures are in the body, under errors, with the code's name in
 // extensions.code and the message whole; a reply with errors is a failed call
-// whatever its status (systems.md R10). What GraphQL itself refuses, such as a
-// query that does not fit the schema, is InvalidArgument, and a query beyond
-// the limits below is ResourceExhausted. The time the caller has left travels
+// whatever its status (systems.md R10). They come in the order of the document,
+// whichever field failed first, and a mutation stops at its first. What GraphQL
+// itself refuses, such as a query that does not fit the schema, is
+// InvalidArgument, and a request beyond the limits below ResourceExhausted; both
+// have status 400 before anything was run, or 200 for callers that ask for
+// application/json, as the standard has it. The time the caller has left travels
 // in a header as in package httprpc, whose transport this is.
+//
+// # Limits
+//
+// A body has at most httprpc.MessageLimit bytes and, in its variables, about
+// [valueLimit] values; an array of requests is refused. A document has at most
+// [documentLimit] bytes, [tokenLimit] tokens and brackets [nestLimit] deep,
+// counted by the parser's own lexer before the parser, which recurses, sees it.
+// It has at most [selectionLimit] selections in [depthLimit] levels with every
+// fragment written out where it is spread, and no fragment in itself: this is
+// settled before validation, whose rules walk fragments as often as they are
+// spread and compare fields with fields. gqlgen counts fields however they
+// nest, and has no limit of depth. What passes is known by its text and not
+// looked at again. Each call then has a complexity of at most [complexityLimit]:
+// one for each field, by which a schema's lists are to be multiplied.
+//
+// Introspection is off, and so are GET, file uploads, persisted queries,
+// suggestions of names, and @defer: gqlgen computes what is deferred in a
+// goroutine that waits for ever for a reader whom a single reply never is.
 //
 // # Knobs that matter
 //
 // The server keeps [queryCache] parsed and validated queries: without it
 // gqlgen parses each anew, by which it is known to lose a third of its
-// throughput. A query has at most [tokenLimit] tokens, [depthLimit] levels and
-// a complexity of [complexityLimit] (one for each field), checked at each
-// call; a body at most httprpc.MessageLimit bytes. Introspection is off, and
-// so are GET, file uploads, persisted queries and suggestions of names. The
-// client sends its query's text each time, as GraphQL clients do by default,
-// over at most Dialing.Connections connections. Nothing is compressed.
+// throughput. The client sends its query's text each time, as GraphQL clients
+// do by default, over at most Dialing.Connections connections. Nothing is
+// compressed.
 package graphql
 
 // Path is where a server answers.
@@ -37,9 +55,13 @@ const Path = "/graphql"
 
 const (
 	queryCache      = 1000
+	valueLimit      = 10_000
+	documentLimit   = 16 << 10
 	tokenLimit      = 1000
+	nestLimit       = 32
+	selectionLimit  = 300
 	depthLimit      = 10
-	complexityLimit = 200
+	complexityLimit = 250_000
 )
 
 // mediaResponse is the type of a reply that is not a stream.

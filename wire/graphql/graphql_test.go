@@ -1,8 +1,10 @@
 package graphql
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -12,14 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
-	"github.com/vektah/gqlparser/v2/parser"
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/wire/httprpc"
 	"wirelab/wire/recovery"
 )
 
@@ -95,42 +95,13 @@ func TestParseResponse(t *testing.T) {
 		{"not JSON", `<html>`, 0, wirelab.Internal, true},
 		{"nothing", ``, 0, wirelab.Internal, true},
 		{"data of another shape", `{"data":"x"}`, 0, wirelab.Internal, true},
-		{"above the limit", `{"data":7}` + strings.Repeat(" ", 4<<20), 0, wirelab.ResourceExhausted, true},
+		{"above the limit", `{"data":7}` + strings.Repeat(" ", httprpc.MessageLimit), 0, wirelab.ResourceExhausted, true},
 	}
 	for _, k := range cases {
 		got, err := parseResponse[int]([]byte(k.text))
 		if k.fails && (err == nil || wirelab.CodeOf(err) != k.code) || !k.fails && (err != nil || got != k.want) {
 			t.Errorf("%s: %v, %v", k.why, got, err)
 		}
-	}
-}
-
-func TestDeeper(t *testing.T) {
-	t.Parallel()
-	cases := map[string]int{ // the levels of each
-		"{ a }":                          1,
-		"{ a { b } c }":                  2,
-		"{ a { ... on T { b { c } } } }": 3,
-		"{ a ...F } fragment F on T { b { c { d } } }": 3,
-		"{ a { b { c } } ...F } fragment F on T { b }": 3,
-	}
-	for text, levels := range cases {
-		doc, err := parser.ParseQuery(&ast.Source{Input: text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range doc.Operations[0].SelectionSet { // what validation does
-			link(doc, s)
-		}
-		if deeper(doc.Operations[0].SelectionSet, levels) || !deeper(doc.Operations[0].SelectionSet, levels-1) {
-			t.Errorf("%s has not %d levels", text, levels)
-		}
-	}
-}
-
-func link(doc *ast.QueryDocument, s ast.Selection) {
-	if spread, ok := s.(*ast.FragmentSpread); ok {
-		spread.Definition = doc.Fragments.ForName(spread.Name)
 	}
 }
 
@@ -248,4 +219,58 @@ func FuzzParseResponse(f *testing.F) {
 	})
 }
 
-var _ graphql.Transport = events{}
+// A reply comes with its length or without, whole, cut or too long.
+func TestRepliesOfAServer(t *testing.T) {
+	t.Parallel()
+	big := `{"data":1}` + strings.Repeat(" ", httprpc.MessageLimit)
+	cases := []struct {
+		why, head, text string
+		code            wirelab.Code
+		fails           bool
+	}{
+		{"with a length", "Content-Length: 10\r\n", `{"data":1}`, 0, false},
+		{"in chunks", "Transfer-Encoding: chunked\r\n", "5\r\n{\"dat\r\n5\r\na\":1}\r\n0\r\n\r\n", 0, false},
+		{"to the connection's end", "Connection: close\r\n", `{"data":1}`, 0, false},
+		{"shorter than announced", "Content-Length: 11\r\n", `{"data":1}`, wirelab.Unavailable, true},
+		{"announced as nothing", "Content-Length: 0\r\n", ``, wirelab.Internal, true},
+		{"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, wirelab.ResourceExhausted, true},
+		{"above the limit, to the connection's end", "Connection: close\r\n", big, wirelab.ResourceExhausted, true},
+	}
+	for _, k := range cases {
+		t.Run(k.why, func(t *testing.T) {
+			t.Parallel()
+			c := Dial(wirelab.Dialing{Address: answerOnce(t, "HTTP/1.1 200 OK\r\nContent-Type: "+mediaResponse+"\r\n"+k.head+"\r\n"+k.text)})
+			defer c.Close()
+			got, err := Ask[int, int](c, "X", "query X { x }")(t.Context(), 0)
+			if k.fails != (err != nil) || err != nil && wirelab.CodeOf(err) != k.code || err == nil && got != 1 {
+				t.Errorf("%d, %v", got, err)
+			}
+		})
+	}
+}
+
+// answerOnce answers the first request with a text as it is, and hangs up.
+func answerOnce(t testing.TB, text string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+			_, _ = io.WriteString(conn, text) // to a client that may have left
+		}
+	}()
+	t.Cleanup(func() {
+		listener.Close()
+		<-served
+	})
+	return listener.Addr().String()
+}

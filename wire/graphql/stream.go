@@ -90,19 +90,12 @@ func (events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 	defer from.running.Wait()
 	defer cancel()
 
-	params := &graphql.RawParams{Headers: r.Header}
-	decoder := json.NewDecoder(r.Body)
-	decoder.UseNumber()
-	if err := decoder.Decode(params); err != nil {
-		refuse(w, exec.DispatchError(ctx, gqlerror.List{gqlerror.Errorf("the request is not JSON of a query")}))
+	operation, refused := prepare(ctx, r, exec)
+	if refused != nil {
+		write(w, http.StatusBadRequest, mediaResponse, refused)
 		return
 	}
-	operation, errs := exec.CreateOperationContext(ctx, params)
 	ctx = graphql.WithOperationContext(ctx, operation)
-	if errs != nil {
-		refuse(w, exec.DispatchError(ctx, errs))
-		return
-	}
 	w.Header().Set("Content-Type", httprpc.MediaEvents)
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
@@ -134,15 +127,4 @@ func (events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 		}
 	}
 	send(completeEvent, nil)
-}
-
-// refuse answers a request that no stream comes of.
-func refuse(w http.ResponseWriter, response *graphql.Response) {
-	data, err := json.Marshal(response)
-	if err != nil {
-		panic(err) // gqlgen's own JSON is well formed
-	}
-	w.Header().Set("Content-Type", mediaResponse)
-	w.WriteHeader(http.StatusBadRequest)
-	_, _ = w.Write(data) // to a caller that may be gone
 }

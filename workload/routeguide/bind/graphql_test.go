@@ -111,8 +111,8 @@ func TestGraphQLRequests(t *testing.T) {
 		{"half a query", "{ getFeature {", nil, 400, "invalid_argument"},
 		{"no query", "", nil, 400, "invalid_argument"},
 		{"introspection", "{ __schema { types { name } } }", nil, 200, "invalid_argument"},
-		{"a query of many fields", fields(120), nil, 200, "resource_exhausted"},
-		{"a query of many tokens", fields(400), nil, 400, "invalid_argument"},
+		{"a query of many fields", fields(160), nil, 400, "resource_exhausted"},
+		{"a query of many tokens", fields(400), nil, 400, "resource_exhausted"},
 		{"a subscription without a stream", "subscription { listFeatures { name } }", nil, 200, "invalid_argument"},
 	}
 	for _, k := range cases {
@@ -133,7 +133,7 @@ func TestGraphQLRequests(t *testing.T) {
 		status int
 	}{
 		"GET is off":             {"GET", nil, 405},
-		"a body above the limit": {"POST", bytes.Repeat([]byte(" "), 4<<20+1), 429},
+		"a body above the limit": {"POST", bytes.Repeat([]byte(" "), wirelab.MessageLimit+1), 429},
 		"a body that is no JSON": {"POST", []byte("{"), 400},
 		"an empty body":          {"POST", nil, 400},
 	} {

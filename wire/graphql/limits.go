@@ -1,0 +1,176 @@
+package graphql
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/lexer"
+	"github.com/vektah/gqlparser/v2/parser"
+
+	"wirelab"
+)
+
+// guard refuses documents beyond the limits before gqlgen parses and validates
+// them. Those that it knows already have passed.
+type guard struct {
+	known graphql.Cache[*ast.QueryDocument] // the server's own
+}
+
+var _ interface {
+	graphql.OperationParameterMutator
+	graphql.HandlerExtension
+} = guard{}
+
+// ExtensionName implements [graphql.HandlerExtension].
+func (guard) ExtensionName() string { return "Guard" }
+
+// Validate implements [graphql.HandlerExtension].
+func (guard) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationParameters implements [graphql.OperationParameterMutator].
+func (g guard) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	if _, ok := g.known.Get(ctx, params.Query); ok {
+		return nil
+	}
+	if err := checkDocument(params.Query); err != nil {
+		return gqlerror.Wrap(err)
+	}
+	return nil
+}
+
+// checkDocument returns what stands against a document. One that is no GraphQL
+// passes: gqlgen says better what is wrong with it.
+func checkDocument(text string) error {
+	if len(text) > documentLimit {
+		return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d bytes", documentLimit)
+	}
+	if err := checkTokens(text); err != nil {
+		return err
+	}
+	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, tokenLimit)
+	if err != nil {
+		return nil //nolint:nilerr // as the comment says
+	}
+	return checkSelections(doc)
+}
+
+// checkTokens bounds what the parser is given: it recurses with every bracket.
+func checkTokens(text string) error {
+	l := lexer.New(&ast.Source{Input: text})
+	for tokens, nest := 0, 0; ; tokens++ {
+		token, err := l.ReadToken()
+		if err != nil {
+			return nil //nolint:nilerr // the parser stops here, and says why
+		}
+		switch token.Kind {
+		case lexer.EOF:
+			return nil
+		case lexer.BraceL, lexer.BracketL, lexer.ParenL:
+			nest++
+		case lexer.BraceR, lexer.BracketR, lexer.ParenR:
+			nest--
+		}
+		if nest > nestLimit {
+			return wirelab.Errorf(wirelab.ResourceExhausted, "document with brackets more than %d deep", nestLimit)
+		}
+		if tokens == tokenLimit {
+			return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d tokens", tokenLimit)
+		}
+	}
+}
+
+// extent is how much a selection is with its fragments written out.
+type extent struct{ selections, levels int }
+
+// survey measures a document. It looks into each fragment once, so that its
+// own work grows with the document's length only.
+type survey struct {
+	doc  *ast.QueryDocument
+	done map[string]extent // fragments by name
+	open map[string]bool   // fragments that are being looked into
+}
+
+// checkSelections bounds the operations and fragments of a document together:
+// all are validated, whichever is asked for.
+func checkSelections(doc *ast.QueryDocument) error {
+	s := survey{doc: doc, done: map[string]extent{}, open: map[string]bool{}}
+	total := 0
+	count := func(e extent, err error) error {
+		if total += e.selections; err == nil && total > selectionLimit {
+			return errSelections()
+		}
+		return err
+	}
+	for _, operation := range doc.Operations {
+		if err := count(s.measure(operation.SelectionSet)); err != nil {
+			return err
+		}
+	}
+	for _, fragment := range doc.Fragments {
+		if err := count(s.fragment(fragment.Name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func errSelections() error {
+	return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d selections", selectionLimit)
+}
+
+func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
+	for _, selection := range set {
+		var inner extent
+		var directives ast.DirectiveList
+		sum.selections++
+		switch selection := selection.(type) {
+		case *ast.Field:
+			directives = selection.Directives
+			inner, err = s.measure(selection.SelectionSet)
+			inner.levels++
+		case *ast.InlineFragment:
+			directives = selection.Directives
+			inner, err = s.measure(selection.SelectionSet)
+		case *ast.FragmentSpread:
+			directives = selection.Directives
+			inner, err = s.fragment(selection.Name)
+		}
+		if err != nil {
+			return sum, err
+		}
+		if directives.ForName("defer") != nil {
+			return sum, wirelab.Errorf(wirelab.InvalidArgument, "nothing is deferred: @defer is not known")
+		}
+		sum.levels = max(sum.levels, inner.levels)
+		// Checked at each step, so that a sum of sums cannot overflow.
+		if sum.selections += inner.selections; sum.selections > selectionLimit {
+			return sum, errSelections()
+		}
+		if sum.levels > depthLimit {
+			return sum, wirelab.Errorf(wirelab.ResourceExhausted, "query of more than %d levels", depthLimit)
+		}
+	}
+	return sum, nil
+}
+
+// fragment measures the fragment of a name; one that is absent is nothing, and
+// validation's to refuse.
+func (s *survey) fragment(name string) (extent, error) {
+	if e, ok := s.done[name]; ok {
+		return e, nil
+	}
+	fragment := s.doc.Fragments.ForName(name)
+	if fragment == nil {
+		return extent{}, nil
+	}
+	if s.open[name] {
+		return extent{}, wirelab.Errorf(wirelab.InvalidArgument, "fragment %q spreads itself", name)
+	}
+	s.open[name] = true
+	e, err := s.measure(fragment.SelectionSet)
+	delete(s.open, name)
+	s.done[name] = e
+	return e, err
+}
