@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"wirelab"
@@ -102,7 +103,12 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 		prepare = prepareRaw
 	}
 	seeds := rand.New(rand.NewPCG(order.Seed, 0x6472697665)) // the second word separates this use of the seed
+	first := len(d.loads)
 	for i, l := range order.Loads {
+		if at := slices.IndexFunc(order.Loads[:i], func(other control.Load) bool { return alike(other, l) }); at >= 0 {
+			d.loads = append(d.loads, d.loads[first+at].under(l.Schedule))
+			continue
+		}
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
 			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
@@ -116,6 +122,22 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 		}
 	}
 	return nil
+}
+
+// alike reports whether two loads differ only in when calls are due. They are
+// driven over the same connections and by the same callers, since they never
+// run at once: sixteen rates would else hold sixteen times as many of both.
+func alike(a, b control.Load) bool {
+	a.Schedule, b.Schedule = nil, nil
+	return a == b
+}
+
+// under is the same load on another schedule. What it shares is closed once.
+func (p *prepared) under(s *load.Schedule) *prepared {
+	other := *p
+	other.open = nil
+	other.plan.Schedule = s
+	return &other
 }
 
 // leave closes what the last dial opened.
@@ -166,6 +188,9 @@ func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, er
 	}
 	window := p.plan
 	window.Duration = time.Duration(order.Least) / warmWindows
+	if window.Schedule != nil {
+		window.Duration = max(window.Duration, fewCalls(window.Schedule.Stages[0].From))
+	}
 	if window.Schedule != nil && len(window.Schedule.Stages) > 1 {
 		// A profile of stages is not steady and is not meant to be. It is
 		// warmed up at the rate it begins with.
@@ -176,13 +201,26 @@ func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, er
 	return p.runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
 }
 
+// fewCalls is how long a window of a warm-up must be at a rate for calls to
+// fall into nearly each of them, as far as that does not take too long.
+func fewCalls(rate float64) time.Duration {
+	const calls, most = 3, time.Second
+	if rate <= 0 {
+		return 0
+	}
+	return min(most, time.Duration(calls/rate*float64(time.Second)))
+}
+
 func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
 	p, err := d.load(order.Load)
 	if err != nil {
 		return nil, err
 	}
 	run := p.plan
-	run.Duration, run.Head = time.Duration(order.For), time.Duration(order.Head)
+	run.Duration, run.Head, run.Parts = time.Duration(order.For), time.Duration(order.Head), order.Parts
+	if order.Schedule != nil {
+		run.Schedule = order.Schedule
+	}
 	if run.Schedule != nil {
 		seeded := *run.Schedule
 		seeded.Seed = order.Seed

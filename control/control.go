@@ -91,6 +91,10 @@ type Slice struct {
 	Head plan.Duration `json:"head,omitempty"`
 	// Seed draws the slice's arrivals.
 	Seed uint64 `json:"seed"`
+	// Schedule stands in for the load's, where a rate is tried that was not
+	// known when it was dialled; nil: the load's own. Parts is [load.Plan.Parts].
+	Schedule *load.Schedule `json:"schedule,omitempty"`
+	Parts    int            `json:"parts,omitempty"`
 }
 
 // Measured is what a driver measured in a slice.
