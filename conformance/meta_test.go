@@ -39,7 +39,11 @@ func toyWorkload(bindings ...wirelab.Binding[toy]) wirelab.Workload[toy] {
 	return wirelab.Workload[toy]{
 		Name: "toy", New: func() toy { return toyReference{} },
 		Wrap:       func(service toy, hooks wirelab.Hooks) toy { return toyHooked{service, hooks} },
-		Operations: toyOperations(), Bindings: bindings,
+		Operations: toyOperations(1), Bindings: bindings,
+		Data: []wirelab.Data[toy]{
+			{Name: "short", New: func() toy { return toyReference{} }, Operations: toyOperations(1)},
+			{Name: "long", New: func() toy { return toyReference{} }, Operations: toyOperations(1000)},
+		},
 	}
 }
 
@@ -93,6 +97,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		{"swapped", h2c, "transcript", "At:{Lat:2 Long:74}}, want {Name:place 74 At:{Lat:74 Long:2}}"},
 		{"swapped", h2c, "scripts", "{Lat:3 Long:12}}, want {Name:place 12 At:{Lat:12 Long:3}}"},
 		{"lost-text", h2c, "transcript", "is {Text: "},
+		{"large-lost", h2c, "data", "data long, Chat [{Text:note "},
 		{"truncated", h2c, "transcript", "takes a failed call as complete"},
 		{"truncated", h2c, "early-break", "short stream as success"},
 		{"code-table", h2c, "errors", "Find, code conflict: wrong code not_found"},
@@ -141,6 +146,38 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 				t.Errorf("%s was not named by %q; findings:\n%s", f.fault, f.want, strings.Join(found, "\n"))
 			}
 		})
+	}
+}
+
+// What is wrong only with large messages is not seen by requests from the first data set.
+func TestFurtherDataSetsAreAskedToo(t *testing.T) {
+	if found := judgeToy(t, toyWire{fault: "large-lost", protocol: toyProtocols()[0]}, toyPatience, "transcript"); len(found) > 0 {
+		t.Errorf("the transcript finds %q: the fault shows without the data check", found)
+	}
+}
+
+func TestDrainJudgesSequencesByTheirCalls(t *testing.T) {
+	t.Parallel()
+	right, wrong := answer{items: []string{"right"}}, answer{items: []string{"wrong"}}
+	refused := answer{err: &wirelab.Error{Code: wirelab.Unavailable, Message: "gone"}}
+	cut := answer{err: &wirelab.Error{Code: wirelab.Canceled, Message: "cut"}}
+	for _, c := range []struct {
+		why      string
+		got      answer
+		sequence bool
+		fault    bool
+	}{
+		{"a call that is answered", right, false, false},
+		{"a call that is answered wrongly", wrong, false, true},
+		{"a call that is refused", refused, false, true},
+		{"calls that are all answered", right, true, false},
+		{"calls of which one is answered wrongly", wrong, true, true},
+		{"calls of which a later one is refused", refused, true, false},
+		{"calls of which one is cut", cut, true, true},
+	} {
+		if fault := drainFault(c.got, right, c.sequence); (fault != "") != c.fault {
+			t.Errorf("%s: %q", c.why, fault)
+		}
 	}
 }
 

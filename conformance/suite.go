@@ -24,6 +24,10 @@ type Suite[S any] struct {
 	Probes []Probe[S]
 	// Behaviour reads a stream item by item; its zero value where the workload has none.
 	Behaviour Behaviour[S]
+	// Sequences are the operations that a stub may make of several calls, one
+	// after the other. A stop may come between two of them, and so may end one
+	// with Unavailable, though it must not cut the call that is in flight.
+	Sequences []string
 }
 
 // Trap is one request that some wire is likely to carry wrongly.
@@ -71,11 +75,12 @@ type pace struct {
 	perOperation int // exchanges asked one after another, for each operation
 	workers      int // callers at once
 	perWorker    int // exchanges of each
+	perDrawing   int // exchanges for each way to draw requests from a further data set
 }
 
 var (
-	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30}
-	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
+	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, perDrawing: 3}
+	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4, perDrawing: 1}
 )
 
 // defaultSeed seeds the conversations unless WIRELAB_SEED says otherwise. Its value means nothing.
@@ -118,6 +123,7 @@ func checks[S any]() []check[S] {
 	return []check[S]{
 		{"facts", (*cell[S]).facts},
 		{"transcript", (*cell[S]).transcript},
+		{"data", (*cell[S]).data},
 		{"concurrent", (*cell[S]).concurrent},
 		{"scripts", (*cell[S]).scripts},
 		{"traps", (*cell[S]).traps},

@@ -152,7 +152,8 @@ func (h toyHooked) Chat(ctx context.Context, notes iter.Seq2[note, error]) iter.
 	}
 }
 
-func toyOperations() []wirelab.Operation[toy] {
+// toyOperations are the toy's; notes are repeated to be long.
+func toyOperations(repeated int) []wirelab.Operation[toy] {
 	return []wirelab.Operation[toy]{
 		wirelab.Unary("Find", func(r *rand.Rand) spot { return spot{r.Int32N(100), r.Int32N(4)} }, toy.Find),
 		wirelab.ServerStreaming("List", func(r *rand.Rand) area { return area{2 + r.Int32N(7)} }, toy.List),
@@ -160,7 +161,7 @@ func toyOperations() []wirelab.Operation[toy] {
 			return slices.Repeat([]spot{{r.Int32N(100), 1}}, r.IntN(5))
 		}, toy.Sum),
 		wirelab.BidiStreaming("Chat", func(r *rand.Rand) []note {
-			return slices.Repeat([]note{{fmt.Sprint("note ", r.Int32N(100))}}, r.IntN(5))
+			return slices.Repeat([]note{{strings.Repeat(fmt.Sprint("note ", r.Int32N(100)), repeated)}}, r.IntN(5))
 		}, toy.Chat),
 	}
 }

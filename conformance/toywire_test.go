@@ -194,7 +194,7 @@ func (w toyWire) reply(ctx context.Context, r *http.Request, service toy, send f
 		switch {
 		case w.is("swapped"):
 			data = []byte(strings.NewReplacer(`"Lat"`, `"Long"`, `"Long"`, `"Lat"`).Replace(string(data)))
-		case w.is("dropped") && count == 2:
+		case w.is("dropped") && count == 2, w.is("large-lost") && len(data) > 1000:
 			continue
 		case w.is("lost-text"):
 			data = []byte(strings.ReplaceAll(string(data), "NOTE", ""))

@@ -169,6 +169,46 @@ func (c *cell[S]) transcript(r reporter) {
 	}
 }
 
+// data asks a few of each way's requests of every data set but the first, which
+// all other checks ask of: a larger set may not fit a wire that carries the
+// first. Replies are compared as the engine does, since a transcript of ten
+// thousand items would be read by nobody.
+func (c *cell[S]) data(r reporter) {
+	found := &faults{r: r, seed: c.seed}
+	defer found.close()
+	for _, d := range c.workload.Data[min(1, len(c.workload.Data)):] {
+		g := c.raise(r, d.New(), setup{})
+		if g == nil {
+			return
+		}
+		c.ofData(found, g, d)
+		g.lower(r)
+	}
+}
+
+func (c *cell[S]) ofData(found *faults, g *rig[S], d wirelab.Data[S]) {
+	random := rand.New(rand.NewPCG(c.seed, 7))
+	for _, o := range d.Operations {
+		if c.hole(o.Name) {
+			continue
+		}
+		for i := range c.pace.perDrawing * len(o.Requests) {
+			e, err := o.Draw(o.Requests[i%len(o.Requests)], random)
+			if err != nil {
+				found.add("data %s, draw: %v", d.Name, err)
+				return
+			}
+			check := e.Expect(context.Background(), d.New())
+			c.exchanges.Add(1)
+			ctx, cancel := g.call()
+			if err := check(ctx, g.stub); err != nil {
+				found.add("data %s, %s %s: %s", d.Name, o.Name, short(printable(e.Request())), short(printable(err.Error())))
+			}
+			cancel()
+		}
+	}
+}
+
 // concurrent asks by many callers at once, each its own conversation.
 func (c *cell[S]) concurrent(r reporter) {
 	g := c.raise(r, c.workload.New(), setup{connections: c.pace.workers})
