@@ -52,7 +52,11 @@ func New[T any](limits Limits, schema *Schema, writers ...*Schema) (*Codec[T], e
 		if slices.ContainsFunc(c.writers, func(known writer) bool { return known.fingerprint == w.fingerprint }) {
 			continue
 		}
-		decode, err := library.Resolve(w.parsed, encode)
+		err := library.CheckCompatibility(w.parsed, schema.parsed) // by the schema's own names
+		var decode *library.Schema
+		if err == nil {
+			decode, err = library.Resolve(w.parsed, encode)
+		}
 		if err != nil {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "what %s wrote cannot be read as %s: %v", w, schema, err)
 		}

@@ -20,6 +20,17 @@ import (
 // [wirelab.Server]; when the drain time is over it ends the contexts of the
 // calls that are left and waits for their handlers, which must heed that.
 func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(grpc.ServiceRegistrar)) error {
+	return serve(ctx, at, secure, "", register)
+}
+
+// ServeIn is [Serve] for services of [Describe] in the encoding of a subtype.
+// There is no reflection beside them, which describes Protocol Buffers only.
+func ServeIn(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
+	return serve(ctx, at, secure, subtype, register)
+}
+
+// serve serves in the encoding of a subtype; in Protocol Buffers where it is "".
+func serve(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "gRPC needs a listener")
 	}
@@ -30,6 +41,9 @@ func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(
 		grpc.ChainUnaryInterceptor(containUnary),
 		grpc.ChainStreamInterceptor(containStream),
 		grpc.WaitForHandlers(true),
+	}
+	if subtype != "" {
+		options = append(options, grpc.ForceServerCodecV2(newCodec(subtype)))
 	}
 	if secure {
 		if at.Certificate == nil {
@@ -46,7 +60,9 @@ func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(
 		health.SetServingStatus(service, grpc_health_v1.HealthCheckResponse_SERVING)
 	}
 	grpc_health_v1.RegisterHealthServer(server, health)
-	reflection.Register(server)
+	if subtype == "" {
+		reflection.Register(server)
+	}
 
 	listener := &listener{Listener: at.Listener, open: map[*conn]struct{}{}}
 	served := make(chan error, 1) // bounded by the one send

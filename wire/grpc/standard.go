@@ -23,17 +23,27 @@ import (
 // Every service is always SERVING, since a connect-go server that stops closes
 // its connections and needs no other word for it.
 func Standard(services []string, options ...connect.HandlerOption) map[string]http.Handler {
-	check := health.NewServer()
-	for _, service := range services {
-		check.SetServingStatus(service, grpc_health_v1.HealthCheckResponse_SERVING)
-	}
+	handlers := Health(services, options...)
 	known := reflection.ServerOptions{Services: serviceNames(append([]string{
 		grpc_health_v1.Health_ServiceDesc.ServiceName,
 		reflectionv1.ServerReflection_ServiceDesc.ServiceName,
 		reflectionv1alpha.ServerReflection_ServiceDesc.ServiceName,
 	}, services...))}
 	reflect, reflectAlpha := reflection.NewServerV1(known), reflection.NewServer(known)
+	duplex(handlers, reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName,
+		reflect.ServerReflectionInfo, options)
+	duplex(handlers, reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName,
+		reflectAlpha.ServerReflectionInfo, options)
+	return handlers
+}
 
+// Health is [Standard] without reflection, which describes Protocol Buffers
+// only, for services whose messages are something else.
+func Health(services []string, options ...connect.HandlerOption) map[string]http.Handler {
+	check := health.NewServer()
+	for _, service := range services {
+		check.SetServingStatus(service, grpc_health_v1.HealthCheckResponse_SERVING)
+	}
 	handlers := map[string]http.Handler{}
 	unary(handlers, grpc_health_v1.Health_Check_FullMethodName, check.Check, options)
 	unary(handlers, grpc_health_v1.Health_List_FullMethodName, check.List, options)
@@ -44,10 +54,6 @@ func Standard(services []string, options ...connect.HandlerOption) map[string]ht
 	) error {
 		return recode(check.Watch(request.Msg, &replies[grpc_health_v1.HealthCheckResponse]{ctx: ctx, send: out.Send}))
 	}, options...)
-	duplex(handlers, reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName,
-		reflect.ServerReflectionInfo, options)
-	duplex(handlers, reflectionv1alpha.ServerReflection_ServerReflectionInfo_FullMethodName,
-		reflectAlpha.ServerReflectionInfo, options)
 	return handlers
 }
 

@@ -51,14 +51,17 @@ func newRESTCodecs() restCodecs {
 		person: httprpc.Forms[directory.Person]{
 			JSON:  httprpc.JSONOf(personToJSON, personFromJSON),
 			Proto: httprpc.ProtoOf[directory.Person, gen.Person](personToProto, personFromProto),
+			Avro:  avroHTTP(inAvro().person),
 		},
 		list: httprpc.Forms[directory.PersonList]{
 			JSON:  httprpc.JSONOf(listToJSON, listFromJSON),
 			Proto: httprpc.ProtoOf[directory.PersonList, gen.PersonList](listToProto, listFromProto),
+			Avro:  avroHTTP(inAvro().list),
 		},
 		links: httprpc.Forms[directory.PersonLinkList]{
 			JSON:  httprpc.JSONOf(linksToJSON, linksFromJSON),
 			Proto: httprpc.ProtoOf[directory.PersonLinkList, gen.PersonLinkList](linksToProto, linksFromProto),
+			Avro:  avroHTTP(inAvro().links),
 		},
 	}
 }

@@ -1,0 +1,120 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+
+	"wirelab"
+	"wirelab/wire/form"
+)
+
+// formCodec is connect-go's codec of one method whose messages are in an
+// encoding of their own. connect-go makes the messages that it receives, and
+// so the codec gives them their form.
+type formCodec[Req, Rep any] struct {
+	name    string
+	request form.Form[Req]
+	reply   form.Form[Rep]
+}
+
+// Name implements [connect.Codec].
+func (c *formCodec[Req, Rep]) Name() string { return c.name }
+
+// Marshal implements [connect.Codec].
+func (c *formCodec[Req, Rep]) Marshal(v any) ([]byte, error) { return c.MarshalAppend(nil, v) }
+
+// MarshalAppend is what connect-go calls where it has a buffer.
+func (c *formCodec[Req, Rep]) MarshalAppend(dst []byte, v any) ([]byte, error) {
+	carrier, ok := v.(form.Carrier)
+	if !ok {
+		return nil, errForeign
+	}
+	return carrier.Append(dst)
+}
+
+// Unmarshal implements [connect.Codec].
+func (c *formCodec[Req, Rep]) Unmarshal(data []byte, v any) error {
+	switch m := v.(type) {
+	case *form.Message[Req]:
+		m.As(&c.request).Take(data)
+	case *form.Message[Rep]:
+		m.As(&c.reply).Take(data)
+	default:
+		return errForeign
+	}
+	return nil
+}
+
+// errForeign is a message that is none of the method's: a mistake in the source.
+var errForeign = errors.New("the message is of another method")
+
+// deafCodec refuses the messages of an encoding that connect-go's handlers
+// would take, but the service does not speak.
+type deafCodec struct{ name, want string }
+
+// Name implements [connect.Codec].
+func (c deafCodec) Name() string { return c.name }
+
+// Marshal implements [connect.Codec].
+func (c deafCodec) Marshal(any) ([]byte, error) { return nil, c.refuse() }
+
+// Unmarshal implements [connect.Codec].
+func (c deafCodec) Unmarshal([]byte, any) error { return c.refuse() }
+
+func (c deafCodec) refuse() error {
+	return errors.New("the call is in " + c.name + "; this service speaks " + c.want)
+}
+
+// HandleUnary returns the handler of a unary method at a procedure's path,
+// /service/method, whose messages are in the encoding of a name such as "avro".
+func HandleUnary[Req, Rep any](
+	procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	call func(context.Context, Req) (Rep, error), more ...connect.HandlerOption,
+) http.Handler {
+	options := append(HandlerOptions(), more...)
+	for _, usual := range []string{"proto", "json"} {
+		if usual != encoding {
+			options = append(options, connect.WithCodec(deafCodec{name: usual, want: encoding}))
+		}
+	}
+	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
+	return connect.NewUnaryHandler(procedure, func(
+		ctx context.Context, message *connect.Request[form.Message[Req]],
+	) (*connect.Response[form.Message[Rep]], error) {
+		req, err := message.Msg.Request()
+		if err != nil {
+			return nil, Encode(err)
+		}
+		rep, err := call(ctx, req)
+		if err != nil {
+			return nil, Encode(err)
+		}
+		return connect.NewResponse(reply.Of(rep)), nil
+	}, options...)
+}
+
+// CallUnary returns the stub of a unary method at a procedure's path, whose
+// messages are in the encoding of a name such as "avro".
+func CallUnary[Req, Rep any](
+	client connect.HTTPClient, baseURL, procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
+	more ...connect.ClientOption,
+) func(context.Context, Req) (Rep, error) {
+	options := append(ClientOptions(), more...)
+	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
+	calls := connect.NewClient[form.Message[Req], form.Message[Rep]](client, baseURL+procedure, options...)
+	return func(ctx context.Context, req Req) (rep Rep, err error) {
+		sent := request.Of(req)
+		received, err := calls.CallUnary(ctx, connect.NewRequest(sent))
+		if err != nil {
+			var unsent *wirelab.Error
+			if errors.As(sent.Sent(), &unsent) {
+				return rep, unsent
+			}
+			return rep, Decode(err)
+		}
+		return received.Msg.Reply()
+	}
+}

@@ -1,0 +1,158 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+
+	"wirelab"
+	"wirelab/wire/form"
+)
+
+// MediaType is the content type of calls whose messages are in the encoding of
+// a subtype, such as "avro".
+func MediaType(subtype string) string { return "application/grpc+" + subtype }
+
+// codec is grpc-go's codec for messages that know their own encoding. Those of
+// health, which have none, stay in Protocol Buffers.
+type codec struct {
+	subtype string
+	scratch *sync.Pool // of *[]byte, in which messages are written
+}
+
+var _ encoding.CodecV2 = codec{}
+
+func newCodec(subtype string) codec {
+	return codec{subtype: subtype, scratch: &sync.Pool{New: func() any { return new([]byte) }}}
+}
+
+// Name implements [encoding.CodecV2].
+func (c codec) Name() string { return c.subtype }
+
+// Marshal implements [encoding.CodecV2]. How long a message will be is known
+// when it is written, so it is written in a buffer that stays, and copied into
+// one of grpc-go's of the right size.
+func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+	carrier, ok := v.(form.Carrier)
+	if !ok {
+		return encoding.GetCodecV2(proto.Name).Marshal(v)
+	}
+	scratch, ok := c.scratch.Get().(*[]byte)
+	if !ok {
+		scratch = new([]byte)
+	}
+	defer c.scratch.Put(scratch)
+	message, err := carrier.Append((*scratch)[:0])
+	if err != nil {
+		return nil, err
+	}
+	*scratch = message
+	return mem.BufferSlice{mem.Copy(message, mem.DefaultBufferPool())}, nil
+}
+
+// Unmarshal implements [encoding.CodecV2].
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	carrier, ok := v.(form.Carrier)
+	if !ok {
+		return encoding.GetCodecV2(proto.Name).Unmarshal(data, v)
+	}
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	carrier.Take(whole.ReadOnlyData())
+	return nil
+}
+
+// Method is a method of a service S whose messages are in an encoding of their own.
+type Method[S any] struct {
+	name   string
+	answer func(ctx context.Context, service S, receive func(any) error) (any, error)
+}
+
+// Unary is the unary method that call answers.
+func Unary[S, Req, Rep any](
+	name string, request form.Form[Req], reply form.Form[Rep], call func(S, context.Context, Req) (Rep, error),
+) Method[S] {
+	return Method[S]{name: name, answer: func(ctx context.Context, service S, receive func(any) error) (any, error) {
+		message := request.Empty()
+		if err := receive(message); err != nil {
+			return nil, err
+		}
+		req, err := message.Request()
+		if err != nil {
+			return nil, Encode(err)
+		}
+		rep, err := call(service, ctx, req)
+		if err != nil {
+			return nil, Encode(err)
+		}
+		return reply.Of(rep), nil
+	}}
+}
+
+// Describe returns the description by which grpc-go serves a service of that
+// full name in the encoding of a subtype; serve it by [ServeIn]. A call in
+// another encoding is InvalidArgument.
+func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.ServiceDesc {
+	d := &grpc.ServiceDesc{ServiceName: service, HandlerType: (*S)(nil)}
+	for _, m := range methods {
+		info := "/" + service + "/" + m.name
+		d.Methods = append(d.Methods, grpc.MethodDesc{
+			MethodName: m.name,
+			Handler: func(server any, ctx context.Context, receive func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
+				typed, ok := server.(S)
+				if !ok {
+					return nil, Encode(fmt.Errorf("%s is served by %T", service, server))
+				}
+				handle := func(ctx context.Context, _ any) (any, error) {
+					if err := spoken(ctx, subtype); err != nil {
+						return nil, Encode(err)
+					}
+					return m.answer(ctx, typed, receive)
+				}
+				if intercept == nil {
+					return handle(ctx, nil)
+				}
+				// The interceptor is around the decoding too: what panics there
+				// is the call's failure, not the server's end.
+				return intercept(ctx, nil, &grpc.UnaryServerInfo{Server: server, FullMethod: info}, handle)
+			},
+		})
+	}
+	return d
+}
+
+// spoken returns an error unless the call is in the encoding of subtype:
+// grpc-go would take any for the one that it was told.
+func spoken(ctx context.Context, subtype string) error {
+	said := metadata.ValueFromIncomingContext(ctx, "content-type")
+	if want := MediaType(subtype); len(said) != 1 || said[0] != want {
+		return wirelab.Errorf(wirelab.InvalidArgument, "the call is in %q; this service speaks %s", said, want)
+	}
+	return nil
+}
+
+// CallUnary returns the stub of a unary method, by its service's full name and
+// its own, in the encoding of a subtype.
+func CallUnary[Req, Rep any](
+	conn *grpc.ClientConn, service, method, subtype string, request form.Form[Req], reply form.Form[Rep],
+) func(context.Context, Req) (Rep, error) {
+	path, speak := "/"+service+"/"+method, grpc.ForceCodecV2(newCodec(subtype))
+	return func(ctx context.Context, req Req) (rep Rep, err error) {
+		sent, received := request.Of(req), reply.Empty()
+		if err := conn.Invoke(ctx, path, sent, received, speak); err != nil {
+			var unsent *wirelab.Error
+			if errors.As(sent.Sent(), &unsent) {
+				return rep, unsent
+			}
+			return rep, Decode(err)
+		}
+		return received.Reply()
+	}
+}
