@@ -28,6 +28,13 @@ func HTTP1Proto() wirelab.Binding[routeguide.Service] {
 	}, http1Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1}, protoStub)
 }
 
+// HTTP1TLSJSON carries the route guide over HTTP/1.1 with TLS in JSON, streams as lines.
+func HTTP1TLSJSON() wirelab.Binding[routeguide.Service] {
+	return withRaw(restBinding(wirelab.Protocol{
+		Name: "http1-tls-json", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Secure: true,
+	}, http1Wire(true), jsonStub, nil), raw.Over{Version: raw.HTTP1, Secure: true}, jsonStub)
+}
+
 // HTTP1TLSProto carries the route guide over HTTP/1.1 with TLS in protobuf.
 func HTTP1TLSProto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{

@@ -25,6 +25,13 @@ func H2CProto() wirelab.Binding[routeguide.Service] {
 	}, http2Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP2}, protoStub)
 }
 
+// HTTP2JSON carries the route guide over HTTP/2 with TLS in JSON, streams as lines.
+func HTTP2JSON() wirelab.Binding[routeguide.Service] {
+	return withRaw(restBinding(wirelab.Protocol{
+		Name: "http2-json", Transport: "HTTP/2", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Secure: true, Multiplexed: true,
+	}, http2Wire(true), jsonStub, nil), raw.Over{Version: raw.HTTP2, Secure: true}, jsonStub)
+}
+
 // HTTP2Proto carries the route guide over HTTP/2 with TLS in protobuf.
 func HTTP2Proto() wirelab.Binding[routeguide.Service] {
 	return withRaw(restBinding(wirelab.Protocol{
