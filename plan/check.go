@@ -163,6 +163,7 @@ func (p Plan) checkWritten() error {
 		inForm("operation", p.Operation, callName, "GetFeature"),
 		inForm("requests", p.Requests, lowerName, "drawn"),
 		inForm("data", p.Data, dataName, "100"),
+		p.checkNetwork(),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
 		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
 		inRange("slices", p.Slices, 1, slicesMax),

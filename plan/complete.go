@@ -59,11 +59,15 @@ func (p Plan) Complete() (Plan, error) {
 	open := p.Loads[0].Open()
 
 	p.Rounds = p.Rounds.complete()
-	setDefault(&p.Slices, choose(open, defaultSlicesOpen, defaultSlicesClosed))
-	if !p.staged() {
-		setDefault(&p.Slice, choose(open, defaultSliceOpen, defaultSliceClosed))
+	trip := p.trip()
+	if path, given, _ := p.Path(); given { // without an error: it is checked
+		p.Network = path.String() // a preset's name would be a default
 	}
-	setDefault(&p.WarmUp, defaultWarmUp)
+	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
+	if !p.staged() {
+		setDefault(&p.Slice, max(tripsSlice*trip, choose(open, defaultSliceOpen, defaultSliceClosed)))
+	}
+	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
 	setDefault(&p.Pin, PinAuto)
 	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Deadline, defaultDeadline)
@@ -203,6 +207,9 @@ func (p Plan) checkTogether() error {
 	}
 	if p.remote() && (p.Primary == ServerCPU || p.Primary == ServerAllocations) {
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
+	}
+	if err := p.checkTrips(); err != nil {
+		return err
 	}
 	for i, f := range p.Published {
 		if f.Operation != "" && !slices.Contains(p.Operations(), f.Operation) {

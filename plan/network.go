@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"wirelab"
+	"wirelab/network"
+)
+
+// How much longer things take by default where calls wait for a network: a
+// slice has ten round trips, and each of the 20 windows of a warm-up two.
+const (
+	tripsSlice  = 10
+	tripsWarmUp = 40
+	// tripsLeast is how many a slice and a deadline must have room for.
+	tripsLeast = 2
+	// slowTrip is from when on slices are few and long, as in the open loop.
+	slowTrip = Duration(10 * time.Millisecond)
+)
+
+// Path is the plan's network, and whether it has one. The error is that of
+// [network.Parse]; a complete plan has none.
+func (p Plan) Path() (network.Spec, bool, error) {
+	if p.Network == "" {
+		return network.Spec{}, false, nil
+	}
+	path, err := network.Parse(p.Network)
+	return path, err == nil, err
+}
+
+// trip is the longest that a round trip on the plan's network is meant to take.
+func (p Plan) trip() Duration {
+	path, _, err := p.Path()
+	if err != nil {
+		return 0 // checked where the plan is
+	}
+	return Duration(path.RTT + path.Jitter)
+}
+
+// checkNetwork checks the network by itself.
+func (p Plan) checkNetwork() error {
+	path, _, err := p.Path()
+	if err != nil {
+		return err // says what is wrong with which network
+	}
+	if path.Via == network.Netem && p.remote() {
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"network %q goes between two network namespaces, and an arm's target cannot be put into one; leave via=netem out", p.Network)
+	}
+	return nil
+}
+
+// checkTrips checks that calls have the time to get there and back.
+func (p Plan) checkTrips() error {
+	least := tripsLeast * p.trip()
+	if least == 0 {
+		return nil
+	}
+	for _, l := range p.Loads {
+		if p.SliceOf(l) < least {
+			return bad("slice", p.SliceOf(l), fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
+		}
+	}
+	if p.Deadline < least {
+		return bad("deadline", p.Deadline, fmt.Sprintf("at least %v on a network whose round trips take up to %v", least, p.trip()))
+	}
+	return nil
+}
