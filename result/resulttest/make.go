@@ -19,9 +19,15 @@ type Arm struct {
 	// Server and Client are libraries; empty: the usual ones. Driver is the plan's.
 	Server, Client, Driver string
 	Multiplexed            bool
-	ServerCPU              time.Duration // per call
-	ClientCPU              time.Duration // per call
-	Response               time.Duration // median, with one call in flight
+	// Transport, Framing and Encoding are what the protocol is made of; empty:
+	// those that its name tells, and Protocol Buffers.
+	Transport, Framing, Encoding string
+	Secure                       bool
+	Data                         string        // set
+	Connections                  int           // that the plan asks for
+	ServerCPU                    time.Duration // per call
+	ClientCPU                    time.Duration // per call
+	Response                     time.Duration // median, with one call in flight
 	// Floor is the same before a server that does nothing; 0 means three
 	// tenths of Response.
 	Floor time.Duration
@@ -67,8 +73,8 @@ func Make(s Setting) *result.Result {
 	}
 	for _, a := range s.Arms {
 		r.Arms = append(r.Arms, result.Arm{
-			Name: a.Name, Protocol: a.Protocol, Transport: transport(a), Encoding: "Protocol Buffers",
-			Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
+			Name: a.Name, Protocol: a.Protocol, Transport: or(a.Transport, transport(a)), Framing: a.Framing, Encoding: or(a.Encoding, "Protocol Buffers"),
+			Secure: a.Secure, Data: a.Data, Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
 		})
 	}
 	shared := 0.0
@@ -104,7 +110,7 @@ func makePlan(s Setting) plan.Plan {
 		p.Slices, p.Slice, p.Primary = 3, plan.Duration(time.Second), plan.ResponseP99
 	}
 	for _, a := range s.Arms {
-		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client, Driver: a.Driver})
+		p.Arms = append(p.Arms, plan.Arm{Name: a.Name, Protocol: a.Protocol, Server: a.Server, Client: a.Client, Driver: a.Driver, Data: a.Data, Connections: a.Connections})
 	}
 	return p
 }

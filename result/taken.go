@@ -1,0 +1,147 @@
+package result
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"wirelab/stat"
+)
+
+// taken is a metric of the arms that may be used, over the rounds that have
+// all of them: only within a round are arms compared.
+type taken struct {
+	metric Metric
+	arms   []int
+	left   []LeftArm
+	rounds int
+	// logs are the parts of each arm's logarithm, amounts those of its value;
+	// without amounts Contrast of them fails, and nothing is said of them.
+	logs, amounts []stat.Parts
+	why           string // nothing of it can be used
+}
+
+// take gathers a metric.
+func (x *explainer) take(m Metric) taken {
+	t := taken{metric: m}
+	for a := range x.load.Arms {
+		switch why := x.unusable(m, a); why {
+		case "":
+			t.arms = append(t.arms, a)
+		default:
+			t.left = append(t.left, LeftArm{a, why})
+		}
+	}
+	t.spare(x, m)
+	if len(t.arms) < 2 {
+		t.why = "fewer than two arms may be used"
+		return t
+	}
+	rounds := x.shared(t.arms, m)
+	if t.rounds = len(rounds); t.rounds < 2 {
+		t.why = fewRounds(t.rounds)
+		return t
+	}
+	for _, a := range t.arms {
+		logs, amounts, err := x.parts(m, a, rounds)
+		if err != nil {
+			t.why = fmt.Sprintf("%s: a round has none of it, or the rounds differ beyond all bounds", x.result().ArmName(a))
+			return t
+		}
+		t.logs, t.amounts = append(t.logs, logs), append(t.amounts, amounts)
+	}
+	return t
+}
+
+// unusable says why an arm's metric may not be used; "" if it may.
+func (x *explainer) unusable(m Metric, arm int) string {
+	if why := x.load.Arms[arm].Why(m); why != "" {
+		return why
+	}
+	trials := x.of(x.load.Load, arm)
+	if len(trials) == 0 {
+		return "not measured"
+	}
+	if m.Quantile > 0 {
+		return tooShort(m, histograms(trials, m))
+	}
+	if !slices.ContainsFunc(trials, func(t *Trial) bool { _, ok := m.Value(t); return ok }) {
+		return unknown(m)
+	}
+	return ""
+}
+
+// shared are the rounds in which all arms have the metric.
+func (x *explainer) shared(arms []int, m Metric) []int {
+	var rounds []int
+	for n := range x.result().Rounds {
+		all := !slices.ContainsFunc(arms, func(a int) bool {
+			t := x.trials[x.load.Load][a][n]
+			if t == nil {
+				return true
+			}
+			_, ok := m.Value(t)
+			return !ok
+		})
+		if all {
+			rounds = append(rounds, n)
+		}
+	}
+	return rounds
+}
+
+// spare leaves out arms that failed in so many rounds that the others would
+// have too few with them and enough without.
+func (t *taken) spare(x *explainer, m Metric) {
+	for len(t.arms) > 2 && len(x.shared(t.arms, m)) < MinRounds {
+		fewest, at := math.MaxInt, -1
+		for i, a := range t.arms {
+			if n := len(x.shared([]int{a}, m)); n < fewest {
+				fewest, at = n, i
+			}
+		}
+		others := slices.Delete(slices.Clone(t.arms), at, at+1)
+		if fewest >= MinRounds || len(x.shared(others, m)) <= len(x.shared(t.arms, m)) {
+			return
+		}
+		t.left = append(t.left, LeftArm{t.arms[at], fmt.Sprintf("it has %d of %d rounds", fewest, len(x.result().Rounds))})
+		t.arms = others
+	}
+	slices.SortFunc(t.left, func(a, b LeftArm) int { return a.Arm - b.Arm })
+}
+
+// parts takes one arm's metric in some rounds.
+func (x *explainer) parts(m Metric, arm int, rounds []int) (logs, amounts stat.Parts, err error) {
+	var values []float64
+	var times []*stat.Histogram
+	for _, n := range rounds {
+		t := x.trials[x.load.Load][arm][n]
+		if m.Quantile > 0 {
+			times = append(times, m.histogram(t))
+			continue
+		}
+		v, _ := m.Value(t) // there is one: see shared
+		values = append(values, v)
+	}
+	if m.Quantile > 0 {
+		if logs, err = stat.QuantileParts(times, m.Quantile, true); err == nil {
+			amounts, err = stat.QuantileParts(times, m.Quantile, false)
+		}
+		return logs, amounts, err
+	}
+	if logs, err = stat.ValueParts(values, true); err == nil {
+		amounts, err = stat.ValueParts(values, false)
+	}
+	return logs, amounts, err
+}
+
+// difference is a weighted sum of the arms' logarithms as a difference.
+func (t *taken) difference(weights []float64, alpha float64) *Difference {
+	e, err := stat.LogContrast(t.logs, weights, alpha)
+	if err != nil {
+		return noRatio(t.rounds, err)
+	}
+	return &Difference{
+		Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), effect: e,
+	}
+}
