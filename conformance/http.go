@@ -16,6 +16,7 @@ type message struct {
 	request, reply string // content types
 	accept         string
 	upgrade        string // what the server switched to
+	failed         bool   // the reply's status is an error's
 }
 
 // http1Messages reads the exchanges of an HTTP/1.1 connection, up to an
@@ -37,6 +38,7 @@ func http1Messages(h heard) []message {
 			request: request.Header.Get("Content-Type"),
 			accept:  request.Header.Get("Accept"),
 			reply:   reply.Header.Get("Content-Type"),
+			failed:  reply.StatusCode >= http.StatusBadRequest,
 		}
 		if reply.StatusCode == http.StatusSwitchingProtocols {
 			m.upgrade = reply.Header.Get("Upgrade")
@@ -82,6 +84,7 @@ func http2Messages(h heard) []message {
 			request: request["content-type"],
 			accept:  request["accept"],
 			reply:   reply["content-type"],
+			failed:  reply[":status"] >= "400",
 		})
 	}
 	return all

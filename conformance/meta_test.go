@@ -181,6 +181,30 @@ func TestDrainJudgesSequencesByTheirCalls(t *testing.T) {
 	}
 }
 
+// A failed unary call of the Connect protocol is JSON, and no other reply is.
+func TestConnectFailuresAreJSON(t *testing.T) {
+	t.Parallel()
+	const proto, json = "application/proto", "application/json"
+	for _, c := range []struct {
+		why, protocol string
+		message       message
+		fault         bool
+	}{
+		{"a right reply", "connect", message{request: proto, reply: proto}, false},
+		{"a failure", "connect", message{request: proto, reply: json, failed: true}, false},
+		{"a failure over HTTP/1.1", "connect-http1", message{request: proto, reply: json, failed: true}, false},
+		{"a right reply in another encoding", "connect", message{request: proto, reply: json}, true},
+		{"a request in another encoding", "connect", message{request: json, reply: json, failed: true}, true},
+		{"a failure in HTML", "connect", message{request: proto, reply: "text/html", failed: true}, true},
+		{"a failure of another protocol", "http1-proto", message{request: proto, reply: json, failed: true}, true},
+	} {
+		p := wirelab.Protocol{Name: c.protocol, Encoding: "Protocol Buffers"}
+		if faults := judgeMessages(p, []message{c.message}); (len(faults) > 0) != c.fault {
+			t.Errorf("%s: %q", c.why, faults)
+		}
+	}
+}
+
 func TestRunNamesEveryCell(t *testing.T) {
 	Run(t, toyWorkload(toyWire{protocol: toyProtocols()[0]}.binding()), toySuite())
 }
