@@ -1,0 +1,275 @@
+package bind
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	engine "github.com/99designs/gqlgen/graphql"
+
+	"wirelab"
+	"wirelab/wire/graphql"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/raw"
+	"wirelab/workload/directory"
+	"wirelab/workload/directory/gen/gengraphql"
+)
+
+// GraphQL carries the directory by the schema in schema/directory.graphqls: a
+// document for each call, as if it were any other wire.
+func GraphQL() wirelab.Binding[directory.Service] {
+	return graphqlBinding("graphql", func(client *httprpc.Client) directory.Service { return newGraphQLStub(client) })
+}
+
+// GraphQLComposed is the same server, asked as GraphQL is meant to be: the
+// eight calls of a composition are one document, and one round trip.
+func GraphQLComposed() wirelab.Binding[directory.Service] {
+	return graphqlBinding("graphql-composed", func(client *httprpc.Client) directory.Service { return newComposedStub(client) })
+}
+
+func graphqlBinding(name string, stub func(*httprpc.Client) directory.Service) wirelab.Binding[directory.Service] {
+	return wirelab.Binding[directory.Service]{
+		Protocol: wirelab.Protocol{
+			Name: name, Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp",
+		},
+		Style: wirelab.Idiomatic,
+		Servers: []wirelab.Server[directory.Service]{{
+			Library: "gqlgen",
+			Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
+				return graphql.Serve(ctx, at, graphqlSchema(service))
+			},
+		}},
+		Clients: []wirelab.Dialer[directory.Service]{{
+			Library: "net/http",
+			Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
+				client := graphql.Dial(to)
+				return stub(client), client, nil
+			},
+		}},
+		Raw: raw.Driver(raw.Over{Version: raw.HTTP1}, rawHoles(),
+			func(t *raw.Transport, scheme, address string) directory.Service {
+				return stub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
+			}),
+		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service directory.Service) http.Handler {
+			return graphql.Handler(graphqlSchema(service))
+		}),
+	}
+}
+
+// graphqlLinks is about how many links a person has at most, by which the
+// complexity of asking for them is counted.
+const graphqlLinks = 8
+
+func graphqlSchema(service directory.Service) engine.ExecutableSchema {
+	config := gengraphql.Config{Resolvers: graphqlResolver{service}}
+	// The lists multiply what they hold, or one document could ask for the
+	// whole directory under a hundred names.
+	config.Complexity.Query.ListPersons = func(inside int, _ string, limit int32) int {
+		if limit <= 0 || limit > directory.PageLimit {
+			limit = directory.PageLimit
+		}
+		return 1 + int(limit)*inside
+	}
+	config.Complexity.Query.GetPersonLinks = func(inside int, _ string) int { return 1 + graphqlLinks*inside }
+	return gengraphql.NewExecutableSchema(config)
+}
+
+// graphqlResolver answers for service.
+type graphqlResolver struct{ service directory.Service }
+
+var _ gengraphql.ResolverRoot = graphqlResolver{}
+
+// Query implements [gengraphql.ResolverRoot].
+func (r graphqlResolver) Query() gengraphql.QueryResolver { return r }
+
+// Mutation implements [gengraphql.ResolverRoot].
+func (r graphqlResolver) Mutation() gengraphql.MutationResolver { return graphqlMutation{r.service} }
+
+// ListPersons implements [gengraphql.QueryResolver].
+func (r graphqlResolver) ListPersons(ctx context.Context, after string, limit int32) (*directory.PersonList, error) {
+	list, err := r.service.ListPersons(ctx, directory.Page{After: after, Limit: limit})
+	return &list, graphql.Told(err)
+}
+
+// GetPerson implements [gengraphql.QueryResolver].
+func (r graphqlResolver) GetPerson(ctx context.Context, id string) (*directory.Person, error) {
+	person, err := r.service.GetPerson(ctx, directory.PersonID{ID: id})
+	return &person, graphql.Told(err)
+}
+
+// GetPersonLinks implements [gengraphql.QueryResolver].
+func (r graphqlResolver) GetPersonLinks(ctx context.Context, id string) (*directory.PersonLinkList, error) {
+	links, err := r.service.GetPersonLinks(ctx, directory.PersonID{ID: id})
+	return &links, graphql.Told(err)
+}
+
+// graphqlMutation answers for service.
+type graphqlMutation struct{ service directory.Service }
+
+// Query implements [gengraphql.MutationResolver].
+func (graphqlMutation) Query(context.Context) (*gengraphql.Query, error) {
+	return &gengraphql.Query{}, nil
+}
+
+// CreatePerson implements [gengraphql.MutationResolver].
+func (m graphqlMutation) CreatePerson(ctx context.Context, person directory.Person) (*directory.Person, error) {
+	created, err := m.service.CreatePerson(ctx, person)
+	return &created, graphql.Told(err)
+}
+
+// The texts of the operations, each of exactly the fields of its reply.
+const (
+	graphqlPersonFields = "{ id name { title first last } gender location { street city state postCode } " +
+		"email picture { large medium thumbnail } }"
+	graphqlListFields  = "{ persons " + graphqlPersonFields + " count next }"
+	graphqlLinksFields = "{ links { p1 " + graphqlPersonFields + " p2 " + graphqlPersonFields + " } count }"
+
+	listPersonsQuery    = "query ListPersons($after: String!, $limit: Int!) { listPersons(after: $after, limit: $limit) " + graphqlListFields + " }"
+	getPersonQuery      = "query GetPerson($id: ID!) { getPerson(id: $id) " + graphqlPersonFields + " }"
+	getPersonLinksQuery = "query GetPersonLinks($id: ID!) { getPersonLinks(id: $id) " + graphqlLinksFields + " }"
+	createPersonQuery   = "mutation CreatePerson($person: PersonInput!) { createPerson(person: $person) " + graphqlPersonFields + " }"
+
+	// compositionQuery asks in the order of the eight calls. The fields of a
+	// mutation run one after the other and stop at the first that fails, so
+	// that nobody is created where one of the reads failed.
+	compositionQuery = "mutation ProgramComposition($limit: Int!, $person1: ID!, $person2: ID!, $person3: ID!, $person4: ID!, " +
+		"$links1: ID!, $links2: ID!, $new: PersonInput!) { " +
+		"query { list: listPersons(limit: $limit) { persons { ...Whole } count next } " +
+		"person1: getPerson(id: $person1) { ...Whole } person2: getPerson(id: $person2) { ...Whole } " +
+		"person3: getPerson(id: $person3) { ...Whole } person4: getPerson(id: $person4) { ...Whole } " +
+		"links1: getPersonLinks(id: $links1) { links { p1 { ...Whole } p2 { ...Whole } } count } " +
+		"links2: getPersonLinks(id: $links2) { links { p1 { ...Whole } p2 { ...Whole } } count } } " +
+		"new: createPerson(person: $new) { ...Whole } } " +
+		"fragment Whole on Person " + graphqlPersonFields
+)
+
+// The variables and results of the operations. The results are read into the
+// domain's types: JSON does not mind the case of names, but variables must have
+// the schema's.
+type (
+	graphqlPage struct {
+		After string `json:"after"`
+		Limit int32  `json:"limit"`
+	}
+	graphqlID struct {
+		ID string `json:"id"`
+	}
+	graphqlCreate struct {
+		Person personJSON `json:"person"`
+	}
+	graphqlCompose struct {
+		Limit   int32      `json:"limit"`
+		Person1 string     `json:"person1"`
+		Person2 string     `json:"person2"`
+		Person3 string     `json:"person3"`
+		Person4 string     `json:"person4"`
+		Links1  string     `json:"links1"`
+		Links2  string     `json:"links2"`
+		New     personJSON `json:"new"`
+	}
+	graphqlListed struct {
+		List directory.PersonList `json:"listPersons"`
+	}
+	graphqlGot struct {
+		Person directory.Person `json:"getPerson"`
+	}
+	graphqlLinked struct {
+		Links directory.PersonLinkList `json:"getPersonLinks"`
+	}
+	graphqlCreated struct {
+		Person directory.Person `json:"createPerson"`
+	}
+	graphqlComposed struct {
+		Query struct {
+			List    directory.PersonList     `json:"list"`
+			Person1 directory.Person         `json:"person1"`
+			Person2 directory.Person         `json:"person2"`
+			Person3 directory.Person         `json:"person3"`
+			Person4 directory.Person         `json:"person4"`
+			Links1  directory.PersonLinkList `json:"links1"`
+			Links2  directory.PersonLinkList `json:"links2"`
+		} `json:"query"`
+		New directory.Person `json:"new"`
+	}
+)
+
+// graphqlCalls are the calls as a client makes them.
+type graphqlCalls struct {
+	list   func(context.Context, graphqlPage) (graphqlListed, error)
+	get    func(context.Context, graphqlID) (graphqlGot, error)
+	links  func(context.Context, graphqlID) (graphqlLinked, error)
+	create func(context.Context, graphqlCreate) (graphqlCreated, error)
+}
+
+var _ calls = graphqlCalls{}
+
+func newGraphQLStub(client *httprpc.Client) stub {
+	return stub{graphqlCalls{
+		list:   graphql.Ask[graphqlPage, graphqlListed](client, "ListPersons", listPersonsQuery),
+		get:    graphql.Ask[graphqlID, graphqlGot](client, "GetPerson", getPersonQuery),
+		links:  graphql.Ask[graphqlID, graphqlLinked](client, "GetPersonLinks", getPersonLinksQuery),
+		create: graphql.Ask[graphqlCreate, graphqlCreated](client, "CreatePerson", createPersonQuery),
+	}}
+}
+
+// ListPersons implements [calls].
+func (c graphqlCalls) ListPersons(ctx context.Context, page directory.Page) (directory.PersonList, error) {
+	listed, err := c.list(ctx, graphqlPage(page))
+	return listed.List, err
+}
+
+// GetPerson implements [calls].
+func (c graphqlCalls) GetPerson(ctx context.Context, id directory.PersonID) (directory.Person, error) {
+	got, err := c.get(ctx, graphqlID(id))
+	return got.Person, err
+}
+
+// GetPersonLinks implements [calls].
+func (c graphqlCalls) GetPersonLinks(ctx context.Context, id directory.PersonID) (directory.PersonLinkList, error) {
+	linked, err := c.links(ctx, graphqlID(id))
+	return linked.Links, err
+}
+
+// CreatePerson implements [calls].
+func (c graphqlCalls) CreatePerson(ctx context.Context, person directory.Person) (directory.Person, error) {
+	created, err := c.create(ctx, graphqlCreate{personToJSON(person)})
+	return created.Person, err
+}
+
+// composedStub is the service as a client sees it who asks for a composition at once.
+type composedStub struct {
+	stub
+	compose func(context.Context, graphqlCompose) (graphqlComposed, error)
+}
+
+var _ directory.Service = composedStub{}
+
+func newComposedStub(client *httprpc.Client) composedStub {
+	return composedStub{
+		stub:    newGraphQLStub(client),
+		compose: graphql.Ask[graphqlCompose, graphqlComposed](client, "ProgramComposition", compositionQuery),
+	}
+}
+
+// ProgramComposition implements [directory.Service]. The first error of the
+// reply is that of the first of the eight calls that failed.
+func (s composedStub) ProgramComposition(ctx context.Context, ask directory.Composition) (directory.Aggregation, error) {
+	if err := ask.Validate(); err != nil {
+		return directory.Aggregation{}, err
+	}
+	all, err := s.compose(ctx, graphqlCompose{
+		Limit:   ask.Limit,
+		Person1: ask.Persons[0], Person2: ask.Persons[1], Person3: ask.Persons[2], Person4: ask.Persons[3],
+		Links1: ask.Links[0], Links2: ask.Links[1],
+		New: personToJSON(ask.New),
+	})
+	if err != nil {
+		return directory.Aggregation{}, err
+	}
+	q := all.Query
+	return directory.Aggregation{
+		Persons: [4]directory.Person{q.Person1, q.Person2, q.Person3, q.Person4},
+		Links:   [2]directory.PersonLinkList{q.Links1, q.Links2},
+		List:    q.List.With(all.New),
+	}, nil
+}
