@@ -6,12 +6,14 @@ package all
 
 import (
 	"wirelab"
+	directory "wirelab/workload/directory/bind"
 	routeguide "wirelab/workload/routeguide/bind"
 )
 
 // Works returns every workload, by name.
 func Works() []wirelab.Work {
 	return []wirelab.Work{
+		directory.Workload().Erase(),
 		routeguide.Workload().Erase(),
 	}
 }

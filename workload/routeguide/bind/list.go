@@ -3,32 +3,38 @@
 package bind
 
 import (
+	"slices"
+
 	"wirelab"
 	"wirelab/workload/routeguide"
 )
 
-// Bindings returns the bindings of this folder, by file name.
+// Bindings returns the bindings of this folder, by file name,
+// those made in one function with others last.
 func Bindings() []wirelab.Binding[routeguide.Service] {
-	return []wirelab.Binding[routeguide.Service]{
-		Connect(),
-		ConnectHTTP1(),
-		GraphQL(),
-		GRPC(),
-		GRPCTLS(),
-		HTTP1JSON(),
-		HTTP1Proto(),
-		HTTP1TLSJSON(),
-		HTTP1TLSProto(),
-		H2CJSON(),
-		H2CProto(),
-		HTTP2JSON(),
-		HTTP2Proto(),
-		HTTP3Proto(),
-		NetRPC(),
-		RawTCP(),
-		SSE(),
-		WebSocket(),
-	}
+	return slices.Concat(
+		[]wirelab.Binding[routeguide.Service]{
+			Connect(),
+			ConnectHTTP1(),
+			GraphQL(),
+			GRPC(),
+			GRPCTLS(),
+			HTTP1JSON(),
+			HTTP1Proto(),
+			HTTP1TLSJSON(),
+			HTTP1TLSProto(),
+			H2CJSON(),
+			H2CProto(),
+			HTTP2JSON(),
+			HTTP2Proto(),
+			HTTP3Proto(),
+			NetRPC(),
+			RawTCP(),
+			SSE(),
+			WebSocket(),
+		},
+		Holes(),
+	)
 }
 
 // Workload returns the workload with every binding of this folder.
