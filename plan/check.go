@@ -179,6 +179,8 @@ func (p Plan) checkWritten() error {
 		oneOf("primary", p.Primary, MetricIDs()...),
 		inRange("practical", p.Practical, shareMin, shareMax),
 		inRange("equivalent", p.Equivalent, shareMin, shareMax),
+		readable("explain.from", p.Explain.From, armNameMax),
+		readable("explain.to", p.Explain.To, armNameMax),
 	)
 	if err != nil {
 		return err

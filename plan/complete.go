@@ -211,6 +211,9 @@ func (p Plan) checkTogether() error {
 	if err := p.checkTrips(); err != nil {
 		return err
 	}
+	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {
+		return err
+	}
 	for i, f := range p.Published {
 		if f.Operation != "" && !slices.Contains(p.Operations(), f.Operation) {
 			return bad(fmt.Sprintf("published[%d].operation", i), f.Operation, "the operation of a load")
@@ -220,6 +223,14 @@ func (p Plan) checkTogether() error {
 		}
 	}
 	return nil
+}
+
+// checkCorner checks that a corner is one of the arms.
+func (p Plan) checkCorner(field, name string) error {
+	if name == "" || slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == name || a.Protocol == name }) {
+		return nil
+	}
+	return bad(field, name, "the name or the protocol of an arm")
 }
 
 // same reports whether two loads ask the same of an arm.

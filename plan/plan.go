@@ -68,6 +68,10 @@ type Plan struct {
 	Practical float64 `json:"practical,omitempty" yaml:"practical,omitempty"`
 	// Equivalent is the margin inside which two arms are called equivalent. Default: 0.03.
 	Equivalent float64 `json:"equivalent,omitempty" yaml:"equivalent,omitempty"`
+	// Explain names the arms between which "wirelab explain" takes the
+	// difference apart. Default: plain HTTP/1.1 with JSON and plain gRPC with
+	// Protocol Buffers, where there are such arms.
+	Explain Corners `json:"explain,omitzero" yaml:"explain,omitempty"`
 	// Published are figures others published for these arms, shown beside ours.
 	Published []Published `json:"published,omitempty" yaml:"published,omitempty"`
 }
@@ -121,6 +125,12 @@ type Stage struct {
 	For  Duration `json:"for" yaml:"for"`
 	From float64  `json:"from" yaml:"from"`
 	To   float64  `json:"to" yaml:"to"`
+}
+
+// Corners are two arms, each by its name or by the protocol of several.
+type Corners struct {
+	From string `json:"from,omitempty" yaml:"from,omitempty"`
+	To   string `json:"to,omitempty" yaml:"to,omitempty"`
 }
 
 // Rounds bounds the rounds of an experiment.

@@ -82,6 +82,8 @@ var badPlans = map[string]struct {
 	"no workload":               {"operation: GetFeature\narms: [{protocol: grpc}]", "workload is missing", true},
 	"no operation":              {"workload: routeguide\narms: [{protocol: grpc}]", "operation is missing", true},
 	"no arms":                   {"workload: routeguide\noperation: GetFeature", "arms is missing", true},
+	"a corner that is no arm":   {least + "explain: {to: soap}", `explain.to is "soap"; it must be the name or the protocol of an arm`, false},
+	"a corner of two lines":     {least + "explain: {from: \"a\\nb\"}", "explain.from", false},
 	"arms empty":                {"workload: routeguide\noperation: GetFeature\narms: []", "arms is missing", true},
 	"arm without protocol":      {"workload: routeguide\noperation: GetFeature\narms: [{client: x}]", "arms[0].protocol is missing", true},
 	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, arms, data, deadline`, true},
@@ -258,6 +260,7 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 		"arm":       {reflect.TypeFor[plan.Arm](), schema.Defs["arm"]},
 		"load":      {reflect.TypeFor[plan.Load](), schema.Defs["load"]},
 		"stage":     {reflect.TypeFor[plan.Stage](), schema.Defs["stage"]},
+		"corners":   {reflect.TypeFor[plan.Corners](), schema.Defs["corners"]},
 		"rounds":    {reflect.TypeFor[plan.Rounds](), schema.Defs["rounds"]},
 		"published": {reflect.TypeFor[plan.Published](), schema.Defs["published"]},
 	} {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ func ExplainBetween(r *Result, a *Analysis, from, to string) (*Explanation, erro
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
 			"there is nothing to explain: the arms do not differ in transport, encoding, TLS, connections, data or driver")
 	}
+	from, to = cmp.Or(from, r.Plan.Explain.From), cmp.Or(to, r.Plan.Explain.To)
 	e := &Explanation{Factors: f.factors, From: from, To: to, Loads: []LoadExplanation{}}
 	corners, err := f.corners(from, to)
 	if err != nil {

@@ -7,8 +7,8 @@ package result
 type Explanation struct {
 	// Factors are those in which the arms differ.
 	Factors []Factor `json:"factors"`
-	// From and To are the corners that were asked for: arms' names, or
-	// protocols that stand for arms; "" where they were left to [Explain].
+	// From and To are the corners that were asked for, now or by the plan: arms'
+	// names, or protocols that stand for arms; "" where they were chosen.
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 	// Loads are those of the plan, in order.
