@@ -44,7 +44,7 @@ func read(a result.Analysis, arm int) (state result.ArmState, by map[result.Gate
 // everything, as it should.
 func TestEachGateRefuses(t *testing.T) {
 	t.Parallel()
-	closed, poisson, constant := plan.Load{InFlight: 1}, plan.Load{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}, plan.Load{Rate: 2000, Arrivals: plan.Constant, InFlight: 256}
+	closed, several, poisson, constant := plan.Load{InFlight: 1}, plan.Load{InFlight: 2}, plan.Load{Rate: 2000, Arrivals: plan.Poisson, InFlight: 256}, plan.Load{Rate: 2000, Arrivals: plan.Constant, InFlight: 256}
 	// of makes a change of every trial of the second arm in rounds from the first to before the last.
 	of := func(rounds int, change func(t *result.Trial)) func(*result.Result) {
 		return func(r *result.Result) {
@@ -87,9 +87,10 @@ func TestEachGateRefuses(t *testing.T) {
 		{name: "all is well, Poisson", load: poisson, change: func(*result.Result) {}},
 		{name: "all is well, constant", load: constant, change: func(*result.Result) {}},
 
-		{name: "a generator at nine tenths of its core", load: closed, change: of(10, busy(0.9)), fails: result.GeneratorCPU, says: "90.0 %", spares: true, readBad: 10},
-		{name: "in one round of ten only", load: closed, change: of(1, busy(0.9)), readBad: 0},
-		{name: "in two", load: closed, change: of(2, busy(0.9)), fails: result.GeneratorCPU, says: "in 2 of 10", spares: true, readBad: 2},
+		{name: "a generator at nine tenths of its core", load: several, change: of(10, busy(0.9)), fails: result.GeneratorCPU, says: "90.0 %", spares: true, readBad: 10},
+		{name: "in one round of ten only", load: several, change: of(1, busy(0.9)), readBad: 0},
+		{name: "one caller, whose own work is part of its call", load: closed, change: of(10, busy(0.9))},
+		{name: "in two", load: several, change: of(2, busy(0.9)), fails: result.GeneratorCPU, says: "in 2 of 10", spares: true, readBad: 2},
 		{name: "what its clock spun is no work", load: closed, change: of(10, func(t *result.Trial) { t.Driver.Spun = t.Driver.Wall / 2 })},
 		{name: "a generator that waits for another's process", load: closed, change: of(10, crowded(0.4, 0.6)), fails: result.GeneratorWaits, says: "40.0 %", spares: true, readBad: 10},
 		{name: "threads that wait for each other, with nobody else there", load: closed, change: of(10, crowded(0.5, 0.01))},
