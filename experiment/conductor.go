@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -65,11 +66,12 @@ const failuresInARow = 2
 // with the ending [result.Interrupted] and no error. An error means that
 // nothing was measured: an arm could not even be started in the first round.
 func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
-	r := &result.Result{
-		Schema: result.Schema, ID: c.ID, Command: c.Command, Began: time.Now(),
-		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...),
-		Environment: c.Environment, Placement: c.Bench.Placement(),
+	r := c.begin()
+	undo, err := c.open(ctx, r)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { err = errors.Join(err, undo()) }()
 	inARow := make([]int, len(c.Plan.Arms))
 	for r.Ending == "" {
 		done, err := newRound(c, r, len(r.Rounds)).run(ctx)
@@ -89,6 +91,15 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 	}
 	r.Ended = time.Now()
 	return r, nil
+}
+
+// begin returns the result of what begins now.
+func (c *Conductor) begin() *result.Result {
+	return &result.Result{
+		Schema: result.Schema, ID: c.ID, Command: c.Command, Began: time.Now(),
+		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...),
+		Environment: c.Environment, Placement: c.Bench.Placement(),
+	}
 }
 
 // tally counts failures and takes out the arms that fail round after round.
@@ -114,13 +125,7 @@ func tally(r *result.Result, done result.Round, inARow []int) {
 func (c *Conductor) ending(r *result.Result) result.Ending {
 	// A round in which an arm failed is none for the fewest that are asked for.
 	p, n, usable := c.Plan, len(r.Rounds), result.UsableRounds(r)
-	in := 0
-	for _, a := range r.Arms {
-		if a.Out == "" {
-			in++
-		}
-	}
-	switch {
+	switch in := c.armsIn(r); {
 	case in < min(2, len(r.Arms)):
 		return result.Failed
 	case n >= p.Rounds.Max:
