@@ -1,6 +1,7 @@
 package result
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -43,7 +44,7 @@ func quantiles() []TimeBound {
 
 // boundForm is a bound: a word, a sign, a limit. "<=" is taken as "<": times
 // are not known to the nanosecond.
-var boundForm = regexp.MustCompile(`^([a-z0-9.]{1,10}) ?(<=|≤|<) ?([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([a-zµ%]{1,2})$`)
+var boundForm = regexp.MustCompile(`^([a-z0-9.]{1,10}) ?(<=|≤|<) ?([0-9]{1,9}(?:\.[0-9]{1,9})?) ?(us|µs|ms|[a-z%])$`)
 
 const objectiveExample = "'p99<10ms,errors<0.1%'"
 
@@ -79,6 +80,9 @@ func ParseObjective(text string) (Objective, error) {
 		}
 		bound := quantiles()[i]
 		limit, err := time.ParseDuration(number + unit)
+		if slices.Contains([]string{"m", "h"}, unit) {
+			err = errTimeUnit
+		}
 		if err != nil || limit < objectiveMin || limit > objectiveMax {
 			return Objective{}, badObjective(text, "%s%s is no time of 10us to 1m0s; units are us, ms and s", number, unit)
 		}
@@ -94,6 +98,9 @@ func ParseObjective(text string) (Objective, error) {
 	slices.SortFunc(o.Times, func(a, b TimeBound) int { return order(a) - order(b) })
 	return o, nil
 }
+
+// errTimeUnit: what is bounded in minutes is no call.
+var errTimeUnit = errors.New("a unit too long")
 
 // percentage reads a share of calls.
 func percentage(number, unit string) (float64, error) {
@@ -120,9 +127,23 @@ func clip(text string) string {
 func (o Objective) String() string {
 	var parts []string
 	for _, b := range o.Times {
-		parts = append(parts, b.Name+"<"+strings.Replace(b.Limit.String(), "µ", "u", 1))
+		parts = append(parts, b.Name+"<"+LimitText(b.Limit))
 	}
 	return strings.Join(append(parts, ErrorShare+"<"+strconv.FormatFloat(100*o.Errors, 'f', -1, 64)+"%"), ",")
+}
+
+// LimitText writes a limit as people type it: "10ms", "1.5s", "500us".
+func LimitText(d time.Duration) string {
+	in := func(unit time.Duration, name string) string {
+		return strconv.FormatFloat(float64(d)/float64(unit), 'f', -1, 64) + name
+	}
+	switch {
+	case d >= time.Second:
+		return in(time.Second, "s")
+	case d >= time.Millisecond:
+		return in(time.Millisecond, "ms")
+	}
+	return in(time.Microsecond, "us")
 }
 
 // Tail is the greatest quantile that it bounds; 0.5 where it bounds only a mean.

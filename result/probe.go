@@ -44,7 +44,7 @@ func (c *Capacity) Judge(r *Result, o Objective, p *Probe) (ProbeOutcome, string
 		}
 		text := fmt.Sprintf("%s %v, at most %v", b.Name, brief(value), brief(high))
 		if high > b.Limit {
-			return ProbeFailed, text + ", limit " + b.Limit.String()
+			return ProbeFailed, text + ", limit " + LimitText(b.Limit)
 		}
 		if said != "" {
 			said += "; "
