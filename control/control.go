@@ -26,6 +26,8 @@ const LineLimit = 16 << 20
 type Order struct {
 	// Usage asks for what the process has used so far.
 	Usage *struct{} `json:"usage,omitempty"`
+	// Relayed asks a relay what it has done since it was asked last.
+	Relayed *struct{} `json:"relayed,omitempty"`
 	// Dial tells a driver what to drive, beside what it has dialled before:
 	// its loads are numbered on from those. Leave closes what the last Dial opened.
 	Dial  *Dial     `json:"dial,omitempty"`
@@ -41,13 +43,15 @@ type Reply struct {
 	Error string        `json:"error,omitempty"`
 	Ready *Ready        `json:"ready,omitempty"`
 	Usage *result.Usage `json:"usage,omitempty"`
-	Warm  *load.Warmth  `json:"warm,omitempty"`
-	Slice *Measured     `json:"slice,omitempty"`
+	// Relayed is without CPU, which is read from outside.
+	Relayed *result.Relayed `json:"relayed,omitempty"`
+	Warm    *load.Warmth    `json:"warm,omitempty"`
+	Slice   *Measured       `json:"slice,omitempty"`
 }
 
 // Ready is what a child says once it can be used.
 type Ready struct {
-	Address   string `json:"address,omitempty"`   // of a server: host:port
+	Address   string `json:"address,omitempty"`   // of a server or a relay: host:port
 	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
 }
 

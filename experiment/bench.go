@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/network"
+	"wirelab/network/kernel"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
@@ -42,6 +44,16 @@ type Bench interface {
 	Placement() result.Placement
 }
 
+// Networks is a bench that can make networks. Plans with one need it.
+type Networks interface {
+	Bench
+	// Relay starts a relay, which stands between a driver and a server.
+	Relay(ctx context.Context, order RelayOrder) (Child, error)
+	// Shape makes a path by the kernel to all servers that are started from
+	// then on, until it is undone.
+	Shape(ctx context.Context, path network.Spec) (undo func() error, err error)
+}
+
 // Processes is the bench of real experiments: child processes of one program.
 type Processes struct {
 	program string
@@ -49,6 +61,7 @@ type Processes struct {
 	workload string
 	data     string // set, of the arms that name none
 	place    result.Placement
+	path     *kernel.Path // that servers are behind; nil: none
 }
 
 // NewProcesses returns a bench that runs program (which has the commands
@@ -63,6 +76,9 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 		return nil, err
 	}
 	b.place = place(cores, p.DriverCores)
+	if path, given, err := p.Path(); err == nil && given && path.Via == network.Relay {
+		b.place = placeRelay(b.place, cores)
+	}
 	return b, nil
 }
 
@@ -90,12 +106,32 @@ func place(cores [][]int, given int) result.Placement {
 	return result.Placement{DriverCPUs: sorted(cores[:drivers]), ServerCPUs: sorted(cores[drivers:])}
 }
 
+// placeRelay gives relays the last core of the driver's where that has several,
+// and else has them share it. Beside the server they would disturb what is
+// measured there and is seen nowhere; beside the driver they make it late, which
+// is recorded for every call and judged.
+func placeRelay(p result.Placement, cores [][]int) result.Placement {
+	var whole [][]int // the driver's
+	for _, core := range cores {
+		if len(core) > 0 && slices.Contains(p.DriverCPUs, core[0]) {
+			whole = append(whole, core)
+		}
+	}
+	p.RelayCPUs = p.DriverCPUs
+	if len(whole) > 1 {
+		last := whole[len(whole)-1]
+		p.RelayCPUs = slices.Sorted(slices.Values(last))
+		p.DriverCPUs = slices.DeleteFunc(slices.Clone(p.DriverCPUs), func(cpu int) bool { return slices.Contains(last, cpu) })
+	}
+	return p
+}
+
 // Placement implements [Bench].
 func (b *Processes) Placement() result.Placement { return b.place }
 
 // serve is the command line that every server of an arm has.
 func (b *Processes) serve(arm plan.Arm) []string {
-	args := []string{"serve", b.workload, arm.Protocol, "--addr", "127.0.0.1:0", "--controlled"}
+	args := []string{"serve", b.workload, arm.Protocol, "--addr", b.host() + ":0", "--controlled"}
 	if data := cmp.Or(arm.Data, b.data); data != "" {
 		args = append(args, "--data", data)
 	}
@@ -111,13 +147,49 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 	if arm.Inject != "" {
 		args = append(args, "--inject", arm.Inject)
 	}
-	return start(ctx, target.Command{Name: "server of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
+	return start(ctx, b.serving("server of "+arm.Name, args))
 }
 
 // Null implements [Bench].
 func (b *Processes) Null(ctx context.Context, arm plan.Arm) (Child, error) {
 	args := append(b.serve(arm), "--null")
-	return start(ctx, target.Command{Name: "null responder of " + arm.Name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs})
+	return start(ctx, b.serving("null responder of "+arm.Name, args))
+}
+
+// host is where servers listen.
+func (b *Processes) host() string {
+	if b.path != nil {
+		return b.path.Host
+	}
+	return "127.0.0.1"
+}
+
+// serving is a server as a child process: where servers run.
+func (b *Processes) serving(name string, args []string) target.Command {
+	c := target.Command{Name: name, Path: b.program, Args: args, CPUs: b.place.ServerCPUs}
+	if b.path != nil {
+		c.Namespace = b.path.Namespace()
+	}
+	return c
+}
+
+// Relay implements [Networks].
+func (b *Processes) Relay(ctx context.Context, order RelayOrder) (Child, error) {
+	return start(ctx, target.Command{
+		Name: "relay of " + order.Name, Path: b.program, Args: order.args(), CPUs: b.place.RelayCPUs,
+	})
+}
+
+// Shape implements [Networks].
+func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func() error, err error) {
+	if b.path, err = kernel.Make(ctx, path); err != nil {
+		return nil, err
+	}
+	return func() error {
+		b.path.Remove()
+		b.path = nil
+		return nil
+	}, nil
 }
 
 // Driver implements [Bench].

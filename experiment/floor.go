@@ -34,19 +34,23 @@ func (w *round) floors(ctx context.Context) {
 // floor measures the floors of one arm. The null responder lives no longer
 // than that, so that nothing but servers and drivers is there for the slices.
 func (w *round) floor(ctx context.Context, a *armRun) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, 2*startTime, fmt.Errorf("floor not measured within %v", 2*startTime))
+	patience := 2 * w.c.patience()
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("floor not measured within %v", patience))
 	defer cancel()
 	null, err := w.c.Bench.Null(ctx, a.plan)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if used, err := null.CPU(); err == nil {
-			a.cpu += used
-		}
-		err = errors.Join(err, null.Stop())
-	}()
-	if err := w.dial(ctx, a, null.Ready()); err != nil {
+	defer func() { err = errors.Join(err, a.end(null)) }()
+	reach := null.Ready()
+	relay, err := w.between(ctx, a, &reach) // the floor is that of the network too
+	if err != nil {
+		return err
+	}
+	if relay != nil {
+		defer func() { err = errors.Join(err, a.end(relay)) }()
+	}
+	if err := w.dial(ctx, a, reach); err != nil {
 		return fmt.Errorf("before the null responder: %w", err)
 	}
 	loads := w.c.Plan.Loads
@@ -63,6 +67,14 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 	}
 	_, err = a.driver.Ask(ctx, control.Order{Leave: &struct{}{}})
 	return err
+}
+
+// end ends a child that an arm had for a time.
+func (a *armRun) end(child Child) error {
+	if used, err := child.CPU(); err == nil {
+		a.cpu += used
+	}
+	return child.Stop()
 }
 
 // floorOrder is a slice of a floor: in the closed loop as long again as a

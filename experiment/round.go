@@ -34,9 +34,10 @@ type armRun struct {
 	index          int
 	plan           plan.Arm
 	server, driver Child           // server is nil where the arm has a target
+	relay          Child           // nil where the plan has none
 	trials         []*result.Trial // by load
 	failed         error           // why it is no longer in the round
-	cpu            time.Duration   // used by both children
+	cpu            time.Duration   // used by all children
 }
 
 func newRound(c *Conductor, r *result.Result, number int) *round {
@@ -111,7 +112,8 @@ const startTime = 30 * time.Second
 
 // start starts an arm's server and driver and connects them.
 func (w *round) start(ctx context.Context, a *armRun) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("not ready within %v", startTime))
+	patience := w.c.patience()
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not ready within %v", patience))
 	defer cancel()
 	reach := control.Ready{Address: a.plan.Target}
 	var err error
@@ -120,6 +122,9 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 			return err
 		}
 		reach = a.server.Ready()
+	}
+	if a.relay, err = w.between(ctx, a, &reach); err != nil {
+		return err
 	}
 	if a.driver, err = w.c.Bench.Driver(ctx, a.plan); err != nil {
 		return err
@@ -135,7 +140,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
-		Own:     w.c.Bench.Placement().DriverCPUs != nil,
+		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
 		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
 	}
@@ -199,7 +204,7 @@ func (w *round) warm(ctx context.Context) {
 func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 	p := w.c.Plan
 	// 8 times the least, with room for the calls of each window to end.
-	limit := 8*time.Duration(p.WarmUp) + 2*time.Duration(p.Deadline) + startTime
+	limit := 8*time.Duration(p.WarmUp) + 2*time.Duration(p.Deadline) + w.c.patience()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("warm-up not over within %v", limit))
 	defer cancel()
 	reply, err := a.driver.Ask(ctx, control.Order{Warm: &control.Warm{Load: l, Least: p.WarmUp}})
@@ -246,6 +251,10 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 	limit := time.Duration(order.For) + 2*time.Duration(p.Deadline) + startTime
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("slice not over within %v", limit))
 	defer cancel()
+	passed, err := relayed(ctx, a.relay)
+	if err != nil {
+		return err
+	}
 	used, err := watch(ctx, a.server)
 	if err != nil {
 		return err
@@ -264,6 +273,13 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 			t.Server = &result.Usage{}
 		}
 		probe.Add(t.Server, server)
+	}
+	relay, err := passed(ctx, t)
+	if err != nil {
+		return err
+	}
+	if !w.own() {
+		reply.Slice.Usage.Others -= relay // it runs there because it was put there
 	}
 	add(t, reply.Slice)
 	return nil
@@ -349,7 +365,7 @@ func (w *round) stop(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, a := range w.arms {
 		all.Go(func() {
-			for _, child := range []Child{a.driver, a.server} {
+			for _, child := range []Child{a.driver, a.relay, a.server} {
 				if child == nil {
 					continue
 				}

@@ -68,6 +68,7 @@ type Arm struct {
 	Transport   string `json:"transport"`
 	Framing     string `json:"framing,omitempty"` // "" in results that are older than the word
 	Encoding    string `json:"encoding"`
+	Datagrams   bool   `json:"datagrams,omitempty"` // over UDP, and not TCP
 	Secure      bool   `json:"secure"`
 	Multiplexed bool   `json:"multiplexed"`
 	Server      string `json:"server"` // library

@@ -28,6 +28,8 @@ type Command struct {
 	Args []string // without the program itself
 	Env  []string // added to the caller's
 	CPUs []int    // cores it may run on; nil: any
+	// Namespace is the network namespace that it is to live in; nil: ours.
+	Namespace *os.File
 }
 
 // grace is how long a child that was told to stop may take before it is killed.
@@ -72,7 +74,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startOn(p.command, c.CPUs); err != nil {
+	if err := startIn(p.command, c.Namespace, c.CPUs); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	p.listening.Go(func() { p.listen(output) })
@@ -86,6 +88,31 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	p.ready = *first.Ready
 	return p, nil
+}
+
+// startIn starts the command in a network namespace, which it inherits from the
+// thread that starts it, as it does the cores.
+func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
+	if namespace == nil {
+		return startOn(command, cpus)
+	}
+	runtime.LockOSThread()
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	defer own.Close()
+	if err := enter(namespace); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	started := startOn(command, cpus)
+	if err := enter(own); err != nil {
+		return errors.Join(started, err) // a thread that is elsewhere stays locked, and ends with its goroutine
+	}
+	runtime.UnlockOSThread()
+	return started
 }
 
 // startOn starts the command on the given cores. The child inherits them from

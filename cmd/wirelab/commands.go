@@ -15,6 +15,7 @@ func commands() []func(*app) *cobra.Command {
 		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
+		newRelayCommand,
 		newCallCommand,
 		newAuditCommand,
 		newDriveCommand,

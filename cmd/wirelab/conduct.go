@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type conductOptions struct {
 	plan  bool // print the plan and do nothing
 	// certificate is what --certificate says; see [app.certificate].
 	certificate string
+	network     networkFlag
 	gate        gate
 }
 
@@ -36,13 +38,14 @@ func (o *conductOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &o.certificate)
+	o.network.register(flags)
 	o.gate.register(flags)
 }
 
 // conduct runs an experiment, stores its result and prints the report. What
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
-	p, err := p.Complete()
+	p, err := o.network.apply(p).Complete()
 	if err != nil {
 		return err
 	}
@@ -195,10 +198,13 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if arm.Inject != "" && arm.Target != "" {
 			return nil, usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
 		}
+		if err := reachable(p, arm, cell); err != nil {
+			return nil, err
+		}
 		described := result.Arm{
 			Name: arm.Name, Protocol: cell.Protocol.Name,
 			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
-			Encoding: cell.Protocol.Encoding, Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
+			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
 			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
 			Floorless: experiment.Floorless(arm, cell.Null != nil),
 			Data:      dataName(work, p.DataOf(arm)),
@@ -237,6 +243,15 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 		}
 	}
 	return nil
+}
+
+// reachable tells why an arm's target cannot be reached through a relay.
+func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
+	host, _, err := net.SplitHostPort(arm.Target)
+	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || err != nil || host == "127.0.0.1" {
+		return nil
+	}
+	return usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: leave --network out", arm.Name, host)
 }
 
 // dataName is the name of a data set, the usual one's included.

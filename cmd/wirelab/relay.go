@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab/agent"
+	"wirelab/network"
+	"wirelab/network/relay"
+	"wirelab/plan"
+)
+
+// networkText explains --network in the help of the commands that have it.
+func networkText() string {
+	var text strings.Builder
+	text.WriteString(`A network is the name of one, settings, or a name with settings behind it:
+
+  rtt=40ms          time of a round trip, half of it each way; 0 to 10s
+  jitter=2ms        how far a round trip may be from that; at most rtt
+  loss=1%           share of the packets lost, each way; 0% to 50%
+  bandwidth=1Gbit   bits per second each way (kbit, Mbit, Gbit)
+  via=relay         how it is made: by a relay in user space, which works
+                    everywhere, or netem (Linux with netem, as root)
+
+Loss, windows and handshakes of TCP are a model where a relay makes the path;
+reports say what it is, and what the relay adds by itself. Names:
+
+`)
+	for _, p := range network.Presets() {
+		fmt.Fprintf(&text, "  %-8s %s (%s)\n", p.Name, p.About, p.Spec)
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// networkFlag puts a network between driver and server; on is what an
+// experiment is to have it, if it was given.
+type networkFlag struct{ spec string }
+
+func (n *networkFlag) register(flags *pflag.FlagSet) {
+	flags.StringVar(&n.spec, "network", "", "the path between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: the loopback as it is)")
+}
+
+// apply gives a plan the network, in place of its own.
+func (n *networkFlag) apply(p plan.Plan) plan.Plan {
+	if n.spec != "" {
+		p.Network = n.spec
+	}
+	return p
+}
+
+// relayFlags are the flags of "relay".
+type relayFlags struct {
+	network, to, listen string
+	udp, controlled     bool
+	seed                uint64
+}
+
+func newRelayCommand(a *app) *cobra.Command {
+	var f relayFlags
+	c := &cobra.Command{
+		Use:   "relay --network NETWORK --to HOST:PORT",
+		Short: "Stand between clients and a server as a slow or lossy network would, until Ctrl-C",
+		Long: `Relay passes on what it gets, for TCP or with --udp for datagrams, as late, as
+slowly and as incompletely as a network would. Experiments do the same with
+--network; this is for your own clients and servers.
+
+` + networkText(),
+		Example: `  wirelab relay --network wan --to 127.0.0.1:8080
+  wirelab relay --network mobile,loss=2% --to 127.0.0.1:8443 --udp
+  wirelab relay --network rtt=5ms,bandwidth=10Mbit --to 10.0.0.7:80 --listen 127.0.0.1:8081`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.relay(c.Context(), f)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.network, "network", "", "the `network` to be, as above (required)")
+	flags.StringVar(&f.to, "to", "", "`HOST:PORT` of the server (required)")
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
+	flags.BoolVar(&f.udp, "udp", false, "relay datagrams, HTTP/3 for example, and not TCP")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of jitter and loss (default: drawn and printed)")
+	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
+	for _, required := range []string{"network", "to"} {
+		if err := c.MarkFlagRequired(required); err != nil {
+			panic(err) // the flag is defined above
+		}
+	}
+	if err := flags.MarkHidden("controlled"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return c
+}
+
+// relay relays until ctx ends or, for an experiment, input does.
+func (a *app) relay(ctx context.Context, f relayFlags) error {
+	spec, err := network.Parse(f.network)
+	if err != nil {
+		return usage("--network: %s", describe(err))
+	}
+	if spec.Via != network.Relay {
+		return usage("--network %s: a relay is not %s; leave via out", f.network, spec.Via)
+	}
+	config := relay.Config{Spec: spec, Network: "tcp", To: f.to, Seed: f.seed}
+	if f.udp {
+		config.Network = "udp"
+	}
+	if config.Seed == 0 {
+		config.Seed = rand.Uint64()
+	}
+	r, err := relay.Listen(f.listen, config)
+	if err != nil {
+		return err
+	}
+	if f.controlled {
+		return agent.Relay(ctx, r, a.stdin, a.stdout)
+	}
+	a.note("relaying %s from %s to %s on a network of %s, seed %d; stop with Ctrl-C", strings.ToUpper(config.Network), r.Address(), f.to, spec, config.Seed)
+	for _, note := range spec.Notes(!f.udp, f.udp) {
+		a.note("model: %s", note)
+	}
+	if err := r.Run(ctx); err != nil {
+		return err
+	}
+	did := r.Stats()
+	a.note("%d connections, %d packets passed on, %d lost; half of them were late by up to %d µs, 99 %% by up to %d µs",
+		did.Connections, did.Forwarded, did.Dropped, did.Late.Quantile(0.5)/1000, did.Late.Quantile(0.99)/1000)
+	return nil
+}

@@ -1,0 +1,214 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab"
+	"wirelab/network"
+)
+
+// instead is what to do where the kernel cannot.
+const instead = "leave via=netem out: the relay works everywhere"
+
+// path is what a path is made of. The namespace has no name: it is there as
+// long as this file is open, or a process in it lives, and takes the cable
+// with it. So nothing is left behind, even by a process that is killed.
+type path struct {
+	namespace *os.File
+	near, far string // the cable's ends, outside and in the namespace
+}
+
+// Connect makes a namespace and a cable into it, without delay, loss or bound.
+func Connect(ctx context.Context) (*Path, error) {
+	for _, tool := range []string{"ip", "tc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return nil, wirelab.Errorf(wirelab.Unimplemented, "a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s", tool, instead)
+		}
+	}
+	namespace, err := newNamespace()
+	if err != nil {
+		if errors.Is(err, unix.EPERM) {
+			return nil, wirelab.Errorf(wirelab.PermissionDenied, "a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; become root, or %s", instead)
+		}
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err, instead)
+	}
+	p := &Path{path: path{namespace: namespace, far: "wirelab"}}
+	if err := p.connect(ctx); err != nil {
+		p.Remove()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Namespace is where the server is to be started.
+func (p *path) Namespace() *os.File { return p.namespace }
+
+// connect lays the cable, with one segment for each packet on it.
+func (p *Path) connect(ctx context.Context) error {
+	near, far, err := addresses()
+	if err != nil {
+		return err
+	}
+	// The name is bound to be free: it has the address in it.
+	name := "wl" + strings.ReplaceAll(strings.TrimPrefix(near.String(), "198."), ".", "-")
+	place := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.namespace.Fd())
+	commands := []struct {
+		in    *os.File
+		words string
+	}{
+		{nil, "ip link add " + name + " gso_max_segs 1 type veth peer name " + p.far + " gso_max_segs 1 netns " + place},
+		{nil, "ip addr add " + near.String() + "/30 dev " + name},
+		{nil, "ip link set dev " + name + " up"},
+		{p.namespace, "ip addr add " + far.String() + "/30 dev " + p.far},
+		{p.namespace, "ip link set dev " + p.far + " up"},
+		{p.namespace, "ip link set dev lo up"},
+	}
+	for i, c := range commands {
+		words := strings.Fields(c.words)
+		if err := run(ctx, c.in, words[0], words[1:]...); err != nil {
+			return wirelab.Errorf(wirelab.Unimplemented, "no virtual cable can be laid here: %v; %s", err, instead)
+		}
+		if i == 0 {
+			p.near = name
+		}
+	}
+	p.Host = far.String()
+	return nil
+}
+
+// Remove takes the path away. Servers in it are to have ended.
+func (p *path) Remove() {
+	if p.near != "" {
+		// The namespace takes the cable with it, but some time later. An error
+		// means that it is gone already.
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = run(ctx, nil, "ip", "link", "del", p.near)
+	}
+	_ = p.namespace.Close() // it was only open
+}
+
+// newNamespace makes a network namespace without a name.
+func newNamespace() (*os.File, error) {
+	var file *os.File
+	err := onOwnThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		var err error
+		file, err = os.Open("/proc/thread-self/ns/net")
+		return err
+	})
+	return file, err
+}
+
+// onOwnThread runs something on a thread that ends with it, so that what it
+// does to the thread's namespace touches nobody else.
+func onOwnThread(run func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		done <- run()
+	}()
+	return <-done
+}
+
+// run runs a program, in a namespace or with nil outside. The error has what it said.
+func run(ctx context.Context, namespace *os.File, name string, args ...string) error {
+	return onOwnThread(func() error {
+		if namespace != nil {
+			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("enter the network namespace: %w", err)
+			}
+		}
+		said, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(said)), " "))
+		}
+		return nil
+	})
+}
+
+// addresses returns two neighbours that nobody here has, of the range that is
+// set aside for measuring networks (RFC 2544).
+func addresses() (near, far netip.Addr, err error) {
+	taken := map[string]bool{}
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return near, far, err
+	}
+	for _, a := range all {
+		host, _, _ := strings.Cut(a.String(), "/")
+		taken[host] = true
+	}
+	first := os.Getpid() % (1 << 14) * 4
+	for i := range 1 << 14 {
+		n := (first + 4*i) % (1 << 16)
+		net := [4]byte{198, 18, byte(n >> 8), byte(n)}
+		near = netip.AddrFrom4([4]byte{net[0], net[1], net[2], net[3] + 1})
+		far = netip.AddrFrom4([4]byte{net[0], net[1], net[2], net[3] + 2})
+		if !taken[near.String()] && !taken[far.String()] {
+			return near, far, nil
+		}
+	}
+	return near, far, wirelab.Errorf(wirelab.ResourceExhausted, "no address of 198.18.0.0/16 is free")
+}
+
+// shape has both ends of the cable delay, lose and bound what they send.
+func (p *Path) shape(ctx context.Context, spec network.Spec) error {
+	words := netem(spec)
+	for _, end := range []struct {
+		in   *os.File
+		name string
+	}{{nil, p.near}, {p.namespace, p.far}} {
+		err := run(ctx, end.in, "tc", append([]string{"qdisc", "add", "dev", end.name, "root"}, words...)...)
+		if err != nil {
+			return wirelab.Errorf(wirelab.Unimplemented,
+				"this kernel has no netem (CONFIG_NET_SCH_NETEM), or takes it otherwise than tc here gives it; %s (%v)", instead, err)
+		}
+	}
+	return nil
+}
+
+// netem are tc's words for one way of a path.
+func netem(spec network.Spec) []string {
+	words := []string{"netem", "limit", strconv.Itoa(queue(spec))}
+	if spec.RTT > 0 {
+		words = append(words, "delay", nanoseconds(spec.RTT/2))
+		if spec.Jitter > 0 {
+			words = append(words, nanoseconds(spec.Jitter/2))
+		}
+	}
+	if spec.Loss > 0 {
+		words = append(words, "loss", "random", strconv.FormatFloat(100*spec.Loss, 'f', 6, 64)+"%")
+	}
+	if spec.Bandwidth > 0 {
+		words = append(words, "rate", strconv.FormatInt(spec.Bandwidth, 10)+"bit")
+	}
+	return words
+}
+
+func nanoseconds(d time.Duration) string { return strconv.FormatInt(d.Nanoseconds(), 10) + "ns" }
+
+// queue is how many packets netem holds: those under way and, of a link with a
+// rate, a round trip more of them, as the relay's queue has.
+func queue(spec network.Spec) int {
+	const most, packet = 100_000, 1500 * 8
+	if spec.Bandwidth == 0 {
+		return most
+	}
+	trips := 1.5 * spec.RTT.Seconds() * float64(spec.Bandwidth) / packet
+	return int(min(most, 100+trips))
+}
