@@ -51,7 +51,7 @@ type Networks interface {
 	Relay(ctx context.Context, order RelayOrder) (Child, error)
 	// Shape makes a path by the kernel to all servers that are started from
 	// then on, until it is undone.
-	Shape(ctx context.Context, path network.Spec) (undo func() error, err error)
+	Shape(ctx context.Context, path network.Spec) (undo func(), err error)
 }
 
 // Processes is the bench of real experiments: child processes of one program.
@@ -181,14 +181,13 @@ func (b *Processes) Relay(ctx context.Context, order RelayOrder) (Child, error) 
 }
 
 // Shape implements [Networks].
-func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func() error, err error) {
+func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func(), err error) {
 	if b.path, err = kernel.Make(ctx, path); err != nil {
 		return nil, err
 	}
-	return func() error {
+	return func() {
 		b.path.Remove()
 		b.path = nil
-		return nil
 	}, nil
 }
 

@@ -33,6 +33,11 @@ func (c *Conductor) SearchCapacity(ctx context.Context, settings result.Capacity
 		return nil, err
 	}
 	r := c.begin()
+	undo, err := c.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer undo()
 	settings.Rounds = []result.CapacityRound{}
 	r.Capacity = &settings
 	inARow := make([]int, len(c.Plan.Arms))

@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -71,7 +70,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, undo()) }()
+	defer undo()
 	inARow := make([]int, len(c.Plan.Arms))
 	for r.Ending == "" {
 		done, err := newRound(c, r, len(r.Rounds)).run(ctx)

@@ -38,8 +38,8 @@ func (o RelayOrder) args() []string {
 
 // open makes the network of an experiment, and describes it in its result. The
 // returned function takes it away again.
-func (c *Conductor) open(ctx context.Context, r *result.Result) (undo func() error, err error) {
-	undo = func() error { return nil }
+func (c *Conductor) open(ctx context.Context, r *result.Result) (undo func(), err error) {
+	undo = func() {}
 	path, given, err := c.Plan.Path()
 	if err != nil || !given {
 		return undo, err
@@ -57,14 +57,14 @@ func (c *Conductor) open(ctx context.Context, r *result.Result) (undo func() err
 		r.Network.Notes = []string{}
 	}
 	if path.Via == network.Netem {
-		if undo, err = bench.Shape(ctx, path); err != nil {
-			return func() error { return nil }, err
-		}
-		return undo, nil
+		return bench.Shape(ctx, path)
 	}
 	for _, kind := range []struct{ used, datagrams bool }{{streams, false}, {datagrams, true}} {
 		if kind.used {
 			floor, err := relayFloor(ctx, bench, path, kind.datagrams)
+			if ctx.Err() != nil {
+				return undo, context.Cause(ctx)
+			}
 			if err != nil {
 				return undo, fmt.Errorf("what the relay itself adds: %w", err)
 			}
