@@ -1,0 +1,413 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Factorial reports whether a result was measured to be explained.
+func Factorial(r *result.Result) bool {
+	return r.Plan.Name == ExplainPlan || r.Plan.Explain != plan.Corners{}
+}
+
+// ExplainPlan is the name of the plans that "wirelab explain" makes.
+const ExplainPlan = "explain"
+
+// Explained says in sentences what the factors of a load do to its primary
+// metric: what each difference is made of, what each factor does, and which of
+// them act together. Only what the intervals allow has a number. The load is
+// not named.
+func Explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) []string {
+	if len(l.Metrics) == 0 {
+		return []string{"Nothing was measured."}
+	}
+	x := &l.Metrics[0]
+	m, err := result.MetricByID(x.Metric)
+	if err != nil || x.Why != "" {
+		return []string{"Nothing can be explained: " + x.Why + "."}
+	}
+	var said []string
+	for i := range x.Attributions {
+		where := ""
+		if at := &x.Attributions[i]; at.Where != "" {
+			where = "with " + at.Where + ", "
+		}
+		said = append(said, capital(where+attributed(r, m, &x.Attributions[i])))
+	}
+	return append(said, capital(effects(e, m, x)), capital(interactions(e, x)))
+}
+
+// capital begins a sentence, but not with a name, which is written as it is.
+func capital(text string) string {
+	for _, word := range []string{"of", "on", "no", "with", "the", "nothing"} {
+		if strings.HasPrefix(text, word+" ") {
+			return strings.ToUpper(text[:1]) + text[1:]
+		}
+	}
+	return text
+}
+
+// attributed says what a difference is made of: "of grpc's −15.4 % server CPU
+// per request against http1-json (95 % CI −16.8 to −14.1), encoding is −27.2
+// points (−28.1 to −26.3), framing +2.0 (…); TLS nothing that shows within ±3 %."
+func attributed(r *result.Result, m result.Metric, at *result.Attribution) string {
+	from, to := r.ArmName(at.From), r.ArmName(at.To)
+	if at.Total == nil {
+		return fmt.Sprintf("the difference between %s and %s cannot be taken apart: %s.", from, to, at.Why)
+	}
+	d := at.Total.Difference
+	if d.Verdict == result.TooFew || !d.Known {
+		return fmt.Sprintf("nothing is claimed of %s and %s yet: %s.", to, from, d.Why)
+	}
+	whole := fmt.Sprintf("of %s's %s %s against %s (%s)", to, Change(d), m.Title, from, confident(d))
+	switch {
+	case d.Exact:
+		whole = fmt.Sprintf("of %s's %s %s against %s (exact)", to, Change(d), m.Title, from)
+	case d.Verdict == result.Equivalent:
+		whole = fmt.Sprintf("%s and %s are equivalent within %s in %s, and of that", to, from, Margin(d.Margin), m.Title)
+	case d.Verdict == result.Inconclusive:
+		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s), and of it", to, from, m.Title, confident(d))
+	}
+	groups := map[result.Verdict][]string{}
+	for i := range at.Shares {
+		s := &at.Shares[i]
+		text := s.Factor
+		if s.Difference.Verdict == result.Better || s.Difference.Verdict == result.Worse {
+			text += " is " + Points(s) + " points" + within(s)
+		}
+		groups[s.Difference.Verdict] = append(groups[s.Difference.Verdict], text)
+	}
+	var parts []string
+	if claimed := slices.Concat(groups[result.Better], groups[result.Worse]); len(claimed) > 0 {
+		parts = append(parts, list(claimed))
+	}
+	if same := groups[result.Equivalent]; len(same) > 0 {
+		parts = append(parts, list(same)+": nothing that shows within "+Margin(at.Shares[0].Difference.Margin))
+	}
+	if open := groups[result.Inconclusive]; len(open) > 0 {
+		parts = append(parts, list(open)+": undecided")
+	}
+	if len(parts) == 0 {
+		return whole + ", nothing is known of its parts."
+	}
+	return whole + ", " + strings.Join(parts, "; ") + "."
+}
+
+// confident is an interval in a sentence: "95 % CI −16.8 to −14.1".
+func confident(d *result.Difference) string {
+	low, high, _ := strings.Cut(strings.Trim(Interval(d), "[]"), ", ")
+	return "95 % CI " + low + " to " + high
+}
+
+func within(s *result.Share) string {
+	if s.Difference.Exact {
+		return " (exact)"
+	}
+	n := pointDecimals(s)
+	return fmt.Sprintf(" (%s to %s)", change(1+s.Points.Low, n), change(1+s.Points.High, n))
+}
+
+// effects says what each factor does on average.
+func effects(e *result.Explanation, m result.Metric, x *result.MetricExplanation) string {
+	w := words(m)
+	var claims, same, open, doubtful []string
+	var hidden []string
+	margin := ""
+	for i := range x.Effects {
+		f := &x.Effects[i]
+		if f.Difference == nil {
+			continue
+		}
+		level, against := Level(e, f, 0), Against(e, f, 0)
+		if len(f.Assumes) > 0 {
+			doubtful = append(doubtful, level)
+			for _, pair := range pairs(e, f) {
+				if !slices.Contains(hidden, pair) {
+					hidden = append(hidden, pair)
+				}
+			}
+		}
+		switch f.Difference.Verdict {
+		case result.Better, result.Worse:
+			claims = append(claims, phrase(w, level, f.Difference)+" than "+against)
+		case result.Equivalent:
+			same, margin = append(same, level+" and "+against), Margin(f.Difference.Margin)
+		case result.Inconclusive:
+			open = append(open, level+" against "+against)
+		case result.TooFew:
+			return "nothing is claimed of any factor yet: " + f.Difference.Why + "."
+		}
+	}
+	var parts []string
+	if len(claims) > 0 {
+		parts = append(parts, strings.Join(claims, "; "))
+	}
+	if len(same) > 0 {
+		parts = append(parts, "alike within "+margin+": "+strings.Join(same, ", "))
+	}
+	if len(open) > 0 {
+		parts = append(parts, "undecided: "+strings.Join(open, ", "))
+	}
+	if len(parts) == 0 {
+		return "no factor's effect can be told."
+	}
+	if len(doubtful) > 0 {
+		parts = append(parts, "what is said of "+list(doubtful)+" holds only if there is no interaction of "+list(hidden)+", which cannot be told")
+	}
+	return "on average over the other factors, " + strings.Join(parts, "; ") + "."
+}
+
+// pairs names the interactions that an effect assumes to be none.
+func pairs(e *result.Explanation, f *result.FactorEffect) []string {
+	var all []string
+	for _, pair := range f.Assumes {
+		all = append(all, e.Factors[pair[0]].Name+" × "+e.Factors[pair[1]].Name)
+	}
+	return all
+}
+
+// named is how many interactions a sentence names.
+const named = 3
+
+// interactions says which factors act together.
+func interactions(e *result.Explanation, x *result.MetricExplanation) string {
+	var claims []*result.FactorEffect
+	known, open, margin := 0, 0, 0.0
+	for i := range x.Interactions {
+		f := &x.Interactions[i]
+		if f.Difference == nil {
+			continue
+		}
+		known++
+		margin = max(margin, f.Difference.Margin)
+		switch v := f.Difference.Verdict; {
+		case v == result.Better || v == result.Worse:
+			claims = append(claims, f)
+		case !v.Claim():
+			open++
+		}
+	}
+	switch {
+	case known == 0:
+		return "no interaction of two factors can be told."
+	case len(claims) == 0 && open == 0:
+		all := fmt.Sprintf("all %d interactions", known)
+		if unknown := len(x.Interactions) - known; unknown > 0 {
+			all = fmt.Sprintf("the %d interactions that can be told", known)
+		}
+		return fmt.Sprintf("no two factors are shown to act together: %s are within %s.", all, Margin(margin))
+	case len(claims) == 0:
+		return fmt.Sprintf("no two factors are shown to act together; %d of %d interactions are undecided.", open, known)
+	}
+	slices.SortStableFunc(claims, func(a, b *result.FactorEffect) int {
+		switch x, y := math.Abs(math.Log(a.Difference.Ratio)), math.Abs(math.Log(b.Difference.Ratio)); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	var said []string
+	for _, f := range claims[:min(named, len(claims))] {
+		said = append(said, together(e, f))
+	}
+	text := strings.Join(said, "; ")
+	if more := len(claims) - named; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text + "."
+}
+
+// together says an interaction: "with gRPC the step from JSON to Protocol
+// Buffers comes out 11.3 % lower (95 % CI 10.1 to 12.5) than with HTTP/1.1".
+func together(e *result.Explanation, f *result.FactorEffect) string {
+	d, way := f.Difference, "higher"
+	low, high := d.Low, d.High
+	if d.Ratio < 1 {
+		way, low, high = "lower", high, low
+	}
+	n := decimals(d)
+	sure := fmt.Sprintf("95 %% CI %s to %s", unsigned(low, n), unsigned(high, n))
+	if d.Exact {
+		sure = "exact"
+	}
+	return fmt.Sprintf("with %s the step from %s to %s comes out %s %% %s (%s) than with %s",
+		Level(e, f, 0), Against(e, f, 1), Level(e, f, 1), unsigned(d.Ratio, n), way, sure, Against(e, f, 0))
+}
+
+// Level names the level that the i-th factor of an effect goes to, and Against
+// the one that it comes from: "gRPC", "TLS on", "data 100".
+func Level(e *result.Explanation, f *result.FactorEffect, i int) string {
+	return levelName(e, f.Factors[i], f.Levels[i])
+}
+
+// Against is described at [Level].
+func Against(e *result.Explanation, f *result.FactorEffect, i int) string {
+	return levelName(e, f.Factors[i], f.Against[i])
+}
+
+func levelName(e *result.Explanation, factor, level int) string {
+	x := &e.Factors[factor]
+	if x.Name == result.Transport || x.Name == result.Encoding {
+		return x.Levels[level]
+	}
+	return x.Name + " " + x.Levels[level]
+}
+
+// EffectName names an effect for a table: "gRPC vs HTTP/1.1", "TLS on vs off",
+// of an interaction "gRPC × Protocol Buffers".
+func EffectName(e *result.Explanation, f *result.FactorEffect) string {
+	if len(f.Factors) == 2 {
+		return Level(e, f, 0) + " × " + Level(e, f, 1)
+	}
+	return Level(e, f, 0) + " vs " + e.Factors[f.Factors[0]].Levels[f.Against[0]]
+}
+
+// Interacts says the verdict on an interaction.
+func Interacts(d *result.Difference) string {
+	switch {
+	case d == nil:
+		return "cannot be told"
+	case d.Verdict == result.Better || d.Verdict == result.Worse:
+		return "act together"
+	case d.Verdict == result.Equivalent && d.Exact:
+		return "none"
+	case d.Verdict == result.Equivalent:
+		return "none " + Margin(d.Margin)
+	case d.Verdict == result.Inconclusive:
+		return "undecided, " + MoreRounds(d.More)
+	}
+	return string(d.Verdict)
+}
+
+// Points writes a share in percent points: "−27.2".
+func Points(s *result.Share) string {
+	if !s.Points.Known {
+		return Absent
+	}
+	return change(1+s.Points.Value, pointDecimals(s))
+}
+
+// PointsInterval writes its interval: "[−28.1, −26.3]".
+func PointsInterval(s *result.Share) string {
+	if !s.Points.Known {
+		return ""
+	}
+	if s.Difference.Exact {
+		return "exact"
+	}
+	n := pointDecimals(s)
+	return "[" + change(1+s.Points.Low, n) + ", " + change(1+s.Points.High, n) + "]"
+}
+
+func pointDecimals(s *result.Share) int {
+	if 100*(s.Points.High-s.Points.Low)/2 >= 5 {
+		return 0
+	}
+	return 1
+}
+
+// ShareAmount writes a share in a unit, with three digits of the whole figure
+// that it is a share of; [Absent] if it is not known.
+func ShareAmount(a result.Amount, base float64, u Unit) (value, interval string) {
+	if !a.Known {
+		return Absent, ""
+	}
+	places := 2
+	if v := base / u.Size; v >= 1 {
+		places = max(0, 2-int(math.Log10(v)))
+	}
+	write := func(v float64) string {
+		text := strconv.FormatFloat(v/u.Size, 'f', places, 64)
+		switch {
+		case strings.Trim(text, "-0.") == "":
+			return strings.TrimPrefix(text, "-")
+		case text[0] != '-':
+			text = "+" + text
+		}
+		return group(sign(text))
+	}
+	if a.Low == a.High {
+		return write(a.Value), "exact"
+	}
+	return write(a.Value), "[" + write(a.Low) + ", " + write(a.High) + "]"
+}
+
+// ExplainedNotes say what the arms do not tell, what was assumed, which arms
+// were not used, and how far what is told goes.
+func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExplanation) []string {
+	var notes []string
+	seen := map[string]bool{}
+	add := func(format string, args ...any) {
+		if text := fmt.Sprintf(format, args...); !seen[text] {
+			seen[text] = true
+			notes = append(notes, text)
+		}
+	}
+	for i := range l.Metrics {
+		x := &l.Metrics[i]
+		m, err := result.MetricByID(x.Metric)
+		if err != nil {
+			continue
+		}
+		who, why := map[string][]string{}, []string{}
+		for _, left := range x.Left {
+			if who[left.Why] == nil {
+				why = append(why, left.Why)
+			}
+			who[left.Why] = append(who[left.Why], r.ArmName(left.Arm))
+		}
+		for _, reason := range why {
+			add("%s: not used: %s: %s", m.Short, list(who[reason]), reason)
+		}
+		if x.Why != "" && i > 0 {
+			add("%s is not explained: %s", m.Short, x.Why)
+		}
+		if i > 0 {
+			continue // what follows is nearly always the same for all
+		}
+		for _, f := range slices.Concat(x.Effects, x.Interactions) {
+			if f.Why != "" {
+				add("%s cannot be told: %s", EffectName(e, &f), f.Why)
+			}
+			if len(f.Assumes) > 0 {
+				add("%s: told only if there is no interaction of %s", EffectName(e, &f), list(pairs(e, &f)))
+			}
+		}
+		for _, at := range x.Attributions {
+			for _, note := range at.Notes {
+				add("%s", note)
+			}
+		}
+		if x.Explained > 0 && len(x.Effects) > 0 {
+			add("main effects and interactions of two account for %s of the variation of %s between the arms", Percent(x.Explained), m.Short)
+		}
+	}
+	for _, note := range l.Notes {
+		add("%s", note)
+	}
+	return notes
+}
+
+// ExplainMethod says how to read an explanation.
+func ExplainMethod(r *result.Result) string {
+	text := "Effects are ratios, on average over the levels of the other factors, fitted within every round (least squares on logarithms); intervals are " +
+		"Student's t over rounds, 95 %"
+	if r.Plan.Until > 0 {
+		text += " (the primary metric's 96 %)"
+	}
+	return text + ". Shares of a difference are averages over all orders of changing its factors (Shapley); points are percent of the first arm's figure, " +
+		"and they add up. A claim stands among all effects of its load (Holm; Benjamini–Hochberg beside the primary metric)."
+}
+
+// HiddenInteractions says how many interactions are left out of a table.
+func HiddenInteractions(n int) string {
+	return fmt.Sprintf("%d more are none within the margin; --json has them", n)
+}
