@@ -30,6 +30,10 @@ func Inconsistencies(r *Result) []Flaw {
 			c.add(fmt.Sprintf("arms[%d]", i), "it is %s over %s, in the plan %s over %s", is.Name, is.Protocol, want.Name, want.Protocol)
 		}
 	}
+	if r.Capacity != nil {
+		c.capacity(r)
+		return c.flaws
+	}
 	c.ending(r)
 	last := r.Began
 	for n := range r.Rounds {
@@ -102,6 +106,20 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 }
 
 func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
+	c.counts(path, t)
+	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
+		c.add(path+".planned", "a closed loop plans no calls")
+	}
+	if len(t.Order) != p.Slices {
+		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)
+	}
+	if p.Arms[t.Arm].Target != "" && t.Server != nil {
+		c.add(path+".server", "the server is not ours, so nothing is known of it")
+	}
+}
+
+// counts checks that a trial's counts add up and its histograms hold as many times.
+func (c *consistency) counts(path string, t *Trial) {
 	bad := uint64(0)
 	for _, n := range t.Errors {
 		bad += n
@@ -132,9 +150,6 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	if t.Window <= 0 && t.Sent > 0 {
 		c.add(path+".window", "%d calls in no time", t.Sent)
 	}
-	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
-		c.add(path+".planned", "a closed loop plans no calls")
-	}
 	if t.Planned > 0 && t.Sent+t.Unsent > t.Planned {
 		c.add(path+".planned", "%d calls were due, but %d made and %d given up", t.Planned, t.Sent, t.Unsent)
 	}
@@ -143,11 +158,5 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	}
 	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
 		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
-	}
-	if len(t.Order) != p.Slices {
-		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)
-	}
-	if p.Arms[t.Arm].Target != "" && t.Server != nil {
-		c.add(path+".server", "the server is not ours, so nothing is known of it")
 	}
 }

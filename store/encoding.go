@@ -51,6 +51,36 @@ func Check(r *result.Result) error {
 			}
 		}
 	}
+	return checkCapacity(r)
+}
+
+// checkCapacity is [Check] for the rounds of a search.
+func checkCapacity(r *result.Result) error {
+	if r.Capacity == nil {
+		return nil
+	}
+	whole := func(t *result.Trial) bool {
+		return t.Response != nil && t.Service != nil && t.Lag != nil && t.Driver != nil && t.Arm >= 0 && t.Arm < len(r.Arms) && t.Load == 0
+	}
+	for i, round := range r.Capacity.Rounds {
+		for _, s := range round.Searches {
+			if s.Arm < 0 || s.Arm >= len(r.Arms) {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, s.Arm)
+			}
+			ok := whole(&s.Closed)
+			for j := range s.Probes {
+				ok = ok && whole(&s.Probes[j].Trial)
+			}
+			if !ok {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: a search of arm %d is not whole", r.ID, i, s.Arm)
+			}
+		}
+		for _, f := range round.Failures {
+			if f.Arm < 0 || f.Arm >= len(r.Arms) {
+				return wirelab.Errorf(wirelab.InvalidArgument, "result %s, round %d: no arm %d in its plan", r.ID, i, f.Arm)
+			}
+		}
+	}
 	return nil
 }
 

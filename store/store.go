@@ -107,6 +107,9 @@ func Summarize(r *result.Result) Summary {
 		Host:       r.Environment.Host,
 		Commit:     r.Environment.Commit,
 	}
+	if r.Capacity != nil {
+		s.Rounds = len(r.Capacity.Rounds)
+	}
 	for _, a := range r.Plan.Arms {
 		if !slices.Contains(s.Protocols, a.Protocol) {
 			s.Protocols = append(s.Protocols, a.Protocol)
