@@ -74,6 +74,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	}
 	add("question", question(r))
 	add("machine", machine(r))
+	add("network", Network(r))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
 	add("checked", checked(a))

@@ -64,11 +64,15 @@ func (s *subject) floor() {
 	if calls > 0 {
 		ground.ClientCPU = float64(cpu) / float64(calls)
 	}
+	own, fix := "client and kernel", "--driver raw has a lower floor; a workload that does more work rises above it"
+	if s.result.Network != nil {
+		own, fix = "client, kernel and network", "a network with a shorter round trip has a lower floor; a workload that does more work rises above it"
+	}
 	text := fmt.Sprintf("the median is %.3g times that of a server that does nothing (%v)", ground.Times, brief(time.Duration(ground.P50)))
 	s.add(Check{
 		Gate: AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Times, Limit: floorTimes, AtLeast: true,
 		Unit: "× the floor", Rounds: readings,
-		Detail: choose(!ground.Limited, text, "floor-limited: "+text+", so client and kernel are most of it"),
-		Fix:    "--driver raw has a lower floor; a workload that does more work rises above it",
+		Detail: choose(!ground.Limited, text, "floor-limited: "+text+", so "+own+" are most of it"),
+		Fix:    fix,
 	})
 }
