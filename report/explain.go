@@ -53,6 +53,16 @@ func capital(text string) string {
 	return text
 }
 
+// Factors names what the arms differ in: "18 arms: transport (HTTP/1.1, HTTP/2,
+// gRPC), encoding (JSON, Protocol Buffers), TLS (off, on)".
+func Factors(r *result.Result, e *result.Explanation) string {
+	all := make([]string, len(e.Factors))
+	for i, f := range e.Factors {
+		all[i] = f.Name + " (" + strings.Join(f.Levels, ", ") + ")"
+	}
+	return fmt.Sprintf("%d arms: %s", len(r.Plan.Arms), strings.Join(all, ", "))
+}
+
 // attributed says what a difference is made of: "of grpc's −15.4 % server CPU
 // per request against http1-json (95 % CI −16.8 to −14.1), encoding is −27.2
 // points (−28.1 to −26.3), framing +2.0 (…); TLS nothing that shows within ±3 %."

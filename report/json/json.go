@@ -9,6 +9,7 @@
 //	  "result":    { … },       the result as it is stored: result.Result
 //	  "analysis":  { … },       what may be said of it: result.Analysis
 //	  "judgement": { … },       where thresholds were given: result.Judgement
+//	  "explanation": { … },     where it was asked for: result.Explanation
 //	  "printed":   { … }        what people read: Printed
 //	}
 //
@@ -39,7 +40,9 @@ type Document struct {
 	Result    *result.Result    `json:"result"`
 	Analysis  result.Analysis   `json:"analysis"`
 	Judgement *result.Judgement `json:"judgement,omitempty"`
-	Printed   Printed           `json:"printed"`
+	// Explanation is there where "wirelab explain" wrote the document.
+	Explanation *result.Explanation `json:"explanation,omitempty"`
+	Printed     Printed             `json:"printed"`
 }
 
 // Printed is the report as people read it.
@@ -48,6 +51,8 @@ type Printed struct {
 	// thresholds, if there were any.
 	Sentences []string `json:"sentences"`
 	Judged    string   `json:"judged,omitempty"`
+	// Explained says why the arms differ, where there is an explanation.
+	Explained []string `json:"explained,omitempty"`
 	Claims    []Claim  `json:"claims"`
 	// Terminal is the report for terminals of Width columns, line by line.
 	Width    int      `json:"width"`
@@ -78,6 +83,15 @@ func Write(w io.Writer, r *result.Result) error {
 // WriteJudged is [Write] with what was found of thresholds; j may be nil. a must
 // be r's analysis.
 func WriteJudged(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement) error {
+	return write(w, r, a, j, nil)
+}
+
+// WriteExplained is [Write] with what explains the result. a must be r's analysis.
+func WriteExplained(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation) error {
+	return write(w, r, a, nil, e)
+}
+
+func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -86,18 +100,21 @@ func WriteJudged(w io.Writer, r *result.Result, a *result.Analysis, j *result.Ju
 	if err != nil {
 		return err
 	}
-	printed, err := Print(r, a, j)
+	printed, err := Print(r, a, j, e)
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(Document{Schema: result.Schema, Digest: digest, Result: r, Analysis: *a, Judgement: j, Printed: printed})
+	return out.Encode(Document{
+		Schema: result.Schema, Digest: digest, Result: r, Analysis: *a, Judgement: j, Explanation: e, Printed: printed,
+	})
 }
 
-// Print returns the report of a result, with that on thresholds if j is not nil.
-func Print(r *result.Result, a *result.Analysis, j *result.Judgement) (Printed, error) {
+// Print returns the report of a result, with that on thresholds if j is not
+// nil, and why the arms differ if e is not.
+func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) (Printed, error) {
 	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width}
 	for i := range a.Loads {
 		l := &a.Loads[i]
@@ -113,6 +130,17 @@ func Print(r *result.Result, a *result.Analysis, j *result.Judgement) (Printed, 
 		p.Judged = report.Judged(r.Plan, j)
 		text.WriteString("\n")
 		if err := terminal.WriteJudgement(&text, r, j, style); err != nil {
+			return Printed{}, err
+		}
+	}
+	if e != nil {
+		for i := range e.Loads {
+			for _, said := range report.Explained(r, e, &e.Loads[i]) {
+				p.Explained = append(p.Explained, report.Load(r.Plan, e.Loads[i].Load)+": "+said)
+			}
+		}
+		text.WriteString("\n")
+		if err := terminal.WriteExplanation(&text, r, nil, e, style); err != nil {
 			return Printed{}, err
 		}
 	}

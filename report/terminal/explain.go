@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"io"
 
 	"wirelab/report"
@@ -9,9 +10,17 @@ import (
 
 // WriteExplanation writes what makes the arms of a result differ: for each load
 // the sentences, what the difference between two arms is made of, each factor's
-// effect on each metric, and which factors act together. The error is w's.
-func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation, s Style) error {
+// effect on each metric, and which factors act together. With a, which is r's
+// analysis or nil, it begins with how the result came about. The error is w's.
+func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation, s Style) error {
 	p := newPage(w, s)
+	if a != nil {
+		for _, f := range report.Facts(r, a) {
+			p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, plain)
+		}
+		p.wrapped("factors   ", report.Factors(r, e), plain)
+		p.blank()
+	}
 	for i := range e.Loads {
 		l := &e.Loads[i]
 		if i > 0 {

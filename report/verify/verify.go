@@ -89,7 +89,9 @@ type parts struct {
 	Result    json.RawMessage
 	Analysis  json.RawMessage
 	Judgement json.RawMessage
-	Printed   json.RawMessage
+	// Explanation names the corners that it is of.
+	Explanation json.RawMessage
+	Printed     json.RawMessage
 }
 
 // Split returns the raw part of a file: that of a document, or all of a file
@@ -201,7 +203,14 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 			return err
 		}
 	}
-	printed, err := report.Print(r, &analysis, judged)
+	var explained *result.Explanation
+	if p.Explanation != nil {
+		var err error
+		if explained, err = v.explain(r, &analysis, p.Explanation); err != nil {
+			return err
+		}
+	}
+	printed, err := report.Print(r, &analysis, judged, explained)
 	if err != nil {
 		return err
 	}
@@ -215,13 +224,14 @@ func (v *Verification) follows(r *result.Result, p parts) error {
 		{"schema", p.Schema, schema, ""},
 		{"analysis", p.Analysis, analysis, "analysis: every estimate, interval, p-value and verdict computed again"},
 		{"judgement", p.Judgement, judged, "judgement: every threshold judged again"},
+		{"explanation", p.Explanation, explained, "explanation: every effect, interaction and share computed again"},
 		{"printed", p.Printed, printed, fmt.Sprintf("printed: %d claims, %d sentences and %d lines of the report made again", len(printed.Claims), len(printed.Sentences), len(printed.Terminal))},
 	} {
 		switch {
 		case part.stored == nil && part.name == "printed" && p.Digest != nil:
 			v.Add(Difference{Path: part.name, Says: "it was taken out"})
 			continue
-		case part.stored == nil && part.name != "judgement":
+		case part.stored == nil && part.name != "judgement" && part.name != "explanation":
 			v.Unchecked = append(v.Unchecked, part.name+": the file has none")
 			continue
 		case part.stored == nil:
@@ -260,6 +270,20 @@ func (v *Verification) judge(r *result.Result, a *result.Analysis, stored json.R
 	}
 	j := result.Judge(r, a, all)
 	return &j, nil
+}
+
+// explain explains again, between the corners that an explanation names; nil
+// where nothing explains the result.
+func (v *Verification) explain(r *result.Result, a *result.Analysis, stored json.RawMessage) (*result.Explanation, error) {
+	var corners struct{ From, To string }
+	if err := json.Unmarshal(stored, &corners); err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "explanation: %v", err)
+	}
+	e, err := result.ExplainBetween(r, a, corners.From, corners.To)
+	if err != nil {
+		v.Add(Difference{Path: "explanation", Says: wirelab.Public(err).Message})
+	}
+	return e, nil
 }
 
 // Compare holds a stored value against what it should be, both as JSON.

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/plan"
+	"wirelab/report/csv"
+	"wirelab/report/json"
+	"wirelab/report/markdown"
+	"wirelab/report/terminal"
+	"wirelab/result"
+)
+
+// explainFlags are what is typed.
+type explainFlags struct {
+	compareFlags
+	factors factorial
+	corners plan.Corners
+	format  string
+}
+
+func newExplainCommand(a *app) *cobra.Command {
+	var f explainFlags
+	command := &cobra.Command{
+		Use:   "explain WORKLOAD.OPERATION | RESULT",
+		Short: "Tell why arms differ: which share is framing, which encoding, which TLS",
+		Long: `Explain runs one operation over every combination of transport, encoding and TLS
+(and, if asked, of connections, data sets and drivers), in rounds as "compare"
+does, and tells apart what each factor does:
+
+  - of the difference between two arms, which share is which factor's, in
+    percent points and in the metric's own unit, adding up to the whole;
+  - what each factor does on average over the others (main effects);
+  - which factors act together, so that neither tells without the other
+    (interactions);
+
+each with its interval over rounds and a verdict. Combinations that nothing
+carries are left out and named; what then cannot be told apart is said.
+
+With the id of a result ("latest", or a file) it explains that, without
+measuring: any result whose arms differ in more than one thing, one at a time.
+
+With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`,
+		Example: `  wirelab explain directory.GetPerson
+  wirelab explain directory.ListPersons --data 4,100,10000 --tls off --for 5m
+  wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
+  wirelab explain directory.GetPerson --from http1-json --to grpc-tls
+  wirelab explain latest --format markdown`,
+		Args:              arguments(1, 1, "an operation such as directory.GetPerson, or a result"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	flags := command.Flags()
+	f.register(flags)
+	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
+	command.MarkFlagsMutuallyExclusive("json", "format")
+	command.RunE = func(c *cobra.Command, args []string) error {
+		if f.conduct.json {
+			f.format = formatJSON
+		}
+		if !slices.Contains(explainFormats(), f.format) {
+			return wirelab.UnknownName("format", f.format, explainFormats())
+		}
+		workload, operation, dotted := strings.Cut(args[0], ".")
+		if known := slices.Contains(a.workloadNames(), workload); known && (dotted || !isFile(args[0])) {
+			if !dotted {
+				return usage("%s is a workload: name an operation of it, such as %s", workload, a.anOperation(workload))
+			}
+			return a.runExplain(c.Context(), workload, operation, &f)
+		}
+		r, err := a.find(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if set := changed(flags, "from", "to", "json", "format", "quiet"); set != "" {
+			return usage("--%s is for an experiment to run; %s is a result that was measured", set, args[0])
+		}
+		return a.printExplanation(r, f.corners, f.format)
+	}
+	return command
+}
+
+// changed returns the first flag that was given beside those that are allowed.
+func changed(flags *pflag.FlagSet, allowed ...string) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		if name == "" && !slices.Contains(allowed, f.Name) {
+			name = f.Name
+		}
+	})
+	return name
+}
+
+func (a *app) anOperation(workload string) string {
+	w, err := a.work(workload)
+	if err != nil || len(w.Operations) == 0 {
+		return workload + ".OPERATION"
+	}
+	return workload + "." + w.Operations[0].Name
+}
+
+func (f *explainFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.factors.transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
+	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default json,proto,avro as far as there are)")
+	flags.StringSliceVar(&f.factors.tls, "tls", nil, "levels of TLS: off,on (default both)")
+	flags.IntSliceVar(&f.factors.connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
+	flags.StringSliceVar(&f.factors.data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
+	flags.StringSliceVar(&f.factors.drivers, "driver", nil, "levels of what calls: client,raw (default client)")
+	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, to take the difference apart from (default: plain HTTP/1.1 with JSON)")
+	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, to take it apart to (default: plain gRPC with Protocol Buffers)")
+	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
+	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
+	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
+	flags.StringVar(&f.arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as prove an effect among all; fewer than 10 allow no claim)")
+	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
+	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 5; 3 in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop)")
+	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Primary, "primary", "", "metric that sentences are about (default server-cpu; response-p99 in the open loop)")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	flags.BoolVar(&f.conduct.json, "json", false, "print the result and what explains it as JSON")
+	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
+	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
+	addCertificateFlag(flags, &f.conduct.certificate)
+}
+
+// The slices of a round are fewer than a comparison's: with so many arms there
+// is a mean over arms in every effect, and rounds are what makes intervals.
+const explainSlices = 5
+
+// parse makes the plan; left names the combinations that it has not.
+func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, left []string, err error) {
+	p = f.plan
+	p.Workload, p.Operation, p.Explain = work.Name, operation, f.corners
+	if f.until != "" {
+		if p.Until, err = plan.ParseUntil(f.until); err != nil {
+			return p, nil, err
+		}
+	}
+	if err := f.parseLoads(&p); err != nil {
+		return p, nil, err
+	}
+	for _, set := range f.factors.data {
+		if !slices.Contains(work.Data, set) {
+			return p, nil, wirelab.UnknownName("data set of "+work.Name, set, work.Data)
+		}
+	}
+	most := 0
+	for _, n := range f.factors.connections {
+		if n < 1 {
+			return p, nil, usage("--connections %d: want 1 or more", n)
+		}
+		most = max(most, n)
+	}
+	if len(p.Loads) == 0 && most > 0 {
+		p.Loads = []plan.Load{{InFlight: most}}
+	}
+	for _, l := range p.Loads {
+		if !l.Open() && l.InFlight < most {
+			return p, nil, usage("--connections %d is more than the %d in flight, so that some would never be used", most, l.InFlight)
+		}
+	}
+	if p.Slices == 0 && (len(p.Loads) == 0 || !p.Loads[0].Open()) {
+		p.Slices = explainSlices
+	}
+	return f.factors.plan(p, work)
+}
+
+// runExplain runs a factorial and prints what it tells.
+func (a *app) runExplain(ctx context.Context, workload, name string, f *explainFlags) error {
+	work, err := a.work(workload)
+	if err != nil {
+		return err
+	}
+	o, err := operation(work, name)
+	if err != nil {
+		return err
+	}
+	p, left, err := f.parse(work, o.Name)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		a.note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
+	}
+	if p, err = p.Complete(); err != nil {
+		return err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return err
+	}
+	if f.conduct.plan {
+		return a.printJSON(p)
+	}
+	r, err := a.measure(ctx, p, arms, f.conduct.certificate, f.conduct.quiet)
+	if err != nil {
+		return err
+	}
+	return a.concludeExplained(r, f.format)
+}
+
+// concludeExplained prints why a result's arms differ, which is stored, and
+// says by its error how it ended.
+func (a *app) concludeExplained(r *result.Result, format string) error {
+	analysis := result.Analyse(r)
+	e, err := result.ExplainBetween(r, &analysis, "", "")
+	if err != nil {
+		return both(err, errPartial)
+	}
+	if err := a.writeExplanation(a.stdout, r, &analysis, e, format); err != nil {
+		return err
+	}
+	switch {
+	case r.Ending == result.Interrupted:
+		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+	case r.Ending == result.Failed:
+		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+	}
+	for _, l := range e.Loads {
+		// Arms that a check refuses are left out, and said to be; without any
+		// there is no answer.
+		if why := l.Metrics[0].Why; why != "" {
+			return exitWith(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s; the result is stored as %s", l.Name, why, r.ID))
+		}
+	}
+	return nil
+}
+
+// The forms in which an explanation is printed.
+const (
+	formatText     = "text"
+	formatJSON     = "json"
+	formatMarkdown = "markdown"
+	formatCSV      = "csv"
+)
+
+func explainFormats() []string {
+	return []string{formatText, formatMarkdown, formatCSV, formatJSON}
+}
+
+// printExplanation prints why a result's arms differ.
+func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) error {
+	analysis := result.Analyse(r)
+	e, err := result.ExplainBetween(r, &analysis, c.From, c.To)
+	if err != nil {
+		return err
+	}
+	return a.writeExplanation(a.stdout, r, &analysis, e, format)
+}
+
+func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.Analysis, e *result.Explanation, format string) error {
+	switch format {
+	case formatJSON:
+		return json.WriteExplained(w, r, analysis, e)
+	case formatMarkdown:
+		return markdown.WriteExplanation(w, r, analysis, e)
+	case formatCSV:
+		return csv.WriteExplanation(w, r, e)
+	}
+	return terminal.WriteExplanation(w, r, analysis, e, terminal.Style{Color: a.colour(), Width: a.width()})
+}

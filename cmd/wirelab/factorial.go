@@ -1,0 +1,232 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/stat"
+)
+
+// wireName is a word for a transport and framing on the command line.
+type wireName struct{ name, transport, framing string }
+
+// wireNames are the words; "" stands for any transport, of framings that have
+// one each.
+func wireNames() []wireName {
+	return []wireName{
+		{"http1", "HTTP/1.1", "HTTP"},
+		{"http2", "HTTP/2", "HTTP"},
+		{"grpc", "", "gRPC"},
+		{"http3", "HTTP/3", "HTTP"},
+		{"connect", "HTTP/2", "Connect"},
+		{"connect-http1", "HTTP/1.1", "Connect"},
+		{"graphql", "", "GraphQL"},
+		{"sse", "", "SSE"},
+		{"websocket", "", "WebSocket"},
+		{"netrpc", "", "net/rpc"},
+		{"raw-tcp", "", "length-prefixed"},
+	}
+}
+
+// usualWires and usualEncodings are the levels that are taken by default, as
+// far as the workload has them.
+func usualWires() []string     { return []string{"http1", "http2", "grpc"} }
+func usualEncodings() []string { return []string{"json", "proto", "avro"} }
+
+// encodingNames are the words for encodings.
+func encodingNames() map[string]string {
+	return map[string]string{"json": "JSON", "proto": "Protocol Buffers", "avro": "Avro", "gob": "gob"}
+}
+
+// factorial is what flags say of the factors.
+type factorial struct {
+	transports, encodings, tls, data, drivers []string
+	connections                               []int
+}
+
+// cellsOf are the usual cells of an operation that a wire, an encoding and TLS
+// pick, if any.
+func cellsOf(work wirelab.Work, operation string, w wireName, encoding string, secure bool) (cells []wirelab.Cell, hole string) {
+	for _, c := range work.Cells {
+		p := c.Protocol
+		if !c.Usual || p.Framing != w.framing || w.transport != "" && p.Transport != w.transport || p.Encoding != encoding || p.Secure != secure {
+			continue
+		}
+		if why, is := c.Holes[operation]; is {
+			hole = why
+			continue
+		}
+		cells = append(cells, c)
+	}
+	return cells, hole
+}
+
+// levels checks names and returns them; without any, those of the usual ones
+// that the workload has.
+func levels(flag string, given, usual, known []string, has func(string) bool) ([]string, error) {
+	if len(given) == 0 {
+		return slices.DeleteFunc(slices.Clone(usual), func(name string) bool { return !has(name) }), nil
+	}
+	for i, name := range given {
+		if !slices.Contains(known, name) {
+			return nil, wirelab.UnknownName(flag, name, known)
+		}
+		if slices.Contains(given[:i], name) {
+			return nil, usage("%s names %s twice", flag, name)
+		}
+	}
+	return given, nil
+}
+
+// arms makes the arms of the factorial, the plainest first, and names the
+// combinations that are left out because nothing carries them.
+func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, left []string, err error) {
+	byName := map[string]wireName{}
+	var wires []string
+	for _, w := range wireNames() {
+		byName[w.name] = w
+		wires = append(wires, w.name)
+	}
+	has := func(w wireName, encoding string) bool {
+		for _, secure := range []bool{false, true} {
+			if cells, _ := cellsOf(work, operation, w, encoding, secure); len(cells) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	var codes []string
+	for _, name := range []string{"json", "proto", "avro", "gob"} {
+		codes = append(codes, name)
+	}
+	encodings := encodingNames()
+	transports, err := levels("--transport", f.transports, usualWires(), wires, func(name string) bool {
+		return slices.ContainsFunc(codes, func(e string) bool { return has(byName[name], encodings[e]) })
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	codes, err = levels("--encoding", f.encodings, usualEncodings(), codes, func(e string) bool {
+		return slices.ContainsFunc(transports, func(name string) bool { return has(byName[name], encodings[e]) })
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	tls, err := levels("--tls", f.tls, []string{"off", "on"}, []string{"off", "on"}, func(string) bool { return true })
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range transports {
+		for _, code := range codes {
+			for _, secure := range tls {
+				cells, hole := cellsOf(work, operation, byName[name], encodings[code], secure == "on")
+				if len(cells) == 0 {
+					text := fmt.Sprintf("%s with %s, TLS %s", name, code, secure)
+					if hole != "" {
+						text += " (" + hole + ")"
+					}
+					left = append(left, text)
+					continue
+				}
+				if slices.Contains(f.drivers, plan.DriverRaw) {
+					if err := rawCarries(cells[0], operation); err != nil {
+						left = append(left, fmt.Sprintf("%s with %s, TLS %s (%s)", name, code, secure, describe(err)))
+						continue
+					}
+				}
+				arms = append(arms, f.circumstances(cells[0].Protocol.Name)...)
+			}
+		}
+	}
+	return arms, left, nil
+}
+
+// circumstances are a protocol's arms: one for each data set, number of
+// connections and driver.
+func (f *factorial) circumstances(protocol string) []plan.Arm {
+	arms := []plan.Arm{{Protocol: protocol}}
+	split := func(n int, set func(arm *plan.Arm, i int)) {
+		if n == 0 {
+			return
+		}
+		var all []plan.Arm
+		for i := range n {
+			for _, arm := range arms {
+				set(&arm, i)
+				all = append(all, arm)
+			}
+		}
+		arms = all
+	}
+	split(len(f.data), func(arm *plan.Arm, i int) { arm.Data = f.data[i] })
+	split(len(f.connections), func(arm *plan.Arm, i int) { arm.Connections = f.connections[i] })
+	split(len(f.drivers), func(arm *plan.Arm, i int) {
+		if f.drivers[i] != plan.DriverClient {
+			arm.Driver = f.drivers[i]
+		}
+	})
+	return arms
+}
+
+// effectsOf is how many effects a factorial has at most: those of levels, and
+// of pairs of them.
+func (f *factorial) effectsOf(transports, encodings, tls int) int {
+	steps := []int{transports - 1, encodings - 1, tls - 1, len(f.connections) - 1, len(f.data) - 1, len(f.drivers) - 1}
+	n := 0
+	for i, a := range steps {
+		n += max(a, 0)
+		for _, b := range steps[:i] {
+			n += max(a, 0) * max(b, 0)
+		}
+	}
+	return n
+}
+
+// plan makes a factorial's plan of p, which holds what other flags say.
+func (f *factorial) plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, error) {
+	p.Name = report.ExplainPlan
+	arms, left, err := f.arms(work, p.Operation)
+	if err != nil {
+		return p, nil, err
+	}
+	switch {
+	case len(arms) < 2:
+		return p, nil, usage("%s.%s has %d arms of these factors, where two are the least; left out: %s",
+			p.Workload, p.Operation, len(arms), strings.Join(left, "; "))
+	case len(arms) > armsMax:
+		return p, nil, usage("these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
+	}
+	p.Arms = arms
+	var transports, encodings, secure []string
+	add := func(to *[]string, word string) {
+		if !slices.Contains(*to, word) {
+			*to = append(*to, word)
+		}
+	}
+	for _, arm := range arms {
+		for _, c := range work.Cells {
+			if c.Protocol.Name == arm.Protocol {
+				add(&transports, c.Protocol.Transport+c.Protocol.Framing)
+				add(&encodings, c.Protocol.Encoding)
+				add(&secure, fmt.Sprint(c.Protocol.Secure))
+			}
+		}
+	}
+	// Among so many effects fewer rounds than these could prove none.
+	needed := stat.RoundsForFamily(f.effectsOf(len(transports), len(encodings), len(secure))+6, stat.DefaultAlpha)
+	if p.Rounds.Min == 0 {
+		p.Rounds.Min = max(needed, stat.SequentialRounds)
+		if p.Rounds.Max > 0 {
+			p.Rounds.Min = min(p.Rounds.Min, p.Rounds.Max)
+		}
+	}
+	return p, left, nil
+}
+
+// armsMax is how many arms a plan may have; package plan checks it too, and
+// does not say what to do about it.
+const armsMax = 64
