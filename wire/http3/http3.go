@@ -68,6 +68,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error
 	case failed = <-served:
 		failed = fmt.Errorf("serve: %w", failed)
 	case <-ctx.Done():
+		refuseNew(ctx, listener)
 		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.DrainTime())
 		_ = server.Shutdown(drain) // its only error is that time ran out
 		cancel()
@@ -79,6 +80,20 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error
 	_ = transport.Close()
 	_ = at.Packets.Close()
 	return failed
+}
+
+// refuseNew takes no more connections, and closes those that nobody has taken
+// yet: quic-go would forget them without a word, and a caller that came in that
+// moment would wait until silence tells it. Those in service live on.
+func refuseNew(ctx context.Context, listener *quic.EarlyListener) {
+	_ = listener.Close() // its only error is that it was closed before
+	for {
+		conn, err := listener.Accept(context.WithoutCancel(ctx))
+		if err != nil {
+			return
+		}
+		_ = conn.CloseWithError(quic.ApplicationErrorCode(quichttp.ErrCodeNoError), "stopping") // it may be gone
+	}
 }
 
 // Dial opens a client's socket. The client connects with its first call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,15 @@ func start(
 	t *testing.T, drain time.Duration, call func(context.Context, string) (string, error),
 ) (stub func(context.Context, string) (string, error), stop func(), sockets *int) {
 	t.Helper()
+	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
+	forms := httprpc.Forms[string]{JSON: text}
+	client, stop, sockets := serve(t, drain, httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)}))
+	return httprpc.CallUnary(client, "/call", text, text), stop, sockets
+}
+
+// serve is start for any handler.
+func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *httprpc.Client, stop func(), sockets *int) {
+	t.Helper()
 	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +46,6 @@ func start(
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
-	forms := httprpc.Forms[string]{JSON: text}
-	handler := httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -52,7 +59,7 @@ func start(
 	})
 	t.Cleanup(stop)
 	sockets = new(int)
-	client, err := http3.Dial(wirelab.Dialing{
+	client, err = http3.Dial(wirelab.Dialing{
 		Address: packets.LocalAddr().String(), Roots: roots,
 		Packets: func() (net.PacketConn, error) {
 			*sockets++
@@ -67,7 +74,7 @@ func start(
 			t.Errorf("close: %v", err)
 		}
 	})
-	return httprpc.CallUnary(client, "/call", text, text), stop, sockets
+	return client, stop, sockets
 }
 
 // TestManyAtOnce has more calls in flight than quic-go allows by default (100),
@@ -138,6 +145,60 @@ func TestStop(t *testing.T) {
 			t.Errorf("without a server: %v", err)
 		}
 		cancel()
+	}
+}
+
+// TestStopRefuses has a caller come while a stop waits for another's call: it
+// is told, and not left to wait for a server that will never take it.
+func TestStopRefuses(t *testing.T) {
+	t.Parallel()
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	stub, stop, _ := start(t, time.Hour, func(_ context.Context, s string) (string, error) {
+		if s == "stay" {
+			close(entered)
+			<-goOn
+		}
+		return s, nil
+	})
+	result := make(chan error, 1)
+	go func() {
+		_, err := stub(t.Context(), "stay")
+		result <- err
+	}()
+	<-entered
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	// Four times what QUIC waits for a handshake.
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var err error
+	for err == nil { // the stop may not have begun yet
+		_, err = stub(ctx, "pass")
+	}
+	if wirelab.CodeOf(err) != wirelab.Unavailable {
+		t.Errorf("who comes during a stop is told %v", err)
+	}
+	close(goOn)
+	if err := <-result; err != nil {
+		t.Errorf("who was there before: %v", err)
+	}
+	<-stopped
+}
+
+// TestResource asks for a resource by GET, which says nothing of a body's
+// length over HTTP/3.
+func TestResource(t *testing.T) {
+	t.Parallel()
+	text := httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })
+	id := []httprpc.Parameter[string]{httprpc.Text("id", func(s *string) *string { return s })}
+	client, _, _ := serve(t, 0, httprpc.NewREST(map[string][]httprpc.Route{
+		"/thing/{id}": {httprpc.Get(id, httprpc.Forms[string]{JSON: text}, func(_ context.Context, s string) (string, error) { return s, nil })},
+	}))
+	if got, err := httprpc.CallGet(client, "/thing/{id}", id, text)(t.Context(), "ö/5"); got != "ö/5" || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -2,7 +2,9 @@ package httprpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -188,8 +190,8 @@ func Get[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call fun
 		if err := c.negotiate(usual, gives); err != nil {
 			return err
 		}
-		if c.Request.ContentLength != 0 { // -1: of unknown length
-			return wirelab.Errorf(wirelab.InvalidArgument, "a GET has no body here: its request is in the URL")
+		if err := c.noBody(); err != nil {
+			return err
 		}
 		req, err := readURL(parameters, c.place, c.variables, c.Request.URL.RawQuery)
 		if err != nil {
@@ -199,6 +201,23 @@ func Get[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call fun
 		out, _ := encodingOf(c.reply)
 		return reply(ctx, c, &replies, out, req, call)
 	}}
+}
+
+// noBody refuses a request that has a body.
+func (c *Call) noBody() error {
+	switch length := c.Request.ContentLength; {
+	case length == 0:
+		return nil
+	case length < 0: // of unknown length, as every request of HTTP/3 is that does not announce one
+		n, err := io.ReadFull(c.Request.Body, make([]byte, 1))
+		if n == 0 && errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return refuse(c.handler.manner.transport, wirelab.Canceled, "the request's body could not be read")
+		}
+	}
+	return wirelab.Errorf(wirelab.InvalidArgument, "a GET has no body here: its request is in the URL")
 }
 
 // CallGet returns the stub of a [Get] route at path, in which the parameters

@@ -250,6 +250,15 @@ func TestResourceEncodings(t *testing.T) {
 	if !strings.Contains(resp, "Content-Type: avro/binary") {
 		t.Errorf("Accept in two fields: %q", resp)
 	}
+	// A body of a GET that does not announce itself, and one that is none.
+	resp = raw(t, address, "GET /shelf/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n")
+	if !strings.HasPrefix(resp, "HTTP/1.1 400 ") || !strings.Contains(resp, "a GET has no body here") {
+		t.Errorf("a GET with a body in chunks: %q", resp)
+	}
+	resp = raw(t, address, "GET /shelf/a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+	if !strings.HasPrefix(resp, "HTTP/1.1 200 ") {
+		t.Errorf("a GET without a body in chunks: %q", resp)
+	}
 	// A body that does not come to its end.
 	resp = raw(t, address, "POST /shelf HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{\"text\":\"x\"}")
 	if !strings.HasPrefix(resp, "HTTP/1.1 400 ") || !strings.Contains(resp, "body could not be read") {
