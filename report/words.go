@@ -51,21 +51,45 @@ func MoreRounds(n int) string {
 	return fmt.Sprintf("+%s rounds", result.Thousands(uint64(max(n, 0))))
 }
 
-// Load names a load in a sentence: "With 1 call in flight".
+// Load names a load in a sentence: "With 1 call in flight"; where a plan has
+// several operations "Of GetPerson with 1 call in flight".
 func Load(p plan.Plan, load int) string {
-	l := p.Loads[load]
-	if l.Open() {
-		return "At " + LoadName(p, load)
+	pace := "with " + paceName(p.Loads[load])
+	if p.Loads[load].Open() {
+		pace = "at " + paceName(p.Loads[load])
 	}
-	return "With " + LoadName(p, load)
+	if operation := severalOf(p, load); operation != "" {
+		return "Of " + operation + " " + pace
+	}
+	return strings.ToUpper(pace[:1]) + pace[1:]
 }
 
-// LoadName names a load: "50 calls in flight", "2,000/s Poisson".
+// LoadName names a load: "50 calls in flight", "2,000/s Poisson"; where a plan
+// has several operations "GetPerson, 50 calls in flight".
 func LoadName(p plan.Plan, load int) string {
+	if operation := severalOf(p, load); operation != "" {
+		return operation + ", " + paceName(p.Loads[load])
+	}
+	return paceName(p.Loads[load])
+}
+
+// severalOf is a load's operation where the plan has others, or asks for its
+// requests in a way of its own.
+func severalOf(p plan.Plan, load int) string {
 	l := p.Loads[load]
 	switch {
+	case l.Requests != "" && (l.Operation != "" || len(p.Loads) > 1):
+		return strings.TrimSpace(p.OperationOf(l) + " (" + l.Requests + ")")
+	case len(p.Operations()) > 1:
+		return p.OperationOf(l)
+	}
+	return ""
+}
+
+func paceName(l plan.Load) string {
+	switch {
 	case len(l.Stages) > 0:
-		return l.String()
+		return l.Pace()
 	case l.Open():
 		law := "at even intervals"
 		if l.Arrivals != plan.Constant {

@@ -12,6 +12,7 @@ func commands() []func(*app) *cobra.Command {
 		newDoctorCommand,
 		newSelfTestCommand,
 		newResultsCommand,
+		newReportCommand,
 		newVerifyCommand,
 		newReplayCommand,
 		newMatrixCommand,

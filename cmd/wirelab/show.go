@@ -183,6 +183,10 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
+	// A device or a pipe is written to, and not replaced by a file.
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return os.WriteFile(name, text.Bytes(), 0o644)
+	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".wirelab-*")
 	if err != nil {
 		return usage("-o: %v", err)

@@ -228,3 +228,15 @@ func (d *Drawing) Mark(shape int, x, y, r float64, attrs ...Attr) {
 	}
 	d.Path(points, true, attrs...)
 }
+
+// Glyph begins a picture among words, which is told to nobody who does not
+// see it: the words beside it say the same.
+func Glyph(width, height float64) *Drawing {
+	return &Drawing{class: "glyph", width: width, height: height}
+}
+
+// Bare is the drawing without a name of its own; see [Glyph].
+func (d *Drawing) Bare() template.HTML {
+	w, h := number(d.width), number(d.height)
+	return template.HTML(`<svg class="` + html.EscapeString(d.class) + `" viewBox="0 0 ` + w + " " + h + `" width="` + w + `" height="` + h + `" aria-hidden="true">` + d.body.String() + "</svg>")
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/report/html"
+	"wirelab/report/jmh"
+	"wirelab/result"
+)
+
+// reportFormats are the forms that "wirelab report" writes, in the order of its
+// help, with the ending of a file of each.
+func reportFormats() []reportFormat {
+	return []reportFormat{
+		{"html", ".html", html.Write},
+		{"markdown", ".md", exporter("markdown")},
+		{"csv", ".csv", exporter("csv")},
+		{"json", ".json", exporter("json")},
+		{"benchstat", ".txt", exporter("benchstat")},
+		{"jmh", ".jmh.json", jmh.Write},
+	}
+}
+
+// reportFormat is a form with its name and the ending of its files.
+type reportFormat struct {
+	name, ending string
+	write        func(io.Writer, *result.Result) error
+}
+
+// exporter is how "results export" writes a form.
+func exporter(name string) func(io.Writer, *result.Result) error {
+	all := exportFormats()
+	return all[slices.IndexFunc(all, func(f exportFormat) bool { return f.name == name })].write
+}
+
+func newReportCommand(a *app) *cobra.Command {
+	var format, output string
+	var open bool
+	var names []string
+	for _, f := range reportFormats() {
+		names = append(names, f.name)
+	}
+	c := &cobra.Command{
+		Use:   "report RESULT...",
+		Short: "Write the report of a result as a page to open, share and print",
+		Long: `Writes the report of each RESULT: an id, "latest", or a file that "results
+export" wrote ("-" is standard input).
+
+The page is one file that needs no network and lets none be used: the verdict
+first, then what makes it valid, the tables, the charts with their data, and how
+it was measured. Every number on it is computed from the stored result; hovering,
+or the arrow keys in a chart or table, tell its interval, rounds and checks.
+
+Formats:
+
+  html       the page; ID.html in this folder, unless -o says otherwise
+  markdown   the report for a pull request
+  csv        a row for each arm, load, round and metric
+  json       everything, as "results export" writes it
+  benchstat  Go's benchmark format
+  jmh        the JSON of Java's JMH, for its viewers; what a check refused is
+             left out and told on standard error
+
+All but html go to standard output unless -o says otherwise. Of several results
+-o is a folder, and each is written there as ID with the format's ending.`,
+		Example: `  wirelab report latest
+  wirelab report latest --open
+  wirelab report r-20261121-140512-7f3a -o report.html
+  wirelab report latest ./theirs.json -o site/
+  wirelab report latest --format jmh -o result.jmh.json`,
+		Args:              arguments(1, 1000, "ids or files of results"),
+		ValidArgsFunction: a.completeIDs,
+	}
+	c.Flags().StringVar(&format, "format", "html", "one of "+strings.Join(names, ", "))
+	c.Flags().StringVarP(&output, "output", "o", "", `file to write, replaced if it is there; "-" is standard output`)
+	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		i := slices.Index(names, format)
+		if i < 0 {
+			return wirelab.UnknownName("format", format, names)
+		}
+		if open && (format != "html" || output == "-") {
+			return usage("--open shows a page that is in a file: it needs --format html, and no -o -")
+		}
+		return a.report(c.Context(), args, reportFormats()[i], output, open)
+	}
+	return c
+}
+
+// report writes the reports of results. All are read before any is written, so
+// that a name that is wrong leaves nothing half done.
+func (a *app) report(ctx context.Context, names []string, f reportFormat, output string, open bool) error {
+	results := make([]*result.Result, len(names))
+	for i, name := range names {
+		var err error
+		if results[i], err = a.find(ctx, name); err != nil {
+			return err
+		}
+	}
+	folder := strings.HasSuffix(output, "/") || isFolder(output)
+	if len(results) > 1 && !folder && (output != "" || f.name != "html") {
+		return usage("-o must be a folder for %d results, such as -o site/", len(results))
+	}
+	if folder {
+		if err := os.MkdirAll(output, 0o755); err != nil {
+			return usage("-o: %v", err)
+		}
+	}
+	for _, r := range results {
+		name := output
+		switch {
+		case folder:
+			name = filepath.Join(output, fileName(r.ID)+f.ending)
+		case output == "" && f.name == "html":
+			name = fileName(r.ID) + f.ending
+		case output == "":
+			name = "-"
+		}
+		if err := a.reportOne(r, f, name); err != nil {
+			return err
+		}
+		if open {
+			if err := show(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reportOne writes one report and says where.
+func (a *app) reportOne(r *result.Result, f reportFormat, name string) error {
+	if f.name == "jmh" {
+		for _, line := range jmh.Refused(r) {
+			a.note("%s", line)
+		}
+	}
+	if name == "-" {
+		return f.write(a.stdout, r)
+	}
+	if err := writeWhole(name, func(w io.Writer) error { return f.write(w, r) }); err != nil {
+		return err
+	}
+	a.note("%s: the report of %s", name, r.ID)
+	return nil
+}
+
+// fileName makes an id, which may come from a file that somebody wrote, one
+// word without a path.
+func fileName(id string) string {
+	name := strings.Trim(strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '-'
+	}, id), "-")
+	if name == "" {
+		return "report"
+	}
+	return name
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return name != "" && err == nil && info.IsDir()
+}
+
+// show opens a file in whatever the desktop opens pages with.
+func show(ctx context.Context, name string) error {
+	opener := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		opener = "open"
+	}
+	path, err := exec.LookPath(opener)
+	if err != nil {
+		return fmt.Errorf("--open: there is no %s here; open %s in a browser yourself", opener, name)
+	}
+	if out, err := exec.CommandContext(ctx, path, name).CombinedOutput(); err != nil {
+		return errors.New("--open: " + opener + ": " + strings.TrimSpace(err.Error()+" "+string(out)))
+	}
+	return nil
+}

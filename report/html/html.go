@@ -1,0 +1,198 @@
+// Package html writes a result as one file for people to open, share and
+// print: the verdict first, then what makes it valid, the tables, the charts
+// and how it was measured. The file needs no network and lets none be used; it
+// is whole without scripts, which only add hints and a switch for the dark.
+//
+// It knows only results: sentences, words and digits are those of package
+// report, and every number is one of the analysis, under its key in an
+// attribute, so that the page can be held against the result.
+package html
+
+import (
+	"crypto/sha256"
+	_ "embed" // for the template, the style sheet and the script
+	"encoding/base64"
+	"html/template"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+var (
+	//go:embed page.gohtml
+	pageText string
+	//go:embed style.css
+	styleText string
+	//go:embed script.js
+	scriptText string
+)
+
+// sheet is a result with what follows from it, as the parts of a page need it.
+type sheet struct {
+	r *result.Result
+	a *result.Analysis
+	// tips are the page's hints, and tipped where each of them is.
+	tips   []string
+	tipped map[string]int
+}
+
+// page is what the template is filled with.
+type page struct {
+	Title, About, Work, ID string
+	When                   string
+	Policy                 string
+	Style                  template.CSS
+	Script                 template.JS
+	// SelfTest is set where the result is of trials of wirelab itself, and
+	// Capacity where it is of a search for rates.
+	SelfTest  string
+	Capacity  []*figure
+	Verdicts  []verdict
+	Validity  validity
+	Loads     []load
+	Across    []*figure
+	Published *published
+	Method    method
+	Tips      []string
+}
+
+// load is what is shown of one load below the verdicts.
+type load struct {
+	ID, Name, Sentence string
+	Empty              bool
+	Main               grid
+	Legend             []string // what marks mean
+	Notes              []string
+	Numbers            *figure // every metric, in a table of its own
+	Figures            []*figure
+}
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	a := result.Analyse(r)
+	return WriteAnalysed(w, r, &a)
+}
+
+// WriteAnalysed is [Write] for those who have the result's analysis already.
+func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
+	s := &sheet{r: r, a: a, tipped: map[string]int{}}
+	p := page{
+		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
+		Policy: policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+	}
+	if !r.Began.IsZero() {
+		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
+	}
+	for i := range a.Loads {
+		p.Loads = append(p.Loads, s.load(&a.Loads[i]))
+	}
+	p.Tips = s.tips
+	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied}).Parse(pageText)
+	if err != nil {
+		return err
+	}
+	return text.Execute(w, p)
+}
+
+// policy lets the page use its own style sheet and script, known by their
+// digests, and nothing else: no network, no frames, no forms.
+func policy() string {
+	digest := func(text string) string {
+		sum := sha256.Sum256([]byte(text))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return "default-src 'none'; style-src " + digest(styleText) + "; script-src " + digest(scriptText) + "; img-src data:; base-uri 'none'; form-action 'none'"
+}
+
+func title(r *result.Result) string {
+	if r.Plan.About != "" {
+		return r.Plan.About
+	}
+	return work(r)
+}
+
+// work names what was measured: "routeguide.GetFeature".
+func work(r *result.Result) string {
+	if operations := r.Plan.Operations(); len(operations) > 1 {
+		return strings.Trim(r.Plan.Workload+": "+joined(operations), ": ")
+	}
+	return strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
+}
+
+// load makes the part of one load.
+func (s *sheet) load(l *result.LoadAnalysis) load {
+	p := load{
+		ID: "load-" + itoa(l.Load+1) + "-more", Name: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Empty: report.Empty(l),
+		Legend: report.Legend(l), Notes: append(report.Libraries(s.r, l), report.Notes(l)...),
+	}
+	if p.Empty {
+		return p
+	}
+	p.Main, p.Numbers = s.mainTable(l), s.allNumbers(l)
+	for _, f := range []*figure{s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
+		if f != nil {
+			p.Figures = append(p.Figures, f)
+		}
+	}
+	return p
+}
+
+// across are the charts over all loads.
+func (s *sheet) across() []*figure {
+	all := append(s.curves(), s.groupedBars()...)
+	if f := s.profile(); f != nil {
+		all = append(all, f)
+	}
+	return append(all, s.factors()...)
+}
+
+// practical is the share below which a difference is not called one.
+func practical(r *result.Result) float64 {
+	if p := r.Plan.Practical; p > 0 && p < 10 {
+		return p
+	}
+	return stat.DefaultPractical
+}
+
+// capital writes a text with a capital at its beginning, unless its first word
+// is a name of its own: "p99 response time" stays.
+func capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if next, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsDigit(next) {
+		return text
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// file is the name of a download: of what, of which result and load.
+func (s *sheet) file(what string, l *result.LoadAnalysis) string {
+	name := s.r.ID + "-" + what
+	if l != nil && len(s.a.Loads) > 1 {
+		name += "-" + report.LoadName(s.r.Plan, l.Load)
+	}
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' {
+			return c
+		}
+		return '-'
+	}, name)
+}
+
+// base is the unit that values of a dimension are kept in.
+func base(d result.Dimension) string {
+	switch d {
+	case result.Time:
+		return "ns"
+	case result.Size:
+		return "B"
+	case result.Frequency:
+		return "/s"
+	}
+	return ""
+}
