@@ -21,6 +21,15 @@
 //   - resolves: the smallest difference in the metric, as a share, that the
 //     machine could tell in a minute, by its certificate; empty without one.
 //
+// Of an open loop there are also the metrics "planned" and "achieved", the
+// calls per second that fell due and that were answered rightly: a curve is
+// achieved and response times over planned, and overload where achieved is
+// less. They are never refused. Of a search for capacities there is a row for
+// each probe, metric "probe", its load the rate and its value 1 if it passed, 0
+// if not, none if it was spoiled, with why in "invalid"; and for each search
+// one, metric "capacity", in calls per second, without a value where it is only
+// a bound.
+//
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
 package csv
@@ -54,10 +63,17 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range rows(r, &a.Loads[t.Load], n, t) {
+			for _, row := range append(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t)...) {
 				if err := out.Write(row); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	if r.Capacity != nil {
+		for _, row := range probes(r) {
+			if err := out.Write(row); err != nil {
+				return err
 			}
 		}
 	}

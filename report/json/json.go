@@ -51,6 +51,10 @@ type Printed struct {
 	// thresholds, if there were any.
 	Sentences []string `json:"sentences"`
 	Judged    string   `json:"judged,omitempty"`
+	// Curves say what was found of response times over rates, and Capacity
+	// what of the highest ones, the first in one line.
+	Curves   []string `json:"curves,omitempty"`
+	Capacity []string `json:"capacity,omitempty"`
 	// Explained says why the arms differ, where there is an explanation.
 	Explained []string `json:"explained,omitempty"`
 	Claims    []Claim  `json:"claims"`
@@ -120,6 +124,12 @@ func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.
 		l := &a.Loads[i]
 		p.Sentences = append(p.Sentences, report.Sentence(r.Plan, l))
 		p.Claims = append(p.Claims, claims(l)...)
+	}
+	for i := range a.Curves {
+		p.Curves = append(p.Curves, report.CurveSentences(&a.Curves[i])...)
+	}
+	if a.Capacity != nil {
+		p.Capacity = append([]string{report.Capacities(a.Capacity)}, report.CapacitySentences(a.Capacity)...)
 	}
 	var text bytes.Buffer
 	style := terminal.Style{Width: Width}

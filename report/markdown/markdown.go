@@ -32,8 +32,16 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 		p.line("")
 		facts = facts[1:]
 	}
+	if a.Capacity != nil {
+		p.capacity(r, a.Capacity)
+	}
+	for i := range a.Curves {
+		p.curve(r, &a.Curves[i])
+	}
 	for l := range a.Loads {
-		p.load(r, &a.Loads[l])
+		if !report.InCurve(a, a.Loads[l].Load) {
+			p.load(r, &a.Loads[l])
+		}
 	}
 	p.published(r, a)
 	p.line("### How it was measured")

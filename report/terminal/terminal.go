@@ -41,9 +41,19 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 		return p.out.Flush()
 	}
 	p.head(r, a)
-	for l := range a.Loads {
+	if a.Capacity != nil {
 		p.blank()
-		p.load(r, &a.Loads[l])
+		p.capacity(r, a.Capacity)
+	}
+	for i := range a.Curves {
+		p.blank()
+		p.curve(r, &a.Curves[i])
+	}
+	for l := range a.Loads {
+		if !report.InCurve(a, a.Loads[l].Load) {
+			p.blank()
+			p.load(r, &a.Loads[l])
+		}
 	}
 	p.published(r, a)
 	if len(a.Loads) > 0 {

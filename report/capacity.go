@@ -1,0 +1,199 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/result"
+)
+
+// Capacities says all capacities in a line:
+// "grpc 21.4k/s [20.9, 21.8]  http1-json 13.0k/s [12.7, 13.2]  ratio ×1.64 [1.59, 1.70]".
+func Capacities(c *result.CapacityAnalysis) string {
+	var parts []string
+	for i := range c.Arms {
+		parts = append(parts, c.Arms[i].Name+" "+CapacityOf(&c.Arms[i]))
+	}
+	for i := range c.Arms {
+		d := c.Arms[i].Difference
+		if d == nil || !d.Known {
+			continue
+		}
+		name := "ratio"
+		if len(c.Arms) > 2 {
+			name = c.Arms[0].Name + " / " + c.Arms[i].Name
+		}
+		parts = append(parts, fmt.Sprintf("%s %s [%s, %s]", name, times(1/d.Ratio), Significant(1/d.High, 3), Significant(1/d.Low, 3)))
+	}
+	return strings.Join(parts, "  ")
+}
+
+func times(ratio float64) string { return "×" + Significant(ratio, 3) }
+
+// CapacityOf says one arm's capacity: "21.4k/s [20.9, 21.8]", "≥ 40.1k/s",
+// "< 12/s", or that it is not known.
+func CapacityOf(a *result.ArmCapacity) string {
+	switch a.Kind {
+	case result.CapacityFound:
+		return strings.TrimSpace(Rate(a.Rate.Value, 3) + " " + RateInterval(a.Rate))
+	case result.CapacityAtLeast:
+		if a.Limited {
+			return "≥ " + Rate(a.Bound, 3) + " (generator-limited)"
+		}
+		return "≥ " + Rate(a.Bound, 3)
+	case result.CapacityBelow:
+		return "< " + Rate(a.Bound, 3)
+	}
+	if a.Limited {
+		return "generator-limited"
+	}
+	return "not known"
+}
+
+// CapacitySentences say of each arm what it bears, and how it stands to the first.
+func CapacitySentences(c *result.CapacityAnalysis) []string {
+	all := make([]string, len(c.Arms))
+	for i := range c.Arms {
+		a := &c.Arms[i]
+		var text string
+		switch a.Kind {
+		case result.CapacityFound:
+			text = fmt.Sprintf("%s keeps %s up to %s", a.Name, c.Objective, rate(whole(a.Rate.Value)))
+			if a.Rate.Interval() {
+				text += fmt.Sprintf(" (95 %% CI %s to %s)", Significant(a.Rate.Low, 3), Significant(a.Rate.High, 3))
+			}
+		case result.CapacityAtLeast:
+			text = fmt.Sprintf("%s keeps %s at %s; its capacity is at least that: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
+		case result.CapacityBelow:
+			text = fmt.Sprintf("%s does not keep %s even at %s: %s", a.Name, c.Objective, rate(whole(a.Bound)), a.Why)
+		default:
+			text = fmt.Sprintf("the capacity of %s is not known: %s", a.Name, a.Why)
+		}
+		all[i] = text + comparison(c, a) + "."
+	}
+	return all
+}
+
+// whole rounds a rate to three digits, so that a sentence can hold it.
+func whole(perSecond float64) float64 {
+	for unit := 1.0; ; unit *= 10 {
+		if perSecond < 1000*unit {
+			return float64(int64(perSecond/unit+0.5)) * unit
+		}
+	}
+}
+
+// comparison says how an arm stands to the first.
+func comparison(c *result.CapacityAnalysis, a *result.ArmCapacity) string {
+	d := a.Difference
+	if d == nil {
+		return ""
+	}
+	first := c.Arms[0].Name
+	ratio := fmt.Sprintf("%s (95 %% CI %s to %s)", times(d.Ratio), Significant(d.Low, 3), Significant(d.High, 3))
+	switch d.Verdict {
+	case result.Better:
+		return fmt.Sprintf(", %s of %s: it bears more", ratio, first)
+	case result.Worse:
+		return fmt.Sprintf(", %s of %s: it bears less", ratio, first)
+	case result.Equivalent:
+		return fmt.Sprintf(", %s of %s: equivalent within %s", ratio, first, Margin(d.Margin))
+	}
+	if !d.Known {
+		return "; nothing is claimed against " + first + ": " + d.Why
+	}
+	more := ""
+	if d.More > 0 {
+		more = ", " + MoreRounds(d.More)
+	}
+	return fmt.Sprintf(", %s of %s, which is undecided: %s%s", ratio, first, d.Why, more)
+}
+
+// CapacityWord is the verdict on an arm's capacity in a word or two.
+func CapacityWord(d *result.Difference) string {
+	switch d.Verdict {
+	case result.Better:
+		return "bears more"
+	case result.Worse:
+		return "bears less"
+	case result.Equivalent:
+		return "equivalent " + Margin(d.Margin)
+	case result.Inconclusive:
+		return "undecided, " + MoreRounds(d.More)
+	}
+	return string(d.Verdict)
+}
+
+// CapacityRatio writes the ratio of an arm's capacity to the first's, and its
+// interval; both empty where there is none.
+func CapacityRatio(d *result.Difference) (ratio, interval string) {
+	if d == nil || !d.Known {
+		return "", ""
+	}
+	return times(d.Ratio), "[" + Significant(d.Low, 3) + ", " + Significant(d.High, 3) + "]"
+}
+
+// CapacityRounds writes what the rounds found of an arm, one after another.
+func CapacityRounds(a *result.ArmCapacity) string {
+	all := make([]string, len(a.Rounds))
+	for i, r := range a.Rounds {
+		v, ok := r.Found.Value()
+		switch {
+		case ok:
+			all[i] = Rate(v, 3)
+		case r.Found.Kind == result.CapacityAtLeast:
+			all[i] = "≥ " + Rate(r.Found.Low, 3)
+		case r.Found.Kind == result.CapacityBelow:
+			all[i] = "< " + Rate(r.Found.High, 3)
+		default:
+			all[i] = "?"
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// CapacityNotes are what is to be said beside capacities.
+func CapacityNotes(r *result.Result, c *result.CapacityAnalysis) []string {
+	var notes []string
+	if r.Capacity.Short {
+		notes = append(notes, fmt.Sprintf("a trial, and no measurement: probes of %v, where the method asks for %v, and for %d calls beyond the greatest quantile",
+			time.Duration(r.Capacity.Probe), result.ProbeLeast, result.ProbeTail))
+	}
+	for i := range c.Arms {
+		a := &c.Arms[i]
+		spoiled, probes := 0, 0
+		for _, round := range a.Rounds {
+			spoiled += round.Spoiled
+			probes += round.Probes
+		}
+		if spoiled > 0 {
+			notes = append(notes, fmt.Sprintf("%s: %d of %d probes were spoiled by the generator or the machine, and made again", a.Name, spoiled, probes))
+		}
+		for _, note := range a.Notes {
+			notes = append(notes, a.Name+": "+note)
+		}
+		if limit := edge(a); limit != "" {
+			notes = append(notes, a.Name+": what limits it: "+limit)
+		}
+	}
+	return notes
+}
+
+// edge is why the last round's search stopped where it did.
+func edge(a *result.ArmCapacity) string {
+	if len(a.Rounds) == 0 || a.Kind != result.CapacityFound {
+		return ""
+	}
+	return a.Rounds[len(a.Rounds)-1].Why
+}
+
+// CapacityMethod says how to read capacities.
+func CapacityMethod(r *result.Result) string {
+	return fmt.Sprintf("A capacity is the highest rate of Poisson arrivals at which the upper end of each time's 95 %% interval "+
+		"(jackknife over %d parts of a probe) is within the objective, times counted from when a call was due, at most %d calls in flight. "+
+		"Each round searches it anew with fresh processes, by doubling and bisecting to %s, the arms' probes in random order. "+
+		"Intervals are t intervals over rounds on logarithms, 95 %%, never narrower than the search tells apart. "+
+		"A difference is claimed when interval and sign-flip test agree and it is at least %s.",
+		r.Capacity.Parts, r.Capacity.InFlight, given(result.SearchStep), given(result.SearchStep))
+}

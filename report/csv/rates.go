@@ -1,0 +1,72 @@
+package csv
+
+import (
+	"strconv"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// line is a row without what most rows lack.
+func line(r *result.Result, round, arm int, load, metric, value, unit, steady, invalid string) []string {
+	var is result.Arm
+	if arm >= 0 && arm < len(r.Arms) {
+		is = r.Arms[arm]
+	}
+	return []string{
+		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, is.Server, is.Client,
+		metric, value, unit, "", "", steady, invalid, "",
+	}
+}
+
+func figure(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// rates are the rows of an open loop's rates.
+func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+	if !l.Open || t.Window <= 0 {
+		return nil
+	}
+	seconds := time.Duration(t.Window).Seconds()
+	var all [][]string
+	for _, of := range []struct {
+		metric string
+		calls  uint64
+	}{{"planned", t.Planned}, {"achieved", t.Completed}} {
+		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), ""))
+	}
+	return all
+}
+
+// probes are the rows of a search for capacities.
+func probes(r *result.Result) [][]string {
+	var all [][]string
+	for n, round := range r.Capacity.Rounds {
+		for i := range round.Searches {
+			s := &round.Searches[i]
+			for _, p := range s.Probes {
+				value, invalid := "", ""
+				switch p.Outcome {
+				case result.ProbePassed:
+					value = "1"
+				case result.ProbeFailed:
+					value = "0"
+				default:
+					invalid = p.Why
+				}
+				load := plan.Load{Rate: p.Rate, Arrivals: plan.Poisson}.String()
+				all = append(all, line(r, n+1, s.Arm, load, "probe", value, "", strconv.FormatBool(s.Steady), invalid))
+			}
+		}
+	}
+	for arm, a := range result.AnalyseCapacity(r).Arms {
+		for _, round := range a.Rounds {
+			value, invalid := "", round.Why
+			if v, ok := round.Found.Value(); ok {
+				value, invalid = figure(v), ""
+			}
+			all = append(all, line(r, round.Round, arm, r.Capacity.Objective, "capacity", value, "/s", "", invalid))
+		}
+	}
+	return all
+}

@@ -1,0 +1,243 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"wirelab/result"
+)
+
+// Rate writes calls per second for a line of words: "21.4k/s", "812/s".
+func Rate(perSecond float64, digits int) string {
+	unit, name := rateUnit(perSecond)
+	return Significant(perSecond/unit, digits) + name + "/s"
+}
+
+// RateInterval writes an interval of rates in the unit of the value between
+// them: "[20.9, 21.8]".
+func RateInterval(e result.Estimate) string {
+	if !e.Interval() {
+		return ""
+	}
+	unit, _ := rateUnit(e.Value)
+	return "[" + Significant(e.Low/unit, 3) + ", " + Significant(e.High/unit, 3) + "]"
+}
+
+func rateUnit(perSecond float64) (unit float64, name string) {
+	switch {
+	case perSecond >= 1e6:
+		return 1e6, "M"
+	case perSecond >= 1e3:
+		return 1e3, "k"
+	}
+	return 1, ""
+}
+
+// CurveTitle heads a curve.
+func CurveTitle(c *result.Curve) string {
+	law := "even intervals"
+	if c.Arrivals != "constant" {
+		law = "Poisson"
+	}
+	return fmt.Sprintf("%s: response time over offered rate, %s, at most %d calls in flight", c.Operation, law, c.InFlight)
+}
+
+// CurveSentences say of each arm where it does most for its time, what it
+// answers at most, and from where on it does not keep up.
+func CurveSentences(c *result.Curve) []string {
+	all := make([]string, len(c.Arms))
+	for i := range c.Arms {
+		all[i] = curveSentence(c, &c.Arms[i])
+	}
+	return all
+}
+
+func curveSentence(c *result.Curve, a *result.ArmCurve) string {
+	var parts []string
+	if a.Knee.Known {
+		parts = append(parts, "the knee is at "+rate(a.Knee.Rate)+between(a.Knee))
+	} else {
+		parts = append(parts, "the knee is not known: "+a.Knee.Why)
+	}
+	switch {
+	case a.Saturation.Known && a.Saturation.Low > 0:
+		parts = append(parts, fmt.Sprintf("it keeps up with %s, and at %s answers fewer than arrive", rate(a.Saturation.Low), rate(a.Saturation.Rate)))
+	case a.Saturation.Known:
+		parts = append(parts, "it keeps up with no rate offered, from "+rate(a.Saturation.Rate)+" on")
+	default:
+		parts = append(parts, a.Saturation.Why)
+	}
+	if a.Most.Known {
+		text := "at most " + Rate(a.Most.Value, 3) + " are answered"
+		if a.Most.Interval() {
+			text += " " + RateInterval(a.Most)
+		}
+		parts = append(parts, text)
+	}
+	if a.Collapse.Known {
+		by := a.Collapse.By
+		parts = append(parts, fmt.Sprintf("beyond it collapses: at %s it answers %s %% fewer than at %s (%s to %s %%)",
+			rate(a.Collapse.Rate), unsigned(by.Value, 0), rate(a.Collapse.Low), unsigned(by.High, 0), unsigned(by.Low, 0)))
+	} else if a.Saturation.Known {
+		parts = append(parts, "no collapse is seen")
+	}
+	if n := overloaded(a); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d rates are overload, where times grow as long as a slice lasts", n, len(c.Levels)))
+	}
+	return a.Name + ": " + strings.Join(parts, "; ") + "."
+}
+
+// between says which other levels cannot be told from a place.
+func between(p result.Place) string {
+	if p.Low == p.High || p.Low == 0 {
+		return ""
+	}
+	return " (" + rate(p.Low) + " to " + rate(p.High) + " cannot be told apart)"
+}
+
+func overloaded(a *result.ArmCurve) int {
+	n := 0
+	for _, p := range a.Points {
+		if p.Overloaded {
+			n++
+		}
+	}
+	return n
+}
+
+// CurveRow is a line of a curve's table, in words.
+type CurveRow struct {
+	Offered, Answered, P50, P99, P99Interval, CPU, Cores string
+	// Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for
+	// overload; Note is why a figure is refused.
+	Marks, Note string
+}
+
+// CurveRows are the lines of an arm's table.
+func CurveRows(c *result.Curve, arm int) []CurveRow {
+	a := &c.Arms[arm]
+	var times, costs []float64
+	for _, p := range a.Points {
+		for _, e := range []result.Estimate{p.P50, p.P99} {
+			if e.Known {
+				times = append(times, e.Value)
+			}
+		}
+		if p.ServerCPU.Known {
+			costs = append(costs, p.ServerCPU.Value)
+		}
+	}
+	unit, cost := UnitFor(result.Time, times...), UnitFor(result.Time, costs...)
+	rows := make([]CurveRow, len(a.Points))
+	for i, p := range a.Points {
+		least := ""
+		if p.AtLeast {
+			least = "≥ "
+		}
+		rows[i] = CurveRow{
+			Offered: rate(c.Levels[i].Offered), Answered: Absent,
+			P50: timed(p.P50, unit, least), P99: timed(p.P99, unit, least),
+			CPU: With(p.ServerCPU, cost), Cores: Value(p.Cores, Unit{Size: 1}), Note: p.Why,
+		}
+		if p.Achieved.Known {
+			rows[i].Answered = Significant(p.Achieved.Value, 4)
+		}
+		if p.P99.Interval() {
+			rows[i].P99Interval = "[" + Significant(p.P99.Low/unit.Size, 3) + ", " + Significant(p.P99.High/unit.Size, 3) + "]"
+		}
+		rows[i].Marks = curveMarks(a, i)
+		if rows[i].Note == "" && !p.P99.Known {
+			rows[i].Note = "p99: " + p.P99.Why
+		}
+	}
+	return rows
+}
+
+func timed(e result.Estimate, u Unit, least string) string {
+	if !e.Known {
+		return Absent
+	}
+	return least + With(e, u)
+}
+
+func curveMarks(a *result.ArmCurve, level int) string {
+	marks := ""
+	for _, place := range []struct {
+		of   result.Place
+		mark string
+	}{{a.Knee, "K"}, {a.Saturation, "S"}, {a.Collapse, "C"}} {
+		if place.of.Known && place.of.Level == level {
+			marks += place.mark
+		}
+	}
+	if a.Points[level].Overloaded {
+		marks += "o"
+	}
+	return marks
+}
+
+// CurveLegend says what the marks of a curve's table mean.
+const CurveLegend = "K knee: most calls answered per second for their mean response time · S lowest rate not kept up with · " +
+	"C collapse · o overload: fewer calls answered than arrive · ≥ at least: some calls failed or were never made. " +
+	"Times count from when a call was due."
+
+// CurveNotes are what is to be said beside a curve: where figures are refused,
+// and what the rates were chosen from.
+func CurveNotes(r *result.Result, c *result.Curve) []string {
+	var notes []string
+	for i := range c.Arms {
+		a := &c.Arms[i]
+		reasons := map[string]int{}
+		var order []string
+		for _, p := range a.Points {
+			if p.Why == "" {
+				continue
+			}
+			if reasons[p.Why]++; reasons[p.Why] == 1 {
+				order = append(order, p.Why)
+			}
+		}
+		const most = 3
+		for n, why := range order {
+			if n == most {
+				notes = append(notes, fmt.Sprintf("%s: and %d more reasons", a.Name, len(order)-most))
+				break
+			}
+			notes = append(notes, fmt.Sprintf("%s: figures refused at %d of %d rates: %s", a.Name, reasons[why], len(c.Levels), why))
+		}
+	}
+	if len(r.Calibration) > 0 {
+		best := map[int]float64{}
+		for _, k := range r.Calibration {
+			best[k.Arm] = math.Max(best[k.Arm], k.Rate)
+		}
+		var parts []string
+		for arm := range r.Plan.Arms {
+			if best[arm] > 0 {
+				parts = append(parts, r.ArmName(arm)+" "+Rate(best[arm], 2))
+			}
+		}
+		notes = append(notes, "rates were chosen from one short look at each arm's closed loop: "+strings.Join(parts, ", "))
+	}
+	return notes
+}
+
+// folded is from how many open loads on a report shows curves alone: a section
+// for each of so many rates would be pages.
+const folded = 6
+
+// InCurve reports whether a load is shown in a curve, and not by itself.
+func InCurve(a *result.Analysis, load int) bool {
+	for _, c := range a.Curves {
+		if len(c.Levels) <= folded {
+			continue
+		}
+		for _, level := range c.Levels {
+			if level.Load == load {
+				return true
+			}
+		}
+	}
+	return false
+}
