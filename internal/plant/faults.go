@@ -4,7 +4,9 @@ import "slices"
 
 // faults are of different kinds and in different wires. Where a change of the
 // source makes one impossible to plant, plant it where it would be now.
-func faults() []Fault { return slices.Concat(answerFaults(), wireFaults(), lifeFaults()) }
+func faults() []Fault {
+	return slices.Concat(answerFaults(), wireFaults(), lifeFaults(), directoryFaults())
+}
 
 // answerFaults make a cell answer wrongly.
 func answerFaults() []Fault {
@@ -116,6 +118,49 @@ func lifeFaults() []Fault {
 			"		defer cancel() // which is how grpc-go is told that nobody reads on",
 			"		_ = cancel",
 			"grpc", "the service's stream went on for",
+		},
+	}
+}
+
+// directoryFaults are those that the person directory shows: a service of
+// nested messages that stores, with data sets of three sizes.
+func directoryFaults() []Fault {
+	return []Fault{
+		{
+			"street-as-city", "workload/directory/bind/convert.go",
+			"Street: p.Location.Street, City: p.Location.City,",
+			"Street: p.Location.Street, City: p.Location.Street,",
+			"directory/raw-tcp", "must arrive in the field it was sent in (mt-M11)",
+		},
+		{
+			"create-echoes", "workload/directory/bind/netrpc.go",
+			"return netrpc.Answer(req, rep, s.service.CreatePerson)",
+			"return netrpc.Answer(req, rep, func(_ context.Context, p directory.Person) (directory.Person, error) { return p, nil })",
+			"directory/netrpc", "what one call creates others see (mt-D01)",
+		},
+		{
+			"empty-picture-lost", "workload/directory/bind/convert.go",
+			"if picture != nil {",
+			`if picture.GetLarge() != "" {`,
+			"directory/connect", "trap CreatePerson empty-picture",
+		},
+		{
+			"text-unchecked", "workload/directory/bind/stub.go",
+			"if err := person.Validate(); err != nil {",
+			"if err := error(nil); err != nil {",
+			"directory/grpc", "trap CreatePerson broken-",
+		},
+		{
+			"small-messages", "wire/exchange/message.go",
+			"const MessageLimit = wirelab.MessageLimit",
+			"const MessageLimit = wirelab.MessageLimit / 8",
+			"directory/websocket", "data 10000, ListPersons",
+		},
+		{
+			"link-turned", "workload/directory/bind/convert.go",
+			"return &gen.PersonLink{P1: personToProto(l.P1), P2: personToProto(l.P2)}",
+			"return &gen.PersonLink{P1: personToProto(l.P2), P2: personToProto(l.P1)}",
+			"directory/connect-http1", "GetPersonLinks {\"ID\":\"4\"}: wrong item 0",
 		},
 	}
 }

@@ -28,7 +28,7 @@ type Fault struct {
 	Name     string
 	File     string // slash path from the module's root
 	Old, New string // Old is in File once
-	Protocol string // on which the suite is run
+	Protocol string // on which the suite is run: the route guide's, or workload/protocol
 	Want     string // in the suite's output
 }
 
@@ -97,14 +97,23 @@ func try(ctx context.Context, f Fault) (caught bool, output string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	workload, protocol := f.cell()
 	command := exec.CommandContext(ctx, "go", "test", "-vet=off", "-short", "-overlay", overlay,
-		"-run", "^TestConformance$/^routeguide$/^"+f.Protocol+"$", "./workload/routeguide/bind")
+		"-run", "^TestConformance$/^"+workload+"$/^"+protocol+"$", "./workload/"+workload+"/bind")
 	text, runErr := command.CombinedOutput()
 	output = string(text)
 	if strings.Contains(output, "[build failed]") {
 		return false, output, fmt.Errorf("does not build:\n%s", tail(output))
 	}
 	return runErr != nil && strings.Contains(output, f.Want), output, nil
+}
+
+// cell is what the suite is run on.
+func (f Fault) cell() (workload, protocol string) {
+	if workload, protocol, named := strings.Cut(f.Protocol, "/"); named {
+		return workload, protocol
+	}
+	return "routeguide", f.Protocol
 }
 
 // plant returns the source with the fault in it.
