@@ -82,7 +82,7 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 	case d.Verdict == result.Equivalent:
 		whole = fmt.Sprintf("%s and %s are equivalent within %s in %s, and of that", to, from, Margin(d.Margin), m.Title)
 	case d.Verdict == result.Inconclusive:
-		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s), and of it", to, from, m.Title, confident(d))
+		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s; %s), and of it", to, from, m.Title, confident(d), d.Why)
 	}
 	groups := map[result.Verdict][]string{}
 	for i := range at.Shares {
@@ -119,8 +119,8 @@ func within(s *result.Share) string {
 	if s.Difference.Exact {
 		return " (exact)"
 	}
-	n := pointDecimals(s)
-	return fmt.Sprintf(" (%s to %s)", change(1+s.Points.Low, n), change(1+s.Points.High, n))
+	low, high, _ := strings.Cut(strings.Trim(Interval(s.Difference), "[]"), ", ")
+	return " (" + low + " to " + high + ")"
 }
 
 // effects says what each factor does on average.
@@ -299,29 +299,7 @@ func Interacts(d *result.Difference) string {
 
 // Points writes a share in percent points: "−27.2".
 func Points(s *result.Share) string {
-	if !s.Points.Known {
-		return Absent
-	}
-	return change(1+s.Points.Value, pointDecimals(s))
-}
-
-// PointsInterval writes its interval: "[−28.1, −26.3]".
-func PointsInterval(s *result.Share) string {
-	if !s.Points.Known {
-		return ""
-	}
-	if s.Difference.Exact {
-		return "exact"
-	}
-	n := pointDecimals(s)
-	return "[" + change(1+s.Points.Low, n) + ", " + change(1+s.Points.High, n) + "]"
-}
-
-func pointDecimals(s *result.Share) int {
-	if 100*(s.Points.High-s.Points.Low)/2 >= 5 {
-		return 0
-	}
-	return 1
+	return strings.TrimSuffix(Change(s.Difference), " %")
 }
 
 // ShareAmount writes a share in a unit, with three digits of the whole figure
@@ -367,15 +345,8 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 		if err != nil {
 			continue
 		}
-		who, why := map[string][]string{}, []string{}
-		for _, left := range x.Left {
-			if who[left.Why] == nil {
-				why = append(why, left.Why)
-			}
-			who[left.Why] = append(who[left.Why], r.ArmName(left.Arm))
-		}
-		for _, reason := range why {
-			add("%s: not used: %s: %s", m.Short, list(who[reason]), reason)
+		for _, text := range leftOut(r, x.Left) {
+			add("%s: %s", m.Short, text)
 		}
 		if x.Why != "" && i > 0 {
 			add("%s is not explained: %s", m.Short, x.Why)
@@ -397,13 +368,56 @@ func ExplainedNotes(r *result.Result, e *result.Explanation, l *result.LoadExpla
 			}
 		}
 		if x.Explained > 0 && len(x.Effects) > 0 {
-			add("main effects and interactions of two account for %s of the variation of %s between the arms", Percent(x.Explained), m.Short)
+			add("main effects and interactions of two account for %s of the variation of %s between the arms", told(x.Explained), m.Short)
 		}
 	}
 	for _, note := range l.Notes {
 		add("%s", note)
 	}
 	return notes
+}
+
+// leftOut says which arms were not used: of those that one check refuses, the
+// reason of the first.
+func leftOut(r *result.Result, left []result.LeftArm) []string {
+	who, order := map[string][]result.LeftArm{}, []string{}
+	for _, one := range left {
+		key := string(one.Gate)
+		if key == "" {
+			key = one.Why
+		}
+		if who[key] == nil {
+			order = append(order, key)
+		}
+		who[key] = append(who[key], one)
+	}
+	var said []string
+	for _, key := range order {
+		var names []string
+		for _, one := range who[key] {
+			names = append(names, r.ArmName(one.Arm))
+		}
+		first, of := who[key][0].Why, list(names)
+		if len(names) > listed {
+			of = fmt.Sprintf("%d arms", len(names))
+			if len(names) == len(r.Plan.Arms) {
+				of = "all arms"
+			}
+		}
+		if len(names) > 1 && who[key][0].Gate != "" {
+			first = names[0] + ": " + first
+		}
+		said = append(said, of+" may not be used: "+first)
+	}
+	return said
+}
+
+// told writes a share of the variation, and never "all" of it.
+func told(share float64) string {
+	if share > 0.999 {
+		return "more than 99.9 %"
+	}
+	return Significant(100*share, 3) + " %"
 }
 
 // ExplainMethod says how to read an explanation.
@@ -414,7 +428,7 @@ func ExplainMethod(r *result.Result) string {
 		text += " (the primary metric's 96 %)"
 	}
 	return text + ". Shares of a difference are averages over all orders of changing its factors (Shapley); points are percent of the first arm's figure, " +
-		"and they add up. A claim stands among all effects of its load (Holm; Benjamini–Hochberg beside the primary metric)."
+		"and they add up. A claim stands among all effects, or all shares, of its load (Holm; Benjamini–Hochberg beside the primary metric)."
 }
 
 // HiddenInteractions says how many interactions are left out of a table.

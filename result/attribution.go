@@ -227,27 +227,40 @@ func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 		found.Why = x.unmeasured(&r, end, missing, t)
 		return found
 	}
-	whole := make([]float64, len(t.arms))
-	whole[cell(0)], whole[cell(uint(1)<<len(r.changes)-1)] = -1, 1
+	whole, base := make([]float64, len(t.arms)), cell(0)
+	whole[base], whole[cell(uint(1)<<len(r.changes)-1)] = -1, 1
 	found.Base = estimate(x.grid, x.load, t.metric, c.from, alpha)
-	found.Total = portion(change{}, t, whole, whole, alpha)
+	found.Total = portion(change{}, t, whole, base, alpha)
+	found.Total.Difference = t.difference(whole, alpha)
+	found.Total.Points = pointsOf(found.Total.Difference)
 	for i, step := range r.changes {
-		found.Shares = append(found.Shares, *portion(step, t, shares[i], whole, alpha))
+		found.Shares = append(found.Shares, *portion(step, t, shares[i], base, alpha))
 	}
 	found.Notes = x.inside(&r, c)
 	return found
 }
 
-// portion estimates a part of a difference.
-func portion(step change, t taken, part, whole []float64, alpha float64) *Share {
-	s := &Share{Factor: step.name, LevelFrom: step.from, LevelTo: step.to, Difference: t.difference(part, alpha)}
-	if e, err := stat.Points(t.logs, part, whole, alpha); err == nil {
-		s.Points = Amount{Known: true, Value: e.Value, Low: e.Low, High: e.High}
+// portion estimates a part of a difference, by the figure of the arm base.
+func portion(step change, t taken, part []float64, base int, alpha float64) *Share {
+	s := &Share{Factor: step.name, LevelFrom: step.from, LevelTo: step.to, Difference: noRatio(t.rounds, stat.ErrInput)}
+	if e, err := stat.LinearContrast(t.logs, part, base, alpha); err == nil {
+		s.Difference = differenceOf(e)
+		s.Points = pointsOf(s.Difference)
 	}
-	if e, err := stat.Contrast(t.amounts, part, alpha); err == nil {
+	if e, err := stat.LogContrast(t.logs, part, alpha); err == nil {
+		s.Times = Amount{Known: true, Value: e.Ratio, Low: e.Low, High: e.High}
+	}
+	if e, err := stat.Amount(t.logs, part, alpha); err == nil {
 		s.Amount = Amount{Known: true, Value: e.Value, Low: e.Low, High: e.High}
 	}
 	return s
+}
+
+func pointsOf(d *Difference) Amount {
+	if !d.Known {
+		return Amount{}
+	}
+	return Amount{Known: true, Value: d.Ratio - 1, Low: d.Low - 1, High: d.High - 1}
 }
 
 // unmeasured says which arms are missing between two corners.

@@ -167,23 +167,27 @@ func interesting() []string {
 
 func (x *explainer) explain() LoadExplanation {
 	found := LoadExplanation{Load: x.load.Load, Name: x.load.Name, Primary: x.load.Primary, Metrics: []MetricExplanation{}}
-	var primary, secondary []judged
+	var effects, shares, others []judged
 	for i, id := range append([]string{x.load.Primary}, interesting()...) {
 		m, err := MetricByID(id)
 		if err != nil || !m.Under(x.load.Open) || i > 0 && id == x.load.Primary {
 			continue
 		}
 		one := x.metric(m)
-		family := &secondary
+		by := rule(x.result().Plan, m)
 		if one.Primary {
-			family = &primary
+			effects, shares = one.judgedEffects(by), one.judgedShares(by)
+		} else {
+			others = append(append(others, one.judgedEffects(by)...), one.judgedShares(by)...)
 		}
-		*family = append(*family, one.judged(rule(x.result().Plan, m))...)
 		found.Metrics = append(found.Metrics, one)
 	}
-	adjust(primary, stat.Holm, len(primary))
-	adjust(secondary, stat.BenjaminiHochberg, 1)
-	for _, one := range slices.Concat(primary, secondary) {
+	// Of the primary metric there are two questions: what do factors do, and
+	// what is the difference made of.
+	adjust(effects, stat.Holm, len(effects))
+	adjust(shares, stat.Holm, len(shares))
+	adjust(others, stat.BenjaminiHochberg, 1)
+	for _, one := range slices.Concat(effects, shares, others) {
 		if one.d.Verdict == TooFew {
 			one.d.Why = fewRounds(one.d.Rounds)
 		}
@@ -200,26 +204,40 @@ func fewRounds(n int) string {
 	return fmt.Sprintf("%d rounds have all the arms, a claim needs %d", n, MinRounds)
 }
 
-// judged are the differences that are to be judged, and adjusted for each other.
-func (m *MetricExplanation) judged(by stat.Rule) []judged {
+// judgedEffects are the effects that are to be judged, and adjusted for each other.
+func (m *MetricExplanation) judgedEffects(by stat.Rule) []judged {
 	var all []judged
-	add := func(d *Difference) {
-		if d != nil && d.Known {
-			all = append(all, judged{d, by})
-		}
-	}
 	for _, effects := range [][]FactorEffect{m.Effects, m.Interactions} {
 		for i := range effects {
-			add(effects[i].Difference)
-		}
-	}
-	for i := range m.Attributions {
-		if at := &m.Attributions[i]; at.Total != nil {
-			add(at.Total.Difference)
-			for s := range at.Shares {
-				add(at.Shares[s].Difference)
+			if d := effects[i].Difference; d != nil && d.Known {
+				all = append(all, judged{d, by})
 			}
 		}
+	}
+	return all
+}
+
+// judgedShares are the differences that were taken apart and their shares.
+func (m *MetricExplanation) judgedShares(by stat.Rule) []judged {
+	var all []judged
+	for i := range m.Attributions {
+		at := &m.Attributions[i]
+		if at.Total == nil {
+			continue
+		}
+		for _, s := range append([]*Share{at.Total}, pointers(at.Shares)...) {
+			if s.Difference.Known {
+				all = append(all, judged{s.Difference, by})
+			}
+		}
+	}
+	return all
+}
+
+func pointers[T any](list []T) []*T {
+	all := make([]*T, len(list))
+	for i := range list {
+		all[i] = &list[i]
 	}
 	return all
 }

@@ -128,10 +128,10 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 		}
 		points, amounts, product := 0.0, 0.0, 1.0
 		for _, s := range at.Shares {
-			points, amounts, product = points+s.Points.Value, amounts+s.Amount.Value, product*s.Difference.Ratio
+			points, amounts, product = points+s.Difference.Ratio-1, amounts+s.Amount.Value, product*s.Times.Value
 		}
-		if !(math.Abs(points-at.Total.Points.Value) < 1e-12 && math.Abs(amounts-at.Total.Amount.Value) < 1e-9*math.Abs(at.Base.Value) &&
-			math.Abs(product-at.Total.Difference.Ratio) < 1e-12 && math.Abs(at.Total.Points.Value-(at.Total.Difference.Ratio-1)) < 1e-12) {
+		if !(math.Abs(points-(at.Total.Difference.Ratio-1)) < 1e-12 && math.Abs(amounts-at.Total.Amount.Value) < 1e-9*math.Abs(at.Base.Value) &&
+			math.Abs(product-at.Total.Difference.Ratio) < 1e-12) {
 			t.Errorf("%s: shares add up to %v, %v, %v of %+v", m.Metric, points, amounts, product, at.Total)
 		}
 	}
@@ -146,10 +146,10 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 		{"encoding", "JSON", "Protocol Buffers", -0.3 - 0.12/3},
 	} {
 		s := at.Shares[i]
-		if s.Factor != want.factor || s.LevelFrom != want.from || s.LevelTo != want.to || !near(s.Difference, want.log, 0.03) {
-			t.Errorf("share %d: %s from %s to %s: %+v, want %+v", i, s.Factor, s.LevelFrom, s.LevelTo, s.Difference, want)
+		if s.Factor != want.factor || s.LevelFrom != want.from || s.LevelTo != want.to || math.Abs(math.Log(s.Times.Value)-want.log) > 0.03 {
+			t.Errorf("share %d: %s from %s to %s: %+v, want %+v", i, s.Factor, s.LevelFrom, s.LevelTo, s.Times, want)
 		}
-		if !s.Points.Known || !s.Amount.Known || s.Points.Low > s.Points.Value || s.Amount.Low > s.Amount.Value || s.Amount.High < s.Amount.Value {
+		if d := s.Difference; !d.Known || !s.Amount.Known || d.Low > d.Ratio || d.High < d.Ratio || s.Amount.Low > s.Amount.Value || s.Amount.High < s.Amount.Value {
 			t.Errorf("share %d: %+v", i, s)
 		}
 	}
@@ -340,7 +340,7 @@ func TestCorners(t *testing.T) {
 	sum := 0.0
 	for _, s := range at.Shares {
 		names = append(names, s.Factor+" "+s.LevelFrom+" to "+s.LevelTo)
-		sum += math.Log(s.Difference.Ratio)
+		sum += math.Log(s.Times.Value)
 	}
 	if want := []string{"transport HTTP/2 to HTTP/1.1", "framing gRPC to HTTP", "encoding Protocol Buffers to JSON", "TLS on to off"}; !slices.Equal(names, want) {
 		t.Errorf("%q", names)
@@ -375,7 +375,7 @@ func TestDataIsAFactor(t *testing.T) {
 	if len(m.Attributions) != 2 || m.Attributions[0].Where != "data 4" || m.Attributions[1].Where != "data 100" {
 		t.Fatalf("%+v", m.Attributions)
 	}
-	if !near(m.Attributions[1].Shares[2].Difference, -0.3-0.12/3-0.4, 0.03) {
+	if math.Abs(math.Log(m.Attributions[1].Shares[2].Times.Value)-(-0.3-0.12/3-0.4)) > 0.03 {
 		t.Errorf("%+v", m.Attributions[1].Shares[2])
 	}
 }

@@ -61,8 +61,10 @@ type MetricExplanation struct {
 
 // LeftArm is an arm whose figures were not used, and why.
 type LeftArm struct {
-	Arm int    `json:"arm"`
-	Why string `json:"why"`
+	Arm int `json:"arm"`
+	// Gate is the check that refuses it, "" where that is no check's.
+	Gate Gate   `json:"gate,omitempty"`
+	Why  string `json:"why"`
 }
 
 // FactorEffect is what a level of a factor does, or of two factors together.
@@ -96,8 +98,8 @@ type Attribution struct {
 	Why string `json:"why,omitempty"`
 	// Base is the metric of From, which points are shares of.
 	Base Estimate `json:"base,omitzero"`
-	// Total is the whole difference, and Shares its parts: in the order of the
-	// factors. They add up to it, in points, amounts and (as products) ratios.
+	// Total is the whole difference, and Shares its parts, in the order of the
+	// factors.
 	Total  *Share  `json:"total,omitempty"`
 	Shares []Share `json:"shares,omitempty"`
 	// Notes say what a share has in it beside its name.
@@ -112,13 +114,19 @@ type Share struct {
 	Factor    string `json:"factor,omitempty"`
 	LevelFrom string `json:"level_from,omitempty"`
 	LevelTo   string `json:"level_to,omitempty"`
-	// Difference is the share as a ratio: the product of all is that of the whole.
+	// Difference is what From's figure would be with this share alone added, by
+	// that figure. What takes much away after something else added much may be
+	// below 0.
 	Difference *Difference `json:"difference"`
-	// Points is the share as a fraction of the first arm's figure (0.1 is ten
-	// percent points), and Amount in the metric's unit for each request. Nothing
-	// is known of Amount where its rounds have no values.
+	// Points are Difference's ratios less 1: 0.1 is a tenth of From's figure, ten
+	// percent points. Those of all shares add up to those of the whole.
 	Points Amount `json:"points"`
+	// Amount is the same in the metric's unit, adding up too; its interval holds
+	// what the machine's speed did from round to round.
 	Amount Amount `json:"amount"`
+	// Times is the share on logarithms, as a factor: the product of all is that
+	// of the whole.
+	Times Amount `json:"times"`
 }
 
 // Amount is a figure that may be negative, with its interval.

@@ -15,21 +15,19 @@ type taken struct {
 	arms   []int
 	left   []LeftArm
 	rounds int
-	// logs are the parts of each arm's logarithm, amounts those of its value;
-	// without amounts Contrast of them fails, and nothing is said of them.
-	logs, amounts []stat.Parts
-	why           string // nothing of it can be used
+	logs   []stat.Parts // of each arm
+	why    string       // nothing of it can be used
 }
 
 // take gathers a metric.
 func (x *explainer) take(m Metric) taken {
 	t := taken{metric: m}
 	for a := range x.load.Arms {
-		switch why := x.unusable(m, a); why {
+		switch gate, why := x.unusable(m, a); why {
 		case "":
 			t.arms = append(t.arms, a)
 		default:
-			t.left = append(t.left, LeftArm{a, why})
+			t.left = append(t.left, LeftArm{Arm: a, Gate: gate, Why: why})
 		}
 	}
 	t.spare(x, m)
@@ -43,32 +41,31 @@ func (x *explainer) take(m Metric) taken {
 		return t
 	}
 	for _, a := range t.arms {
-		logs, amounts, err := x.parts(m, a, rounds)
+		logs, err := x.parts(m, a, rounds)
 		if err != nil {
 			t.why = fmt.Sprintf("%s: a round has none of it, or the rounds differ beyond all bounds", x.result().ArmName(a))
 			return t
 		}
-		t.logs, t.amounts = append(t.logs, logs), append(t.amounts, amounts)
+		t.logs = append(t.logs, logs)
 	}
 	return t
 }
 
 // unusable says why an arm's metric may not be used; "" if it may.
-func (x *explainer) unusable(m Metric, arm int) string {
-	if why := x.load.Arms[arm].Why(m); why != "" {
-		return why
+func (x *explainer) unusable(m Metric, arm int) (gate Gate, why string) {
+	if c := x.load.Arms[arm].spoiled(m); c != nil {
+		return c.Gate, c.Detail
 	}
 	trials := x.of(x.load.Load, arm)
-	if len(trials) == 0 {
-		return "not measured"
+	switch {
+	case len(trials) == 0:
+		return "", "not measured"
+	case m.Quantile > 0:
+		return "", tooShort(m, histograms(trials, m))
+	case !slices.ContainsFunc(trials, func(t *Trial) bool { _, ok := m.Value(t); return ok }):
+		return "", unknown(m)
 	}
-	if m.Quantile > 0 {
-		return tooShort(m, histograms(trials, m))
-	}
-	if !slices.ContainsFunc(trials, func(t *Trial) bool { _, ok := m.Value(t); return ok }) {
-		return unknown(m)
-	}
-	return ""
+	return "", ""
 }
 
 // shared are the rounds in which all arms have the metric.
@@ -104,14 +101,14 @@ func (t *taken) spare(x *explainer, m Metric) {
 		if fewest >= MinRounds || len(x.shared(others, m)) <= len(x.shared(t.arms, m)) {
 			return
 		}
-		t.left = append(t.left, LeftArm{t.arms[at], fmt.Sprintf("it has %d of %d rounds", fewest, len(x.result().Rounds))})
+		t.left = append(t.left, LeftArm{Arm: t.arms[at], Why: fmt.Sprintf("it has %d of %d rounds", fewest, len(x.result().Rounds))})
 		t.arms = others
 	}
 	slices.SortFunc(t.left, func(a, b LeftArm) int { return a.Arm - b.Arm })
 }
 
 // parts takes one arm's metric in some rounds.
-func (x *explainer) parts(m Metric, arm int, rounds []int) (logs, amounts stat.Parts, err error) {
+func (x *explainer) parts(m Metric, arm int, rounds []int) (stat.Parts, error) {
 	var values []float64
 	var times []*stat.Histogram
 	for _, n := range rounds {
@@ -124,15 +121,9 @@ func (x *explainer) parts(m Metric, arm int, rounds []int) (logs, amounts stat.P
 		values = append(values, v)
 	}
 	if m.Quantile > 0 {
-		if logs, err = stat.QuantileParts(times, m.Quantile, true); err == nil {
-			amounts, err = stat.QuantileParts(times, m.Quantile, false)
-		}
-		return logs, amounts, err
+		return stat.QuantileParts(times, m.Quantile)
 	}
-	if logs, err = stat.ValueParts(values, true); err == nil {
-		amounts, err = stat.ValueParts(values, false)
-	}
-	return logs, amounts, err
+	return stat.ValueParts(values)
 }
 
 // difference is a weighted sum of the arms' logarithms as a difference.
@@ -141,6 +132,10 @@ func (t *taken) difference(weights []float64, alpha float64) *Difference {
 	if err != nil {
 		return noRatio(t.rounds, err)
 	}
+	return differenceOf(e)
+}
+
+func differenceOf(e stat.Effect) *Difference {
 	return &Difference{
 		Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), effect: e,
 	}

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Parts are a figure of one arm and each round's part in it, of which the
-// figure is the mean or, for quantiles of all rounds, the jackknife's estimate.
-// Sums of figures have the sums of their parts.
+// Parts are the logarithm of a figure of one arm and each round's part in it, of
+// which it is the mean or, for quantiles of all rounds, the jackknife's
+// estimate. Sums of logarithms have the sums of their parts.
 type Parts struct {
 	All    float64
 	Rounds []float64
@@ -15,25 +15,18 @@ type Parts struct {
 	Exact bool
 }
 
-// ValueParts are those of a figure with a value in each round: the mean, or
-// with log that of the logarithms. Errors wrap [ErrInput].
-func ValueParts(x []float64, log bool) (Parts, error) {
+// ValueParts are those of a figure with a value in each round. Errors wrap [ErrInput].
+func ValueParts(x []float64) (Parts, error) {
 	if len(x) == 0 {
 		return Parts{}, fmt.Errorf("%w: no rounds", ErrInput)
 	}
 	p := Parts{Rounds: make([]float64, len(x)), Exact: constant(x)}
 	for r, v := range x {
-		if log {
-			if !(v > 0) || math.IsInf(v, 1) {
-				return Parts{}, fmt.Errorf("%w: round %d: %v has no logarithm", ErrInput, r, v)
-			}
-			v = math.Log(v)
+		if !(v > 0) || math.IsInf(v, 1) {
+			return Parts{}, fmt.Errorf("%w: round %d: %v has no logarithm", ErrInput, r, v)
 		}
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Parts{}, fmt.Errorf("%w: round %d: %v", ErrInput, r, v)
-		}
-		p.Rounds[r] = v
-		p.All += v / float64(len(x))
+		p.Rounds[r] = math.Log(v)
+		p.All += p.Rounds[r] / float64(len(x))
 	}
 	if p.Exact {
 		p.All = p.Rounds[0]
@@ -41,23 +34,17 @@ func ValueParts(x []float64, log bool) (Parts, error) {
 	return p, nil
 }
 
-// QuantileParts are those of the q-quantile of all rounds' calls together, or
-// with log of its logarithm: the jackknife's pseudo-values, as in
-// [QuantileRatio]. From 2 rounds on; errors wrap [ErrInput].
-func QuantileParts(rounds []*Histogram, q float64, log bool) (Parts, error) {
+// QuantileParts are those of the q-quantile of all rounds' calls together: the
+// jackknife's pseudo-values, as in [QuantileRatio]. From 2 rounds on; errors
+// wrap [ErrInput].
+func QuantileParts(rounds []*Histogram, q float64) (Parts, error) {
 	leave, err := leaveOneOut(rounds, q, DefaultAlpha)
 	if err != nil {
 		return Parts{}, err
 	}
-	of := func(v float64) float64 {
-		if log {
-			return v
-		}
-		return math.Exp(v)
-	}
-	p := Parts{All: of(leave.all), Rounds: make([]float64, len(rounds))}
+	p := Parts{All: leave.all, Rounds: make([]float64, len(rounds))}
 	for r := range rounds {
-		p.Rounds[r] = pseudoValue(len(rounds), p.All, of(leave.without[r]))
+		p.Rounds[r] = pseudoValue(len(rounds), leave.all, leave.without[r])
 	}
 	return p, nil
 }
@@ -91,11 +78,10 @@ func weigh(arms []Parts, weights []float64) (sum Parts, err error) {
 const rest = 1e-12
 
 // LogContrast estimates a weighted sum of logarithms, as the ratio that it is:
-// weights 1 and −1 of two arms give what [PairedRatio] does. arms are the
-// logarithms' parts ([ValueParts], [QuantileParts]) over the same rounds, at
-// least 2; errors wrap [ErrInput].
-func LogContrast(arms []Parts, weights []float64, alpha float64) (Effect, error) {
-	sum, err := weigh(arms, weights)
+// weights 1 and −1 of two arms give what [PairedRatio] does. logs are of the
+// same rounds ([ValueParts], [QuantileParts]), at least 2; errors wrap [ErrInput].
+func LogContrast(logs []Parts, weights []float64, alpha float64) (Effect, error) {
+	sum, err := weigh(logs, weights)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -120,17 +106,79 @@ func LogContrast(arms []Parts, weights []float64, alpha float64) (Effect, error)
 	return newEffect(sum.All, sd, sum.Rounds, alpha)
 }
 
-// Contrast estimates a weighted sum in the unit of the values, with a t
-// interval over rounds: see [LogContrast].
-func Contrast(arms []Parts, weights []float64, alpha float64) (Estimate, error) {
-	sum, err := weigh(arms, weights)
+// linear is a weighted sum of figures whose logarithms are given, in shares of
+// the figure of arm base, or in their own unit if base is negative; to first
+// order in each round's logarithms, so that what all arms share in a round
+// cancels where there is a base.
+func linear(logs []Parts, weights []float64, base int) (sum Parts, err error) {
+	if len(logs) != len(weights) || base >= len(logs) {
+		return Parts{}, fmt.Errorf("%w: %d arms, %d weights, base %d", ErrInput, len(logs), len(weights), base)
+	}
+	under := Parts{Exact: true}
+	if base >= 0 {
+		under = logs[base]
+	} else if len(logs) > 0 {
+		under.Rounds = make([]float64, len(logs[0].Rounds))
+	}
+	sum = Parts{Rounds: make([]float64, len(under.Rounds)), Exact: under.Exact}
+	for a, w := range weights {
+		if w == 0 {
+			continue
+		}
+		arm := logs[a]
+		if len(arm.Rounds) != len(sum.Rounds) {
+			return Parts{}, fmt.Errorf("%w: %d rounds of one arm, %d of another", ErrInput, len(sum.Rounds), len(arm.Rounds))
+		}
+		v := w * math.Exp(arm.All-under.All)
+		sum.All += v
+		for r, l := range arm.Rounds {
+			sum.Rounds[r] += v * (1 + (l - arm.All) - (under.Rounds[r] - under.All))
+		}
+		sum.Exact = sum.Exact && arm.Exact
+	}
+	if math.IsInf(sum.All, 0) || math.IsNaN(sum.All) {
+		return Parts{}, fmt.Errorf("%w: a sum beyond all bounds", ErrInput)
+	}
+	return sum, nil
+}
+
+// LinearContrast estimates a weighted sum of figures, such as a share of a
+// difference, by the figure of arm base: 0.1 is a tenth of it. The figures are
+// the geometric means whose logarithms' parts logs are; weights 1 and −1 of an
+// arm and base give what [LogContrast] does, less 1.
+//
+// The result is an effect of which Ratio is 1 plus the sum, Low and High its
+// bounds, and LogMean and LogSD are of the sum itself, so that [Rule.Judge]
+// takes points for percent: they may lie below 0. From 2 rounds on; errors wrap
+// [ErrInput].
+func LinearContrast(logs []Parts, weights []float64, base int, alpha float64) (Effect, error) {
+	sum, err := linear(logs, weights, max(base, 0))
+	if err != nil {
+		return Effect{}, err
+	}
+	if err := checkRounds(len(sum.Rounds), alpha); err != nil {
+		return Effect{}, err
+	}
+	e := Effect{Alpha: alpha, Rounds: len(sum.Rounds), LogMean: sum.All, Exact: sum.Exact}
+	if sum.Exact {
+		if math.Abs(e.LogMean) < rest {
+			e.LogMean = 0
+		}
+	} else {
+		_, e.LogSD = meanSD(sum.Rounds)
+	}
+	w := halfWidth(e.LogSD, e.Rounds, alpha)
+	e.Ratio, e.Low, e.High, e.P = 1+e.LogMean, 1+e.LogMean-w, 1+e.LogMean+w, signFlip(sum.Rounds)
+	return e, nil
+}
+
+// Amount estimates the same sum in the unit of the figures. What the machine's
+// speed does from round to round is in its interval. Errors wrap [ErrInput].
+func Amount(logs []Parts, weights []float64, alpha float64) (Estimate, error) {
+	sum, err := linear(logs, weights, -1)
 	if err != nil {
 		return Estimate{}, err
 	}
-	return plain(sum, alpha)
-}
-
-func plain(sum Parts, alpha float64) (Estimate, error) {
 	if err := checkRounds(len(sum.Rounds), alpha); err != nil {
 		return Estimate{}, err
 	}
@@ -140,41 +188,4 @@ func plain(sum Parts, alpha float64) (Estimate, error) {
 		w = halfWidth(sd, len(sum.Rounds), alpha)
 	}
 	return Estimate{Value: sum.All, Low: sum.All - w, High: sum.All + w, Alpha: alpha, Rounds: len(sum.Rounds)}, nil
-}
-
-// Points estimates the part of a whole difference on logarithms, in shares of
-// the figure that the difference is from: 0.1 are ten percent points. If parts
-// add up to the whole on logarithms, their points add up to Ratio − 1 of the
-// whole, exactly. A part's points are its logarithm times (e^D − 1)/D, D being
-// the whole: the logarithmic mean, by which B. W. Ang (Energy Policy 33, 2005)
-// takes differences apart. The interval is that of both together, to first
-// order. Errors wrap [ErrInput].
-func Points(arms []Parts, part, whole []float64, alpha float64) (Estimate, error) {
-	p, err := weigh(arms, part)
-	if err != nil {
-		return Estimate{}, err
-	}
-	d, err := weigh(arms, whole)
-	if err != nil {
-		return Estimate{}, err
-	}
-	if len(p.Rounds) == 0 {
-		p.Rounds = make([]float64, len(d.Rounds)) // a part without weights is 0
-	}
-	if len(p.Rounds) != len(d.Rounds) {
-		return Estimate{}, fmt.Errorf("%w: %d rounds of a part, %d of the whole", ErrInput, len(p.Rounds), len(d.Rounds))
-	}
-	g, slope := 1.0, 0.5
-	if math.Abs(d.All) > 1e-6 {
-		g = math.Expm1(d.All) / d.All
-		slope = (math.Exp(d.All) - g) / d.All
-	}
-	sum := Parts{All: g * p.All, Rounds: make([]float64, len(d.Rounds)), Exact: p.Exact && d.Exact}
-	for r := range sum.Rounds {
-		sum.Rounds[r] = g*p.Rounds[r] + slope*(d.Rounds[r]-d.All)*p.All
-	}
-	if math.IsInf(sum.All, 0) || math.IsNaN(sum.All) {
-		return Estimate{}, fmt.Errorf("%w: a difference beyond all bounds", ErrInput)
-	}
-	return plain(sum, alpha)
 }

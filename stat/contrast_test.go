@@ -10,12 +10,12 @@ import (
 	"wirelab/stat"
 )
 
-func parts(t *testing.T, log bool, arms ...[]float64) []stat.Parts {
+func parts(t *testing.T, arms ...[]float64) []stat.Parts {
 	t.Helper()
 	all := make([]stat.Parts, len(arms))
 	for i, x := range arms {
 		var err error
-		if all[i], err = stat.ValueParts(x, log); err != nil {
+		if all[i], err = stat.ValueParts(x); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,23 +30,26 @@ func TestContrastOfTwoIsThePair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := stat.LogContrast(parts(t, true, a, b), []float64{-1, 1}, 0.05)
+	got, err := stat.LogContrast(parts(t, a, b), []float64{-1, 1}, 0.05)
 	if err != nil || math.Abs(got.Ratio-want.Ratio) > 1e-12 || math.Abs(got.Low-want.Low) > 1e-12 || math.Abs(got.High-want.High) > 1e-12 || got.P != want.P {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	difference, err := stat.PairedDifference(a, b, 0.05)
-	if err != nil {
-		t.Fatal(err)
+	linear, err := stat.LinearContrast(parts(t, a, b), []float64{-1, 1}, 0, 0.05)
+	if err != nil || math.Abs(linear.Ratio-want.Ratio) > 1e-12 || math.Abs((linear.High-linear.Low)/2-want.Ratio*want.HalfWidth(0.05)) > 1e-12 {
+		t.Errorf("%+v, %v, want %+v to first order", linear, err, want)
 	}
-	plain, err := stat.Contrast(parts(t, false, a, b), []float64{-1, 1}, 0.05)
-	if err != nil || math.Abs(plain.Value-difference.Value) > 1e-12 || math.Abs(plain.Low-difference.Low) > 1e-12 {
-		t.Errorf("%+v, %v, want %+v", plain, err, difference)
+	amount, err := stat.Amount(parts(t, a, b), []float64{-1, 1}, 0.05)
+	if one, _ := stat.GeometricMean(a, 0.05); err != nil || math.Abs(amount.Value-one.Value*(want.Ratio-1)) > 1e-9 || !(amount.Low < amount.Value && amount.Value < amount.High) {
+		t.Errorf("%+v, %v", amount, err)
 	}
-	exact, err := stat.LogContrast(parts(t, true, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0.05)
+	exact, err := stat.LogContrast(parts(t, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0.05)
 	if err != nil || !exact.Exact || math.Abs(exact.Ratio-212.0/97) > 1e-12 || exact.Low != exact.High {
 		t.Errorf("%+v, %v", exact, err)
 	}
-	none, err := stat.LogContrast(parts(t, true, []float64{97, 97}, []float64{212, 212}, []float64{97, 97}, []float64{212, 212}), []float64{-1, 1, 1, -1}, 0.05)
+	if e, err := stat.LinearContrast(parts(t, []float64{97, 97, 97}, []float64{212, 212, 212}), []float64{-1, 1}, 0, 0.05); err != nil || !e.Exact || e.Low != e.High || math.Abs(e.Ratio-212.0/97) > 1e-12 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	none, err := stat.LogContrast(parts(t, []float64{97, 97}, []float64{212, 212}, []float64{97, 97}, []float64{212, 212}), []float64{-1, 1, 1, -1}, 0.05)
 	if err != nil || !none.Exact || none.LogMean != 0 || none.JointP() != 1 {
 		t.Errorf("an interaction of exact figures that is none: %+v, %v", none, err)
 	}
@@ -68,43 +71,43 @@ func TestQuantilePartsAreTheJackknife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var arms, plain []stat.Parts
+	var arms []stat.Parts
 	for _, h := range [][]*stat.Histogram{a, b} {
-		for _, log := range []bool{true, false} {
-			p, err := stat.QuantileParts(h, 0.5, log)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if log {
-				arms = append(arms, p)
-			} else {
-				plain = append(plain, p)
-			}
+		p, err := stat.QuantileParts(h, 0.5)
+		if err != nil {
+			t.Fatal(err)
 		}
+		arms = append(arms, p)
 	}
 	got, err := stat.LogContrast(arms, []float64{-1, 1}, 0.05)
 	if err != nil || math.Abs(got.Ratio-want.Ratio) > 1e-9 || math.Abs(got.Low-want.Low) > 1e-9 || got.P != want.P {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	if e, err := stat.Contrast(plain, []float64{-1, 1}, 0.05); err != nil || e.Low > 10000 || e.High < 10000 {
+	if e, err := stat.Amount(arms, []float64{-1, 1}, 0.05); err != nil || e.Low > 10000 || e.High < 10000 {
 		t.Errorf("%+v, %v, want about 10 µs", e, err)
 	}
 }
 
 func TestContrastsOfWhatIsNone(t *testing.T) {
 	t.Parallel()
-	two := parts(t, true, []float64{1, 2, 3}, []float64{2, 3, 5})
+	two := parts(t, []float64{1, 2, 3}, []float64{2, 3, 5})
 	for name, err := range map[string]error{
-		"a weight too few":   second(stat.LogContrast(two, []float64{1}, 0.05)),
-		"other rounds":       second(stat.LogContrast(append(slices.Clone(two), parts(t, true, []float64{1, 2})...), []float64{1, 0, -1}, 0.05)),
-		"one round":          second(stat.LogContrast(parts(t, true, []float64{1}, []float64{2}), []float64{1, -1}, 0.05)),
-		"alpha":              second(stat.Contrast(two, []float64{1, -1}, 0)),
-		"no weights":         second(stat.Contrast(two, []float64{0, 0}, 0.05)),
-		"no rounds":          second(stat.ValueParts(nil, false)),
-		"no logarithm":       second(stat.ValueParts([]float64{1, 0}, true)),
-		"not a number":       second(stat.ValueParts([]float64{math.NaN()}, false)),
-		"an empty histogram": second(stat.QuantileParts([]*stat.Histogram{{}, {}}, 0.5, true)),
-		"points of nothing":  second(stat.Points(two, []float64{0, 0}, []float64{0, 0}, 0.05)),
+		"a weight too few":         second(stat.LogContrast(two, []float64{1}, 0.05)),
+		"other rounds":             second(stat.LogContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...), []float64{1, 0, -1}, 0.05)),
+		"one round":                second(stat.LogContrast(parts(t, []float64{1}, []float64{2}), []float64{1, -1}, 0.05)),
+		"alpha":                    second(stat.LogContrast(two, []float64{1, -1}, 0)),
+		"no weights":               second(stat.LogContrast(two, []float64{0, 0}, 0.05)),
+		"no rounds":                second(stat.ValueParts(nil)),
+		"no logarithm":             second(stat.ValueParts([]float64{1, 0})),
+		"not a number":             second(stat.ValueParts([]float64{math.NaN()})),
+		"an empty histogram":       second(stat.QuantileParts([]*stat.Histogram{{}, {}}, 0.5)),
+		"a base that is none":      second(stat.LinearContrast(two, []float64{1, -1}, 2, 0.05)),
+		"linear, a weight too few": second(stat.LinearContrast(two, []float64{1}, 0, 0.05)),
+		"linear, one round":        second(stat.LinearContrast(parts(t, []float64{1}), []float64{1}, 0, 0.05)),
+		"linear, other rounds":     second(stat.LinearContrast(append(slices.Clone(two), parts(t, []float64{1, 2})...), []float64{1, 0, -1}, 0, 0.05)),
+		"an amount of no arms":     second(stat.Amount(nil, nil, 0.05)),
+		"an amount, alpha":         second(stat.Amount(two, []float64{1, -1}, 2)),
+		"beyond all bounds":        second(stat.Amount(parts(t, []float64{1e308, 1e308}, []float64{1, 1}), []float64{1e10, 1}, 0.05)),
 	} {
 		if !errors.Is(err, stat.ErrInput) {
 			t.Errorf("%s: %v", name, err)
@@ -114,8 +117,8 @@ func TestContrastsOfWhatIsNone(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// Points add up to the whole, and the whole's are its ratio less 1.
-func TestPointsAddUp(t *testing.T) {
+// Shares add up to the whole: on logarithms, in shares of the first, in amounts.
+func TestSharesAddUp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []float64{0, 1e-9, 0.001, 0.3, -2, 3} {
@@ -125,30 +128,31 @@ func TestPointsAddUp(t *testing.T) {
 				arms[a] = append(arms[a], math.Exp(size*float64(a)/3+0.02*r.NormFloat64()))
 			}
 		}
-		p := parts(t, true, arms...)
-		whole := []float64{-1, 0, 0, 1}
-		shares, _ := stat.Orders(2, 4, func(uint) bool { return true }, func(set uint) int { return int(set) })
-		total, err := stat.Points(p, whole, whole, 0.05)
+		p := parts(t, arms...)
+		whole, err := stat.LogContrast(p, []float64{-1, 0, 0, 1}, 0.05)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ratio, err := stat.LogContrast(p, whole, 0.05)
-		if err != nil || math.Abs(total.Value-(ratio.Ratio-1)) > 1e-9*ratio.Ratio {
-			t.Errorf("size %v: the whole is %v points, its ratio %v, %v", size, total.Value, ratio.Ratio, err)
-		}
-		if first := ratio.Ratio * ratio.LogSD / math.Sqrt(10); math.Abs((total.High-total.Low)/2/stat.TQuantile(0.975, 9)-first) > 1e-9*ratio.Ratio {
-			t.Errorf("size %v: the whole's interval is %v, want that of a ratio to first order, %v", size, (total.High-total.Low)/2, first)
-		}
-		sum := 0.0
+		shares, _ := stat.Orders(2, 4, func(uint) bool { return true }, func(set uint) int { return int(set) })
+		product, points, amount := 1.0, 0.0, 0.0
 		for _, share := range shares {
-			one, err := stat.Points(p, share, whole, 0.05)
+			e, err := stat.LogContrast(p, share, 0.05)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum += one.Value
+			product *= e.Ratio
+			if e, err = stat.LinearContrast(p, share, 0, 0.05); err != nil {
+				t.Fatal(err)
+			}
+			points += e.LogMean
+			a, err := stat.Amount(p, share, 0.05)
+			if err != nil {
+				t.Fatal(err)
+			}
+			amount += a.Value
 		}
-		if math.Abs(sum-total.Value) > 1e-12*max(1, math.Abs(total.Value)) {
-			t.Errorf("size %v: shares add up to %v of %v points", size, sum, total.Value)
+		if got := math.Exp(p[3].All) - math.Exp(p[0].All); math.Abs(product-whole.Ratio) > 1e-12*product || math.Abs(points-(whole.Ratio-1)) > 1e-12*product || math.Abs(amount-got) > 1e-11*product {
+			t.Errorf("size %v: shares make %v, %v, %v of %+v", size, product, points, amount, whole)
 		}
 	}
 }
@@ -174,11 +178,7 @@ func TestFactorialIntervalsCover(t *testing.T) {
 	}
 	corners := []int{at(0, 0, 0), at(2, 0, 0), at(0, 1, 0), at(2, 1, 0)}
 	shares, _ := stat.Orders(2, len(cells), func(uint) bool { return true }, func(set uint) int { return corners[set] })
-	whole := make([]float64, len(cells))
-	whole[corners[0]], whole[corners[3]] = -1, 1
 	share := stat.Term{Weights: shares[0]}
-	total := weigh(stat.Term{Weights: whole}, truth)
-	points := weigh(share, truth) * math.Expm1(total) / total
 	amounts := make([]float64, len(truth))
 	for i, v := range truth {
 		amounts[i] = math.Exp(v)
@@ -195,7 +195,7 @@ func TestFactorialIntervalsCover(t *testing.T) {
 				still[c] = append(still[c], math.Exp(truth[c]+own))
 			}
 		}
-		logs := parts(t, true, x...)
+		logs := parts(t, x...)
 		for name, c := range map[string]stat.Term{"main": main, "pair": pair, "nothing": nothing} {
 			e, err := stat.LogContrast(logs, c.Weights, 0.05)
 			if err != nil {
@@ -208,13 +208,13 @@ func TestFactorialIntervalsCover(t *testing.T) {
 				covered["p of "+name]++
 			}
 		}
-		if e, err := stat.Points(logs, share.Weights, whole, 0.05); err != nil {
+		if e, err := stat.LinearContrast(logs, share.Weights, corners[0], 0.05); err != nil {
 			t.Fatal(err)
-		} else if e.Low <= points && points <= e.High {
+		} else if want := 1 + weigh(share, amounts)/amounts[corners[0]]; e.Low <= want && want <= e.High {
 			covered["points"]++
 		}
 		// In the unit of the values drift does not cancel: the truth itself moves.
-		if e, err := stat.Contrast(parts(t, false, still...), share.Weights, 0.05); err != nil {
+		if e, err := stat.Amount(parts(t, still...), share.Weights, 0.05); err != nil {
 			t.Fatal(err)
 		} else if want := weigh(share, amounts); e.Low <= want && want <= e.High {
 			covered["amount"]++

@@ -17,15 +17,16 @@ import (
 //   - of: what it is the effect of ("gRPC vs HTTP/1.1"), or the share's factor;
 //     from, to: the levels, and of a whole difference the arms.
 //   - where: of which difference a share is, by its two arms.
-//   - ratio, low, high: as a factor, 1 for nothing; verdict: as the report says
-//     it; p, p_adjusted: of no effect, alone and among all.
-//   - points, points_low, points_high: shares of the first arm's figure, which
-//     add up; amount, amount_low, amount_high: in unit, for each request.
+//   - ratio, low, high: as a factor, 1 for nothing; of shares 1 plus the part of
+//     the first arm's figure, so that ratio − 1 add up. verdict: as the report
+//     says it; p, p_adjusted: of no effect, alone and among all.
+//   - times, times_low, times_high: shares as factors, which multiply to the
+//     whole; amount, amount_low, amount_high: in unit, for each request, which add up.
 //   - rounds: how many have all the arms. why: why there is no number.
 func ExplainColumns() []string {
 	return []string{
 		"result", "load", "metric", "kind", "of", "from", "to", "where", "ratio", "low", "high", "verdict", "p", "p_adjusted",
-		"points", "points_low", "points_high", "amount", "amount_low", "amount_high", "unit", "rounds", "why",
+		"times", "times_low", "times_high", "amount", "amount_low", "amount_high", "unit", "rounds", "why",
 	}
 }
 
@@ -56,10 +57,10 @@ func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) erro
 
 func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *result.MetricExplanation, first []string) [][]string {
 	var rows [][]string
-	add := func(kind, of, from, to, where string, d *result.Difference, points, amount result.Amount, why string) {
+	add := func(kind, of, from, to, where string, d *result.Difference, times, amount result.Amount, why string) {
 		row := append(append([]string{}, first...), kind, of, from, to, where)
 		row = append(row, ratio(d)...)
-		row = append(row, figures(points)...)
+		row = append(row, figures(times)...)
 		row = append(row, figures(amount)...)
 		rows = append(rows, append(row, unit(m.Dimension), strconv.Itoa(x.Rounds), why))
 	}
@@ -80,10 +81,10 @@ func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *re
 		where := r.ArmName(at.From) + " to " + r.ArmName(at.To)
 		for k := range at.Shares {
 			s := &at.Shares[k]
-			add("share", s.Factor, s.LevelFrom, s.LevelTo, where, s.Difference, s.Points, s.Amount, "")
+			add("share", s.Factor, s.LevelFrom, s.LevelTo, where, s.Difference, s.Times, s.Amount, "")
 		}
 		if s := at.Total; s != nil {
-			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, s.Difference, s.Points, s.Amount, "")
+			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, s.Difference, s.Times, s.Amount, "")
 		} else {
 			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, result.Amount{}, result.Amount{}, at.Why)
 		}

@@ -80,7 +80,7 @@ func (p *page) shares(r *result.Result, l *result.LoadExplanation) {
 				}
 				amount, interval := report.ShareAmount(s.Amount, at.Base.Value, unit)
 				p.row([]string{
-					title, corners, name, escape(step), report.Points(s), escape(report.PointsInterval(s)),
+					title, corners, name, escape(step), report.Points(s), escape(report.Interval(s.Difference)),
 					amount + " " + unit.Name, escape(interval), report.Verdict(m, s.Difference),
 				})
 			}

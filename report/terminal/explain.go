@@ -156,7 +156,7 @@ func (p *page) attribution(r *result.Result, m result.Metric, at *result.Attribu
 			{text: name},
 			{text: step},
 			{text: report.Points(s), right: true},
-			{text: report.PointsInterval(s)},
+			{text: report.Interval(s.Difference)},
 			{text: amount, right: true},
 			{text: interval},
 			{text: report.Verdict(m, s.Difference), in: of(s.Difference.Verdict)},
