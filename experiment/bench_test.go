@@ -187,14 +187,14 @@ func find(_, protocol, _, _ string) (wirelab.Cell, error) {
 		},
 		Bindings: []wirelab.Binding[toy]{{
 			Protocol: wirelab.Protocol{Name: protocol, Network: "tcp"},
-			Servers:  []wirelab.Server[toy]{{Library: "lines", Serve: serveLines(protocol == "liar")}},
+			Servers:  []wirelab.Server[toy]{{Library: "lines", Serve: serveLines(protocol)}},
 			Clients:  []wirelab.Dialer[toy]{{Library: "lines", Dial: dialLines}},
 		}},
 	}
 	return w.Erase().Cells[0], nil
 }
 
-func serveLines(lie bool) func(context.Context, wirelab.Endpoint, toy) error {
+func serveLines(how string) func(context.Context, wirelab.Endpoint, toy) error {
 	return func(ctx context.Context, at wirelab.Endpoint, s toy) error {
 		var all sync.WaitGroup
 		defer all.Wait()
@@ -211,8 +211,11 @@ func serveLines(lie bool) func(context.Context, wirelab.Endpoint, toy) error {
 				for lines.Scan() {
 					n, _ := strconv.Atoi(lines.Text())
 					twice, _ := s.Double(ctx, number(n))
-					if lie {
+					switch how {
+					case "liar":
 						twice++
+					case "stalling":
+						stalling(ctx, conn)
 					}
 					if _, err := conn.Write([]byte(strconv.Itoa(int(twice)) + "\n")); err != nil {
 						return

@@ -121,7 +121,7 @@ func (s *sender) acknowledge(now int64) {
 		switch {
 		case !held:
 		case s.window < s.threshold:
-			s.window += float64(a.bytes)
+			s.window = min(s.window+float64(a.bytes), s.threshold)
 		default:
 			s.window += segment * float64(a.bytes) / s.window
 		}
