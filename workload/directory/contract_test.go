@@ -165,8 +165,10 @@ func linksAreSound(t *testing.T, s directory.Service, id string) int {
 func TestReferenceIsCheap(t *testing.T) { // not parallel: it counts what the process allocates
 	for _, d := range directory.Data() {
 		_ = d.New() // makes the set
-		if n := testing.AllocsPerRun(100, func() { _ = d.New() }); n > 1 {
-			t.Errorf("data %s: a new service allocates %v times", d.Name, n)
+		for _, made := range []func() directory.Service{d.New, directory.New} {
+			if n := testing.AllocsPerRun(100, func() { _ = made() }); n > 1 {
+				t.Errorf("data %s: a new service allocates %v times", d.Name, n)
+			}
 		}
 		size, _ := strconv.Atoi(d.Name)
 		s, other := d.New(), d.New()
