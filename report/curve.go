@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"wirelab/result"
@@ -54,6 +56,9 @@ func CurveSentences(c *result.Curve) []string {
 }
 
 func curveSentence(c *result.Curve, a *result.ArmCurve) string {
+	if !slices.ContainsFunc(a.Points, func(p result.Point) bool { return p.Achieved.Known }) {
+		return a.Name + ": nothing can be said, since no rate has valid figures: " + a.Most.Why + "."
+	}
 	var parts []string
 	if a.Knee.Known {
 		parts = append(parts, "the knee is at "+rate(a.Knee.Rate)+between(a.Knee))
@@ -188,23 +193,18 @@ func CurveNotes(r *result.Result, c *result.Curve) []string {
 	var notes []string
 	for i := range c.Arms {
 		a := &c.Arms[i]
-		reasons := map[string]int{}
-		var order []string
+		count, first := map[result.Gate]int{}, map[result.Gate]string{}
+		var order []result.Gate
 		for _, p := range a.Points {
 			if p.Why == "" {
 				continue
 			}
-			if reasons[p.Why]++; reasons[p.Why] == 1 {
-				order = append(order, p.Why)
+			if count[p.Gate]++; count[p.Gate] == 1 {
+				order, first[p.Gate] = append(order, p.Gate), p.Why
 			}
 		}
-		const most = 3
-		for n, why := range order {
-			if n == most {
-				notes = append(notes, fmt.Sprintf("%s: and %d more reasons", a.Name, len(order)-most))
-				break
-			}
-			notes = append(notes, fmt.Sprintf("%s: figures refused at %d of %d rates: %s", a.Name, reasons[why], len(c.Levels), why))
+		for _, gate := range order {
+			notes = append(notes, fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, count[gate], len(c.Levels), first[gate]))
 		}
 	}
 	if len(r.Calibration) > 0 {
@@ -240,4 +240,24 @@ func InCurve(a *result.Analysis, load int) bool {
 		}
 	}
 	return false
+}
+
+// CurveSpoiled names the arms of which no level has a figure, with the first
+// reason; "" if every arm has some.
+func CurveSpoiled(a *result.Analysis) string {
+	var all []string
+	for _, c := range a.Curves {
+		for i := range c.Arms {
+			arm := &c.Arms[i]
+			if slices.ContainsFunc(arm.Points, func(p result.Point) bool { return p.P50.Known || p.P99.Known }) {
+				continue
+			}
+			why := "too few calls"
+			if len(arm.Points) > 0 {
+				why = cmp.Or(arm.Points[0].Why, arm.Points[0].P50.Why, why)
+			}
+			all = append(all, arm.Name+": "+why)
+		}
+	}
+	return strings.Join(all, "; ")
 }

@@ -92,12 +92,13 @@ type Point struct {
 	// Overloaded: fewer calls are answered than arrive, beyond doubt.
 	Overloaded bool `json:"overloaded,omitempty"`
 	// Why is the first reason for which a figure is refused: the generator, or
-	// the machine, spoiled it. "" if none is.
-	Why string `json:"why,omitempty"`
+	// the machine, spoiled it; Gate is the check that says so. "" if none is.
+	Why  string `json:"why,omitempty"`
+	Gate Gate   `json:"gate,omitempty"`
 }
 
-// leastLevels make a curve.
-const leastLevels = 3
+// LeastLevels is how many rates make a curve.
+const LeastLevels = 3
 
 // Limits of what a curve tells.
 const (
@@ -135,7 +136,7 @@ func curves(g grid, state func(load, arm int) ArmState) []Curve {
 		}
 		all[i].Levels = append(all[i].Levels, Level{Load: l, Offered: load.Rate})
 	}
-	all = slices.DeleteFunc(all, func(c Curve) bool { return len(c.Levels) < leastLevels })
+	all = slices.DeleteFunc(all, func(c Curve) bool { return len(c.Levels) < LeastLevels })
 	for i := range all {
 		c := &all[i]
 		slices.SortStableFunc(c.Levels, func(a, b Level) int { return cmp.Compare(a.Offered, b.Offered) })
@@ -175,9 +176,9 @@ func point(trials []*Trial, s *ArmState) Point {
 		p.Waited = float64(min(all.late, all.planned)) / float64(all.planned)
 	}
 	p.AtLeast = p.Failed > 0
-	if why := refusal(s, trials, plan.ServerCPU); why != "" {
-		p.Why = why // whole arms: wrong replies, counts that do not add up
-		return p.refused(why)
+	if c := refusal(s, trials, plan.ServerCPU); c != nil {
+		p.Why, p.Gate = c.Detail, c.Gate // whole arms: wrong replies, counts that do not add up
+		return p.refused(c.Detail)
 	}
 	p.ServerCPU = meanOf(trials, func(t *Trial) (float64, bool) { return MustMetric(plan.ServerCPU).Value(t) })
 	p.Cores = meanOf(trials, func(t *Trial) (float64, bool) {
@@ -193,9 +194,9 @@ func point(trials []*Trial, s *ArmState) Point {
 		into   *Estimate
 		metric string
 	}{{&p.Achieved, plan.Throughput}, {&p.Mean, plan.ResponseMean}, {&p.P50, plan.ResponseP50}, {&p.P99, plan.ResponseP99}} {
-		if why := refusal(s, trials, of.metric); why != "" {
-			p.Why = cmp.Or(p.Why, why)
-			*of.into = Estimate{Why: why}
+		if c := refusal(s, trials, of.metric); c != nil {
+			p.Why, p.Gate = cmp.Or(p.Why, c.Detail), cmp.Or(p.Gate, c.Gate)
+			*of.into = Estimate{Why: c.Detail}
 			continue
 		}
 		switch m := MustMetric(of.metric); {
@@ -223,9 +224,10 @@ func (p Point) refused(why string) Point {
 // cannot be made, a queue that is never steady. There it is what a curve is to
 // show, and so only what the generator or the machine spoiled is refused, and
 // what wrong replies make worthless.
-func refusal(s *ArmState, trials []*Trial, metric string) string {
+func refusal(s *ArmState, trials []*Trial, metric string) *Check {
 	m := MustMetric(metric)
-	for _, c := range s.Checks {
+	for i := range s.Checks {
+		c := &s.Checks[i]
 		if c.OK || !c.Gate.covers(m) {
 			continue
 		}
@@ -237,9 +239,9 @@ func refusal(s *ArmState, trials []*Trial, metric string) string {
 				continue
 			}
 		}
-		return c.Detail
+		return c
 	}
-	return ""
+	return nil
 }
 
 // MustMetric is [MetricByID] for the ids of room plan, which a test keeps known.

@@ -49,14 +49,16 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 		p.blank()
 		p.curve(r, &a.Curves[i])
 	}
+	compared := false
 	for l := range a.Loads {
 		if !report.InCurve(a, a.Loads[l].Load) {
+			compared = true
 			p.blank()
 			p.load(r, &a.Loads[l])
 		}
 	}
 	p.published(r, a)
-	if len(a.Loads) > 0 {
+	if compared {
 		p.blank()
 		p.wrapped("", report.Method(r), faint)
 	}
