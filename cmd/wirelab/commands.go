@@ -7,6 +7,8 @@ func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newCompareCommand,
 		newExplainCommand,
+		newCurveCommand,
+		newCapacityCommand,
 		newRunCommand,
 		newPresetsCommand,
 		newDoctorCommand,

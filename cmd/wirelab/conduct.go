@@ -68,7 +68,15 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 
 // measure runs an experiment and stores its result, with the certificate that
 // is wanted; see [app.certificate].
-func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool) (r *result.Result, err error) {
+func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool) (*result.Result, error) {
+	return a.measureBy(ctx, p, arms, wanted, quiet, (*experiment.Conductor).Run)
+}
+
+// measureBy is [app.measure] for what a conductor can do beside running a plan.
+func (a *app) measureBy(
+	ctx context.Context, p plan.Plan, arms []result.Arm, wanted string, quiet bool,
+	run func(*experiment.Conductor, context.Context) (*result.Result, error),
+) (r *result.Result, err error) {
 	// The store is opened first: better no experiment than one with nowhere to go.
 	results, err := a.openStore(ctx)
 	if err != nil {
@@ -85,7 +93,7 @@ func (a *app) measure(ctx context.Context, p plan.Plan, arms []result.Arm, wante
 	}
 	watch := a.newWatcher(quiet)
 	conductor.Observe = watch.observe
-	r, err = conductor.Run(ctx)
+	r, err = run(conductor, ctx)
 	watch.line.Done()
 	if err != nil {
 		return nil, err

@@ -23,9 +23,20 @@ func (a *app) newWatcher(quiet bool) watcher {
 	return watcher{progress.New(out, progress.Style{Terminal: ok && isatty.IsTerminal(f.Fd()), Width: a.width()})}
 }
 
-func (w watcher) observe(e experiment.Event) {
+func (w watcher) observe(e experiment.Event) { w.show("", e) }
+
+// observeAs is observe for what is done before an experiment: what says so.
+func (w watcher) observeAs(what string) func(experiment.Event) {
+	return func(e experiment.Event) {
+		if e.Phase != experiment.RoundOver { // it is no round of the experiment
+			w.show(what, e)
+		}
+	}
+}
+
+func (w watcher) show(what string, e experiment.Event) {
 	w.line.Show(progress.Event{
-		Phase: string(e.Phase), RoundOver: e.Phase == experiment.RoundOver,
+		Phase: what + string(e.Phase), RoundOver: e.Phase == experiment.RoundOver,
 		Round: e.Round, RoundsMin: e.RoundsMin, RoundsMax: e.RoundsMax,
 		Step: e.Step, Steps: e.Steps, Arm: e.Arm, Load: e.Load,
 		Elapsed: e.Elapsed, Left: e.Left, Width: e.Width, Goal: e.Goal,

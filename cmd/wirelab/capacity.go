@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// capacityFlags are what is typed after "wirelab capacity".
+type capacityFlags struct {
+	ratedFlags
+	slo, certificate string
+	probe            time.Duration
+	rounds           int
+	json, quiet      bool
+	network          networkFlag
+}
+
+// probeMin is the shortest probe: ten parts of it are what no timer blurs.
+const probeMin = 100 * time.Millisecond
+
+func newCapacityCommand(a *app) *cobra.Command {
+	var f capacityFlags
+	command := &cobra.Command{
+		Use:   "capacity ARM… --slo OBJECTIVE",
+		Short: "Find the highest rate at which each arm keeps an objective",
+		Long: `Capacity searches, for each arm, the highest rate of Poisson arrivals at which it
+keeps a service level objective, and says it with an interval and as a ratio to
+the first arm. An objective is
+
+  p99<10ms                        a time: p50, p90, p99, p99.9 or mean
+  p50<2ms,p99<10ms,errors<0.1%    several; errors is 0.1% where it is left out
+
+In every round, of fresh processes, each search begins at a quarter of what the
+arm does in the closed loop, doubles (or halves) until the edge is between two
+rates, and bisects to 3 %. A probe lasts 5 s, or until 100 calls lie beyond the
+greatest quantile; it passes if the upper end of each time's 95 % interval is
+within its limit, few enough calls failed, and the generator was up to it. Times
+count from when a call was due. The arms' probes take turns in random order.
+
+Where the edge is not found, that is said, and no number: a capacity is at least
+the highest rate that passed, or below the lowest that did not. A probe that the
+generator or the machine spoiled neither passes nor fails: it is made again, and
+then the capacity is generator-limited.
+
+--probe shortens probes, for trials: the result is marked as one.
+
+Exit code 0: every arm has a capacity; 2: of some arm there is only a bound; 3:
+of some arm nothing valid can be said, or it was interrupted.`,
+		Example: `  wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<10ms,errors<0.1%'
+  wirelab capacity grpc connect -w routeguide.GetFeature --slo 'p50<1ms,p99<5ms' --rounds 10
+  wirelab capacity grpc -w routeguide.GetFeature --slo 'p99<20ms' --probe 1s --rounds 1
+  wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<60ms' --network wan --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+	}
+	f.ratedFlags.register(command)
+	flags := command.Flags()
+	flags.StringVar(&f.slo, "slo", "", "the `objective`, such as 'p99<10ms,errors<0.1%' (required)")
+	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as a claim among the arms needs, 6 for two; fewer than 5 allow none)")
+	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, for trials (default 5s, or 100 calls beyond the greatest quantile)")
+	flags.BoolVar(&f.json, "json", false, "print the result and what may be claimed of it as JSON")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	addCertificateFlag(flags, &f.certificate)
+	f.network.register(flags)
+	if err := command.MarkFlagRequired("slo"); err != nil {
+		panic(err) // the flag is defined above
+	}
+	return command
+}
+
+func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
+	objective, err := result.ParseObjective(f.slo)
+	if err != nil {
+		return err
+	}
+	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
+		return usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
+	}
+	p, said, err := f.parse(a, "capacity", args)
+	if err != nil {
+		return err
+	}
+	p = f.network.apply(p)
+	p, settings := f.search(p, objective)
+	if p, err = p.Complete(); err != nil {
+		return err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return err
+	}
+	a.sayDriver(said, f.quiet)
+	r, err := a.measureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+		return c.SearchCapacity(ctx, settings)
+	})
+	if err != nil {
+		return err
+	}
+	return a.concludeCapacity(r, f.json)
+}
+
+// search is the plan and the settings of the search.
+func (f *capacityFlags) search(p plan.Plan, objective result.Objective) (plan.Plan, result.Capacity) {
+	p.Loads = []plan.Load{{InFlight: f.inFlight}}
+	p.Floor = plan.FloorNone
+	p.Slices, p.Slice = 5, plan.Duration(100*time.Millisecond)
+	p.Rounds.Min = f.rounds
+	if p.Rounds.Min == 0 {
+		p.Rounds.Min = max(result.CapacityRounds, stat.RoundsForFamily(len(p.Arms)-1, stat.DefaultAlpha))
+	}
+	p.Rounds.Max = p.Rounds.Min
+	if p.Deadline == 0 {
+		// Far beyond the objective, and short: so long an overloaded probe may go
+		// on twice, to answer what was due.
+		p.Deadline = plan.Duration(max(time.Second, 10*objective.Loosest()))
+	}
+	probe := f.probe
+	if probe == 0 {
+		probe = result.ProbeLeast
+	}
+	return p, result.Capacity{
+		Objective: objective.String(), InFlight: f.inFlight,
+		Probe: plan.Duration(probe), Parts: result.ProbeParts, Short: f.probe != 0,
+	}
+}
+
+// concludeCapacity prints a search that is stored, and says by its error how it ended.
+func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
+	analysis := result.Analyse(r)
+	if err := a.printResult(r, &analysis, nil, asJSON); err != nil {
+		return err
+	}
+	if r.Ending == result.Interrupted {
+		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Capacity.Rounds), r.ID))
+	}
+	var unknown, bounds []string
+	for i := range analysis.Capacity.Arms {
+		arm := &analysis.Capacity.Arms[i]
+		switch {
+		case arm.Kind == result.CapacityFound:
+		case arm.Kind == result.CapacityUnknown || arm.Limited:
+			unknown = append(unknown, arm.Name+": "+report.CapacityOf(arm))
+		default:
+			bounds = append(bounds, arm.Name+": "+report.CapacityOf(arm))
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return exitWith(exitNoWord, fmt.Errorf("no valid capacity of %s; the result is stored as %s", strings.Join(unknown, "; "), r.ID))
+	case len(bounds) > 0:
+		return exitWith(exitUndecided, fmt.Errorf("only a bound of %s; the result is stored as %s", strings.Join(bounds, "; "), r.ID))
+	}
+	return nil
+}

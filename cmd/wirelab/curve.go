@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// curveFlags are what is typed after "wirelab curve".
+type curveFlags struct {
+	ratedFlags
+	rates, to, arrivals string
+	steps               int
+	conduct             conductOptions
+}
+
+// The defaults of a curve.
+const (
+	curveSteps    = 12
+	curveSlices   = 1
+	curveWarmUp   = plan.Duration(100 * time.Millisecond)
+	curveDeadline = plan.Duration(5 * time.Second)
+)
+
+func newCurveCommand(a *app) *cobra.Command {
+	var f curveFlags
+	command := &cobra.Command{
+		Use:   "curve ARM…",
+		Short: "Draw response time over offered rate: where arms bend, and where they break",
+		Long: `Curve offers every arm the same rates, from far below what it can do to beyond
+it, in rounds of fresh processes with the slices in random order, and reports for
+each rate what was answered, p50 and p99 with their intervals, and CPU. Times
+count from when a call was due, whatever became of it. It says for each arm
+
+  the knee        the rate of most power: calls per second by mean response time
+  saturation      the lowest rate of which fewer calls are answered than arrive
+  collapse        a rate at which fewer are answered than at a lower one
+
+Overload is shown as it is: nothing that was due is left out, and a figure is
+refused only where the generator or the machine spoiled it. In overload times
+grow as long as a slice lasts.
+
+Without --rates or --to each arm is first driven in a closed loop for a second,
+and rates are chosen from 10 % to 120 % of what it did, the same for all arms.
+
+An ARM is a protocol with settings if need be, as wirelab compare has them. It is
+called by our raw driver where there is one; --driver client calls as a user would.`,
+		Example: `  wirelab curve grpc http1-json -w directory.GetPerson
+  wirelab curve grpc -w routeguide.GetFeature --rates 500,1k,2k,5k
+  wirelab curve grpc connect -w routeguide.GetFeature --to 20k --steps 8 --driver client
+  wirelab curve grpc h2c-proto -w directory.GetPerson --network cloud --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+	}
+	f.ratedFlags.register(command)
+	flags := command.Flags()
+	flags.StringVar(&f.rates, "rates", "", "the `rates` to offer, in calls per second, such as 500,1k,2k")
+	flags.StringVar(&f.to, "to", "", "offer rates up to this `rate`, at equal distances; see --steps")
+	flags.IntVar(&f.steps, "steps", curveSteps, fmt.Sprintf("how many rates, 3 to %d; fewer are used where they would be too close", plan.LevelsMax))
+	flags.StringVar(&f.arrivals, "arrivals", "", "law of the arrivals: poisson or constant (default poisson)")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
+	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
+	flags.IntVar(&f.plan.Slices, "slices", curveSlices, "slices of each arm and rate in a round")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s)")
+	f.conduct.register(flags)
+	command.MarkFlagsMutuallyExclusive("rates", "to")
+	return command
+}
+
+func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
+	p, said, err := f.parse(a, "curve", args)
+	if err != nil {
+		return err
+	}
+	if f.steps < 3 || f.steps > plan.LevelsMax {
+		return usage("--steps %d: want 3 to %d", f.steps, plan.LevelsMax)
+	}
+	p.Floor = plan.FloorNone
+	if p.WarmUp == 0 {
+		p.WarmUp = curveWarmUp
+	}
+	if p.Deadline == 0 {
+		p.Deadline = curveDeadline
+	}
+	p = f.conduct.network.apply(p)
+	rates, err := f.given()
+	if err != nil {
+		return err
+	}
+	if rates != nil {
+		return f.conducted(ctx, a, f.at(p, rates), nil, said)
+	}
+	if f.conduct.plan {
+		return usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
+	}
+	// What cannot be is said before anything is run, on a rate that stands for those to come.
+	if _, err := a.checked(f.at(p, []float64{1})); err != nil {
+		return err
+	}
+	if err := f.conduct.gate.prepare(f.at(p, []float64{1}), f.conduct.json); err != nil {
+		return err
+	}
+	a.sayDriver(said, f.conduct.quiet)
+	calibrated, err := f.calibrate(ctx, a, p)
+	if err != nil {
+		return f.conduct.gate.noWord(err)
+	}
+	most := make([]float64, 0, len(p.Arms))
+	for arm := range p.Arms {
+		best := 0.0
+		for _, c := range calibrated {
+			if c.Arm == arm {
+				best = max(best, c.Rate)
+			}
+		}
+		if best > 0 {
+			most = append(most, best)
+		}
+	}
+	return f.conducted(ctx, a, f.at(p, plan.Levels(most, f.steps)), calibrated, "")
+}
+
+// given are the rates that flags tell; nil where they are to be found.
+func (f *curveFlags) given() ([]float64, error) {
+	if f.to != "" {
+		to, err := plan.ParseRate(f.to)
+		if err != nil {
+			return nil, err
+		}
+		return plan.EvenLevels(to, f.steps), nil
+	}
+	if f.rates == "" {
+		return nil, nil
+	}
+	var rates []float64
+	for text := range strings.SplitSeq(f.rates, ",") {
+		rate, err := plan.ParseRate(text)
+		if err != nil {
+			return nil, err
+		}
+		rates = append(rates, rate)
+	}
+	if len(rates) < result.LeastLevels {
+		return nil, usage("--rates has %d; a curve needs %d", len(rates), result.LeastLevels)
+	}
+	return rates, nil
+}
+
+// at is the plan with rates for loads.
+func (f *curveFlags) at(p plan.Plan, rates []float64) plan.Plan {
+	p.Loads = nil
+	for _, rate := range rates {
+		p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: f.arrivals, InFlight: f.inFlight})
+	}
+	return p
+}
+
+// checked completes a plan and finds its arms.
+func (a *app) checked(p plan.Plan) (plan.Plan, error) {
+	done, err := p.Complete()
+	if err != nil {
+		return p, err
+	}
+	_, err = a.arms(done)
+	return done, err
+}
+
+// calibrate looks once, shortly, at what each arm does in the closed loop with
+// few and with many calls in flight.
+func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]result.Calibrated, error) {
+	const few = 32
+	p.Loads = []plan.Load{{InFlight: f.inFlight}}
+	if f.inFlight > few {
+		p.Loads = append(p.Loads, plan.Load{InFlight: few})
+	}
+	p.Rounds, p.For, p.Until = plan.Rounds{Min: 1, Max: 1}, 0, 0
+	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
+	p, err := p.Complete()
+	if err != nil {
+		return nil, err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return nil, err
+	}
+	conductor, err := a.conductor(p, arms)
+	if err != nil {
+		return nil, err
+	}
+	watch := a.newWatcher(f.conduct.quiet)
+	conductor.Observe = watch.observeAs("looking for the rates: ")
+	r, err := conductor.Run(ctx)
+	watch.line.Done()
+	if err != nil {
+		return nil, err
+	}
+	if r.Ending == result.Interrupted {
+		return nil, exitWith(exitNoWord, errors.New("interrupted before anything was measured"))
+	}
+	found := calibrations(r)
+	if len(found) == 0 {
+		return nil, errors.New("no arm answered a call in the closed loop, so there are no rates to choose")
+	}
+	return found, nil
+}
+
+// calibrations are what the arms of a result did in the closed loop.
+func calibrations(r *result.Result) []result.Calibrated {
+	var all []result.Calibrated
+	for _, round := range r.Rounds {
+		for _, t := range round.Trials {
+			if t.Window > 0 && t.Completed > 0 {
+				rate := float64(t.Completed) / time.Duration(t.Window).Seconds()
+				all = append(all, result.Calibrated{Arm: t.Arm, InFlight: r.Plan.Loads[t.Load].InFlight, Rate: rate})
+			}
+		}
+	}
+	return all
+}
+
+// conducted runs the curve's plan and prints what came of it.
+func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibrated []result.Calibrated, said string) error {
+	o := f.conduct
+	p, err := p.Complete()
+	if err != nil {
+		return err
+	}
+	arms, err := a.arms(p)
+	if err != nil {
+		return err
+	}
+	if err := o.gate.prepare(p, o.json); err != nil {
+		return err
+	}
+	if o.plan {
+		return a.printJSON(p)
+	}
+	a.sayDriver(said, o.quiet)
+	r, err := a.measureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
+		r, err := c.Run(ctx)
+		if err == nil {
+			r.Calibration = calibrated
+		}
+		return r, err
+	})
+	if err != nil {
+		return o.gate.noWord(err)
+	}
+	return a.concludeCurve(r, o)
+}
+
+// concludeCurve prints a curve that is stored, and says by its error how it
+// ended. Overload is no failure: only where an arm has no figure at all, since
+// the generator or the machine spoiled each, there is no answer.
+func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
+	analysis := result.Analyse(r)
+	judged := o.gate.judge(r, &analysis)
+	if err := o.gate.write(a, r, &analysis, judged); err != nil {
+		return o.gate.noWord(err)
+	}
+	if !o.gate.ownsOutput() {
+		if err := a.printResult(r, &analysis, judged, o.json); err != nil {
+			return o.gate.noWord(err)
+		}
+	}
+	switch {
+	case r.Ending == result.Interrupted:
+		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+	case judged != nil:
+		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
+	}
+	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
+		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+	}
+	return nil
+}

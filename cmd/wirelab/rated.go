@@ -1,0 +1,101 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/plan"
+)
+
+// ratedFlags are what the commands that try rates have in common.
+type ratedFlags struct {
+	plan             plan.Plan // the fields that flags set as they are
+	workload, driver string
+	inFlight         int
+}
+
+// inFlightUsual is how many calls may be under way in an open loop: so many
+// that a service which keeps up never meets the bound, and one that does not is
+// not buried under what it has not answered.
+const inFlightUsual = 256
+
+func (f *ratedFlags) register(command *cobra.Command) {
+	flags := command.Flags()
+	flags.StringVarP(&f.workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
+	flags.StringVar(&f.driver, "driver", "", "what calls: `client` or raw (default: raw where there is one, since it is on time at higher rates)")
+	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls under way at once; what is due beyond waits, and its time counts")
+	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms that name none; see wirelab matrix (default: the workload's first)")
+	flags.DurationVar((*time.Duration)(&f.plan.Deadline), "deadline", 0, "how long a call may take before it has failed")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	if err := command.MarkFlagRequired("workload"); err != nil {
+		panic(err) // the flag is defined above
+	}
+}
+
+// parse returns the plan that the flags and the arms ask for, without loads.
+// Arms that name no driver get the one asked for, else raw where there is one;
+// said tells which, where that was chosen.
+func (f *ratedFlags) parse(a *app, name string, arms []string) (p plan.Plan, said string, err error) {
+	p = f.plan
+	p.Name = name
+	var ok bool
+	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
+		return p, "", usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+	}
+	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
+		return p, "", usage("--driver %q: want client or raw", f.driver)
+	}
+	if f.inFlight < 1 {
+		return p, "", usage("--in-flight %d: want 1 or more", f.inFlight)
+	}
+	var raw, client []string
+	for _, text := range arms {
+		arm, err := plan.ParseArm(text)
+		if err != nil {
+			return p, "", err
+		}
+		if arm.Driver == "" {
+			if arm.Name == "" && f.driver == "" {
+				arm.Name = text // as it was typed: the choice is told once for all
+			}
+			switch {
+			case f.driver != "":
+				arm.Driver = f.driver
+			case a.rawFor(p, arm):
+				arm.Driver = plan.DriverRaw
+				raw = append(raw, text)
+			default:
+				client = append(client, text)
+			}
+		}
+		p.Arms = append(p.Arms, arm)
+	}
+	if len(raw) > 0 {
+		said = "raw for " + strings.Join(raw, ", ")
+	}
+	if len(client) > 0 {
+		said = strings.TrimPrefix(said+"; the client library, which is later at high rates, for "+strings.Join(client, ", "), "; ")
+	}
+	return p, said, nil
+}
+
+// rawFor reports whether there is a raw driver for an arm. What is unknown is
+// told of later, by who looks at the whole plan.
+func (a *app) rawFor(p plan.Plan, arm plan.Arm) bool {
+	if arm.Client != "" {
+		return false // a library was asked for
+	}
+	cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
+	return err == nil && rawCarries(cell, p.Operation) == nil
+}
+
+// sayDriver tells which driver was chosen.
+func (a *app) sayDriver(said string, quiet bool) {
+	if said != "" && !quiet {
+		a.note("driver: %s", said)
+	}
+}
