@@ -1,6 +1,7 @@
 package avro
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,6 +12,7 @@ import (
 	library "github.com/twmb/avro"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // Codec turns values of T into messages and back. It is safe for concurrent use.
@@ -75,7 +77,7 @@ func (c *Codec[T]) Append(dst []byte, v *T) (message []byte, err error) {
 	start := len(dst)
 	defer func() {
 		if p := recover(); p != nil {
-			message, err = dst[:start], wirelab.Errorf(wirelab.Internal, "avro: writing a message failed")
+			message, err = dst[:start], recovery.Error(context.Background(), p)
 		}
 	}()
 	message, err = c.encode.AppendEncode(append(dst, c.header[:]...), v)
@@ -114,7 +116,7 @@ func (c *Codec[T]) Decode(message []byte) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			var none T
-			v, err = none, wirelab.Errorf(wirelab.Internal, "avro: reading a message failed")
+			v, err = none, recovery.Error(context.Background(), p)
 		}
 	}()
 	if err := c.sized(len(message)); err != nil {

@@ -10,9 +10,11 @@
 package form
 
 import (
+	"context"
 	"errors"
 
 	"wirelab"
+	"wirelab/wire/recovery"
 )
 
 // Form turns values of T into bytes and back. Its errors are the house's.
@@ -53,14 +55,28 @@ func (m *Message[T]) As(f *Form[T]) *Message[T] {
 	return m
 }
 
-// Append implements [Carrier].
-func (m *Message[T]) Append(dst []byte) ([]byte, error) {
-	dst, m.err = m.form.Append(dst, &m.value)
-	return dst, m.err
+// Append implements [Carrier]. A form that panics has failed: libraries call
+// this where nothing else would hold the panic.
+func (m *Message[T]) Append(dst []byte) (message []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.err = recovery.Error(context.Background(), p)
+			message, err = dst, m.err
+		}
+	}()
+	if message, m.err = m.form.Append(dst, &m.value); m.err != nil {
+		return message, wirelab.Public(m.err) // what is not, libraries would tell the peer
+	}
+	return message, nil
 }
 
-// Take implements [Carrier].
+// Take implements [Carrier]. As with Append, a form that panics has failed.
 func (m *Message[T]) Take(message []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.err = recovery.Error(context.Background(), p)
+		}
+	}()
 	m.taken = true
 	m.value, m.err = m.form.Decode(message)
 }

@@ -27,9 +27,19 @@
 //   - TLS 1.3 at least, ALPN "h2".
 //   - Health (grpc.health.v1) and reflection (v1 and v1alpha) are on.
 //
+// # Other encodings
+//
+// Messages that are not Protocol Buffers have the form that a binding gives
+// them (wirelab/wire/form); calls say so by their content type, such as
+// application/grpc+avro, and a server speaks one encoding ([Describe],
+// [ServeIn], [CallUnary]). Health stays in Protocol Buffers, as those who ask
+// it expect; reflection describes nothing else, and so is not there.
+//
 // # Errors
 //
 // The table between [wirelab.Code] and gRPC's codes is [Encode] and [Decode].
 // One thing it cannot make equal: bytes that are no message are Internal to
-// grpc-go, at either end, and InvalidArgument to a connect-go server.
+// grpc-go, at either end, and InvalidArgument to a connect-go server. Where
+// messages have a form of their own it is made equal: what cannot be read is
+// InvalidArgument in a request, and Internal in a reply, with the form's words.
 package grpc
