@@ -243,7 +243,8 @@ func judgeMessages(p wirelab.Protocol, all []message) []string {
 		if !allowed(p, request) {
 			faults = append(faults, fmt.Sprintf("request %s with content type %q (accept %q), want %s", m.what, m.request, m.accept, wanted(p)))
 		}
-		if !allowed(p, reply) && !(m.failed && strings.HasPrefix(p.Name, "connect") && reply == connectFailure) {
+		failure := m.failed && strings.HasPrefix(p.Name, "connect") && reply == connectFailure
+		if !failure && !allowed(p, reply) {
 			faults = append(faults, fmt.Sprintf("reply to %s with content type %q, want %s", m.what, reply, wanted(p)))
 		}
 	}
