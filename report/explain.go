@@ -84,17 +84,19 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 	case d.Verdict == result.Inconclusive:
 		whole = fmt.Sprintf("the whole difference of %s from %s in %s is undecided (%s; %s), and of it", to, from, m.Title, confident(d), d.Why)
 	}
+	var claimed []string
 	groups := map[result.Verdict][]string{}
 	for i := range at.Shares {
 		s := &at.Shares[i]
 		text := s.Factor
 		if s.Difference.Verdict == result.Better || s.Difference.Verdict == result.Worse {
-			text += " is " + Points(s) + " points" + within(s)
+			claimed = append(claimed, text+" is "+Points(s)+" points"+within(s))
+			continue
 		}
 		groups[s.Difference.Verdict] = append(groups[s.Difference.Verdict], text)
 	}
 	var parts []string
-	if claimed := slices.Concat(groups[result.Better], groups[result.Worse]); len(claimed) > 0 {
+	if len(claimed) > 0 {
 		parts = append(parts, list(claimed))
 	}
 	if same := groups[result.Equivalent]; len(same) > 0 {
@@ -400,14 +402,18 @@ func leftOut(r *result.Result, left []result.LeftArm) []string {
 		first, of := who[key][0].Why, list(names)
 		if len(names) > listed {
 			of = fmt.Sprintf("%d arms", len(names))
-			if len(names) == len(r.Plan.Arms) {
-				of = "all arms"
-			}
+		}
+		if len(names) == len(r.Plan.Arms) {
+			of = "none of the arms"
 		}
 		if len(names) > 1 && who[key][0].Gate != "" {
 			first = names[0] + ": " + first
 		}
-		said = append(said, of+" may not be used: "+first)
+		verb := " may not be used: "
+		if len(names) == len(r.Plan.Arms) {
+			verb = " may be used: "
+		}
+		said = append(said, of+verb+first)
 	}
 	return said
 }

@@ -197,7 +197,7 @@ func (p *page) mainEffects(e *result.Explanation, m result.Metric, x *result.Met
 		return
 	}
 	p.blank()
-	p.line(p.paint(m.Title+": each factor, on average over the others", bold))
+	p.wrapped("", m.Title+": each factor, on average over the others", bold)
 	t := table{head: [][]cell{{{text: "effect"}, {text: "change", right: true}, {text: "95 % CI"}, {text: "verdict"}}}}
 	for i := range x.Effects {
 		f := &x.Effects[i]
@@ -267,7 +267,7 @@ func (p *page) interactions(e *result.Explanation, x *result.MetricExplanation) 
 		return
 	}
 	p.blank()
-	p.line(p.paint("act together: how many times more with both than each by itself would do", bold))
+	p.wrapped("", "act together: what both do beyond what each does by itself", bold)
 	t := table{head: [][]cell{{{text: "interaction"}, {text: "change", right: true}, {text: "95 % CI"}, {text: "verdict"}}}}
 	hidden := 0
 	for i := range x.Interactions {
