@@ -9,8 +9,8 @@ import (
 
 // required are the protocols every workload carries, or says why it cannot.
 var required = []string{
-	"http1-json", "http1-proto", "http1-tls-proto",
-	"h2c-json", "h2c-proto", "http2-proto", "http3-proto",
+	"http1-json", "http1-proto", "http1-tls-json", "http1-tls-proto",
+	"h2c-json", "h2c-proto", "http2-json", "http2-proto", "http3-proto",
 	"grpc", "grpc-tls", "connect", "connect-http1",
 	"graphql", "sse", "websocket", "netrpc", "raw-tcp",
 }

@@ -304,3 +304,58 @@ func TestPublishedWire(t *testing.T) {
 		}
 	}
 }
+
+// TestPublishedTrouble has the service itself in trouble: a panic is the
+// call's failure and tells nothing (mt-D03), a caller may say how long it waits
+// (mt-D06), and the connection serves on after both.
+func TestPublishedTrouble(t *testing.T) {
+	t.Parallel()
+	address := "http://" + restServe(t, directory.Wrap(directory.New(), wirelab.Hooks{
+		Before: func(ctx context.Context, operation string) error {
+			switch operation {
+			case "GetPerson":
+				panic("secret")
+			case "GetPersonLinks":
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			return nil
+		},
+		After: func(string) {},
+	}))
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/person/1", 500, `{"code":500,"message":"internal error","details":{"wirelab.code":"internal"}}`},
+		{"/person/1/links", 453, `{"code":453,"message":"deadline exceeded","details":{"wirelab.code":"deadline_exceeded"}}`},
+		{"/person", 200, publishedList(known(t)...)},
+	} {
+		if status, _, body := restAsk(t, "GET", address+c.path, "", "Call-Timeout-Ms", "200"); status != c.status || body != c.want {
+			t.Errorf("%s: %d, %s; want %d, %s", c.path, status, body, c.status, c.want)
+		}
+	}
+}
+
+// TestNullResponderCreates creates twice at the null responder, which repeats
+// what it has answered before but not to this.
+func TestNullResponderCreates(t *testing.T) {
+	t.Parallel()
+	for _, b := range []wirelab.Binding[directory.Service]{bind.HTTP1JSON(), bind.H2CProto()} {
+		address := serveUntil(t, func(ctx context.Context, at wirelab.Endpoint) error { return b.Null(ctx, at, directory.New()) })
+		stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err != nil || !got.Equal(directory.Newcomer()) {
+			t.Errorf("%s: %+v, %v", b.Protocol.Name, got, err)
+		}
+		if got, err := stub.CreatePerson(t.Context(), directory.Newcomer()); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+			t.Errorf("%s: again %+v, %v", b.Protocol.Name, got, err)
+		}
+		if err := closer.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
