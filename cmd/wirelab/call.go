@@ -51,13 +51,13 @@ func newCallCommand(a *app) *cobra.Command {
 		Short: "Make one call to a server and print its reply",
 		Long: `Makes one call over a protocol and prints the reply as JSON, one item on a
 line. The request is JSON too: an object, or an array of them where requests are
-a stream; "-" reads it from standard input, "@FILE" from a file. Without --data
+a stream; "-" reads it from standard input, "@FILE" from a file. Without --request
 one is drawn from the workload's data set.
 
 "took" in --json includes connecting: it is no measurement.`,
 		Example: `  wirelab call routeguide.GetFeature --protocol grpc --target 127.0.0.1:9000 \
-      --data '{"latitude": 409146138, "longitude": -746188906}'
-  wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --data @route.json
+      --request '{"latitude": 409146138, "longitude": -746188906}'
+  wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --request @route.json
   wirelab call routeguide.ListFeatures --protocol http3-proto --target 127.0.0.1:8443 --ca authority.pem`,
 		Args: arguments(1, 1, "one WORKLOAD.OPERATION"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -67,12 +67,12 @@ one is drawn from the workload's data set.
 	c.Flags().StringVar(&f.protocol, "protocol", "", "protocol to call over; see wirelab matrix")
 	c.Flags().StringVar(&f.client, "client", "", "library to call with (default: the usual one)")
 	c.Flags().StringVar(&f.target, "target", "", "HOST:PORT of the server")
-	c.Flags().StringVar(&f.data, "data", "", "request in JSON, - for standard input, @FILE for a file (default: one is drawn)")
+	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: one is drawn)")
 	c.Flags().StringVar(&f.ca, "ca", "", "PEM file of the authority to trust (default: the system's)")
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest to wait, connecting included")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.call(c.Context(), args[0], c.Flags().Changed("data"), f)
+		return a.call(c.Context(), args[0], c.Flags().Changed("request"), f)
 	}
 	return c
 }
@@ -116,7 +116,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
 	took := a.now().Sub(began)
 	if callErr != nil && request == "" && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
-		return usage("--data: %s", wirelab.Public(callErr).Message) // it was never sent
+		return usage("--request: %s", wirelab.Public(callErr).Message) // it was never sent
 	}
 	items := make([]json.RawMessage, len(reply))
 	for i, item := range reply {
@@ -197,7 +197,7 @@ func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationI
 	return cell, op, nil
 }
 
-// readData returns the request from where --data says.
+// readData returns the request from where --request says.
 func (a *app) readData(data string) ([]byte, error) {
 	var from io.Reader = strings.NewReader(data)
 	switch {
@@ -206,17 +206,17 @@ func (a *app) readData(data string) ([]byte, error) {
 	case strings.HasPrefix(data, "@"):
 		file, err := os.Open(data[1:])
 		if err != nil {
-			return nil, usage("--data: %v", err)
+			return nil, usage("--request: %v", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
 		from = file
 	}
 	text, err := io.ReadAll(io.LimitReader(from, dataLimit+1))
 	if err != nil {
-		return nil, usage("--data: %v", err)
+		return nil, usage("--request: %v", err)
 	}
 	if len(text) > dataLimit {
-		return nil, usage("--data has more than %d bytes", dataLimit)
+		return nil, usage("--request has more than %d bytes", dataLimit)
 	}
 	return append([]byte{}, text...), nil // not nil: nil would be drawn
 }

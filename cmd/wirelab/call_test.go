@@ -25,9 +25,9 @@ func TestCallPrintsTheReply(t *testing.T) {
 		address, ca := serve(t, "routeguide", protocol)
 		base := []string{"call", "routeguide.GetFeature", "--protocol", protocol, "--target", address, "--ca", ca}
 		for name, o := range map[string]outcome{
-			"typed": s.run(append(base, "--data", point)...),
-			"file":  s.run(append(base, "--data", "@"+file)...),
-			"stdin": s.runWith(t.Context(), point, append(base, "--data", "-")...),
+			"typed": s.run(append(base, "--request", point)...),
+			"file":  s.run(append(base, "--request", "@"+file)...),
+			"stdin": s.runWith(t.Context(), point, append(base, "--request", "-")...),
 		} {
 			if o.code != exitOK || o.stdout != feature || o.stderr != "" {
 				t.Errorf("%s, %s: %+v, want %s", protocol, name, o, feature)
@@ -45,7 +45,7 @@ func TestCallStreams(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	address, _ := serve(t, "routeguide", "grpc")
-	base := []string{"--protocol", "grpc", "--target", address, "--data"}
+	base := []string{"--protocol", "grpc", "--target", address, "--request"}
 	o := s.run(append([]string{"call", "routeguide.ListFeatures"}, append(base,
 		`{"lo": {"latitude": 400000000, "longitude": -750000000}, "hi": {"latitude": 420000000, "longitude": -730000000}}`)...)...)
 	if lines := strings.Count(o.stdout, "\n"); o.code != exitOK || lines != 100 {
@@ -60,7 +60,7 @@ func TestCallInJSON(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	address, _ := serve(t, "routeguide", "http1-json")
-	base := []string{"call", "routeguide.GetFeature", "--json", "--protocol", "http1-json", "--target", address, "--data"}
+	base := []string{"call", "routeguide.GetFeature", "--json", "--protocol", "http1-json", "--target", address, "--request"}
 	report := decode[callReport](t, s.run(append(base, `{"latitude": 409146138, "longitude": -746188906}`)...).stdout)
 	if len(report.Reply) != 1 || report.Error != nil || report.Target != address || report.Request == "" {
 		t.Errorf("report %+v", report)
@@ -79,7 +79,7 @@ func TestCallTellsMistakesFromRefusals(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	address, _ := serve(t, "routeguide", "grpc")
-	base := []string{"call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--data"}
+	base := []string{"call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--request"}
 	for data, code := range map[string]int{
 		`{"latitude": 1`:           exitUsage,
 		`{"lattitude": 1}`:         exitUsage,
@@ -88,7 +88,7 @@ func TestCallTellsMistakesFromRefusals(t *testing.T) {
 		`{"latitude": 900000001}`:  exitFailed,
 		`{"latitude": -900000001}`: exitFailed,
 	} {
-		say := "--data: request of GetFeature"
+		say := "--request: request of GetFeature"
 		if code == exitFailed {
 			say = "GetFeature over grpc at " + address + ": invalid_argument: point"
 		}

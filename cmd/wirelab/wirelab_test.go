@@ -153,7 +153,7 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 		"target":           {"call routeguide.GetFeature --protocol grpc --target a", []string{"HOST:PORT"}},
 		"timeout":          {"call routeguide.GetFeature --protocol grpc --target a:1 --timeout 0s", []string{"above 0"}},
 		"ca":               {"call routeguide.GetFeature --protocol grpc-tls --target a:1 --ca " + missing, []string{"--ca", missing}},
-		"data's file":      {"call routeguide.GetFeature --protocol grpc --target a:1 --data @" + missing, []string{"--data", missing}},
+		"data's file":      {"call routeguide.GetFeature --protocol grpc --target a:1 --request @" + missing, []string{"--request", missing}},
 		"hole":             {"call routeguide.ListFeatures --protocol http1-proto --target a:1", []string{"http1-proto cannot carry ListFeatures: "}},
 		"limit":            {"results list --limit 0", []string{"1 to 10000"}},
 		"limit, too large": {"results list --limit 10001", []string{"1 to 10000"}},
