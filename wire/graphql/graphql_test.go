@@ -234,6 +234,7 @@ func TestRepliesOfAServer(t *testing.T) {
 		{"shorter than announced", "Content-Length: 11\r\n", `{"data":1}`, wirelab.Unavailable, true},
 		{"announced as nothing", "Content-Length: 0\r\n", ``, wirelab.Internal, true},
 		{"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, wirelab.ResourceExhausted, true},
+		{"announced as a terabyte", "Content-Length: 1099511627776\r\n", `{"data":1}`, wirelab.Unavailable, true},
 		{"above the limit, to the connection's end", "Connection: close\r\n", big, wirelab.ResourceExhausted, true},
 	}
 	for _, k := range cases {

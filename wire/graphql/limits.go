@@ -93,7 +93,8 @@ type survey struct {
 }
 
 // checkSelections bounds the operations and fragments of a document together:
-// all are validated, whichever is asked for.
+// all are validated, whichever is asked for. A fragment is measured as what it
+// says, not by its name, which validation has yet to find unique.
 func checkSelections(doc *ast.QueryDocument) error {
 	s := survey{doc: doc, done: map[string]extent{}, open: map[string]bool{}}
 	total := 0
@@ -109,7 +110,7 @@ func checkSelections(doc *ast.QueryDocument) error {
 		}
 	}
 	for _, fragment := range doc.Fragments {
-		if err := count(s.fragment(fragment.Name)); err != nil {
+		if err := count(s.measure(fragment.SelectionSet)); err != nil {
 			return err
 		}
 	}

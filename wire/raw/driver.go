@@ -3,6 +3,7 @@ package raw
 import (
 	"context"
 	"crypto/tls"
+	"slices"
 	"time"
 
 	"wirelab"
@@ -102,6 +103,12 @@ func newPlan(
 		}
 		if len(p.series) > 0 {
 			q.sameDeadline(p.series[0].request)
+		}
+		// One exchange for all that ask the same: each keeps the reply it accepted,
+		// and a large one 256 times would be more than a machine has.
+		if at := slices.IndexFunc(p.series, func(x *exchange) bool { return x.same(q) }); at >= 0 {
+			p.series = append(p.series, p.series[at])
+			continue
 		}
 		x := &exchange{request: q, check: check}
 		if over.Version == HTTP1 {

@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -109,6 +110,12 @@ func newRequest(r *http.Request, body []byte) request {
 	grpc := strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
 	q.length = !grpc && (len(body) > 0 || q.method != http.MethodGet)
 	return q
+}
+
+// same reports whether the two are the same bytes.
+func (q *request) same(other request) bool {
+	return q.method == other.method && q.path == other.path && q.length == other.length &&
+		slices.Equal(q.fields, other.fields) && bytes.Equal(q.body, other.body)
 }
 
 // sameDeadline makes the time that a request says it has that of another: what

@@ -197,7 +197,7 @@ func TestGraphQLCompositionFails(t *testing.T) {
 			if k.ask != nil {
 				k.ask(&ask)
 			}
-			for range 5 { // the reads run at once, so that their order is chance
+			for range 40 { // the reads run at once, so that their order is chance
 				got, err := stub.ProgramComposition(t.Context(), ask)
 				if err == nil || wirelab.CodeOf(err) != k.code || !got.Equal(directory.Aggregation{}) {
 					t.Errorf("%s, %s: %v, %+v; want %v", k.why, b.Protocol.Name, err, got, k.code)
@@ -242,6 +242,28 @@ func TestGraphQLLargest(t *testing.T) {
 		if err != nil || !sum.List.Equal(want.With(ask.New)) {
 			t.Fatalf("a composition with a page of %d: %v, %d persons", limit, err, sum.List.Count)
 		}
+	}
+}
+
+// bulky is a service whose lists are larger than any wire takes.
+type bulky struct{ directory.Service }
+
+func (b bulky) ListPersons(context.Context, directory.Page) (directory.PersonList, error) {
+	p := directory.Newcomer()
+	p.Picture = &directory.Picture{Large: strings.Repeat("x", wirelab.MessageLimit/4)}
+	return directory.PersonList{Persons: []directory.Person{p, p, p, p}, Count: 4}, nil
+}
+
+// A reply beyond the limit is told as one, and not sent.
+func TestGraphQLReplyLimit(t *testing.T) {
+	t.Parallel()
+	address := serveGraphQL(t, bulky{directory.New()})
+	_, _, text := post(t, address, "", document(t, "{ listPersons { persons { picture { large } } } }", nil))
+	if len(text) > 1<<10 || !strings.Contains(text, `"resource_exhausted"`) {
+		t.Errorf("answers %d bytes: %.200s", len(text), text)
+	}
+	if _, _, text := post(t, address, "", document(t, "{ listPersons { count } }", nil)); text != `{"data":{"listPersons":{"count":4}}}` {
+		t.Errorf("answers %.200s", text)
 	}
 }
 
