@@ -49,11 +49,16 @@ With --in-flight the loop is closed: so many calls are always in flight. With
 --rate it is open: calls are due at their times whatever becomes of them, and
 the time of each counts from when it was due.
 
+--network puts a path between driver and server, for TCP and UDP, and in front
+of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
+the path takes is in the floors too. See wirelab relay --help.
+
 ` + failIfText,
 		Example: `  wirelab compare grpc http1-json --workload routeguide.GetFeature
   wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
   wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
   wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json
+  wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
   wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

@@ -133,6 +133,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.conduct.certificate)
+	f.conduct.network.register(flags)
 }
 
 // The slices of a round are fewer than a comparison's: with so many arms there
@@ -194,7 +195,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if len(left) > 0 {
 		a.note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
-	if p, err = p.Complete(); err != nil {
+	if p, err = f.conduct.network.apply(p).Complete(); err != nil {
 		return err
 	}
 	arms, err := a.arms(p)
