@@ -75,7 +75,8 @@ func NewREST(resources map[string][]Route) *Handler {
 	return h
 }
 
-// further returns the place of the next segment of a path, made if need be.
+// further returns the place of the next segment of a path, made if need be. It
+// panics where a segment has two names: a mistake in the source.
 func (p *place) further(part string) *place {
 	name, ok := variable(part)
 	if !ok {
@@ -95,7 +96,7 @@ func (p *place) further(part string) *place {
 	return p.variable
 }
 
-// add adds a route at path to its place.
+// add adds a route at path to its place. It panics on what [NewREST] does.
 func (p *place) add(path string, route Route) {
 	const most = 64 // bits of readURL's set
 	if _, twice := p.methods[route.Method]; twice || len(route.parameters) > most {

@@ -182,15 +182,16 @@ func TestResourceMethods(t *testing.T) {
 			{"/shelf", "GET, HEAD, POST"}, {"/shelf/a", "GET, HEAD"}, {"/shelf/a/book/b", "GET, HEAD"},
 		} {
 			for _, method := range []string{"PUT", "DELETE", "PATCH", "OPTIONS", "BREW", "get"} {
-				if resp, n := do(method, c.path); resp.StatusCode != 405 || resp.Header.Get("Allow") != c.allow || n == 0 {
+				resp, n := do(method, c.path) //nolint:bodyclose // do closes it
+				if resp.StatusCode != http.StatusMethodNotAllowed || resp.Header.Get("Allow") != c.allow || n == 0 {
 					t.Errorf("%s %s: %d, Allow %q, a body of %d; want 405, %q, a reason", method, c.path, resp.StatusCode, resp.Header.Get("Allow"), n, c.allow)
 				}
 			}
 		}
 		// A HEAD says all that a GET does and keeps the body to itself.
 		for _, path := range []string{"/shelf", "/shelf/a", "/shelf/none", "/shelf?x", "/nowhere", "/shelf/" + strings.Repeat("x", 10_000)} {
-			head, none := do("HEAD", path)
-			get, some := do("GET", path)
+			head, none := do("HEAD", path) //nolint:bodyclose // do closes it
+			get, some := do("GET", path)   //nolint:bodyclose // do closes it
 			if head.StatusCode != get.StatusCode || none != 0 || some == 0 || head.ContentLength != get.ContentLength && get.ContentLength >= 0 {
 				t.Errorf("%.20s: HEAD is %d with %d bytes of %d, GET %d with %d of %d",
 					path, head.StatusCode, none, head.ContentLength, get.StatusCode, some, get.ContentLength)

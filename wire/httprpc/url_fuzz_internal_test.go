@@ -123,7 +123,7 @@ func TestErrorBodiesInEachEncoding(t *testing.T) {
 		body := bodyOf(sent)
 		for e := JSON; e < encodingsEnd; e++ {
 			err := decodeError(body.Code, e.mediaType()+"; v=1", body.encode(e))
-			if got, ok := err.(*wirelab.Error); !ok || *got != *sent { //nolint:errorlint // this very type
+			if got, ok := err.(*wirelab.Error); !ok || *got != *sent {
 				t.Errorf("%v as %s: %v", sent, e.mediaType(), err)
 			}
 		}

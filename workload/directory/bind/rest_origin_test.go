@@ -299,7 +299,7 @@ func TestPublishedWire(t *testing.T) {
 		}
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 200 || string(got) != c.want || resp.Close {
+		if err != nil || resp.StatusCode != http.StatusOK || string(got) != c.want || resp.Close {
 			t.Errorf("%s: %d, close %v, %s, %v\nwant 200 over a connection that stays, %s", c.why, resp.StatusCode, resp.Close, got, err, c.want)
 		}
 	}
