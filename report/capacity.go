@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,7 +11,10 @@ import (
 
 // Capacities says all capacities in a line:
 // "grpc 21.4k/s [20.9, 21.8]  http1-json 13.0k/s [12.7, 13.2]  ratio ×1.64 [1.59, 1.70]".
-func Capacities(c *result.CapacityAnalysis) string {
+func Capacities(c *result.CapacityAnalysis) string { return strings.Join(CapacityParts(c), "  ") }
+
+// CapacityParts are the parts of that line: the arms', then the ratios.
+func CapacityParts(c *result.CapacityAnalysis) []string {
 	var parts []string
 	for i := range c.Arms {
 		parts = append(parts, c.Arms[i].Name+" "+CapacityOf(&c.Arms[i]))
@@ -26,7 +30,7 @@ func Capacities(c *result.CapacityAnalysis) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s [%s, %s]", name, times(1/d.Ratio), Significant(1/d.High, 3), Significant(1/d.Low, 3)))
 	}
-	return strings.Join(parts, "  ")
+	return parts
 }
 
 func times(ratio float64) string { return "×" + Significant(ratio, 3) }
@@ -77,11 +81,11 @@ func CapacitySentences(c *result.CapacityAnalysis) []string {
 
 // whole rounds a rate to three digits, so that a sentence can hold it.
 func whole(perSecond float64) float64 {
-	for unit := 1.0; ; unit *= 10 {
-		if perSecond < 1000*unit {
-			return float64(int64(perSecond/unit+0.5)) * unit
-		}
+	v, err := strconv.ParseFloat(strconv.FormatFloat(perSecond, 'e', 2, 64), 64)
+	if err != nil {
+		return perSecond // not reached: it was written just now
 	}
+	return v
 }
 
 // comparison says how an arm stands to the first.

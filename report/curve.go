@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/plan"
 	"wirelab/result"
 )
 
@@ -36,13 +37,16 @@ func rateUnit(perSecond float64) (unit float64, name string) {
 	return 1, ""
 }
 
-// CurveTitle heads a curve.
-func CurveTitle(c *result.Curve) string {
-	law := "even intervals"
-	if c.Arrivals != "constant" {
-		law = "Poisson"
+// CurveTitle heads a curve, and CurveSetting says how calls came.
+func CurveTitle(c *result.Curve) string { return "response time over offered rate: " + c.Operation }
+
+// CurveSetting says how calls came.
+func CurveSetting(c *result.Curve) string {
+	law := "Poisson arrivals"
+	if c.Arrivals == plan.Constant {
+		law = "Arrivals at even intervals"
 	}
-	return fmt.Sprintf("%s: response time over offered rate, %s, at most %d calls in flight", c.Operation, law, c.InFlight)
+	return fmt.Sprintf("%s, at most %d calls in flight. Times count from when a call was due.", law, c.InFlight)
 }
 
 // CurveSentences say of each arm where it does most for its time, what it
@@ -114,26 +118,20 @@ func overloaded(a *result.ArmCurve) int {
 // CurveRow is a line of a curve's table, in words.
 type CurveRow struct {
 	Offered, Answered, P50, P99, P99Interval, CPU, Cores string
-	// Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for
-	// overload; Note is why a figure is refused.
-	Marks, Note string
+	// Marks are "K" for the knee, "S" for saturation, "C" for collapse, "o" for overload.
+	Marks string
 }
 
 // CurveRows are the lines of an arm's table.
 func CurveRows(c *result.Curve, arm int) []CurveRow {
 	a := &c.Arms[arm]
-	var times, costs []float64
+	var costs []float64
 	for _, p := range a.Points {
-		for _, e := range []result.Estimate{p.P50, p.P99} {
-			if e.Known {
-				times = append(times, e.Value)
-			}
-		}
 		if p.ServerCPU.Known {
 			costs = append(costs, p.ServerCPU.Value)
 		}
 	}
-	unit, cost := UnitFor(result.Time, times...), UnitFor(result.Time, costs...)
+	cost := UnitFor(result.Time, costs...)
 	rows := make([]CurveRow, len(a.Points))
 	for i, p := range a.Points {
 		least := ""
@@ -142,28 +140,28 @@ func CurveRows(c *result.Curve, arm int) []CurveRow {
 		}
 		rows[i] = CurveRow{
 			Offered: rate(c.Levels[i].Offered), Answered: Absent,
-			P50: timed(p.P50, unit, least), P99: timed(p.P99, unit, least),
-			CPU: With(p.ServerCPU, cost), Cores: Value(p.Cores, Unit{Size: 1}), Note: p.Why,
+			P50: timed(p.P50, least), P99: timed(p.P99, least),
+			CPU: With(p.ServerCPU, cost), Cores: Value(p.Cores, Unit{Size: 1}),
 		}
 		if p.Achieved.Known {
 			rows[i].Answered = Significant(p.Achieved.Value, 4)
 		}
 		if p.P99.Interval() {
+			unit := UnitFor(result.Time, p.P99.Value)
 			rows[i].P99Interval = "[" + Significant(p.P99.Low/unit.Size, 3) + ", " + Significant(p.P99.High/unit.Size, 3) + "]"
 		}
 		rows[i].Marks = curveMarks(a, i)
-		if rows[i].Note == "" && !p.P99.Known {
-			rows[i].Note = "p99: " + p.P99.Why
-		}
 	}
 	return rows
 }
 
-func timed(e result.Estimate, u Unit, least string) string {
+// timed writes a time in a unit of its own: a curve reaches from microseconds
+// to seconds.
+func timed(e result.Estimate, least string) string {
 	if !e.Known {
 		return Absent
 	}
-	return least + With(e, u)
+	return least + With(e, UnitFor(result.Time, e.Value))
 }
 
 func curveMarks(a *result.ArmCurve, level int) string {
@@ -184,8 +182,7 @@ func curveMarks(a *result.ArmCurve, level int) string {
 
 // CurveLegend says what the marks of a curve's table mean.
 const CurveLegend = "K knee: most calls answered per second for their mean response time · S lowest rate not kept up with · " +
-	"C collapse · o overload: fewer calls answered than arrive · ≥ at least: some calls failed or were never made. " +
-	"Times count from when a call was due."
+	"C collapse · o overload: fewer calls answered than arrive · ≥ at least: some calls failed or were never made"
 
 // CurveNotes are what is to be said beside a curve: where figures are refused,
 // and what the rates were chosen from.
@@ -207,6 +204,9 @@ func CurveNotes(r *result.Result, c *result.Curve) []string {
 			notes = append(notes, fmt.Sprintf("%s: figures refused at %d of %d rates, first: %s", a.Name, count[gate], len(c.Levels), first[gate]))
 		}
 	}
+	if few := fewCalls(c); few != "" {
+		notes = append(notes, few)
+	}
 	if len(r.Calibration) > 0 {
 		best := map[int]float64{}
 		for _, k := range r.Calibration {
@@ -221,6 +221,28 @@ func CurveNotes(r *result.Result, c *result.Curve) []string {
 		notes = append(notes, "rates were chosen from one short look at each arm's closed loop: "+strings.Join(parts, ", "))
 	}
 	return notes
+}
+
+// fewCalls says where p99 is not shown for want of calls.
+func fewCalls(c *result.Curve) string {
+	n, first := 0, ""
+	for i := range c.Arms {
+		for l, p := range c.Arms[i].Points {
+			if p.P99.Known || p.P99.Why == p.Why || p.P99.Why == "" {
+				continue
+			}
+			if n++; n == 1 {
+				first = c.Arms[i].Name + " at " + rate(c.Levels[l].Offered) + " " + p.P99.Why
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "p99 is not shown: " + first
+	}
+	return fmt.Sprintf("p99 is not shown %d times for want of calls, first: %s", n, first)
 }
 
 // folded is from how many open loads on a report shows curves alone: a section

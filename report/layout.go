@@ -227,6 +227,9 @@ func resolution(a *result.Analysis) string {
 	seen := map[string]float64{}
 	var order []result.Metric
 	for i := range a.Loads {
+		if InCurve(a, a.Loads[i].Load) {
+			continue // overload varies widely, and is no measure of what the run resolves
+		}
 		for _, m := range Main(&a.Loads[i]) {
 			for _, c := range a.Loads[i].Row(m.ID).Cells {
 				if c.Difference == nil || c.Difference.Rounds < result.MinRounds || c.Difference.Detectable == 0 {

@@ -57,19 +57,19 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 			if s.Arm != a {
 				continue
 			}
-			f, flaw := c.again(r, o, s)
+			f, told, flaw := c.again(r, o, s)
 			if flaw != "" {
 				f.Kind = CapacityUnknown
 			}
 			of := RoundFound{Round: n + 1, Found: f, Probes: len(s.Probes), Why: flaw}
 			for j := range s.Probes {
 				wrong += s.Probes[j].Trial.Errors[WrongReply]
-				if outcome, _ := c.Judge(r, o, &s.Probes[j]); outcome == ProbeSpoiled {
+				if j < len(told) && told[j].outcome == ProbeSpoiled {
 					of.Spoiled++
 				}
 			}
 			if of.Why == "" {
-				of.Why = c.lastRefused(r, o, s)
+				of.Why = lastRefused(s, told)
 			}
 			wrong += s.Closed.Errors[WrongReply]
 			arm.Rounds = append(arm.Rounds, of)

@@ -139,34 +139,41 @@ func late(o Objective, t *Trial) string {
 	return ""
 }
 
-// again makes a search again from its probes: what it found, with the outcome
-// of each probe computed anew, and where the probes are not those of such a
-// search.
-func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found, wrong string) {
+// told is what a search was told of a probe.
+type told struct {
+	outcome ProbeOutcome
+	why     string
+}
+
+// again makes a search again from its probes: what it found, with each probe
+// judged anew, and where the probes are not those of such a search.
+func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found, all []told, wrong string) {
 	search := c.Search(o, s.closedRate())
 	if s.closedRate() <= 0 {
-		return Found{Kind: CapacityUnknown}, "the closed loop answered nothing"
+		return Found{Kind: CapacityUnknown}, nil, "the closed loop answered nothing"
 	}
 	for i := range s.Probes {
 		p := &s.Probes[i]
-		rate, more := search.Next()
-		if !more || rate != p.Rate {
-			return search.Found(), fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, perSecond(p.Rate), perSecond(rate))
+		if rate, more := search.Next(); wrong == "" && (!more || rate != p.Rate) {
+			wrong = fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, perSecond(p.Rate), perSecond(rate))
 		}
-		outcome, _ := c.Judge(r, o, p)
-		search.Tell(outcome)
+		outcome, why := c.Judge(r, o, p)
+		all = append(all, told{outcome, why})
+		if wrong == "" {
+			search.Tell(outcome)
+		}
 	}
-	if _, more := search.Next(); more {
-		return search.Found(), "the search was not over"
+	if _, more := search.Next(); more && wrong == "" {
+		wrong = "the search was not over"
 	}
-	return search.Found(), ""
+	return search.Found(), all, wrong
 }
 
 // lastRefused is the reason of the last probe that did not pass.
-func (c *Capacity) lastRefused(r *Result, o Objective, s *CapacitySearch) string {
-	for _, p := range slices.Backward(s.Probes) {
-		if outcome, why := c.Judge(r, o, &p); outcome != ProbePassed {
-			return "at " + perSecond(p.Rate) + " " + why
+func lastRefused(s *CapacitySearch, all []told) string {
+	for i, t := range slices.Backward(all) {
+		if t.outcome != ProbePassed {
+			return "at " + perSecond(s.Probes[i].Rate) + " " + t.why
 		}
 	}
 	return ""

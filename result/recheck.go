@@ -64,11 +64,16 @@ func (c *consistency) searches(r *Result, o Objective, path string, round *Capac
 		seen[s.Arm] = true
 		c.trial(r.Plan, path+".closed", &s.Closed)
 		places = append(places, s.Closed.Order...)
+		_, told, wrong := r.Capacity.again(r, o, s)
 		for j := range s.Probes {
 			places = append(places, s.Probes[j].Place)
-			c.probe(r, o, fmt.Sprintf("%s.probes[%d]", path, j), &s.Probes[j])
+			path := fmt.Sprintf("%s.probes[%d]", path, j)
+			c.probe(r, path, &s.Probes[j])
+			if j < len(told) {
+				c.outcome(path, &s.Probes[j], told[j])
+			}
 		}
-		if _, wrong := r.Capacity.again(r, o, s); wrong != "" {
+		if wrong != "" {
 			c.add(path, "the search would have gone another way: %s", wrong)
 		}
 	}
@@ -78,7 +83,7 @@ func (c *consistency) searches(r *Result, o Objective, path string, round *Capac
 	}
 }
 
-func (c *consistency) probe(r *Result, o Objective, path string, p *Probe) {
+func (c *consistency) probe(r *Result, path string, p *Probe) {
 	c.counts(path+".trial", &p.Trial)
 	if len(p.Parts) != r.Capacity.Parts {
 		c.add(path+".parts", "%d, the search has %d", len(p.Parts), r.Capacity.Parts)
@@ -90,10 +95,13 @@ func (c *consistency) probe(r *Result, o Objective, path string, p *Probe) {
 	if !slices.Equal(all.Buckets(), p.Trial.Response.Buckets()) {
 		c.add(path+".parts", "together they are not the response times of the probe")
 	}
-	outcome, why := r.Capacity.Judge(r, o, p)
-	if outcome != p.Outcome {
-		c.add(path+".outcome", "%q, but computed again it is %q: %s", p.Outcome, outcome, why)
-	} else if why != p.Why {
-		c.add(path+".why", "%q, but computed again it is %q", p.Why, why)
+}
+
+// outcome checks what a search was told of a probe.
+func (c *consistency) outcome(path string, p *Probe, again told) {
+	if again.outcome != p.Outcome {
+		c.add(path+".outcome", "%q, but computed again it is %q: %s", p.Outcome, again.outcome, again.why)
+	} else if again.why != p.Why {
+		c.add(path+".why", "%q, but computed again it is %q", p.Why, again.why)
 	}
 }

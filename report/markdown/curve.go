@@ -11,6 +11,8 @@ import (
 func (p *page) curve(r *result.Result, c *result.Curve) {
 	p.line("### " + escape(report.CurveTitle(c)))
 	p.line("")
+	p.line(escape(report.CurveSetting(c)))
+	p.line("")
 	for _, text := range report.CurveSentences(c) {
 		p.line("- **" + escape(text) + "**")
 	}

@@ -1,22 +1,30 @@
 package terminal
 
 import (
+	"strings"
+
 	"wirelab/report"
 	"wirelab/result"
 )
 
 // capacity writes what was found of the highest rates.
 func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
-	p.title("capacity under " + c.Objective)
-	p.wrapped("", report.Capacities(c), bold)
+	p.title("capacity")
+	p.wrapped("under     ", strings.ReplaceAll(c.Objective, ",", ", "), plain)
+	p.flowing(report.CapacityParts(c))
 	p.blank()
 	for _, text := range report.CapacitySentences(c) {
 		p.wrapped("· ", text, plain)
 	}
 	p.blank()
 	t := table{head: [][]cell{{
-		{text: "arm"}, {text: "capacity"}, {text: "vs first", right: true}, {text: "95 % CI"}, {text: "verdict"},
-		{text: "closed loop", right: true}, {text: "probes", right: true},
+		{text: "arm"},
+		{text: "capacity"},
+		{text: "vs first", right: true},
+		{text: "95 % CI"},
+		{text: "verdict"},
+		{text: "closed loop", right: true},
+		{text: "probes", right: true},
 	}}}
 	for i := range c.Arms {
 		a := &c.Arms[i]
@@ -34,8 +42,13 @@ func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
 			closed = report.Rate(a.Closed.Value, 3)
 		}
 		t.body = append(t.body, []cell{
-			{text: a.Name}, {text: report.CapacityOf(a)}, {text: ratio, right: true}, {text: interval}, verdict,
-			{text: closed, right: true}, {text: result.Thousands(uint64(probes)), right: true},
+			{text: a.Name},
+			{text: report.CapacityOf(a)},
+			{text: ratio, right: true},
+			{text: interval},
+			verdict,
+			{text: closed, right: true},
+			{text: result.Thousands(uint64(probes)), right: true},
 		})
 	}
 	p.trimmed(t)
@@ -52,29 +65,55 @@ func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
 	p.wrapped("", report.CapacityMethod(r), faint)
 }
 
-// trimmed writes a table that is as wide as the page at most: the first column
-// is shortened, and where that is not enough the last ones are left out.
-func (p *page) trimmed(t table) {
-	room := func() int {
-		widths := t.widths()
-		return p.style.Width - sum(widths) - gap*(len(widths)-1)
+// flowing writes parts beside each other, as many as fit in a line, none broken
+// that need not be.
+func (p *page) flowing(parts []string) {
+	write := func(line string) {
+		if width(line) > p.style.Width {
+			p.wrapped("", line, bold)
+			return
+		}
+		p.line(p.paint(line, bold))
 	}
-	for room() < 0 && len(t.head[0]) > 3 && t.widths()[0] <= shortestArm {
-		for _, rows := range [][][]cell{t.head, t.body} {
-			for i := range rows {
-				rows[i] = rows[i][:len(rows[i])-1]
+	line := ""
+	for _, part := range parts {
+		switch {
+		case line == "":
+			line = part
+		case width(line)+gap+width(part) > p.style.Width:
+			write(line)
+			line = part
+		default:
+			line += strings.Repeat(" ", gap) + part
+		}
+	}
+	write(line)
+}
+
+// trimmed writes a table that is as wide as the page at most: its last columns
+// are left out as far as the first five, then the first is shortened, then more
+// are left out.
+func (p *page) trimmed(t table) {
+	over := func() int {
+		widths := t.widths()
+		return sum(widths) + gap*(len(widths)-1) - p.style.Width
+	}
+	drop := func(least int) {
+		for over() > 0 && len(t.head[0]) > least {
+			for _, rows := range [][][]cell{t.head, t.body} {
+				for i := range rows {
+					rows[i] = rows[i][:len(rows[i])-1]
+				}
 			}
 		}
 	}
-	if over := -room(); over > 0 {
-		longest := max(t.widths()[0]-over, shortestArm)
+	drop(5)
+	if n := over(); n > 0 {
+		longest := max(t.widths()[0]-n, 2*shortestArm)
 		for _, row := range t.body {
 			row[0].text = cut(row[0].text, longest)
 		}
-		if room() < 0 {
-			p.trimmed(t)
-			return
-		}
 	}
+	drop(2)
 	p.table(t)
 }

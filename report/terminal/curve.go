@@ -11,7 +11,8 @@ import (
 // curve writes response times over offered rates: in words, drawn, and as a
 // table for each arm.
 func (p *page) curve(r *result.Result, c *result.Curve) {
-	p.title(report.CurveTitle(c))
+	p.title(cut(report.CurveTitle(c), p.style.Width-4))
+	p.wrapped("", report.CurveSetting(c), faint)
 	for _, text := range report.CurveSentences(c) {
 		p.wrapped("· ", text, bold)
 	}
@@ -21,8 +22,14 @@ func (p *page) curve(r *result.Result, c *result.Curve) {
 		p.blank()
 		p.wrapped("", fmt.Sprintf("%c  %s", letter(arm), c.Arms[arm].Name), bold)
 		t := table{head: [][]cell{{
-			{text: "offered", right: true}, {text: "answered /s", right: true}, {text: "p50", right: true}, {text: "p99", right: true},
-			{text: "95 % CI"}, {}, {text: "CPU/req", right: true}, {text: "cores", right: true},
+			{text: "offered", right: true},
+			{text: "answered /s", right: true},
+			{text: "p50", right: true},
+			{text: "p99", right: true},
+			{text: "95 % CI"},
+			{},
+			{text: "CPU/req", right: true},
+			{text: "cores", right: true},
 		}}}
 		for _, row := range report.CurveRows(c, arm) {
 			in := plain
@@ -30,8 +37,14 @@ func (p *page) curve(r *result.Result, c *result.Curve) {
 				in = yellow
 			}
 			t.body = append(t.body, []cell{
-				{text: row.Offered, right: true}, {text: row.Answered, right: true}, {text: row.P50, right: true}, {text: row.P99, right: true},
-				{text: row.P99Interval}, {text: row.Marks, in: in}, {text: row.CPU, right: true}, {text: row.Cores, right: true},
+				{text: row.Offered, right: true},
+				{text: row.Answered, right: true},
+				{text: row.P50, right: true},
+				{text: row.P99, right: true},
+				{text: row.P99Interval},
+				{text: row.Marks, in: in},
+				{text: row.CPU, right: true},
+				{text: row.Cores, right: true},
 			})
 		}
 		p.narrowed(t)

@@ -109,7 +109,7 @@ func (p *page) plot(c *result.Curve) {
 // axes writes a canvas with its axes, and below it where each arm's knee and
 // saturation are.
 func (p *page) axes(c *result.Curve, canvas [][]rune, x, y scale) {
-	p.line(p.paint("response time: capitals p99 with its interval |, small letters p50, * several", faint))
+	p.wrapped("", "Response time: capitals are p99 with its interval |, small letters p50, * is several.", faint)
 	for line := len(canvas) - 1; line >= 0; line-- {
 		label := ""
 		if line%5 == 0 || line == len(canvas)-1 {
