@@ -1,5 +1,6 @@
 # wirelab: two commands matter, make run and make test. The rest is for those
-# who change it. Nothing here needs more than Go, git and make on Linux.
+# who change it. Nothing here needs more than Go, git and make on Linux, but
+# for the tests that look at pages: scripts/browser sees to their Chromium.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
@@ -29,6 +30,7 @@ run: build ## compare six wires on the embedded default, about two minutes
 
 .PHONY: test
 test: ## every test, and that generated code is fresh
+	@scripts/browser
 	@scripts/freshness
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
@@ -41,10 +43,12 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 
 .PHONY: short
 short: ## the tests that take less than two minutes together
+	@scripts/browser
 	$(GO) test $(TESTFLAGS) -short -timeout 2m ./...
 
 .PHONY: race
 race: ## every test under the race detector
+	@scripts/browser
 	$(GO) test $(TESTFLAGS) -race -short -timeout 30m ./...
 
 .PHONY: lint

@@ -95,7 +95,7 @@ func (c *barChart) paint(d *svg.Drawing) {
 	}
 	for _, b := range c.bars {
 		if b.heads != "" {
-			d.Text(4, y+20, fontSize/1.12, svg.Start, svg.Fit(b.heads, fontSize, d.Width()-8), svg.Class("strong bg"))
+			d.Text(4, y+20, fontSize, svg.Start, svg.FitBold(b.heads, fontSize, d.Width()-8), svg.Class("strong bg"))
 			y += 30
 		}
 		c.row(d, b, x, y, above, right < d.Width()-said-10)

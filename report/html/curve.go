@@ -217,7 +217,7 @@ func (c *curvePlot) paint(d *svg.Drawing) {
 		px, py := float64(i%columns), float64(i/columns)
 		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
 		p.right, p.bottom = p.left+wide, p.top+high
-		for j, text := range svg.Wrap(c.curve.Arms[a].Name, smallSize/1.1, wide, 2) {
+		for j, text := range svg.WrapBold(c.curve.Arms[a].Name, smallSize, wide, 2) {
 			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
 		}
 		x, y := c.axes(d, p, px == 0)

@@ -227,7 +227,7 @@ func (f *forest) paint(d *svg.Drawing) {
 // stackedRow is a row of a narrow page: the name and the verdict above the
 // axis, the figures below.
 func (f *forest) stackedRow(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
-	word := svg.Fit(n.word, smallSize/1.12, 0.6*d.Width())
+	word := svg.FitBold(n.word, smallSize, 0.6*d.Width())
 	room := d.Width() - svg.BoldWidth(word, smallSize) - 20
 	d.Text(4, y+16, fontSize, svg.Start, svg.Fit(n.name, fontSize, room), svg.Class("bg"))
 	d.Text(d.Width()-4, y+16, smallSize, svg.End, word, svg.Class("word bg "+n.tone))
@@ -292,7 +292,7 @@ func ratioTicks(scale svg.Scale, from, to float64) []svg.Tick {
 // ratioCandidates are the ratios worth a tick, the most important first.
 func ratioCandidates(scale svg.Scale) []float64 {
 	ratios := []float64{1}
-	for _, p := range []float64{100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 5, 2, 1, 0.5, 0.2, 0.1} {
+	for _, p := range []float64{100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 30, 40, 5, 2, 1, 0.5, 0.2, 0.1} {
 		ratios = append(ratios, 1+p/100)
 		if p < 100 {
 			ratios = append(ratios, 1-p/100)

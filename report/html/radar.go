@@ -204,7 +204,7 @@ func (p profile) panels(d *svg.Drawing) {
 	for i, a := range p.arms {
 		x := (float64(i%columns) + 0.5) * wide
 		top := float64(i/columns) * high
-		for j, text := range svg.Wrap(p.name(a), smallSize/1.1, wide-10, 2) {
+		for j, text := range svg.WrapBold(p.name(a), smallSize, wide-10, 2) {
 			d.Text(x, top+14+12*float64(j), smallSize, svg.Middle, text, svg.Class("strong"))
 		}
 		y := top + 50 + radius

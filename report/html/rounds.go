@@ -174,7 +174,7 @@ func (rp *roundPlot) paint(d *svg.Drawing) {
 		px, py := float64(i%columns), float64(i/columns)
 		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
 		p.right, p.bottom = p.left+wide, p.top+high
-		for j, text := range svg.Wrap(rp.name(one.n.arm), smallSize/1.1, wide, 2) {
+		for j, text := range svg.WrapBold(rp.name(one.n.arm), smallSize, wide, 2) {
 			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
 		}
 		rp.panel(d, p, one, px == 0)

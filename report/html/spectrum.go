@@ -280,7 +280,7 @@ func (sp *spectrum) panels(d *svg.Drawing) {
 			}
 			d.Defined()
 		}
-		for j, text := range svg.Wrap(sp.name(one.arm), smallSize, wide, 2) {
+		for j, text := range svg.WrapBold(sp.name(one.arm), smallSize, wide, 2) {
 			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
 		}
 		x, y := sp.axes(d, p, px == 0, true)
@@ -308,7 +308,7 @@ func (sp *spectrum) axes(d *svg.Drawing, p panel, labelled, quantiled bool) (x, 
 		}
 	}
 	if quantiled {
-		for _, t := range svg.Spaced([]float64{2, 100, 1000, 10, 10000, 100000}, x.At, nines, smallSize, p.left-14, p.right+14) {
+		for _, t := range svg.Spaced([]float64{2, 100, 1000, 10, 10000, 100000}, x.At, nines, smallSize, p.left-4, min(p.right+4, d.Width())) {
 			d.Line(t.At, p.top, t.At, p.bottom+4, svg.Class("grid"))
 			d.Text(t.At, p.bottom+17, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 		}
@@ -318,7 +318,7 @@ func (sp *spectrum) axes(d *svg.Drawing, p panel, labelled, quantiled bool) (x, 
 
 // nines names a place on the axis of quantiles: "p99.9".
 func nines(x float64) string {
-	return "p" + strings.TrimSuffix(fmt.Sprintf("%.4g", 100*(1-1/x)), ".0")
+	return "p" + strings.TrimSuffix(fmt.Sprintf("%.6g", 100*(1-1/x)), ".0")
 }
 
 func timeLabel(ns float64) string {

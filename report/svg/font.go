@@ -20,7 +20,7 @@ var advances = [...]uint16{
 const (
 	other  = 860
 	square = 1040
-	bolder = 1.12 // bold by regular, at most
+	bolder = 1.2 // bold by regular: of whole words no more
 )
 
 // Width is how wide a line of text is at most, in pixels, at a font size in
@@ -44,6 +44,14 @@ func Width(text string, size float64) float64 {
 
 // BoldWidth is [Width] of bold text.
 func BoldWidth(text string, size float64) float64 { return bolder * Width(text, size) }
+
+// WrapBold is [Wrap] of bold text.
+func WrapBold(text string, size, room float64, lines int) []string {
+	return Wrap(text, size, room/bolder, lines)
+}
+
+// FitBold is [Fit] of bold text.
+func FitBold(text string, size, room float64) string { return Fit(text, size, room/bolder) }
 
 // Fit shortens a text with an ellipsis so that it is no wider than room.
 func Fit(text string, size, room float64) string {

@@ -1,0 +1,280 @@
+package html_test
+
+import (
+	"bytes"
+	"context"
+	_ "embed" // the script that looks at a page
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"wirelab/report/html"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+)
+
+//go:embed testdata/check.js
+var check string
+
+// browser starts a browser that lives as long as the test. There is no page
+// without one: a machine that has none fails the test, and is told what to do.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		t.Fatal("there is no Chromium here, so no page can be looked at; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
+	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // waits until it is gone
+			t.Log(err)
+		}
+		done()
+		stop()
+	})
+	limited, cancel := context.WithTimeout(ctx, 8*time.Minute)
+	t.Cleanup(cancel)
+	if err := chromedp.Run(limited); err != nil {
+		t.Fatalf("%s does not start: %v", program, err)
+	}
+	return limited
+}
+
+// sight is what check.js found.
+type sight struct {
+	Charts, Figures, Labels int
+	Empty                   []string
+	Overlaps                []string
+	Outside                 []string
+	Overflow                float64
+	Background              string
+}
+
+// tab is one page in a browser, and what it complained of or asked for.
+type tab struct {
+	ctx    context.Context
+	mu     sync.Mutex // guards all below
+	errors []string
+	asked  []string
+}
+
+// openTab opens a page file.
+func openTab(t *testing.T, parent context.Context, file string, width int, dark bool) *tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(parent)
+	t.Cleanup(closeTab)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
+	p := &tab{ctx: ctx}
+	chromedp.ListenTarget(ctx, p.listen)
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	err := chromedp.Run(
+		ctx, network.Enable(), log.Enable(), runtime.Enable(),
+		chromedp.EmulateViewport(int64(width), 900),
+		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.errors = append(p.errors, e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		p.errors = append(p.errors, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		p.errors = append(p.errors, e.Entry.Text)
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "file://") && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.asked = append(p.asked, e.Request.URL)
+		}
+	}
+}
+
+// complaints are what went wrong on a page so far.
+func (p *tab) complaints() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := append([]string{}, p.errors...)
+	for _, address := range p.asked {
+		all = append(all, "asked the network for "+address)
+	}
+	return all
+}
+
+// write writes a result's page to a file.
+func write(t *testing.T, r *result.Result) (file string, size int) {
+	t.Helper()
+	var page bytes.Buffer
+	if err := html.Write(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file, page.Len()
+}
+
+// pages are the results whose pages are looked at, with how many charts each
+// has at least.
+func pages() map[string]struct {
+	r      *result.Result
+	charts int
+} {
+	return map[string]struct {
+		r      *result.Result
+		charts int
+	}{
+		"two arms":                {resulttest.Two(), 8},
+		"two loads":               {resulttest.Closed(), 14},
+		"twelve arms":             {resulttest.Wide(), 8},
+		"five operations":         {resulttest.Operations(), 35},
+		"refused arms":            {resulttest.Troubled(), 7},
+		"a rising rate":           {resulttest.Rising(), 40},
+		"one arm":                 {resulttest.Certified(), 5},
+		"an open loop":            {resulttest.Open(), 12},
+		"nothing":                 {resulttest.Short(0), 0},
+		"few rounds":              {resulttest.Short(4), 10},
+		"long names":              {resulttest.LongNames(), 7},
+		"thirty-three long names": {resulttest.Crowded(), 7},
+		"factors":                 {resulttest.Factorial(5, resulttest.Effects{"HTTP/2": 0.1, "gRPC": 0.25, "Avro": -0.1, "TLS": 0.08}), 9},
+	}
+}
+
+// At every width and in both schemes: all charts drew, no words lie over
+// others, nothing is wider than the page, nothing complains and no network is
+// asked.
+func TestPagesInABrowser(t *testing.T) {
+	ctx := browser(t)
+	for name, c := range pages() {
+		t.Run(name, func(t *testing.T) {
+			file, _ := write(t, c.r)
+			p := openTab(t, ctx, file, 375, false)
+			backgrounds := map[string]bool{}
+			for _, width := range []int{375, 768, 1440} {
+				for _, scheme := range []string{"light", "dark"} {
+					var s sight
+					err := chromedp.Run(
+						p.ctx, chromedp.EmulateViewport(int64(width), 900),
+						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+						chromedp.Evaluate(check, &s),
+					)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.judge(t, fmt.Sprintf("%d px, %s", width, scheme), c.charts)
+					backgrounds[s.Background] = true
+				}
+			}
+			if len(backgrounds) != 2 {
+				t.Errorf("dark and light have the backgrounds %v", backgrounds)
+			}
+			for _, complaint := range p.complaints() {
+				t.Error(complaint)
+			}
+		})
+	}
+}
+
+// judge tells what is wrong with a page.
+func (s sight) judge(t *testing.T, where string, charts int) {
+	t.Helper()
+	if s.Charts < charts {
+		t.Errorf("%s: %d charts are seen, there should be at least %d", where, s.Charts, charts)
+	}
+	if s.Labels < 20 {
+		t.Errorf("%s: only %d lines of text were found: the check looks at nothing", where, s.Labels)
+	}
+	if s.Overflow > 0.5 {
+		t.Errorf("%s: the page is %v px wider than its window", where, s.Overflow)
+	}
+	for what, list := range map[string][]string{"did not draw": s.Empty, "lie over each other": s.Overlaps, "outside": s.Outside} {
+		if len(list) > 0 {
+			t.Errorf("%s: %d %s:\n%s", where, len(list), what, strings.Join(list[:min(len(list), 12)], "\n"))
+		}
+	}
+}
+
+// Hints come by keyboard, and the switch turns the page dark.
+func TestKeyboardAndSwitch(t *testing.T) {
+	file, _ := write(t, resulttest.Closed())
+	p := openTab(t, browser(t), file, 1100, false)
+	var before, after, tip, live string
+	err := chromedp.Run(
+		p.ctx,
+		chromedp.Evaluate(`document.querySelector("#fig-spectrum-1 svg.wide").focus(); getComputedStyle(document.body).backgroundColor`, &before),
+		chromedp.Evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}))`, nil),
+		chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`, &tip),
+		chromedp.Evaluate(`document.getElementById("live").textContent`, &live),
+		chromedp.Evaluate(`document.getElementById("theme").click(); getComputedStyle(document.body).backgroundColor`, &after),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"http1-proto", "95 % CI", "30 rounds", "checks passed"} {
+		if !strings.Contains(tip, want) {
+			t.Errorf("the hint lacks %q: %q", want, tip)
+		}
+	}
+	if live != tip {
+		t.Errorf("a screen reader is told %q", live)
+	}
+	if before == after {
+		t.Errorf("the switch leaves the background %s", before)
+	}
+	if all := p.complaints(); len(all) > 0 {
+		t.Errorf("%q", all)
+	}
+}
+
+// The page of twelve arms in 30 rounds is small; how long it took to draw is
+// told and not judged, since the machine may be busy.
+func TestSizeAndTime(t *testing.T) {
+	began := time.Now()
+	file, size := write(t, resulttest.Wide())
+	written := time.Since(began)
+	const most = 2_000_000
+	if size > most {
+		t.Errorf("the page of 12 arms in 30 rounds has %d bytes, more than %d", size, most)
+	}
+	p := openTab(t, browser(t), file, 1440, false)
+	var times struct{ Load, Paint float64 }
+	err := chromedp.Run(p.ctx, chromedp.Evaluate(`new Promise((done) => setTimeout(() => {
+		const paint = performance.getEntriesByName("first-contentful-paint")[0];
+		done({Load: performance.getEntriesByType("navigation")[0].loadEventEnd, Paint: paint ? paint.startTime : 0});
+	}, 100))`, &times, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("12 arms in 30 rounds: %d bytes, written in %v; loaded %.0f ms and first painted %.0f ms after the browser began (the aim is 1,000 ms)", size, written.Round(time.Millisecond), times.Load, times.Paint)
+}
