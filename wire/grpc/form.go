@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -131,8 +132,8 @@ func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.Servic
 // spoken returns an error unless the call is in the encoding of subtype:
 // grpc-go would take any for the one that it was told.
 func spoken(ctx context.Context, subtype string) error {
-	said := metadata.ValueFromIncomingContext(ctx, "content-type")
-	if want := MediaType(subtype); len(said) != 1 || said[0] != want {
+	said := strings.Join(metadata.ValueFromIncomingContext(ctx, "content-type"), ", ")
+	if want := MediaType(subtype); said != want {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the call is in %q; this service speaks %s", said, want)
 	}
 	return nil

@@ -1,14 +1,19 @@
 package bind
 
 import (
+	"context"
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	"wirelab"
 	"wirelab/wire/avro"
+	wiregrpc "wirelab/wire/grpc"
 	"wirelab/workload/directory"
+	"wirelab/workload/directory/gen/genconnect"
 	"wirelab/workload/directory/schema"
 )
 
@@ -124,17 +129,22 @@ func TestAvroFingerprints(t *testing.T) {
 	}
 }
 
-// A newer directory that added a field and removed another is read, and reads.
-func TestAvroEvolution(t *testing.T) {
-	t.Parallel()
-	type newer struct { // with a phone, without a gender
-		ID       string
-		Name     directory.PersonName
-		Location directory.Location
-		Email    string
-		Phone    *string
-		Picture  *directory.Picture
-	}
+// newer is the person of a directory that has a phone for each, and no gender.
+type newer struct {
+	ID       string
+	Name     directory.PersonName
+	Location directory.Location
+	Email    string
+	Phone    *string
+	Picture  *directory.Picture
+}
+
+// evolve returns the codec of a directory of today that knows what the newer
+// one writes, and the newer one's, that knows what is written today. Whoever
+// reads the newer needs a default for the gender, which the schema of today
+// has not: a default is no part of the fingerprint, so giving it one is safe.
+func evolve(t *testing.T) (today *avro.Codec[directory.Person], future *avro.Codec[newer]) {
+	t.Helper()
 	text := schema.AvroPerson()
 	changed := strings.Replace(text, `{"name": "gender", "type": "string"},`, ``, 1)
 	changed = strings.Replace(changed, `{"name": "email", "type": "string"},`,
@@ -152,32 +162,71 @@ func TestAvroEvolution(t *testing.T) {
 		!strings.Contains(err.Error(), "gender") {
 		t.Errorf("a field was removed that has no default: %v", err)
 	}
-	reader, err := avro.New[directory.Person](avro.Limits{}, parse(defaulted), next)
+	today, err := avro.New[directory.Person](avro.Limits{}, parse(defaulted), next)
 	if err != nil {
 		t.Fatal(err)
 	}
-	future, err := avro.New[newer](avro.Limits{}, next, now)
-	if err != nil {
+	if future, err = avro.New[newer](avro.Limits{}, next, now); err != nil {
 		t.Fatal(err)
 	}
+	return today, future
+}
 
+// A newer directory that added a field and removed another is read, and reads.
+func TestAvroEvolution(t *testing.T) {
+	t.Parallel()
+	today, future := evolve(t)
 	phone := "+1"
 	message, err := future.Encode(&newer{ID: "1", Name: directory.PersonName{First: "Zoë"}, Email: "z@x", Phone: &phone})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := directory.Person{ID: "1", Name: directory.PersonName{First: "Zoë"}, Email: "z@x", Gender: "unknown"}
-	if got, err := reader.Decode(message); err != nil || !got.Equal(want) {
+	if got, err := today.Decode(message); err != nil || !got.Equal(want) {
 		t.Errorf("from the newer writer: %+v, %v", got, err)
 	}
-	// The default is no part of the fingerprint: what the reader writes is as before.
-	if message, err = reader.Encode(&want); err != nil {
+	if message, err = today.Encode(&want); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := future.Decode(message); err != nil || got.ID != "1" || got.Name.First != "Zoë" || got.Email != "z@x" || got.Phone != nil {
 		t.Errorf("to the newer reader: %+v, %v", got, err)
 	}
 	if _, err := inAvro().person.Decode(message); err != nil {
-		t.Errorf("to those of today: %v", err)
+		t.Errorf("to those whose schema has no default: %v", err)
+	}
+}
+
+// A newer client and a server of today create a person together; a server
+// that was not told of the newer schema says so.
+func TestAvroEvolutionOverGRPC(t *testing.T) {
+	t.Parallel()
+	today, future := evolve(t)
+	for name, told := range map[string]bool{"told": true, "not told": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := avroForms()
+			if told {
+				f.person = avroForm(today)
+			}
+			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
+				return wiregrpc.ServeIn(ctx, at, false, f.name, func(to grpc.ServiceRegistrar) {
+					to.RegisterService(f.describe(), directory.New())
+				})
+			})
+			conn, err := wiregrpc.Dial(wirelab.Dialing{Address: server.address}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
+			create := wiregrpc.CallUnary(conn, genconnect.PersonServiceName, "CreatePerson", f.name, avroForm(future), avroForm(future))
+			phone := "+1"
+			created, err := create(t.Context(), newer{ID: "zo", Email: "z@x", Phone: &phone})
+			switch {
+			case told && (err != nil || created.ID != "zo" || created.Email != "z@x" || created.Phone != nil):
+				t.Errorf("%+v, %v", created, err)
+			case !told && (err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "not known")):
+				t.Errorf("%+v, %v; want invalid_argument", created, err)
+			}
+		})
 	}
 }
