@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -48,16 +49,26 @@ func used(t *Trial) *Usage {
 }
 
 func (s *subject) generatorCPU(cores int) {
+	at := s.result.Placement
+	beside := len(at.RelayCPUs) > 0 && slices.Equal(at.RelayCPUs, at.DriverCPUs) // calls queue before the two together
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		u := used(t)
 		if u == nil {
 			return 0, false, false
 		}
-		share := float64(u.CPU) / (float64(cores) * float64(u.Wall))
+		cpu := u.CPU
+		if beside && t.Relay != nil {
+			cpu += t.Relay.CPU
+		}
+		share := float64(cpu) / (float64(cores) * float64(u.Wall))
 		return share, share <= generatorShare, true
 	})
+	who, it := "the generator", "it"
+	if beside {
+		who, it = "the generator, with the network's relay beside it,", "it, with the network's relay beside it,"
+	}
 	s.shares(GeneratorCPU, readings, failed, generatorShare, "of its cores' time",
-		"the generator used up to %s of its cores' time", "generator too busy: it used up to %s of its cores' time",
+		who+" used up to %s of its cores' time", "generator too busy: "+it+" used up to %s of its cores' time",
 		"--driver raw, fewer calls in flight or a lower --rate")
 }
 

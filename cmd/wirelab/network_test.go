@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/network"
 	"wirelab/network/kernel"
+	"wirelab/target"
 )
 
 // A comparison over a network, TCP and UDP side by side, has the network in its
@@ -146,4 +147,39 @@ func TestRelayCommand(t *testing.T) {
 	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", at, "--timeout", "30s").wants(t, exitOK, []string{`"name"`}, nil)
 	_ = p.command.Process.Signal(os.Interrupt)
 	p.want(exitOK, "on a network of rtt=2ms,loss=0.1%, seed 3", "model: loss on TCP is a model", "1 connections, ")
+}
+
+// A server that is started in a path's namespace, as experiments do, answers
+// calls from outside of it, and runs on the cores that it is given.
+func TestServerInNamespace(t *testing.T) {
+	t.Parallel()
+	path, err := kernel.Connect(t.Context())
+	if err != nil {
+		if !strings.Contains(err.Error(), "leave via=netem out") {
+			t.Errorf("the refusal %v does not say what to do", err)
+		}
+		t.Skip(err)
+	}
+	defer path.Remove()
+	server, err := target.Start(t.Context(), target.Command{
+		Name: "server", Path: os.Args[0], Env: []string{asProgram + "=1"}, CPUs: []int{0}, Namespace: path.Namespace(),
+		Args: []string{"serve", "routeguide", "grpc-tls", "--addr", path.Host + ":0", "--controlled"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, []byte(server.Ready().Authority), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--ca", ca, "--target", server.Ready().Address, "--timeout", "30s").
+		wants(t, exitOK, []string{`"name"`}, nil)
+	// This process is still where it was: what it serves is reached from here.
+	address, _ := serve(t, "routeguide", "grpc")
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc", "--target", address, "--timeout", "30s").wants(t, exitOK, []string{`"name"`}, nil)
 }
