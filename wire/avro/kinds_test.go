@@ -108,7 +108,7 @@ func TestZeroSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lie := append(message[:10:10], long(100)+"\x00\x00\x00"...)
+	lie := []byte(string(message[:10]) + long(100) + "\x00\x00\x00")
 	if _, err := codec.Decode(lie); err == nil || !strings.Contains(err.Error(), "100 items, in the 3 bytes that are left") {
 		t.Errorf("items of two bytes: %v", err)
 	}
