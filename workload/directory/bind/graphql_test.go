@@ -189,11 +189,15 @@ func TestGraphQLCompositionFails(t *testing.T) {
 		}, nil, wirelab.Unavailable},
 		{"the links", map[string]error{"links 3": coded(wirelab.Conflict), "links 1": coded(wirelab.PermissionDenied)}, nil, wirelab.PermissionDenied},
 	}
+	tries := 40 // the reads of a document run at once, so that their order is chance
+	if testing.Short() {
+		tries = 8
+	}
 	for _, k := range cases {
 		for _, w := range []struct {
 			binding wirelab.Binding[directory.Service]
-			times   int // the reads of a document run at once, so that their order is chance
-		}{{bind.GraphQL(), 1}, {bind.GraphQLComposed(), 40}} {
+			times   int
+		}{{bind.GraphQL(), 1}, {bind.GraphQLComposed(), tries}} {
 			b := w.binding
 			service := &recorder{Service: directory.New(), fails: k.fails}
 			stub, _ := dialGraphQL(t, b, serveGraphQL(t, service))
