@@ -43,16 +43,24 @@ func CapacityOf(a *result.ArmCapacity) string {
 		return strings.TrimSpace(Rate(a.Rate.Value, 3) + " " + RateInterval(a.Rate))
 	case result.CapacityAtLeast:
 		if a.Limited {
-			return "≥ " + Rate(a.Bound, 3) + " (generator-limited)"
+			return "≥ " + Rate(a.Bound, 3) + " (" + limitedBy(a) + ")"
 		}
 		return "≥ " + Rate(a.Bound, 3)
 	case result.CapacityBelow:
 		return "< " + Rate(a.Bound, 3)
 	}
 	if a.Limited {
-		return "generator-limited"
+		return limitedBy(a)
 	}
 	return "not known"
+}
+
+// limitedBy names what kept a capacity from being found.
+func limitedBy(a *result.ArmCapacity) string {
+	if a.Machine {
+		return "machine not fit"
+	}
+	return "generator-limited"
 }
 
 // CapacitySentences say of each arm what it bears, and how it stands to the first.

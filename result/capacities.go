@@ -69,7 +69,7 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 				}
 			}
 			if of.Why == "" {
-				of.Why = lastRefused(s, told)
+				of.Why, of.Machine = lastRefused(s, told)
 			}
 			wrong += s.Closed.Errors[WrongReply]
 			arm.Rounds = append(arm.Rounds, of)
@@ -124,7 +124,7 @@ func (a *ArmCapacity) conclude(values map[int]float64) {
 	}
 	count := map[FoundKind]int{}
 	least, below := math.Inf(1), 0.0
-	limited, why := 0, ""
+	limited, why, machine := 0, "", false
 	for _, r := range a.Rounds {
 		count[r.Found.Kind]++
 		if r.Found.Low > 0 {
@@ -135,7 +135,7 @@ func (a *ArmCapacity) conclude(values map[int]float64) {
 			limited++
 		}
 		if r.Found.Kind != CapacityFound && why == "" {
-			why = r.Why
+			why, machine = r.Why, r.Machine
 		}
 	}
 	all, found := len(a.Rounds), count[CapacityFound]
@@ -148,7 +148,8 @@ func (a *ArmCapacity) conclude(values map[int]float64) {
 		a.Kind, a.Bound, a.Limited = CapacityAtLeast, least, limited > 0
 		a.Why = "it passes at every rate that was tried"
 		if a.Limited {
-			a.Why = "generator-limited: higher rates could not be judged, " + why
+			a.Machine = machine
+			a.Why = a.limit() + ": higher rates could not be judged, " + why
 		}
 		if found > 0 {
 			a.Why += fmt.Sprintf(" (so in %d of %d rounds; the others found one)", count[CapacityAtLeast], all)
@@ -157,8 +158,8 @@ func (a *ArmCapacity) conclude(values map[int]float64) {
 		a.Kind, a.Bound = CapacityBelow, below
 		a.Why = fmt.Sprintf("it fails at the lowest rate that was tried, in %s: %s", ofRounds(count[CapacityBelow], all), why)
 	case limited > 0 && count[CapacityBelow] == 0:
-		a.Limited = true
-		a.Why = "generator-limited: no rate could be judged, " + why
+		a.Limited, a.Machine = true, machine
+		a.Why = a.limit() + ": no rate could be judged, " + why
 	default:
 		a.Why = fmt.Sprintf("the rounds do not agree: of %d, %d found one, %d a least, %d none that passes, %d nothing",
 			all, found, count[CapacityAtLeast], count[CapacityBelow], count[CapacityUnknown])
@@ -166,6 +167,14 @@ func (a *ArmCapacity) conclude(values map[int]float64) {
 			a.Why += "; " + why
 		}
 	}
+}
+
+// limit says in a word what kept a capacity from being found.
+func (a *ArmCapacity) limit() string {
+	if a.Machine {
+		return "machine not fit"
+	}
+	return "generator-limited"
 }
 
 func ofRounds(n, all int) string {

@@ -134,8 +134,10 @@ type ArmCapacity struct {
 	Rate Estimate  `json:"rate"`
 	// Bound is the rate that it is at least, or below, in every round.
 	Bound float64 `json:"bound,omitempty"`
-	// Limited: the generator, or the machine, is why it is only a bound.
+	// Limited: the generator is why it is only a bound, or not known; or, if
+	// Machine, what else ran on the machine.
 	Limited bool `json:"limited,omitempty"`
+	Machine bool `json:"machine,omitempty"`
 	// Closed is what it did in the closed loop.
 	Closed Estimate `json:"closed"`
 	// Why says in words why it is not known, and of a bound why it is one.
@@ -153,6 +155,8 @@ type RoundFound struct {
 	Found   Found `json:"found"`
 	Probes  int   `json:"probes"`
 	Spoiled int   `json:"spoiled,omitempty"` // probes
-	// Why is the reason of the last probe that did not pass.
-	Why string `json:"why,omitempty"`
+	// Why is the reason of the last probe that did not pass; Machine: that was
+	// the machine.
+	Why     string `json:"why,omitempty"`
+	Machine bool   `json:"machine,omitempty"`
 }

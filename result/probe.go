@@ -20,12 +20,31 @@ import (
 //
 // r is the result that the probe is of: where its processes ran counts.
 func (c *Capacity) Judge(r *Result, o Objective, p *Probe) (ProbeOutcome, string) {
+	found := c.judge(r, o, p)
+	return found.outcome, found.why
+}
+
+// told is what a search is told of a probe.
+type told struct {
+	outcome ProbeOutcome
+	why     string
+	machine bool // it was the machine, and not the generator, that spoiled it
+}
+
+func (c *Capacity) judge(r *Result, o Objective, p *Probe) told {
+	if gate, why := c.spoiled(r, o, p); why != "" && p.Trial.Errors[WrongReply] == 0 {
+		machine := gate == Steal || gate == Neighbours || gate == Throttling || gate == Clock
+		return told{ProbeSpoiled, why, machine}
+	}
+	outcome, why := kept(o, p)
+	return told{outcome: outcome, why: why}
+}
+
+// kept says whether an objective is kept in a probe that can be trusted.
+func kept(o Objective, p *Probe) (ProbeOutcome, string) {
 	t := &p.Trial
 	if t.Errors[WrongReply] > 0 {
 		return ProbeFailed, fmt.Sprintf("%s replies were wrong", Thousands(t.Errors[WrongReply]))
-	}
-	if why := c.spoiled(r, o, p); why != "" {
-		return ProbeSpoiled, why
 	}
 	if t.Planned == 0 || t.OK == 0 {
 		if t.Planned == 0 {
@@ -87,8 +106,8 @@ func upper(p *Probe, b TimeBound) (value, high time.Duration, why string) {
 // its own share of the calls is a tenth of what lies beyond the quantile.
 const ownShare = lagShare
 
-// spoiled tells why a probe cannot be trusted: "" if it can.
-func (c *Capacity) spoiled(r *Result, o Objective, p *Probe) string {
+// spoiled tells why a probe cannot be trusted, and by which gate; "" if it can.
+func (c *Capacity) spoiled(r *Result, o Objective, p *Probe) (Gate, string) {
 	t := &p.Trial
 	alone := &Result{Placement: r.Placement, Environment: r.Environment, Rounds: []Round{{Noise: p.Noise}}}
 	s := subject{
@@ -109,10 +128,10 @@ func (c *Capacity) spoiled(r *Result, o Objective, p *Probe) string {
 	s.cpuTime()
 	for _, check := range s.state.Checks {
 		if !check.OK && check.Gate != Overload {
-			return check.Detail
+			return check.Gate, check.Detail
 		}
 	}
-	return late(o, t)
+	return OnTime99, late(o, t)
 }
 
 // late tells where the generator's own lateness could make the difference: a
@@ -139,12 +158,6 @@ func late(o Objective, t *Trial) string {
 	return ""
 }
 
-// told is what a search was told of a probe.
-type told struct {
-	outcome ProbeOutcome
-	why     string
-}
-
 // again makes a search again from its probes: what it found, with each probe
 // judged anew, and where the probes are not those of such a search.
 func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found, all []told, wrong string) {
@@ -157,10 +170,10 @@ func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found
 		if rate, more := search.Next(); wrong == "" && (!more || rate != p.Rate) {
 			wrong = fmt.Sprintf("probe %d is at %s, where the search goes on at %s", i+1, perSecond(p.Rate), perSecond(rate))
 		}
-		outcome, why := c.Judge(r, o, p)
-		all = append(all, told{outcome, why})
+		found := c.judge(r, o, p)
+		all = append(all, found)
 		if wrong == "" {
-			search.Tell(outcome)
+			search.Tell(found.outcome)
 		}
 	}
 	if _, more := search.Next(); more && wrong == "" {
@@ -169,12 +182,13 @@ func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found
 	return search.Found(), all, wrong
 }
 
-// lastRefused is the reason of the last probe that did not pass.
-func lastRefused(s *CapacitySearch, all []told) string {
+// lastRefused is the reason of the last probe that did not pass, and whether
+// that was the machine.
+func lastRefused(s *CapacitySearch, all []told) (why string, machine bool) {
 	for i, t := range slices.Backward(all) {
 		if t.outcome != ProbePassed {
-			return "at " + perSecond(s.Probes[i].Rate) + " " + t.why
+			return "at " + perSecond(s.Probes[i].Rate) + " " + t.why, t.machine
 		}
 	}
-	return ""
+	return "", false
 }

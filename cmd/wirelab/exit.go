@@ -30,7 +30,8 @@ const exitCodesText = `Exit codes of wirelab, for scripts:
       a conclusion that a replay contradicts. A load generator that "audit" finds
       to report what is not true.
    2  With --fail-if: no threshold is proved to be crossed, and not all are
-      proved to be kept. More rounds would decide; the report says how many.
+      proved to be kept. More rounds would decide; the report says how many. Of
+      some arm's capacity there is only a bound.
    3  There is no valid answer: the experiment was interrupted, or a check found
       its numbers invalid, or with --fail-if something failed. What was measured
       is stored all the same, and its id printed. A load generator that "audit"

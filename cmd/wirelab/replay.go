@@ -39,7 +39,8 @@ nothing in common. "Equivalent" holds if the interval here is within the margin,
 and is contradicted if all of it lies beyond. What differs between the machines
 and builds is listed.
 
-RESULT is an id, "latest", or an exported file. With --rounds or --for it is
+RESULT is an id, "latest", or an exported file; not of wirelab capacity, whose
+rates follow from what is measured. With --rounds or --for it is
 shorter than the original; fewer than 10 rounds decide nothing.
 
 Exit code 0: every primary conclusion holds and none is contradicted; 1: a
@@ -63,6 +64,10 @@ conclusion is not decided here, or the original concludes nothing.`,
 		was, err := a.find(c.Context(), args[0])
 		if err != nil {
 			return err
+		}
+		if was.Capacity != nil {
+			return usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
+				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
 		p, err := again(was.Plan, rounds, limit).Complete()
 		if err != nil {
