@@ -34,11 +34,8 @@ func appendAvroString(data []byte, s string) []byte {
 // errNotAvro is a body that is no Failure.
 var errNotAvro = errors.New("not an error body in Avro")
 
-// detailsMax bounds the details of an error body that came in Avro: a block of
-// a map announces its length before its entries, and may lie.
-const detailsMax = 1024
-
-// decodeAvroError is the inverse of encodeAvro.
+// decodeAvroError is the inverse of encodeAvro. A block of a map announces its
+// length, which may be a lie: nothing is made before its entries are there.
 func decodeAvroError(data []byte) (body errorBody, err error) {
 	r := avroReader{left: data}
 	code := r.number()
@@ -49,9 +46,7 @@ func decodeAvroError(data []byte) (body errorBody, err error) {
 		if entries < 0 { // its size in bytes follows, for those who skip
 			entries = -entries
 			r.number()
-		}
-		if entries < 0 || entries > detailsMax || len(body.Details) > detailsMax {
-			return errorBody{}, errNotAvro
+			r.bad = r.bad || entries < 0 // the least number has no opposite
 		}
 		if body.Details == nil {
 			body.Details = map[string]string{}

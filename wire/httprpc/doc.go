@@ -43,6 +43,8 @@
 // path 404, a content type 415, an Accept 406, a body that cannot be read 400. A
 // caller that must tell an unknown path from something that is not there looks
 // at the code, Unimplemented or NotFound. An empty segment is no variable.
+// net/http sends a GET again, on another connection, where the server closed the
+// kept one before it answered; a POST it does not.
 //
 // # Knobs that matter
 //

@@ -131,7 +131,7 @@ func TestErrorBodiesInEachEncoding(t *testing.T) {
 	for why, data := range map[string]string{
 		"nothing": "", "a code beyond 32 bits": "\x80\x80\x80\x80\x20\x00\x00", "a message cut short": "\x00\x06he",
 		"a length below zero": "\x00\x01", "no end of the details": "\x00\x00", "something after": "\x00\x00\x00x",
-		"a block of too many": "\x00\x00\x80\x80\x80\x80\x10", "a block of the least number": "\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00",
+		"a block of too many": "\x00\x00\x80\x80\x80\x80\x10", "a block of the least number": "\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x00",
 	} {
 		if body, err := decodeAvroError([]byte(data)); err == nil {
 			t.Errorf("%s is read %+v", why, body)
