@@ -72,15 +72,15 @@ type reporter interface {
 
 // pace is how much is asked. Short runs ask less of each cell and skip none.
 type pace struct {
-	perOperation int // exchanges asked one after another, for each operation
-	workers      int // callers at once
-	perWorker    int // exchanges of each
-	perDrawing   int // exchanges for each way to draw requests from a further data set
+	perOperation int  // exchanges asked one after another, for each operation
+	workers      int  // callers at once
+	perWorker    int  // exchanges of each
+	everyWay     bool // of drawing requests from a further data set, or only the usual one
 }
 
 var (
-	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, perDrawing: 3}
-	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4, perDrawing: 1}
+	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, everyWay: true}
+	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
 )
 
 // defaultSeed seeds the conversations unless WIRELAB_SEED says otherwise. Its value means nothing.
