@@ -111,8 +111,7 @@ func (f *facts) paired(starts, ends []int) ([]corner, error) {
 	for _, from := range starts {
 		for _, to := range ends {
 			same := !slices.ContainsFunc(shared, func(i int) bool { return f.factors[i].Of[from] != f.factors[i].Of[to] })
-			used := slices.ContainsFunc(all, func(c corner) bool { return c.from == from || c.to == to })
-			if !same || used || len(all) == cornersMax || slices.Equal(f.levels(from), f.levels(to)) {
+			if !same || len(all) == cornersMax || slices.Equal(f.levels(from), f.levels(to)) {
 				continue
 			}
 			where := make([]int, len(varied))

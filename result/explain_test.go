@@ -12,6 +12,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
+	"wirelab/stat"
 )
 
 // costs are effects as the origin's argument has them: framing costs, encoding
@@ -102,6 +103,15 @@ func TestExplainFindsWhatWasPlanted(t *testing.T) {
 		for _, none := range [][]string{{"HTTP/2", "Protocol Buffers"}, {"HTTP/2", "on"}, {"gRPC", "Avro"}, {"Avro", "on"}} {
 			if x := effect(t, e, m, none...); x.Difference.Verdict == result.Better || x.Difference.Verdict == result.Worse {
 				t.Errorf("%s: an interaction of %v that is none: %+v", metric, none, x.Difference)
+			}
+		}
+		if m.Primary {
+			var p, adjusted []float64
+			for _, x := range slices.Concat(m.Effects, m.Interactions) {
+				p, adjusted = append(p, x.Difference.P), append(adjusted, x.Difference.Adjusted)
+			}
+			if holm := stat.Holm(p); !slices.Equal(adjusted, holm) {
+				t.Errorf("adjusted %v, want %v", adjusted, holm)
 			}
 		}
 		if m.Explained < 0.98 || m.Explained > 1 {
@@ -414,6 +424,12 @@ func TestConnectionsThatNobodySetAreSaid(t *testing.T) {
 	e := explained(t, r)
 	if notes := e.Loads[0].Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "http1-json held 8 connections and http2-json 1") {
 		t.Errorf("%q", notes)
+	}
+	arms := resulttest.FactorialArms(nil)
+	slices.Reverse(arms)
+	r = resulttest.Make(resulttest.Setting{Name: "explain", Arms: arms, Loads: []plan.Load{{InFlight: 8}}, Rounds: 10, Seed: 4})
+	if notes := explained(t, r).Loads[0].Notes; len(notes) != 1 || !strings.HasPrefix(notes[0], "http1-tls-avro held 8 connections and grpc-tls-avro 1") {
+		t.Errorf("the other way round: %q", notes)
 	}
 }
 

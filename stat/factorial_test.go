@@ -187,6 +187,16 @@ func TestWhatCellsDoNotTellIsSaid(t *testing.T) {
 		{"two factors that go together are one", []int{2, 2}, [][]int{{0, 0}, {1, 1}}, []int{0}, []int{1}, false, nil, [][]int{{1}}},
 		{"half of 2³: a main effect is mixed up with the pair of the others", []int{2, 2, 2}, [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}}, []int{0}, []int{1}, true, [][2]int{{1, 2}}, nil},
 		{"… and the pair with the main effect", []int{2, 2, 2}, [][]int{{0, 0, 1}, {0, 1, 0}, {1, 0, 0}, {1, 1, 1}}, []int{1, 2}, []int{1, 1}, false, nil, [][]int{{0}}},
+		{
+			"a quarter of 2⁵, D = AB and E = AC: A is mixed up with the pairs BD and CE, and only those must be none",
+			[]int{2, 2, 2, 2, 2},
+			quarter(),
+			[]int{0},
+			[]int{1},
+			true,
+			[][2]int{{1, 3}, {2, 4}},
+			nil,
+		},
 		{"one factor at a time: every effect assumes that none interact", []int{2, 2}, [][]int{{0, 0}, {1, 0}, {0, 1}}, []int{1}, []int{1}, true, [][2]int{{0, 1}}, nil},
 	} {
 		terms, err := stat.Design{Levels: c.levels, Cells: c.cells}.Terms()
@@ -201,6 +211,16 @@ func TestWhatCellsDoNotTellIsSaid(t *testing.T) {
 			t.Errorf("%s: aliased with %v, want %v", c.why, term.Aliased, c.aliased)
 		}
 	}
+}
+
+// quarter is the fraction of 2⁵ in which D is A times B and E is A times C,
+// levels read as −1 and 1.
+func quarter() [][]int {
+	var cells [][]int
+	for _, c := range every(2, 2, 2) {
+		cells = append(cells, append(slices.Clone(c), 1-(c[0]^c[1]), 1-(c[0]^c[2])))
+	}
+	return cells
 }
 
 // A term that is said to be known must not move with anything that it is not:
