@@ -83,7 +83,7 @@ var _ gengraphql.ResolverRoot = graphqlResolver{}
 func (r graphqlResolver) Query() gengraphql.QueryResolver { return r }
 
 // Mutation implements [gengraphql.ResolverRoot].
-func (r graphqlResolver) Mutation() gengraphql.MutationResolver { return graphqlMutation{r.service} }
+func (r graphqlResolver) Mutation() gengraphql.MutationResolver { return graphqlMutation(r) }
 
 // ListPersons implements [gengraphql.QueryResolver].
 func (r graphqlResolver) ListPersons(ctx context.Context, after string, limit int32) (*directory.PersonList, error) {
