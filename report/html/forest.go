@@ -25,6 +25,9 @@ func (s *sheet) verdicts() []verdict {
 	var all []verdict
 	for i := range s.a.Loads {
 		l := &s.a.Loads[i]
+		if report.InCurve(s.a, l.Load) || report.Empty(l) && s.a.Capacity != nil {
+			continue
+		}
 		v := verdict{ID: fmt.Sprintf("load-%d", i+1), Load: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Tone: tone(l)}
 		m, err := result.MetricByID(l.Primary)
 		if ns := s.numbers(l, m); err == nil && len(ns) == 1 && ns[0].e.Known {
@@ -212,9 +215,13 @@ func (f *forest) paint(d *svg.Drawing) {
 		}
 		d.Text(4, y+high/2+4, fontSize, svg.Start, n.name)
 		if !n.d.Known {
-			for j, line := range svg.Wrap(n.why, smallSize, right-left-8, 2) {
-				d.Text(left+6, y+high/2-2+13*float64(j), smallSize, svg.Start, line, svg.Class("refused bg"))
+			lines := svg.Wrap(n.why, smallSize, right-left-12, 2)
+			d.Rect(left, y+1, right-left, high-2, svg.Class("paper"))
+			for j, line := range lines {
+				d.Text(left+6, y+high/2+4-6.5*float64(len(lines)-1)+13*float64(j), smallSize, svg.Start, line, svg.Class("refused"))
 			}
+			d.Text(right+10, y+high/2+4, smallSize, svg.Start, n.word, svg.Class("word "+n.tone))
+			continue
 		} else {
 			f.whisker(d, n, scale, y+high/2)
 			d.Text(right+10, y+high/2-2, smallSize, svg.Start, n.change())
@@ -227,17 +234,20 @@ func (f *forest) paint(d *svg.Drawing) {
 // stackedRow is a row of a narrow page: the name and the verdict above the
 // axis, the figures below.
 func (f *forest) stackedRow(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
+	d.Rect(0, y+2, d.Width(), 18, svg.Class("paper"))
 	word := svg.FitBold(n.word, smallSize, 0.6*d.Width())
 	room := d.Width() - svg.BoldWidth(word, smallSize) - 20
 	d.Text(4, y+16, fontSize, svg.Start, svg.Fit(n.name, fontSize, room), svg.Class("bg"))
 	d.Text(d.Width()-4, y+16, smallSize, svg.End, word, svg.Class("word bg "+n.tone))
 	if !n.d.Known {
+		d.Rect(0, y+20, d.Width(), 34, svg.Class("paper"))
 		for i, line := range svg.Wrap(n.why, smallSize, d.Width()-8, 2) {
 			d.Text(4, y+33+14*float64(i), smallSize, svg.Start, line, svg.Class("refused bg"))
 		}
 		return
 	}
 	f.whisker(d, n, scale, y+30)
+	d.Rect(0, y+40, d.Width(), 14, svg.Class("paper"))
 	d.Text(4, y+50, smallSize, svg.Start, n.change(), svg.Class("muted bg"))
 }
 

@@ -48,23 +48,22 @@ type page struct {
 	Policy                 string
 	Style                  template.CSS
 	Script                 template.JS
-	// SelfTest is set where the result is of trials of wirelab itself, and
-	// Capacity where it is of a search for rates.
-	SelfTest  string
-	Capacity  []*figure
-	Verdicts  []verdict
-	Validity  validity
-	Loads     []load
-	Across    []*figure
-	Published *published
-	Method    method
-	Tips      []string
+	First                  []said
+	Verdicts               []verdict
+	Validity               validity
+	Loads                  []load
+	Across                 []*figure
+	Published              *published
+	Method                 method
+	Tips                   []string
 }
 
 // load is what is shown of one load below the verdicts.
 type load struct {
 	ID, Name, Sentence string
+	Key                string // of the sentence
 	Empty              bool
+	Folded             bool // said here, and not among the verdicts
 	Main               grid
 	Legend             []string // what marks mean
 	Notes              []string
@@ -84,7 +83,7 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
 		Policy: policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
-		Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+		First: s.first(), Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
@@ -128,13 +127,16 @@ func work(r *result.Result) string {
 // load makes the part of one load.
 func (s *sheet) load(l *result.LoadAnalysis) load {
 	p := load{
-		ID: "load-" + itoa(l.Load+1) + "-more", Name: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Empty: report.Empty(l),
+		ID: "load-" + itoa(l.Load+1) + "-more", Key: "load-" + itoa(l.Load+1), Name: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Empty: report.Empty(l),
 		Legend: report.Legend(l), Notes: append(report.Libraries(s.r, l), report.Notes(l)...),
 	}
 	if p.Empty {
 		return p
 	}
 	p.Main, p.Numbers = s.mainTable(l), s.allNumbers(l)
+	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
+		return p // so many rates are shown as a curve
+	}
 	for _, f := range []*figure{s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
 		if f != nil {
 			p.Figures = append(p.Figures, f)

@@ -7,6 +7,7 @@
   const tips = JSON.parse(document.getElementById("tips").textContent || "[]") || [];
   const said = (el) => tips[+el.getAttribute("data-t")] || "";
   let at = null;
+  let keyed = false; // the hint is where the keyboard is, and stays when the page moves
 
   const hide = () => {
     tip.hidden = true;
@@ -33,6 +34,7 @@
   };
 
   document.addEventListener("pointermove", (e) => {
+    keyed = false;
     const el = e.target.closest && e.target.closest("[data-t]");
     if (el) show(el, e.clientX, e.clientY);
     else if (e.pointerType === "mouse") hide();
@@ -42,7 +44,7 @@
     if (el) show(el, e.clientX, e.clientY);
     else hide();
   });
-  addEventListener("scroll", hide, { passive: true });
+  addEventListener("scroll", () => (keyed && at ? place(at) : hide()), { passive: true });
 
   // Arrow keys walk through what a focused chart or table has to tell.
   document.addEventListener("focusin", (e) => {
@@ -59,6 +61,7 @@
     const now = all.indexOf(at);
     const next = now < 0 ? 0 : Math.min(Math.max(now + step, 0), all.length - 1);
     e.preventDefault();
+    keyed = true;
     all[next].scrollIntoView({ block: "nearest", inline: "nearest" });
     place(all[next]);
     live.textContent = said(all[next]);
