@@ -196,6 +196,9 @@ func interactions(e *result.Explanation, x *result.MetricExplanation) string {
 		if f.Difference == nil {
 			continue
 		}
+		if f.Difference.Verdict == result.TooFew {
+			return "nothing is claimed of any interaction yet: " + f.Difference.Why + "."
+		}
 		known++
 		margin = max(margin, f.Difference.Margin)
 		switch v := f.Difference.Verdict; {

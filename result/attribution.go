@@ -53,12 +53,21 @@ func (f *facts) corners(from, to string) ([]corner, error) {
 		return nil, err
 	}
 	if len(starts) == 0 {
-		starts = []int{0}
+		starts = f.likeFirst()
 	}
 	if len(ends) == 0 {
 		ends = f.farthest(starts)
 	}
 	return f.paired(starts, ends)
+}
+
+// likeFirst are the arms that differ from the first in circumstances alone.
+func (f *facts) likeFirst() []int {
+	return slices.DeleteFunc(seq(len(f.wires)), func(a int) bool {
+		return slices.ContainsFunc(f.factors, func(x Factor) bool {
+			return !slices.Contains(circumstances(), x.Name) && x.Of[a] != x.Of[0]
+		})
+	})
 }
 
 // farthest are the arms that differ from the first of some in the most
@@ -234,6 +243,10 @@ func (x *explainer) attribute(c corner, t taken, alpha float64) Attribution {
 	found.Total.Points = pointsOf(found.Total.Difference)
 	for i, step := range r.changes {
 		found.Shares = append(found.Shares, *portion(step, t, shares[i], base, alpha))
+	}
+	if len(r.changes) == 1 { // the share is the whole, and has its interval
+		one := *found.Total.Difference
+		found.Shares[0].Difference, found.Shares[0].Points = &one, found.Total.Points
 	}
 	found.Notes = x.inside(&r, c)
 	return found

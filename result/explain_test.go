@@ -412,8 +412,18 @@ func TestLibrariesAndConnections(t *testing.T) {
 		e.Factors[1].Name != "connections" || !slices.Equal(e.Factors[1].Levels, []string{"1", "4"}) {
 		t.Errorf("%+v", e.Factors)
 	}
-	if at := of(t, e, plan.ServerCPU).Attributions; len(at) != 1 || at[0].Shares[0].Factor != "library" {
+	// No arm is plain HTTP/1.1, so it is from what is like the first arm, at each number of connections.
+	if at := of(t, e, plan.ServerCPU).Attributions; len(at) != 2 || at[0].Where != "connections 1" || at[1].Where != "connections 4" {
 		t.Errorf("%+v", at)
+	}
+	a := result.Analyse(r)
+	two, err := result.ExplainBetween(r, &a, "grpc-go+", "connect-go+")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := of(t, two, plan.ServerCPU).Attributions[0]
+	if one := at.Shares[0]; len(at.Shares) != 1 || one.Factor != "library" || one.Difference.Ratio != at.Total.Difference.Ratio || one.Difference.Low != at.Total.Difference.Low {
+		t.Errorf("%+v of %+v", one, at.Total)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
+	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"
 	"wirelab/report/json"
@@ -114,7 +115,13 @@ again from the stored result. --json prints the same, and the whole result, as
 		if *asJSON {
 			return json.Write(a.stdout, r)
 		}
-		return a.show(r)
+		if err := a.show(r); err != nil {
+			return err
+		}
+		if report.Factorial(r) {
+			a.note("which part of the differences is whose: wirelab explain %s", r.ID)
+		}
+		return nil
 	}
 	return c
 }
