@@ -4,8 +4,8 @@
 package markdown
 
 import (
-	"cmp"
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
