@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	parse "golang.org/x/net/html"
@@ -59,6 +60,25 @@ func read(t *testing.T, page []byte) []element {
 	return all
 }
 
+// page is one of the pages with its result.
+type page struct {
+	r      *result.Result
+	charts int
+	text   []byte
+	err    error
+}
+
+// rendered are the pages, written once for all tests.
+var rendered = sync.OnceValue(func() map[string]page {
+	all := map[string]page{}
+	for name, c := range pages() {
+		var text bytes.Buffer
+		err := html.Write(&text, c.r)
+		all[name] = page{r: c.r, charts: c.charts, text: text.Bytes(), err: err}
+	}
+	return all
+})
+
 func render(t *testing.T, r *result.Result) []byte {
 	t.Helper()
 	var page bytes.Buffer
@@ -75,9 +95,12 @@ func plain(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") 
 // analysed, and every sentence and number of the page is held against that.
 func TestPageFollowsFromTheResult(t *testing.T) {
 	t.Parallel()
-	for name, c := range pages() {
+	for name, c := range rendered() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if c.err != nil {
+				t.Fatal(c.err)
+			}
 			text, err := store.Encode(c.r)
 			if err != nil {
 				t.Skipf("such a result is not stored: %v", err)
@@ -87,7 +110,7 @@ func TestPageFollowsFromTheResult(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := result.Analyse(stored)
-			all := read(t, render(t, c.r))
+			all := read(t, c.text)
 			sentences(t, stored, &a, all)
 			numbers(t, &a, all)
 			gates(t, &a, all)
@@ -297,8 +320,8 @@ func gates(t *testing.T, a *result.Analysis, all []element) {
 // The page holds all it needs and may ask for nothing, and its ids are each one's own.
 func TestPageIsWhole(t *testing.T) {
 	t.Parallel()
-	for name, c := range pages() {
-		page := render(t, c.r)
+	for name, c := range rendered() {
+		page := c.text
 		ids := map[string]bool{}
 		for _, e := range read(t, page) {
 			if id := e.attrs["id"]; id != "" {
@@ -337,9 +360,9 @@ func TestPageIsWhole(t *testing.T) {
 // Each chart has data to save, which is CSV of as many columns in each row.
 func TestDataLinks(t *testing.T) {
 	t.Parallel()
-	for name, c := range pages() {
+	for name, c := range rendered() {
 		links := 0
-		for _, e := range read(t, render(t, c.r)) {
+		for _, e := range read(t, c.text) {
 			if e.tag != "a" || e.attrs["download"] == "" {
 				continue
 			}
@@ -394,8 +417,8 @@ func TestWritePages(t *testing.T) {
 	if *folder == "" {
 		t.Skip("no -pages")
 	}
-	for name, c := range pages() {
-		if err := os.WriteFile(filepath.Join(*folder, strings.ReplaceAll(name, " ", "-")+".html"), render(t, c.r), 0o644); err != nil {
+	for name, c := range rendered() {
+		if err := os.WriteFile(filepath.Join(*folder, strings.ReplaceAll(name, " ", "-")+".html"), c.text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -195,6 +195,7 @@ func (s *sheet) floors() *figure {
 				raw = append(raw, []string{name, arm.Name, exact(arm.Floor.P50), exact(arm.Floor.Times), exact(arm.Floor.ClientCPU), fmt.Sprint(arm.Floor.Limited)})
 			case arm.Floor.Why != "":
 				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), figures(report.Absent), figures(report.Absent), figures(report.Absent), words("none: " + arm.Floor.Why)})
+				raw = append(raw, []string{name, arm.Name, "", "", "", arm.Floor.Why})
 			}
 		}
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wirelab/store/storetest"
+)
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.run("report", "latest").wants(t, exitUsage, nil, []string{"no results yet"})
+	s.run("report").wants(t, exitUsage, nil, []string{"needs ids or files"})
+	s.stored(2)
+	id := storetest.Sample(0).ID
+	help := s.run("report", "--help").stdout
+	for _, f := range reportFormats() {
+		if !strings.Contains(help, "  "+f.name+" ") {
+			t.Errorf("the help does not tell of %s", f.name)
+		}
+		file := filepath.Join(t.TempDir(), "out")
+		s.run("report", id, "--format", f.name, "-o", file).wants(t, exitOK, nil, []string{file + ": the report of " + id})
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := s.run("report", id, "--format", f.name, "-o", "-"); o.code != exitOK || o.stdout != string(text) {
+			t.Errorf("%s: standard output has %d bytes, the file %d: %d %s", f.name, len(o.stdout), len(text), o.code, o.stderr)
+		}
+	}
+	page := s.run("report", id, "-o", "-").stdout
+	if !strings.HasPrefix(page, "<!doctype html>") || !strings.Contains(page, id) {
+		t.Errorf("no page: %.60q", page)
+	}
+	// What was exported is read as what was stored.
+	file := filepath.Join(t.TempDir(), "result.json")
+	s.run("results", "export", id, "-o", file).wants(t, exitOK, nil, nil)
+	if again := s.run("report", file, "-o", "-").stdout; again != page {
+		t.Error("the page of the exported file is another")
+	}
+}
+
+func TestReportOfSeveral(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(2)
+	folder := filepath.Join(t.TempDir(), "new", "site") + "/"
+	s.run("report", storetest.Sample(0).ID, "latest", "-o", folder).wants(t, exitOK, nil, []string{".html"})
+	for n := range 2 {
+		if _, err := os.Stat(filepath.Join(folder, storetest.Sample(n).ID+".html")); err != nil {
+			t.Error(err)
+		}
+	}
+	s.run("report", storetest.Sample(0).ID, "latest", "-o", filepath.Join(folder, "one.html")).wants(t, exitUsage, nil, []string{"-o must be a folder for 2 results"})
+}
+
+func TestReportErrors(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(1)
+	id := storetest.Sample(0).ID
+	place := t.TempDir()
+	for _, c := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, exitUsage, id},
+		{"a file that is not there", []string{"report", "./no.json"}, exitUsage, "no.json"},
+		{"an unknown format", []string{"report", id, "--format", "pdf"}, exitUsage, `unknown format "pdf"; known: html, markdown`},
+		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, exitUsage, "no such file or directory"},
+		{"a full disk", []string{"report", id, "-o", "/dev/full"}, exitFailed, "no space left on device"},
+		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, exitUsage, "--open shows a page"},
+		{"one unknown of two: nothing is written", []string{"report", id, "r-1", "-o", place}, exitUsage, "no result"},
+	} {
+		o := s.run(c.args...)
+		if o.code != c.code || !strings.Contains(o.stderr, c.says) {
+			t.Errorf("%s: %d %q, want %d with %q", c.name, o.code, o.stderr, c.code, c.says)
+		}
+	}
+	if left, err := os.ReadDir(place); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
