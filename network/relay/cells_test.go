@@ -34,7 +34,7 @@ func callThrough(t *testing.T, cell wirelab.Cell, spec string) {
 	t.Helper()
 	at := wirelab.Endpoint{Drain: time.Second}
 	to := wirelab.Dialing{}
-	server := ""
+	var server string
 	var err error
 	if cell.Protocol.Network == "udp" {
 		if at.Packets, err = net.ListenPacket("udp", "127.0.0.1:0"); err != nil {

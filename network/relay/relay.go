@@ -135,7 +135,7 @@ func (r *Relay) Run(ctx context.Context) error {
 // ended is what a loop's error means: nothing, once it was told to end.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-		return nil
+		return nil //nolint:nilerr // it was told to
 	}
 	return err
 }

@@ -89,8 +89,7 @@ func (r *Relay) carry(ctx context.Context, near *net.TCPConn) {
 		return
 	}
 	c.far = far.(*net.TCPConn)
-	defer c.near.Close()
-	defer c.far.Close()
+	defer func() { _, _ = c.near.Close(), c.far.Close() }() // once more does no harm
 	defer context.AfterFunc(ctx, c.abort)()
 	there, back := r.newFlow(&r.there), r.newFlow(&r.back)
 	there.sender = newSender(&r.there, opens)
