@@ -224,7 +224,7 @@ func trips(ctx context.Context, to string, datagrams bool) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }() // what was to be read has been
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	message := make([]byte, floorMessage)
 	times := make([]int64, 0, floorTrips)

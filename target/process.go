@@ -102,7 +102,7 @@ func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
 		runtime.UnlockOSThread()
 		return err
 	}
-	defer own.Close()
+	defer func() { _ = own.Close() }() // it was only open
 	if err := enter(namespace); err != nil {
 		runtime.UnlockOSThread()
 		return err
