@@ -200,28 +200,16 @@ func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed 
 	if err != nil {
 		return result.Probe{}, err
 	}
-	used, err := watch(ctx, a.server)
-	if err != nil {
-		return result.Probe{}, err
-	}
-	reply, err := a.driver.Ask(ctx, control.Order{Slice: &order})
-	if err != nil {
-		return result.Probe{}, err
-	}
 	p := result.Probe{
-		Place: s.place, Rate: rate, For: order.For, Parts: reply.Slice.Recording.Parts,
+		Place: s.place, Rate: rate, For: order.For,
 		Trial: result.Trial{Arm: a.index, Steady: true, Errors: map[string]uint64{}, Order: []int{s.place}},
 	}
 	s.place++
-	if a.server != nil {
-		server, err := used(ctx)
-		if err != nil {
-			return result.Probe{}, err
-		}
-		p.Trial.Server = &result.Usage{}
-		probe.Add(p.Trial.Server, server)
+	measured, err := s.carry(ctx, a.armRun, &order, &p.Trial)
+	if err != nil {
+		return result.Probe{}, err
 	}
-	add(&p.Trial, reply.Slice)
+	p.Parts = measured.Recording.Parts
 	if p.Noise, err = noise(); err != nil {
 		return result.Probe{}, err
 	}
@@ -258,7 +246,7 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 func (s *searching) used() (time.Duration, error) {
 	all, err := probe.CPU(os.Getpid())
 	for _, a := range s.arms {
-		for _, child := range []Child{a.server, a.driver} {
+		for _, child := range []Child{a.server, a.driver, a.relay} {
 			if child == nil {
 				continue
 			}

@@ -251,23 +251,29 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 	limit := time.Duration(order.For) + 2*time.Duration(p.Deadline) + startTime
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("slice not over within %v", limit))
 	defer cancel()
+	_, err := w.carry(ctx, a, &order, a.trials[l])
+	return err
+}
+
+// carry has the driver run a slice, and adds it to a trial, with what server and
+// relay used meanwhile.
+func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *result.Trial) (*control.Measured, error) {
 	passed, err := relayed(ctx, a.relay)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	used, err := watch(ctx, a.server)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	reply, err := a.driver.Ask(ctx, control.Order{Slice: &order})
+	reply, err := a.driver.Ask(ctx, control.Order{Slice: order})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t := a.trials[l]
 	if a.server != nil {
 		server, err := used(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if t.Server == nil {
 			t.Server = &result.Usage{}
@@ -276,13 +282,13 @@ func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error 
 	}
 	relay, err := passed(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !w.own() {
 		reply.Slice.Usage.Others -= relay // it runs there because it was put there
 	}
 	add(t, reply.Slice)
-	return nil
+	return reply.Slice, nil
 }
 
 // watch reads what a server has used, and returns a function that tells what
