@@ -71,7 +71,7 @@ func TestReportErrors(t *testing.T) {
 	}{
 		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, exitUsage, id},
 		{"a file that is not there", []string{"report", "./no.json"}, exitUsage, "no.json"},
-		{"an unknown format", []string{"report", id, "--format", "pdf"}, exitUsage, `unknown format "pdf"; known: html, markdown`},
+		{"an unknown format", []string{"report", id, "--format", "pdf"}, exitUsage, `unknown format "pdf"; known: benchstat, csv, html, jmh`},
 		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, exitUsage, "no such file or directory"},
 		{"a full disk", []string{"report", id, "-o", "/dev/full"}, exitFailed, "no space left on device"},
 		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, exitUsage, "--open shows a page"},

@@ -96,7 +96,7 @@ func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial
 	if values.Len() == 0 || len(arm.Invalid()) > 0 {
 		return
 	}
-	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.Operation), word(arm.Name), word(l.Name), t.OK, values.String())
+	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.OperationOf(r.Plan.Loads[l.Load])), word(arm.Name), word(l.Name), t.OK, values.String())
 }
 
 // Unit is the unit of a metric in this format. benchstat scales what has ns or

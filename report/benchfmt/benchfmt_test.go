@@ -108,3 +108,17 @@ func TestNamesAreOneWord(t *testing.T) {
 		t.Errorf("%q", parts)
 	}
 }
+
+// Of an experiment over several operations each line names its own.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	if err := benchfmt.Write(&out, resulttest.Operations()); err != nil {
+		t.Fatal(err)
+	}
+	for _, operation := range []string{"CreatePerson", "GetPerson", "GetPersonLinks", "ListPersons", "ProgramComposition"} {
+		if n := strings.Count(out.String(), "\nBenchmark"+operation+"/arm="); n != 3*12 {
+			t.Errorf("%d lines of %s, 3 arms in 12 rounds are 36", n, operation)
+		}
+	}
+}

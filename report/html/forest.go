@@ -23,6 +23,7 @@ type verdict struct {
 
 func (s *sheet) verdicts() []verdict {
 	var all []verdict
+	explained := false
 	for i := range s.a.Loads {
 		l := &s.a.Loads[i]
 		if report.InCurve(s.a, l.Load) || report.Empty(l) && s.a.Capacity != nil {
@@ -36,6 +37,10 @@ func (s *sheet) verdicts() []verdict {
 		}
 		if err == nil && len(l.Arms) > 1 && !report.Empty(l) {
 			v.Forest = s.forest(l, m)
+			if explained {
+				v.Forest.Caption = "" // as the first one's
+			}
+			explained = true
 		}
 		all = append(all, v)
 	}

@@ -42,6 +42,9 @@ func (n number) state() *result.ArmState { return &n.load.Arms[n.arm] }
 
 // value is the figure with its unit and marks: "24.1 µs†".
 func (n number) value() string {
+	if !n.e.Known {
+		return report.Absent
+	}
 	return report.With(n.e, n.unit) + report.Marks(n.state(), n.metric)
 }
 
