@@ -69,7 +69,7 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 				}
 			}
 			if of.Why == "" {
-				of.Why, of.Machine = lastRefused(s, told)
+				of.Why, of.Machine = lastRefused(s, told, f.High)
 			}
 			wrong += s.Closed.Errors[WrongReply]
 			arm.Rounds = append(arm.Rounds, of)

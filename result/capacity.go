@@ -155,8 +155,8 @@ type RoundFound struct {
 	Found   Found `json:"found"`
 	Probes  int   `json:"probes"`
 	Spoiled int   `json:"spoiled,omitempty"` // probes
-	// Why is the reason of the last probe that did not pass; Machine: that was
-	// the machine.
+	// Why is the reason of the last probe that did not pass at Found.High;
+	// Machine: that was the machine.
 	Why     string `json:"why,omitempty"`
 	Machine bool   `json:"machine,omitempty"`
 }

@@ -182,11 +182,11 @@ func (c *Capacity) again(r *Result, o Objective, s *CapacitySearch) (found Found
 	return search.Found(), all, wrong
 }
 
-// lastRefused is the reason of the last probe that did not pass, and whether
-// that was the machine.
-func lastRefused(s *CapacitySearch, all []told) (why string, machine bool) {
+// lastRefused is the reason of the last probe at a rate that did not pass, and
+// whether that was the machine.
+func lastRefused(s *CapacitySearch, all []told, rate float64) (why string, machine bool) {
 	for i, t := range slices.Backward(all) {
-		if t.outcome != ProbePassed {
+		if t.outcome != ProbePassed && s.Probes[i].Rate == rate {
 			return "at " + perSecond(s.Probes[i].Rate) + " " + t.why, t.machine
 		}
 	}
