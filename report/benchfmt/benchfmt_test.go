@@ -113,7 +113,7 @@ func TestNamesAreOneWord(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	if err := benchfmt.Write(&out, resulttest.Operations()); err != nil {
+	if err := report.Write(&out, resulttest.Operations()); err != nil {
 		t.Fatal(err)
 	}
 	for _, operation := range []string{"CreatePerson", "GetPerson", "GetPersonLinks", "ListPersons", "ProgramComposition"} {
