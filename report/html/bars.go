@@ -93,6 +93,7 @@ func (c *barChart) paint(d *svg.Drawing) {
 		d.Line(t.At, y, t.At, y+heights, svg.Class("grid"))
 		d.Text(t.At, y+heights+16, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 	}
+	d.Line(left, y, left, y+heights, svg.Class("zero")) // under the words
 	for _, b := range c.bars {
 		if b.heads != "" {
 			d.Text(4, y+20, fontSize, svg.Start, svg.FitBold(b.heads, fontSize, d.Width()-8), svg.Class("strong bg"))
@@ -101,7 +102,6 @@ func (c *barChart) paint(d *svg.Drawing) {
 		c.row(d, b, x, y, above, right < d.Width()-said-10)
 		y += high
 	}
-	d.Line(left, 4, left, y, svg.Class("zero"))
 	d.Tall(y + 24)
 }
 

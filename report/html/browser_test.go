@@ -178,7 +178,7 @@ func TestPagesInABrowser(t *testing.T) {
 			file, _ := write(t, c.r)
 			p := openTab(t, ctx, file, 375, false)
 			backgrounds := map[string]bool{}
-			for _, width := range []int{375, 768, 1440} {
+			for _, width := range []int{375, 500, 768, 1440} {
 				for _, scheme := range []string{"light", "dark"} {
 					var s sight
 					err := chromedp.Run(

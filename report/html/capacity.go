@@ -44,11 +44,12 @@ func (s *sheet) first() []said {
 			Figure: s.capacity(c), Notes: append(report.CapacityNotes(s.r, c), report.CapacityMethod(s.r)),
 		})
 	}
+	all = append(all, s.explanations()...)
 	for i := range s.a.Curves {
 		c := &s.a.Curves[i]
 		all = append(all, said{
 			Title: capital(report.CurveTitle(c)), Tone: "claim", Sentences: append(report.CurveSentences(c), report.CurveSetting(c)),
-			Notes: report.CurveNotes(s.r, c),
+			Figure: s.curve(i), Notes: report.CurveNotes(s.r, c),
 		})
 	}
 	return all

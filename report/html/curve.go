@@ -11,20 +11,10 @@ import (
 	"wirelab/result"
 )
 
-// curves are the charts of response time over offered rate.
-func (s *sheet) curves() []*figure {
-	var all []*figure
-	for i := range s.a.Curves {
-		if f := s.curve(i); f != nil {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
+// curve is the chart of response time over offered rate, of one operation.
 func (s *sheet) curve(i int) *figure {
 	c := &s.a.Curves[i]
-	f := &figure{ID: fmt.Sprintf("curve-%d", i+1), Title: "Response time over offered rate: " + c.Operation}
+	f := &figure{ID: fmt.Sprintf("curve-%d", i+1), Title: "p50 and p99 over offered rate: " + c.Operation}
 	f.Caption = "Solid: p99; dashed: p50; bands: 95 % intervals. Ring: the knee, where most is done for the time it takes. Shaded: rates that an arm does not keep up with; there, times grow as long as a slice lasts."
 	plot := curvePlot{curve: c, limits: s.limits(), tip: s.tip}
 	if s.a.Capacity != nil {

@@ -12,8 +12,8 @@ import (
 // factors are the charts of why arms differ, where they differ in more than one
 // factor and the arms tell them apart.
 func (s *sheet) factors() []*figure {
-	e, err := result.ExplainBetween(s.r, s.a, "", "")
-	if err != nil || len(e.Factors) < 2 {
+	e := s.explanation()
+	if e == nil {
 		return nil
 	}
 	var all []*figure
@@ -32,6 +32,35 @@ func (s *sheet) factors() []*figure {
 		}
 	}
 	return kept
+}
+
+// explanation tells why arms differ; nil where they differ in less than two
+// factors, or cannot tell them apart.
+func (s *sheet) explanation() *result.Explanation {
+	if !s.asked {
+		s.asked = true
+		if e, err := result.ExplainBetween(s.r, s.a, "", ""); err == nil && len(e.Factors) > 1 {
+			s.explained = e
+		}
+	}
+	return s.explained
+}
+
+// explanations are the verdicts of a factorial, one for each load.
+func (s *sheet) explanations() []said {
+	e := s.explanation()
+	if e == nil || !report.Factorial(s.r) {
+		return nil
+	}
+	all := make([]said, len(e.Loads))
+	for i := range e.Loads {
+		l := &e.Loads[i]
+		all[i] = said{
+			Title: "Why they differ: " + report.LoadName(s.r.Plan, l.Load), Tone: "claim",
+			Sentences: report.Explained(s.r, e, l), Notes: report.ExplainedNotes(s.r, e, l),
+		}
+	}
+	return all
 }
 
 // named is a level of a factor against another: "encoding: JSON instead of Avro".
@@ -212,7 +241,7 @@ func (w waterfall) paint(d *svg.Drawing) {
 		said = max(said, svg.Width(points(r.points.Value), smallSize))
 	}
 	const rowHigh = 44.0
-	x := svg.Linear(low, high, 8, d.Width()-said-18)
+	x := svg.Linear(low, high, 20, d.Width()-said-18)
 	sum = 0
 	bottom := 4 + rowHigh*float64(len(w.rows))
 	for _, t := range svg.Spaced(x.Ticks(6), x.At, func(v float64) string { return strings.TrimSuffix(points(v), "") }, smallSize, 0, d.Width()) {

@@ -14,6 +14,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -36,6 +37,9 @@ var (
 type sheet struct {
 	r *result.Result
 	a *result.Analysis
+	// explained is why arms differ, once it was asked for.
+	explained *result.Explanation
+	asked     bool
 	// tips are the page's hints, and tipped where each of them is.
 	tips   []string
 	tipped map[string]int
@@ -53,6 +57,7 @@ type page struct {
 	Validity               validity
 	Loads                  []load
 	Across                 []*figure
+	Charted                bool // there are charts beside those of the verdicts
 	Published              *published
 	Method                 method
 	Tips                   []string
@@ -91,6 +96,7 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
 	for i := range a.Loads {
 		p.Loads = append(p.Loads, s.load(&a.Loads[i]))
 	}
+	p.Charted = len(p.Across) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
 	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied}).Parse(pageText)
 	if err != nil {
@@ -147,7 +153,7 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 
 // across are the charts over all loads.
 func (s *sheet) across() []*figure {
-	all := append(s.curves(), s.groupedBars()...)
+	all := s.groupedBars()
 	if f := s.profile(); f != nil {
 		all = append(all, f)
 	}

@@ -134,6 +134,15 @@ func sentences(t *testing.T, r *result.Result, a *result.Analysis, all []element
 	if len(said) != len(a.Loads) && a.Capacity == nil {
 		t.Errorf("%d sentences for %d loads", len(said), len(a.Loads))
 	}
+	if e, err := result.ExplainBetween(r, a, "", ""); err == nil && len(e.Factors) > 1 && report.Factorial(r) {
+		for i := range e.Loads {
+			for _, text := range report.Explained(r, e, &e.Loads[i]) {
+				if !whole[plain(text)] {
+					t.Errorf("the page does not say %q", text)
+				}
+			}
+		}
+	}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		if a.Capacity != nil && report.Empty(l) {
