@@ -183,29 +183,10 @@ func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]resu
 	if f.inFlight > few {
 		p.Loads = append(p.Loads, plan.Load{InFlight: few})
 	}
-	p.Rounds, p.For, p.Until = plan.Rounds{Min: 1, Max: 1}, 0, 0
 	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
-	p, err := p.Complete()
+	r, err := a.look(ctx, p, f.conduct.quiet, "looking for the rates")
 	if err != nil {
 		return nil, err
-	}
-	arms, err := a.arms(p)
-	if err != nil {
-		return nil, err
-	}
-	conductor, err := a.conductor(p, arms)
-	if err != nil {
-		return nil, err
-	}
-	watch := a.newWatcher(f.conduct.quiet)
-	conductor.Observe = watch.observeAs("looking for the rates: ")
-	r, err := conductor.Run(ctx)
-	watch.line.Done()
-	if err != nil {
-		return nil, err
-	}
-	if r.Ending == result.Interrupted {
-		return nil, exitWith(exitNoWord, errors.New("interrupted before anything was measured"))
 	}
 	found := calibrations(r)
 	if len(found) == 0 {

@@ -51,7 +51,7 @@ measuring: any result whose arms differ in more than one thing, one at a time.
 
 With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`,
 		Example: `  wirelab explain directory.GetPerson
-  wirelab explain directory.ListPersons --data 4,100,10000 --tls off --for 5m
+  wirelab explain directory.ListPersons --data 4,100,10000 --tls off --for 10m
   wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
   wirelab explain directory.GetPerson --from http1-json --to grpc-tls
   wirelab explain latest --format markdown`,
@@ -124,7 +124,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as prove an effect among all; fewer than 10 allow no claim)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 5; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms, or as long as ten calls take; 1s in the open loop)")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that sentences are about (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
@@ -195,7 +195,8 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if len(left) > 0 {
 		a.note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
-	if p, err = f.conduct.network.apply(p).Complete(); err != nil {
+	written := f.conduct.network.apply(p)
+	if p, err = written.Complete(); err != nil {
 		return err
 	}
 	arms, err := a.arms(p)
@@ -204,6 +205,16 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	}
 	if f.conduct.plan {
 		return a.printJSON(p)
+	}
+	if written.Slice == 0 && !p.Loads[0].Open() {
+		slice, err := a.sliceFor(ctx, written, f.conduct.quiet)
+		if err != nil {
+			return err
+		}
+		if slice > p.Slice {
+			a.note("slices of %s, so that each holds calls enough; --slice sets another length", slice)
+			p.Slice = slice
+		}
 	}
 	r, err := a.measure(ctx, p, arms, f.conduct.certificate, f.conduct.quiet)
 	if err != nil {

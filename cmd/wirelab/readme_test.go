@@ -30,6 +30,14 @@ func readmeBlocks(t *testing.T) []string {
 	return blocks
 }
 
+// planned are the flags that keep a command from measuring.
+var planned = map[string][]string{
+	"compare": {"--print-plan"},
+	"run":     {"--print-plan"},
+	"explain": {"--print-plan"},
+	"curve":   {"--print-plan", "--rates", "10,20,30"},
+}
+
 // unproved are the exit codes of commands that find the one round of the test's
 // result too few.
 var unproved = map[string]int{"results check": exitUndecided, "replay": exitNoWord}
@@ -68,9 +76,12 @@ func TestReadmeCommands(t *testing.T) {
 				t.Errorf("%q is no command of wirelab", line)
 				continue
 			}
-			if words[1] == "compare" || words[1] == "run" {
-				words = append(words, "--print-plan")
+			if words[1] == "capacity" { // has no plan: it is searched for, and here in a hurry
+				begin(t, t.TempDir(), append(words[1:], "--rounds", "1", "--probe", "100ms")...).ended(exitOK, exitUndecided, exitNoWord)
+				ran++
+				continue
 			}
+			words = append(words, planned[words[1]]...)
 			code := exitOK
 			for prefix, other := range unproved {
 				if strings.HasPrefix(strings.Join(words[1:], " "), prefix) {
