@@ -88,7 +88,7 @@ func TestFailedChecksAreExplained(t *testing.T) {
 // legend says what it means.
 func TestMarksStandBesideFigures(t *testing.T) {
 	t.Parallel()
-	l := change(func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 60*time.Microsecond) })
+	l := change(func(t *result.Trial) { t.Floor.Service = resulttest.Times(1000, 120*time.Microsecond) })
 	for id, want := range map[string]string{plan.ResponseP50: "†", plan.Throughput: "†", plan.ServerCPU: "", plan.WireSent: ""} {
 		m, err := result.MetricByID(id)
 		if err != nil {

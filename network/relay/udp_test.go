@@ -55,6 +55,8 @@ func dialUDP(t testing.TB, address string) net.Conn {
 
 // Datagrams of every size come back whole, each to the client that sent it,
 // not before they may, and in the order in which they were sent, jitter or not.
+// Only one client sends the largest, or a kernel with small buffers would drop
+// some of a burst on a busy machine, as it may.
 func TestDatagrams(t *testing.T) {
 	t.Parallel()
 	r := udp(t, "rtt=10ms,jitter=8ms", echoPackets(t))
@@ -62,7 +64,10 @@ func TestDatagrams(t *testing.T) {
 	for client := range byte(3) {
 		clients.Go(func() {
 			c := dialUDP(t, r.Address())
-			sizes := []int{1, 100, 1200, 1452, 2048, 2049, 9000, 60_000}
+			sizes := []int{1, 100, 1200, 1452, 2048, 2049, 9000}
+			if client == 0 {
+				sizes = append(sizes, 60_000)
+			}
 			began := time.Now()
 			for i, size := range sizes {
 				data := make([]byte, size)
@@ -87,7 +92,7 @@ func TestDatagrams(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	if did := r.Stats(); did.Connections != 3 || did.Dropped != 0 || did.Forwarded != 2*3*8 {
+	if did := r.Stats(); did.Connections != 3 || did.Dropped != 0 || did.Forwarded != 2*(3*7+1) {
 		t.Errorf("the relay did %+v", did)
 	}
 }

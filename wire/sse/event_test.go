@@ -103,7 +103,7 @@ func TestReaderLimits(t *testing.T) {
 	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
 	for why, stream := range map[string]string{
 		"one line":   strings.Repeat("x", httprpc.MessageLimit+1),
-		"many lines": strings.Repeat(line, 5),
+		"many lines": strings.Repeat(line, httprpc.MessageLimit>>20+1),
 	} {
 		if _, _, err := readAll(strings.NewReader(stream)); !errors.Is(err, ErrTooLong) {
 			t.Errorf("%s: %v", why, err)
