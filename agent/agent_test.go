@@ -3,7 +3,6 @@ package agent_test
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -59,33 +58,73 @@ func cell(secure bool, stubError error) wirelab.Cell {
 // that it is ready.
 func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Reply {
 	t.Helper()
-	var in strings.Builder
-	for _, order := range orders {
-		if err := control.Write(&in, order); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out strings.Builder
 	find := func(workload, _, _, _ string) (wirelab.Cell, error) {
 		if workload != "silence" {
 			return wirelab.Cell{}, wirelab.UnknownName("workload", workload, []string{"silence"})
 		}
 		return c, nil
 	}
-	if err := agent.Drive(t.Context(), find, strings.NewReader(in.String()), &out); err != nil {
+	in, give := io.Pipe()
+	out, said := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- agent.Drive(t.Context(), find, in, said)
+		said.Close()
+	}()
+	lines := control.NewReader[control.Reply](out)
+	ready, err := lines.Read()
+	if err != nil {
 		t.Fatal(err)
 	}
-	var replies []control.Reply
-	lines := control.NewReader[control.Reply](strings.NewReader(out.String()))
-	for {
-		r, err := lines.Read()
-		if errors.Is(err, io.EOF) {
-			return replies
+	replies := []control.Reply{ready}
+	for _, order := range orders { // one at a time, as a conductor gives them
+		if err := control.Write(give, order); err != nil {
+			t.Fatal(err)
 		}
+		r, err := lines.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
 		replies = append(replies, r)
+	}
+	give.Close()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	return replies
+}
+
+// A driver whose conductor is gone gives up what it was told to do, however
+// long that would have lasted: nobody waits for it, and it would drive on.
+func TestDriverStopsWithItsConductor(t *testing.T) {
+	t.Parallel()
+	c := cell(false, nil)
+	in, give := io.Pipe()
+	out, said := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- agent.Drive(t.Context(), func(string, string, string, string) (wirelab.Cell, error) { return c, nil }, in, said)
+		said.Close()
+	}()
+	lines := control.NewReader[control.Reply](out)
+	if _, err := lines.Read(); err != nil {
+		t.Fatal(err)
+	}
+	if err := control.Write(give, dial(control.Load{InFlight: 1, Connections: 1})); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := lines.Read(); err != nil || r.Error != "" {
+		t.Fatal(r, err)
+	}
+	if err := control.Write(give, control.Order{Slice: &control.Slice{For: plan.Duration(time.Hour)}}); err != nil {
+		t.Fatal(err)
+	}
+	give.Close()
+	if r, err := lines.Read(); err != nil || r.Error == "" {
+		t.Errorf("a slice that was given up: %+v, %v", r, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -26,23 +26,47 @@ const goldenCalls = 16
 const warmWindows = 20
 
 // Drive carries out a conductor's orders to drive cells until in ends or ctx
-// does. find looks a cell up, as the order names it.
+// does. When in ends while an order is carried out, that is given up: whoever
+// gave it is gone, and a search's slice may last for minutes. find looks a
+// cell up, as the order names it.
 func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error {
 	d := &driver{find: find, self: probe.NewAccount()}
-	orders := control.NewReader[control.Order](in)
 	if err := control.Write(out, control.Reply{Ready: &control.Ready{}}); err != nil {
 		return err
 	}
-	for {
-		order, err := orders.Read()
-		if errors.Is(err, io.EOF) {
-			return d.close()
-		}
-		if err != nil {
-			return errors.Join(err, d.close())
-		}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	orders, read := make(chan control.Order), make(chan error, 1)
+	// The reader ends with in, as that of [Serve] does.
+	go func() {
+		err := readOrders(ctx, in, orders)
+		stop()
+		close(orders)
+		read <- err
+	}()
+	for order := range orders {
 		if err := control.Write(out, d.obey(ctx, order)); err != nil {
 			return errors.Join(err, d.close())
+		}
+	}
+	return errors.Join(<-read, d.close())
+}
+
+// readOrders hands on what it reads until in or ctx ends.
+func readOrders(ctx context.Context, in io.Reader, orders chan<- control.Order) error {
+	reader := control.NewReader[control.Order](in)
+	for {
+		order, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case orders <- order:
+		case <-ctx.Done():
+			return nil
 		}
 	}
 }
