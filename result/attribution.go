@@ -137,7 +137,6 @@ func (f *facts) paired(starts, ends []int) ([]corner, error) {
 type change struct {
 	name     string
 	from, to string // levels in words
-	set      func(levels []int, changed bool)
 }
 
 // route is how the arms between two corners are found.

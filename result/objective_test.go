@@ -13,7 +13,7 @@ func TestParseObjective(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"p99<10ms":                            "p99<10ms,errors<0.1%",
-		" p99 < 10ms , errors < 0.5% ":        "p99<10ms,errors<0.5%",
+		"p99 < 10ms , errors < 0.5%":          "p99<10ms,errors<0.5%",
 		"errors<0%,p99.9<=1.5s,p50<500us":     "p50<500us,p99.9<1.5s,errors<0%",
 		"mean<2ms,p90≤3ms":                    "p90<3ms,mean<2ms,errors<0.1%",
 		"p99<500µs":                           "p99<500us,errors<0.1%",

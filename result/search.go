@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Outcome of a probe: whether an arm keeps its objective at a rate.
+// ProbeOutcome is whether an arm keeps its objective at a rate.
 type ProbeOutcome string
 
 // The outcomes.

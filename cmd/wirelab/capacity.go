@@ -63,7 +63,7 @@ of some arm nothing valid can be said, or it was interrupted.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
-	f.ratedFlags.register(command)
+	f.register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.slo, "slo", "", "the `objective`, such as 'p99<10ms,errors<0.1%' (required)")
 	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as a claim among the arms needs, 6 for two; fewer than 5 allow none)")

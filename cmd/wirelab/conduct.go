@@ -255,8 +255,14 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 
 // reachable tells why an arm's target cannot be reached through a relay.
 func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
+	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure {
+		return nil
+	}
 	host, _, err := net.SplitHostPort(arm.Target)
-	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || err != nil || host == "127.0.0.1" {
+	if err != nil {
+		return usage("arm %s: target %q: want HOST:PORT", arm.Name, arm.Target)
+	}
+	if host == "127.0.0.1" {
 		return nil
 	}
 	return usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: leave --network out", arm.Name, host)

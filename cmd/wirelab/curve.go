@@ -61,7 +61,7 @@ called by our raw driver where there is one; --driver client calls as a user wou
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
-	f.ratedFlags.register(command)
+	f.register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.rates, "rates", "", "the `rates` to offer, in calls per second, such as 500,1k,2k")
 	flags.StringVar(&f.to, "to", "", "offer rates up to this `rate`, at equal distances; see --steps")

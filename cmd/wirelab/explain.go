@@ -234,10 +234,10 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	if err := a.writeExplanation(a.stdout, r, &analysis, e, format); err != nil {
 		return err
 	}
-	switch {
-	case r.Ending == result.Interrupted:
+	switch r.Ending {
+	case result.Interrupted:
 		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
-	case r.Ending == result.Failed:
+	case result.Failed:
 		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
 	for _, l := range e.Loads {

@@ -132,11 +132,11 @@ func TestExplainAResult(t *testing.T) {
 		{`"to": "grpc-tls-proto"`, `"to": "grpc-json"`, "explanation.loads[0]"},
 		{`"to": "grpc-tls-proto"`, `"to": "soap"`, `unknown arm to end at "soap"`},
 	} {
-		edited := text[strings.Index(text, `"explanation": {`):]
-		if !strings.Contains(edited, edit.from) {
+		before, explained, found := strings.Cut(text, `"explanation": {`)
+		if !found || !strings.Contains(explained, edit.from) {
 			t.Fatalf("nothing to edit: %s", edit.from)
 		}
-		verified(text[:len(text)-len(edited)]+strings.Replace(edited, edit.from, edit.to, 1)).wants(t, exitFailed, []string{"does not hold", edit.where}, nil)
+		verified(before+`"explanation": {`+strings.Replace(explained, edit.from, edit.to, 1)).wants(t, exitFailed, []string{"does not hold", edit.where}, nil)
 	}
 }
 

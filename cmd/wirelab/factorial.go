@@ -99,10 +99,7 @@ func (f *factorial) arms(work wirelab.Work, operation string) (arms []plan.Arm, 
 		}
 		return false
 	}
-	var codes []string
-	for _, name := range []string{"json", "proto", "avro", "gob"} {
-		codes = append(codes, name)
-	}
+	codes := []string{"json", "proto", "avro", "gob"}
 	encodings := encodingNames()
 	transports, err := levels("--transport", f.transports, usualWires(), wires, func(name string) bool {
 		return slices.ContainsFunc(codes, func(e string) bool { return has(byName[name], encodings[e]) })

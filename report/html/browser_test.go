@@ -74,7 +74,7 @@ type tab struct {
 }
 
 // openTab opens a page file.
-func openTab(t *testing.T, parent context.Context, file string, width int, dark bool) *tab {
+func openTab(parent context.Context, t *testing.T, file string, width int, dark bool) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(parent)
 	t.Cleanup(closeTab)
@@ -176,7 +176,7 @@ func TestPagesInABrowser(t *testing.T) {
 	for name, c := range pages() {
 		t.Run(name, func(t *testing.T) {
 			file, _ := write(t, c.r)
-			p := openTab(t, ctx, file, 375, false)
+			p := openTab(ctx, t, file, 375, false)
 			backgrounds := map[string]bool{}
 			for _, width := range []int{375, 500, 768, 1440} {
 				for _, scheme := range []string{"light", "dark"} {
@@ -225,7 +225,7 @@ func (s sight) judge(t *testing.T, where string, charts int) {
 // Hints come by keyboard, and the switch turns the page dark.
 func TestKeyboardAndSwitch(t *testing.T) {
 	file, _ := write(t, resulttest.Closed())
-	p := openTab(t, browser(t), file, 1100, false)
+	p := openTab(browser(t), t, file, 1100, false)
 	var before, after, tip, live string
 	err := chromedp.Run(
 		p.ctx,
@@ -264,7 +264,7 @@ func TestSizeAndTime(t *testing.T) {
 	if size > most {
 		t.Errorf("the page of 12 arms in 30 rounds has %d bytes, more than %d", size, most)
 	}
-	p := openTab(t, browser(t), file, 1440, false)
+	p := openTab(browser(t), t, file, 1440, false)
 	var times struct{ Load, Paint float64 }
 	err := chromedp.Run(p.ctx, chromedp.Evaluate(`new Promise((done) => setTimeout(() => {
 		const paint = performance.getEntriesByName("first-contentful-paint")[0];

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"wirelab/report"
 	"wirelab/report/svg"
@@ -239,7 +238,7 @@ func (c *curvePlot) axes(d *svg.Drawing, p panel, labelled bool) (x, y svg.Scale
 	for _, l := range c.limits {
 		at := y.At(float64(l.Limit))
 		d.Line(p.left, at, p.right, at, svg.Class("limit"))
-		d.Text(p.left+4, at-4, smallSize, svg.Start, l.Name+" < "+report.Duration(time.Duration(l.Limit)), svg.Class("muted bg"))
+		d.Text(p.left+4, at-4, smallSize, svg.Start, l.Name+" < "+report.Duration(l.Limit), svg.Class("muted bg"))
 	}
 	return x, y
 }

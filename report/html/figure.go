@@ -101,9 +101,3 @@ func dataLink(media, text string) template.URL {
 	}
 	return template.URL(link.String())
 }
-
-// table makes the figure's table and, from the same rows, its download.
-func (f *figure) table(file string, head []string, rows [][]cell, raw [][]string) {
-	f.Head, f.Rows = head, rows
-	f.data(file, raw)
-}

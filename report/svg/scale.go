@@ -34,11 +34,9 @@ func Log(from, to, start, end float64) Scale {
 
 // At is the pixel of a value; one off the scale is taken to its end.
 func (s Scale) At(v float64) float64 {
-	share := 0.0
+	share := (v - s.from) / (s.to - s.from)
 	if s.log {
 		share = math.Log(max(v, math.SmallestNonzeroFloat64)/s.from) / math.Log(s.to/s.from)
-	} else {
-		share = (v - s.from) / (s.to - s.from)
 	}
 	if math.IsNaN(share) {
 		share = 0
