@@ -61,36 +61,53 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 // orders until in ends, ctx ends or the server fails. Everything it started
 // has ended when it returns.
 func Serve(ctx context.Context, cell wirelab.Cell, at wirelab.Endpoint, ready control.Ready, in io.Reader, out io.Writer) error {
+	self := probe.NewAccount()
+	return attend(ctx, "server", func(ctx context.Context) error { return cell.Serve(ctx, at) }, ready, in, out,
+		func(order control.Order) control.Reply {
+			if order.Usage != nil {
+				return usage(self)
+			}
+			return control.Reply{Error: "a server knows the order usage only"}
+		})
+}
+
+// attend runs what a child is for and answers a conductor's orders beside it,
+// the first line of all being that it is ready. It ends with in, with ctx, or
+// with work, which must not end by itself: what is named then.
+func attend(
+	ctx context.Context, name string, work func(context.Context) error, ready control.Ready,
+	in io.Reader, out io.Writer, answer func(control.Order) control.Reply,
+) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	served := make(chan error, 1)
+	worked := make(chan error, 1)
 	go func() {
-		served <- cell.Serve(ctx, at)
-		close(served)
+		worked <- work(ctx)
+		close(worked)
 	}()
-	// The orders' reader ends with in, which the conductor closes; a server
-	// that fails by itself ends the process, and the reader with it.
+	// The orders' reader ends with in, which the conductor closes; work that
+	// fails by itself ends the process, and the reader with it.
 	told := make(chan error, 1)
-	go func() { told <- serveOrders(ready, in, out) }()
+	go func() { told <- takeOrders(ready, in, out, answer) }()
 	select {
-	case err := <-served:
-		if err == nil {
-			err = errors.New("server stopped by itself")
+	case err := <-worked:
+		if err == nil && ctx.Err() == nil {
+			err = errors.New(name + " stopped by itself")
 		}
 		return err
 	case err := <-told:
 		stop()
-		return errors.Join(err, <-served)
+		return errors.Join(err, <-worked)
 	case <-ctx.Done():
-		return <-served
+		return <-worked
 	}
 }
 
-func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
+func takeOrders(ready control.Ready, in io.Reader, out io.Writer, answer func(control.Order) control.Reply) error {
 	if err := control.Write(out, control.Reply{Ready: &ready}); err != nil {
 		return err
 	}
-	orders, self := control.NewReader[control.Order](in), probe.NewAccount()
+	orders := control.NewReader[control.Order](in)
 	for {
 		order, err := orders.Read()
 		if errors.Is(err, io.EOF) {
@@ -99,11 +116,7 @@ func serveOrders(ready control.Ready, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		reply := control.Reply{Error: "a server knows the order usage only"}
-		if order.Usage != nil {
-			reply = usage(self)
-		}
-		if err := control.Write(out, reply); err != nil {
+		if err := control.Write(out, answer(order)); err != nil {
 			return err
 		}
 	}

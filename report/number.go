@@ -27,6 +27,10 @@ func units(d result.Dimension) []Unit {
 	return []Unit{{"", 1}}
 }
 
+// BaseUnit is the unit that values of a dimension are kept in, which tables
+// for programs give beside the number: "ns", "B", "/s".
+func BaseUnit(d result.Dimension) string { return units(d)[0].Name }
+
 // UnitFor picks one unit for a column: the largest in which none of its
 // values falls below 1, so that figures compare at a glance.
 func UnitFor(d result.Dimension, values ...float64) Unit {

@@ -37,6 +37,24 @@ func Verdict(m result.Metric, d *result.Difference) string {
 	return word
 }
 
+// Place writes an arm's place under a load: "2", "2=" if it shares it, Absent
+// if it has none.
+func Place(l *result.LoadAnalysis, arm int) string {
+	at, sharing := l.Arms[arm].Place, 0
+	if at == 0 {
+		return Absent
+	}
+	for _, other := range l.Arms {
+		if other.Place == at {
+			sharing++
+		}
+	}
+	if sharing > 1 {
+		return fmt.Sprintf("%d=", at)
+	}
+	return fmt.Sprint(at)
+}
+
 // manyRounds is the number above which it makes no sense to be precise.
 const manyRounds = 1000
 

@@ -104,7 +104,7 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
-			m.ID, value, unit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
+			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
 			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m),
 		})
 	}
@@ -121,16 +121,4 @@ func resolves(c *result.Certificate, m result.Metric) string {
 		return ""
 	}
 	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
-}
-
-func unit(d result.Dimension) string {
-	switch d {
-	case result.Time:
-		return "ns"
-	case result.Size:
-		return "B"
-	case result.Frequency:
-		return "/s"
-	}
-	return ""
 }

@@ -62,7 +62,7 @@ func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *re
 		row = append(row, ratio(d)...)
 		row = append(row, figures(times)...)
 		row = append(row, figures(amount)...)
-		rows = append(rows, append(row, unit(m.Dimension), strconv.Itoa(x.Rounds), why))
+		rows = append(rows, append(row, report.BaseUnit(m.Dimension), strconv.Itoa(x.Rounds), why))
 	}
 	if x.Why != "" {
 		add("effect", "", "", "", "", nil, result.Amount{}, result.Amount{}, x.Why)

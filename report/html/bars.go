@@ -205,7 +205,7 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *result.LoadAnal
 				checks = n.e.Why
 			}
 			f.Rows = append(f.Rows, []cell{words(n.state().Name), words(n.name), words(n.metric.Short), k, figures(n.interval()), figures(itoa(n.e.Rounds)), words(checks)})
-			raw = append(raw, []string{n.state().Name, n.name, n.metric.ID, k.V, k.Low, k.High, base(n.metric.Dimension), k.Rounds, n.refused()})
+			raw = append(raw, []string{n.state().Name, n.name, n.metric.ID, k.V, k.Low, k.High, report.BaseUnit(n.metric.Dimension), k.Rounds, n.refused()})
 		}
 	}
 	f.data(s.file(file, l), raw)

@@ -186,7 +186,7 @@ func (s *sheet) shares(l result.LoadExplanation, x *result.MetricExplanation) []
 			}
 			plot.rows = append(plot.rows, fall{name: name, detail: strings.Trim(one.LevelFrom+" → "+one.LevelTo, " →"), points: one.Points, whole: one.Factor == ""})
 			f.Rows = append(f.Rows, []cell{words(name), words(one.LevelFrom), words(one.LevelTo), figures(points(one.Points.Value)), figures("[" + points(one.Points.Low) + ", " + points(one.Points.High) + "]")})
-			raw = append(raw, []string{name, one.LevelFrom, one.LevelTo, exact(one.Points.Value), exact(one.Points.Low), exact(one.Points.High), exact(one.Amount.Value), base(m.Dimension)})
+			raw = append(raw, []string{name, one.LevelFrom, one.LevelTo, exact(one.Points.Value), exact(one.Points.Low), exact(one.Points.High), exact(one.Amount.Value), report.BaseUnit(m.Dimension)})
 		}
 		f.data(s.file(f.ID, nil), raw)
 		f.draw(plot.describe(), plot.paint)

@@ -92,8 +92,8 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	raw := [][]string{{"place", "arm", "metric", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p", "p_adjusted", "rounds"}}
 	for _, n := range append([]number{reference}, ns...) {
 		c := n.cell(n.value())
-		row := []cell{figures(place(l, n.arm)), words(n.state().Name), c, figures(n.interval()), figures(""), figures(""), words(n.verdict()), figures(""), figures(strconv.Itoa(n.e.Rounds))}
-		line := []string{place(l, n.arm), n.state().Name, m.ID, c.V, c.Low, c.High, base(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", "", strconv.Itoa(n.e.Rounds)}
+		row := []cell{figures(report.Place(l, n.arm)), words(n.state().Name), c, figures(n.interval()), figures(""), figures(""), words(n.verdict()), figures(""), figures(strconv.Itoa(n.e.Rounds))}
+		line := []string{report.Place(l, n.arm), n.state().Name, m.ID, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", "", strconv.Itoa(n.e.Rounds)}
 		if d := n.d; d != nil {
 			row[4].Text, row[5].Text = report.Change(d), report.Interval(d)
 			line[10] = string(d.Verdict)

@@ -191,16 +191,3 @@ func (s *sheet) file(what string, l *result.LoadAnalysis) string {
 		return '-'
 	}, name)
 }
-
-// base is the unit that values of a dimension are kept in.
-func base(d result.Dimension) string {
-	switch d {
-	case result.Time:
-		return "ns"
-	case result.Size:
-		return "B"
-	case result.Frequency:
-		return "/s"
-	}
-	return ""
-}

@@ -54,7 +54,7 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	for a := range l.Arms {
 		one := line{Name: l.Arms[a].Name, About: report.Arm(s.r, a), Series: a, Reference: a == 0 && len(l.Arms) > 1}
 		if len(l.Arms) > 1 {
-			one.Place = place(l, a)
+			one.Place = report.Place(l, a)
 		}
 		for i, m := range metrics {
 			n := columns[i][a]
@@ -77,23 +77,6 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	return g
 }
 
-// place writes an arm's place, "2=" if it shares it, "–" if it has none.
-func place(l *result.LoadAnalysis, arm int) string {
-	at, sharing := l.Arms[arm].Place, 0
-	if at == 0 {
-		return report.Absent
-	}
-	for _, other := range l.Arms {
-		if other.Place == at {
-			sharing++
-		}
-	}
-	if sharing > 1 {
-		return fmt.Sprintf("%d=", at)
-	}
-	return itoa(at)
-}
-
 // allNumbers is the table of every metric of every arm, with what stands
 // behind each number.
 func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
@@ -114,7 +97,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 			if m.Counted && n.e.Known {
 				c.Text = result.Thousands(uint64(n.e.Value))
 			}
-			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, base(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}
+			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}
 			change, within := "", ""
 			if n.d != nil {
 				change, within, line[9] = report.Change(n.d), report.Interval(n.d), string(n.d.Verdict)

@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -315,21 +314,13 @@ func inOrder(l *result.LoadAnalysis) []int {
 	return lines
 }
 
-// place writes an arm's place, "2=" if it shares it.
+// place writes an arm's place, with room for the sign of those that share one.
 func place(l *result.LoadAnalysis, arm int) string {
-	at, sharing := l.Arms[arm].Place, 0
-	if at == 0 {
-		return report.Absent
+	at := report.Place(l, arm)
+	if at == report.Absent || strings.HasSuffix(at, "=") {
+		return at
 	}
-	for _, other := range l.Arms {
-		if other.Place == at {
-			sharing++
-		}
-	}
-	if sharing > 1 {
-		return fmt.Sprintf("%d=", at)
-	}
-	return fmt.Sprintf("%d ", at)
+	return at + " "
 }
 
 // block writes groups beside each other.

@@ -22,6 +22,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/httpbind"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen/genconnect"
 )
@@ -257,7 +258,7 @@ func TestAvroHostileReplies(t *testing.T) {
 				}
 			}
 			plain := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
-				return http1Wire(false).serve(ctx, at, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				return httpbind.HTTP1(false).Serve(ctx, at, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					w.Header().Set("Content-Type", "avro/binary")
 					_, _ = io.WriteString(w, message)
 				}))

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/httpbind"
 	"wirelab/wire/httprpc"
 	"wirelab/workload/directory"
 )
@@ -10,26 +11,26 @@ import (
 func HTTP1Avro() wirelab.Binding[directory.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http1-avro", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Avro", Network: "tcp",
-	}, http1Wire(false), httprpc.Avro)
+	}, httpbind.HTTP1(false), httprpc.Avro)
 }
 
 // HTTP1TLSAvro carries the directory over HTTP/1.1 with TLS in Avro.
 func HTTP1TLSAvro() wirelab.Binding[directory.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http1-tls-avro", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Avro", Network: "tcp", Secure: true,
-	}, http1Wire(true), httprpc.Avro)
+	}, httpbind.HTTP1(true), httprpc.Avro)
 }
 
 // H2CAvro carries the directory over HTTP/2 in the clear in Avro.
 func H2CAvro() wirelab.Binding[directory.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "h2c-avro", Transport: "HTTP/2", Framing: "HTTP", Encoding: "Avro", Network: "tcp", Multiplexed: true,
-	}, http2Wire(false), httprpc.Avro)
+	}, httpbind.HTTP2(false), httprpc.Avro)
 }
 
 // HTTP2Avro carries the directory over HTTP/2 with TLS in Avro.
 func HTTP2Avro() wirelab.Binding[directory.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http2-avro", Transport: "HTTP/2", Framing: "HTTP", Encoding: "Avro", Network: "tcp", Secure: true, Multiplexed: true,
-	}, http2Wire(true), httprpc.Avro)
+	}, httpbind.HTTP2(true), httprpc.Avro)
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"io"
 
-	"google.golang.org/protobuf/proto"
-
 	"wirelab"
 	"wirelab/wire/exchange"
 	"wirelab/workload/directory"
@@ -17,43 +15,25 @@ import (
 
 func listPersons() exchange.Operation[directory.Page, directory.PersonList] {
 	return exchange.Operation[directory.Page, directory.PersonList]{
-		Number: 1, Request: payload(pageToProto, pageFromProto), Reply: payload(listToProto, listFromProto),
+		Number: 1, Request: exchange.ProtoOf(pageToProto, pageFromProto), Reply: exchange.ProtoOf(listToProto, listFromProto),
 	}
 }
 
 func getPerson() exchange.Operation[directory.PersonID, directory.Person] {
 	return exchange.Operation[directory.PersonID, directory.Person]{
-		Number: 2, Request: payload(idToProto, idFromProto), Reply: payload(personToProto, personFromProto),
+		Number: 2, Request: exchange.ProtoOf(idToProto, idFromProto), Reply: exchange.ProtoOf(personToProto, personFromProto),
 	}
 }
 
 func getPersonLinks() exchange.Operation[directory.PersonID, directory.PersonLinkList] {
 	return exchange.Operation[directory.PersonID, directory.PersonLinkList]{
-		Number: 3, Request: payload(idToProto, idFromProto), Reply: payload(linksToProto, linksFromProto),
+		Number: 3, Request: exchange.ProtoOf(idToProto, idFromProto), Reply: exchange.ProtoOf(linksToProto, linksFromProto),
 	}
 }
 
 func createPerson() exchange.Operation[directory.Person, directory.Person] {
 	return exchange.Operation[directory.Person, directory.Person]{
-		Number: 4, Request: payload(personToProto, personFromProto), Reply: payload(personToProto, personFromProto),
-	}
-}
-
-// payload is the codec of T through the message M.
-func payload[T, M any, P interface {
-	*M
-	proto.Message
-}](to func(T) P, from func(P) T,
-) exchange.Codec[T] {
-	return exchange.Codec[T]{
-		Append: func(b []byte, v T) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, to(v)) },
-		Parse: func(data []byte) (v T, err error) {
-			m := P(new(M))
-			if err := proto.Unmarshal(data, m); err != nil {
-				return v, err
-			}
-			return from(m), nil
-		},
+		Number: 4, Request: exchange.ProtoOf(personToProto, personFromProto), Reply: exchange.ProtoOf(personToProto, personFromProto),
 	}
 }
 

@@ -2,7 +2,7 @@ package bind
 
 import (
 	"wirelab"
-	"wirelab/wire/http3"
+	"wirelab/wire/httpbind"
 	"wirelab/wire/httprpc"
 	"wirelab/workload/directory"
 )
@@ -11,5 +11,5 @@ import (
 func HTTP3Proto() wirelab.Binding[directory.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http3-proto", Transport: "HTTP/3", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
-	}, restWire{library: "quic-go", serve: http3.Serve, dial: http3.Dial}, httprpc.Proto)
+	}, httpbind.HTTP3(), httprpc.Proto)
 }

@@ -2,12 +2,11 @@ package bind
 
 import (
 	"context"
-	"io"
 	"net/http"
 
 	"wirelab"
+	"wirelab/wire/httpbind"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/raw"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen"
 )
@@ -119,43 +118,9 @@ func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 	}}
 }
 
-// restWire is one HTTP version, plain or secure.
-type restWire struct {
-	library string
-	serve   func(context.Context, wirelab.Endpoint, http.Handler) error
-	dial    func(wirelab.Dialing) (*httprpc.Client, error)
-	over    raw.Over // the zero value: there is no raw driver of it
-}
-
 // restBinding is the directory over wire as protocol, in one encoding.
-func restBinding(protocol wirelab.Protocol, wire restWire, encoding httprpc.Encoding) wirelab.Binding[directory.Service] {
-	b := wirelab.Binding[directory.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{{
-			Library: wire.library,
-			Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				return wire.serve(ctx, at, restHandler(service))
-			},
-		}},
-		Clients: []wirelab.Dialer[directory.Service]{{
-			Library: wire.library,
-			Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				client, err := wire.dial(to)
-				if err != nil {
-					return nil, nil, err
-				}
-				return restStub(client, encoding), client, nil
-			},
-		}},
-	}
-	if wire.over.Version == 0 {
-		return b
-	}
-	b.Raw = raw.Driver(wire.over, rawHoles(), func(t *raw.Transport, scheme, address string) directory.Service {
-		client := httprpc.NewClient(t, scheme, address, int(wire.over.Version), func() error { return nil })
-		return restStub(client, encoding)
-	})
-	b.Null = raw.Null(wire.over, restHandler, http.MethodPost+" "+pathPersons)
-	return b
+func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, encoding httprpc.Encoding) wirelab.Binding[directory.Service] {
+	return httpbind.Service[directory.Service]{
+		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{http.MethodPost + " " + pathPersons},
+	}.Over(protocol, wire, func(client *httprpc.Client) directory.Service { return restStub(client, encoding) })
 }

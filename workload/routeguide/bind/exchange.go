@@ -5,8 +5,6 @@ import (
 	"io"
 	"iter"
 
-	"google.golang.org/protobuf/proto"
-
 	"wirelab"
 	"wirelab/wire/exchange"
 	"wirelab/workload/routeguide"
@@ -18,43 +16,25 @@ import (
 
 func getFeature() exchange.Operation[routeguide.Point, routeguide.Feature] {
 	return exchange.Operation[routeguide.Point, routeguide.Feature]{
-		Number: 1, Request: payload(pointToProto, pointFromProto), Reply: payload(featureToProto, featureFromProto),
+		Number: 1, Request: exchange.ProtoOf(pointToProto, pointFromProto), Reply: exchange.ProtoOf(featureToProto, featureFromProto),
 	}
 }
 
 func listFeatures() exchange.Operation[routeguide.Rectangle, routeguide.Feature] {
 	return exchange.Operation[routeguide.Rectangle, routeguide.Feature]{
-		Number: 2, Request: payload(rectangleToProto, rectangleFromProto), Reply: payload(featureToProto, featureFromProto),
+		Number: 2, Request: exchange.ProtoOf(rectangleToProto, rectangleFromProto), Reply: exchange.ProtoOf(featureToProto, featureFromProto),
 	}
 }
 
 func recordRoute() exchange.Operation[routeguide.Point, routeguide.RouteSummary] {
 	return exchange.Operation[routeguide.Point, routeguide.RouteSummary]{
-		Number: 3, Request: payload(pointToProto, pointFromProto), Reply: payload(summaryToProto, summaryFromProto),
+		Number: 3, Request: exchange.ProtoOf(pointToProto, pointFromProto), Reply: exchange.ProtoOf(summaryToProto, summaryFromProto),
 	}
 }
 
 func routeChat() exchange.Operation[routeguide.RouteNote, routeguide.RouteNote] {
 	return exchange.Operation[routeguide.RouteNote, routeguide.RouteNote]{
-		Number: 4, Request: payload(noteToProto, noteFromProto), Reply: payload(noteToProto, noteFromProto),
-	}
-}
-
-// payload is the codec of T through the message M.
-func payload[T, M any, P interface {
-	*M
-	proto.Message
-}](to func(T) P, from func(P) T,
-) exchange.Codec[T] {
-	return exchange.Codec[T]{
-		Append: func(b []byte, v T) ([]byte, error) { return proto.MarshalOptions{}.MarshalAppend(b, to(v)) },
-		Parse: func(data []byte) (v T, err error) {
-			m := P(new(M))
-			if err := proto.Unmarshal(data, m); err != nil {
-				return v, err
-			}
-			return from(m), nil
-		},
+		Number: 4, Request: exchange.ProtoOf(noteToProto, noteFromProto), Reply: exchange.ProtoOf(noteToProto, noteFromProto),
 	}
 }
 

@@ -1,13 +1,8 @@
 package bind
 
 import (
-	"context"
-	"net/http"
-
 	"wirelab"
-	"wirelab/wire/http1"
-	"wirelab/wire/httprpc"
-	"wirelab/wire/raw"
+	"wirelab/wire/httpbind"
 	"wirelab/workload/routeguide"
 )
 
@@ -16,38 +11,28 @@ import (
 // HTTP/1.1 allows it and net/http does it at both ends (the server when asked
 // by EnableFullDuplex), though a proxy between them need not.
 func HTTP1JSON() wirelab.Binding[routeguide.Service] {
-	return withRaw(restBinding(wirelab.Protocol{
+	return restBinding(wirelab.Protocol{
 		Name: "http1-json", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "JSON", Network: "tcp",
-	}, http1Wire(false), jsonStub, nil), raw.Over{Version: raw.HTTP1}, jsonStub)
+	}, httpbind.HTTP1(false), jsonStub, nil)
 }
 
 // HTTP1Proto carries the route guide over HTTP/1.1 in protobuf.
 func HTTP1Proto() wirelab.Binding[routeguide.Service] {
-	return withRaw(restBinding(wirelab.Protocol{
+	return restBinding(wirelab.Protocol{
 		Name: "http1-proto", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp",
-	}, http1Wire(false), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1}, protoStub)
+	}, httpbind.HTTP1(false), protoStub, protoHoles())
 }
 
 // HTTP1TLSJSON carries the route guide over HTTP/1.1 with TLS in JSON, streams as lines.
 func HTTP1TLSJSON() wirelab.Binding[routeguide.Service] {
-	return withRaw(restBinding(wirelab.Protocol{
+	return restBinding(wirelab.Protocol{
 		Name: "http1-tls-json", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Secure: true,
-	}, http1Wire(true), jsonStub, nil), raw.Over{Version: raw.HTTP1, Secure: true}, jsonStub)
+	}, httpbind.HTTP1(true), jsonStub, nil)
 }
 
 // HTTP1TLSProto carries the route guide over HTTP/1.1 with TLS in protobuf.
 func HTTP1TLSProto() wirelab.Binding[routeguide.Service] {
-	return withRaw(restBinding(wirelab.Protocol{
+	return restBinding(wirelab.Protocol{
 		Name: "http1-tls-proto", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "tcp", Secure: true,
-	}, http1Wire(true), protoStub, protoHoles()), raw.Over{Version: raw.HTTP1, Secure: true}, protoStub)
-}
-
-func http1Wire(secure bool) restWire {
-	return restWire{
-		library: "net/http",
-		serve: func(ctx context.Context, at wirelab.Endpoint, handler http.Handler) error {
-			return http1.Serve(ctx, at, handler, secure)
-		},
-		dial: func(to wirelab.Dialing) (*httprpc.Client, error) { return http1.Dial(to, secure), nil },
-	}
+	}, httpbind.HTTP1(true), protoStub, protoHoles())
 }

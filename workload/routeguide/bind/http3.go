@@ -2,7 +2,7 @@ package bind
 
 import (
 	"wirelab"
-	"wirelab/wire/http3"
+	"wirelab/wire/httpbind"
 	"wirelab/workload/routeguide"
 )
 
@@ -10,5 +10,5 @@ import (
 func HTTP3Proto() wirelab.Binding[routeguide.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http3-proto", Transport: "HTTP/3", Framing: "HTTP", Encoding: "Protocol Buffers", Network: "udp", Secure: true, Multiplexed: true,
-	}, restWire{library: "quic-go", serve: http3.Serve, dial: http3.Dial}, protoStub, protoHoles())
+	}, httpbind.HTTP3(), protoStub, protoHoles())
 }

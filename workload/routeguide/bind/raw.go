@@ -7,7 +7,6 @@ import (
 
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/httprpc"
 	"wirelab/wire/raw"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen/genconnect"
@@ -21,20 +20,8 @@ func rawHoles() map[string]string {
 	}
 }
 
-// withRaw adds the raw driver and the null responder to a binding over plain
-// HTTP with the stub of its encoding.
-func withRaw(
-	b wirelab.Binding[routeguide.Service], over raw.Over, stub func(*httprpc.Client) *restStub,
-) wirelab.Binding[routeguide.Service] {
-	b.Raw = raw.Driver(over, rawHoles(), func(t *raw.Transport, scheme, address string) routeguide.Service {
-		return stub(httprpc.NewClient(t, scheme, address, int(over.Version), func() error { return nil }))
-	})
-	b.Null = raw.Null(over, restHandler, pathRouteChat)
-	return b
-}
-
-// withRawConnect adds the same to a binding that connect-go speaks: gRPC with
-// connect.WithGRPC, else the Connect protocol.
+// withRawConnect adds the raw driver and the null responder to a binding that
+// connect-go speaks: gRPC with connect.WithGRPC, else the Connect protocol.
 func withRawConnect(
 	b wirelab.Binding[routeguide.Service], over raw.Over, more ...connect.ClientOption,
 ) wirelab.Binding[routeguide.Service] {

@@ -2,11 +2,11 @@ package bind
 
 import (
 	"context"
-	"io"
 	"iter"
 	"net/http"
 
 	"wirelab"
+	"wirelab/wire/httpbind"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
 	"wirelab/workload/routeguide"
@@ -190,37 +190,14 @@ func holesStub(why string) *restStub {
 	}
 }
 
-// restWire is one HTTP version, plain or secure.
-type restWire struct {
-	library string
-	serve   func(context.Context, wirelab.Endpoint, http.Handler) error
-	dial    func(wirelab.Dialing) (*httprpc.Client, error)
-}
-
 // restBinding is the route guide over wire as protocol, by the stub of its
 // encoding. The protocol's encoding decides the holes.
-func restBinding(protocol wirelab.Protocol, wire restWire, stub func(*httprpc.Client) *restStub, holes map[string]string) wirelab.Binding[routeguide.Service] {
-	return wirelab.Binding[routeguide.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Holes:    holes,
-		Servers: []wirelab.Server[routeguide.Service]{{
-			Library: wire.library,
-			Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-				return wire.serve(ctx, at, restHandler(service))
-			},
-		}},
-		Clients: []wirelab.Dialer[routeguide.Service]{{
-			Library: wire.library,
-			Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
-				client, err := wire.dial(to)
-				if err != nil {
-					return nil, nil, err
-				}
-				return stub(client), client, nil
-			},
-		}},
-	}
+func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, stub func(*httprpc.Client) *restStub, holes map[string]string) wirelab.Binding[routeguide.Service] {
+	b := httpbind.Service[routeguide.Service]{
+		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{pathRouteChat},
+	}.Over(protocol, wire, func(client *httprpc.Client) routeguide.Service { return stub(client) })
+	b.Holes = holes
+	return b
 }
 
 // protoHoles are the operations of the protobuf protocols that have none.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"wirelab"
+	"wirelab/wire/httpbind"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/raw"
 	"wirelab/wire/sse"
 	"wirelab/workload/routeguide"
 )
@@ -23,10 +23,9 @@ func SSE() wirelab.Binding[routeguide.Service] {
 		stub.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
 		return stub
 	}
-	return withRaw(restBinding(wirelab.Protocol{
+	return restBinding(wirelab.Protocol{
 		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
-	}, http1Wire(false), call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay}),
-		raw.Over{Version: raw.HTTP1}, call)
+	}, httpbind.HTTP1(false), call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
 }
 
 // rectangleQuery writes a rectangle as the query lo.latitude=…&lo.longitude=…&
