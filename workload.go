@@ -23,6 +23,15 @@ type Workload[S any] struct {
 	// Data are the data sets that the service can be made with, so that size
 	// is a setting; the first is that of New and Operations. Empty: there is one.
 	Data []Data[S]
+	// Sized makes a data set whose name gives its size, beside those in Data;
+	// an error says what such names are like. nil: there are no others.
+	Sized func(name string) (Data[S], error)
+	// Databases are what the service can be served from beside memory, the
+	// usual one first; empty: memory only. Replies are the same from each.
+	Databases []Database[S]
+
+	data   string   // the set that With chose; "" is the first
+	served func() S // what servers serve; nil: New
 }
 
 // Data is a data set: the service over it, and requests drawn from it.
@@ -40,24 +49,40 @@ func (w Workload[S]) With(data string) (Workload[S], error) {
 	known := make([]string, 0, len(w.Data))
 	for _, d := range w.Data {
 		if d.Name == data {
-			w.New, w.Operations = d.New, d.Operations
-			return w, nil
+			return w.over(d), nil
 		}
 		known = append(known, d.Name)
 	}
-	if len(known) == 0 {
+	switch {
+	case w.Sized != nil:
+		d, err := w.Sized(data)
+		return w.over(d), err
+	case len(known) == 0:
 		return w, Errorf(InvalidArgument, "%s has one data set, without a name; leave data out", w.Name)
 	}
 	return w, UnknownName("data set of "+w.Name, data, known)
+}
+
+func (w Workload[S]) over(d Data[S]) Workload[S] {
+	w.New, w.Operations, w.data = d.New, d.Operations, d.Name
+	return w
+}
+
+// serving returns the service that a server is to serve.
+func (w Workload[S]) serving() S {
+	if w.served != nil {
+		return w.served()
+	}
+	return w.New()
 }
 
 // Hooked returns a new reference service that calls hooks. Any hook at all
 // where there is no Wrap panics: it is a mistake in the source.
 func (w Workload[S]) Hooked(hooks Hooks) S {
 	if hooks.none() {
-		return w.New()
+		return w.serving()
 	}
-	return w.Wrap(w.New(), hooks.whole())
+	return w.Wrap(w.serving(), hooks.whole())
 }
 
 // Work is a [Workload] whose service type is forgotten, so that rooms which
@@ -66,6 +91,8 @@ type Work struct {
 	Name       string
 	Operations []OperationInfo
 	Data       []string // names of its data sets, the first the usual one; empty: one without a name
+	// Databases are what it can be served from beside memory, the usual one first.
+	Databases []string
 	Cells      []Cell
 	Missing    []Missing // protocols that nothing carries it over
 }
@@ -109,8 +136,9 @@ type Cell struct {
 
 	// serveHooked is Serve with hooks; nil where the workload has no Wrap.
 	serveHooked func(ctx context.Context, at Endpoint, hooks Hooks) error
-	// with is the cell over another data set.
+	// with is the cell over another data set, over the one over a database.
 	with func(data string) (Cell, error)
+	over func(context.Context, DatabaseAddress) (Cell, OpenDatabase, error)
 }
 
 // With returns the cell over the data set of that name; "" is the first. A
@@ -120,6 +148,13 @@ func (c Cell) With(data string) (Cell, error) {
 		return c, nil
 	}
 	return c.with(data)
+}
+
+// Over opens a database, which is to be closed once the cell has been served,
+// and returns the cell whose Serve serves from it. Choose the data set first,
+// and hooks after.
+func (c Cell) Over(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
+	return c.over(ctx, at)
 }
 
 // Hooked returns the cell with hooks in the service that Serve serves. Where
@@ -155,6 +190,9 @@ func (w Workload[S]) Erase() Work {
 	for _, d := range w.Data {
 		work.Data = append(work.Data, d.Name)
 	}
+	for _, d := range w.Databases {
+		work.Databases = append(work.Databases, d.Name)
+	}
 	for _, o := range w.Operations {
 		work.Operations = append(work.Operations, OperationInfo{Name: o.Name, Kind: o.Kind, Requests: o.Requests})
 	}
@@ -181,7 +219,7 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		Style:    b.Style,
 		Holes:    b.Holes,
 		Serve: func(ctx context.Context, at Endpoint) error {
-			return server.Serve(ctx, at, w.New())
+			return server.Serve(ctx, at, w.serving())
 		},
 		Dial: func(ctx context.Context, to Dialing) (Client, error) {
 			stub, closer, err := client.Dial(ctx, to)
@@ -197,6 +235,15 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 			return Cell{}, err
 		}
 		return other.cell(b, server, client, usual), nil
+	}
+	cell.over = func(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
+		opened, err := w.open(ctx, at, w.data)
+		if err != nil {
+			return Cell{}, nil, err
+		}
+		served := w
+		served.served = func() S { return opened.Service }
+		return served.cell(b, server, client, usual), openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
 	}
 	if w.Wrap != nil {
 		cell.serveHooked = func(ctx context.Context, at Endpoint, hooks Hooks) error {

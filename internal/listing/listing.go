@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -37,11 +38,11 @@ func Generate(tree fs.FS) ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		data, err := hasData(tree, name)
+		more, err := more(tree, name)
 		if err != nil {
 			return nil, err
 		}
-		content, err := bindList(name, found, data)
+		content, err := bindList(name, found, more)
 		if err != nil {
 			return nil, err
 		}
@@ -96,11 +97,41 @@ func parse(tree fs.FS, name string) (*ast.File, error) {
 	return parser.ParseFile(token.NewFileSet(), name, source, parser.SkipObjectResolution)
 }
 
-// hasData reports whether a workload has named data sets: a function Data at
-// top level, without parameters.
-func hasData(tree fs.FS, workload string) (bool, error) {
+// extras are what a workload may have beside what every one has.
+type extras struct {
+	data      bool // named data sets: Data
+	sized     bool // data sets named by their size: Sized
+	databases bool // a folder database that has Databases
+}
+
+// more returns what a workload has beside what every one has.
+func more(tree fs.FS, workload string) (extras, error) {
+	var found extras
 	folder := path.Join("workload", workload)
+	for _, wanted := range []struct {
+		folder, name string
+		parameters   int
+		into         *bool
+	}{
+		{folder, "Data", 0, &found.data},
+		{folder, "Sized", 1, &found.sized},
+		{path.Join(folder, "database"), "Databases", 0, &found.databases},
+	} {
+		var err error
+		if *wanted.into, err = hasFunction(tree, wanted.folder, wanted.name, wanted.parameters); err != nil {
+			return extras{}, err
+		}
+	}
+	return found, nil
+}
+
+// hasFunction reports whether a folder, if there is one, has a function of that
+// name at top level, with so many parameters.
+func hasFunction(tree fs.FS, folder, name string, parameters int) (bool, error) {
 	entries, err := fs.ReadDir(tree, folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +145,7 @@ func hasData(tree fs.FS, workload string) (bool, error) {
 		}
 		for _, declaration := range file.Decls {
 			function, ok := declaration.(*ast.FuncDecl)
-			if ok && function.Recv == nil && function.Name.Name == "Data" && len(function.Type.Params.List) == 0 {
+			if ok && function.Recv == nil && function.Name.Name == name && function.Type.Params.NumFields() == parameters {
 				return true, nil
 			}
 		}
@@ -171,7 +202,7 @@ func isSelector(e ast.Expr, pkg, name string) bool {
 	return ok && identifier.Name == pkg
 }
 
-func bindList(workload string, found makers, data bool) ([]byte, error) {
+func bindList(workload string, found makers, more extras) ([]byte, error) {
 	if dup := duplicate(slices.Concat(found.one, found.many)); dup != "" {
 		return nil, fmt.Errorf("workload/%s/bind has two functions %s", workload, dup)
 	}
@@ -183,15 +214,25 @@ func bindList(workload string, found makers, data bool) ([]byte, error) {
 		b.WriteString("\"slices\"\n\n")
 		all, order = "slices.Concat(\n"+one+",\n"+calls(found.many)+")", "by file name,\n// those made in one function with others last"
 	}
-	fmt.Fprintf(&b, "%q\n%q\n)\n\n", "wirelab", "wirelab/workload/"+workload)
+	fmt.Fprintf(&b, "%q\n%q\n", "wirelab", "wirelab/workload/"+workload)
+	if more.databases {
+		fmt.Fprintf(&b, "%q\n", "wirelab/workload/"+workload+"/database")
+	}
+	b.WriteString(")\n\n")
 	fmt.Fprintf(&b, "// Bindings returns the bindings of this folder, %s.\n", order)
 	fmt.Fprintf(&b, "func Bindings() []wirelab.Binding[%s.Service] {\nreturn %s", workload, all)
 	fmt.Fprintf(&b, "\n}\n\n// Workload returns the workload with every binding of this folder.\n")
 	fmt.Fprintf(&b, "func Workload() wirelab.Workload[%s.Service] {\nreturn wirelab.Workload[%s.Service]{\n", workload, workload)
 	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nWrap: %s.Wrap,\nOperations: %s.Operations(),\nBindings: Bindings(),\n",
 		workload, workload, workload, workload)
-	if data {
+	if more.data {
 		fmt.Fprintf(&b, "Data: %s.Data(),\n", workload)
+	}
+	if more.sized {
+		fmt.Fprintf(&b, "Sized: %s.Sized,\n", workload)
+	}
+	if more.databases {
+		b.WriteString("Databases: database.Databases(),\n")
 	}
 	b.WriteString("}\n}\n")
 	return format.Source(b.Bytes())
