@@ -1,0 +1,11 @@
+// Package schema holds the ledger's schemas as text, for those that read them
+// themselves. It knows nothing of what they describe.
+package schema
+
+import _ "embed" // for the schema's text
+
+//go:embed benchmark.proto
+var proto string
+
+// Proto returns the services' definition in Protocol Buffers.
+func Proto() string { return proto }
