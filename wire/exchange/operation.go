@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -95,6 +96,10 @@ func (o Operation[Req, Rep]) BidiStream(
 
 func parseRequest[Req any](codec Codec[Req], payload []byte) (Req, error) {
 	req, err := codec.Parse(payload)
+	var told *wirelab.Error
+	if errors.As(err, &told) {
+		return req, err // the codec's own words, meant for the caller
+	}
 	if err != nil {
 		return req, wirelab.Errorf(wirelab.InvalidArgument, "the request is not a message: %v", err)
 	}
