@@ -225,7 +225,7 @@ func TestServerTakesOrders(t *testing.T) {
 	}
 	orders := `{"usage":{}}` + "\n" + `{"dial":{}}` + "\n"
 	var out strings.Builder
-	if err := agent.Serve(t.Context(), c, at, ready, strings.NewReader(orders), &out); err != nil {
+	if err := agent.Serve(t.Context(), c, nil, at, ready, strings.NewReader(orders), &out); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -59,13 +59,19 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 
 // Serve serves a cell at an open endpoint and carries out a conductor's
 // orders until in ends, ctx ends or the server fails. Everything it started
-// has ended when it returns.
-func Serve(ctx context.Context, cell wirelab.Cell, at wirelab.Endpoint, ready control.Ready, in io.Reader, out io.Writer) error {
+// has ended when it returns. database is what the cell serves from; nil: memory.
+func Serve(
+	ctx context.Context, cell wirelab.Cell, database wirelab.OpenDatabase, at wirelab.Endpoint, ready control.Ready,
+	in io.Reader, out io.Writer,
+) error {
 	self := probe.NewAccount()
+	if database != nil {
+		ready.Database = database.About()
+	}
 	return attend(ctx, "server", func(ctx context.Context) error { return cell.Serve(ctx, at) }, ready, in, out,
 		func(order control.Order) control.Reply {
 			if order.Usage != nil {
-				return usage(self)
+				return withPool(usage(self), database)
 			}
 			return control.Reply{Error: "a server knows the order usage only"}
 		})
@@ -128,4 +134,15 @@ func usage(self *probe.Account) control.Reply {
 		return control.Reply{Error: err.Error()}
 	}
 	return control.Reply{Usage: &used}
+}
+
+// withPool adds to a reply how the database's connections were used.
+func withPool(reply control.Reply, database wirelab.OpenDatabase) control.Reply {
+	if database == nil {
+		return reply
+	}
+	if used, ok := database.Pool(); ok {
+		reply.Pool = &used
+	}
+	return reply
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 
+	"wirelab"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/result"
@@ -43,6 +44,9 @@ type Reply struct {
 	Error string        `json:"error,omitempty"`
 	Ready *Ready        `json:"ready,omitempty"`
 	Usage *result.Usage `json:"usage,omitempty"`
+	// Pool is how a server used the connections to its database so far, beside
+	// Usage; nil where it has none.
+	Pool *wirelab.PoolUse `json:"pool,omitempty"`
 	// Relayed is without CPU, which is read from outside.
 	Relayed *result.Relayed `json:"relayed,omitempty"`
 	Warm    *load.Warmth    `json:"warm,omitempty"`
@@ -53,6 +57,7 @@ type Reply struct {
 type Ready struct {
 	Address   string `json:"address,omitempty"`   // of a server or a relay: host:port
 	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
+	Database  string `json:"database,omitempty"`  // of a server that has one: what it is, with its version
 }
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.

@@ -5,10 +5,10 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"wirelab/control"
@@ -57,17 +57,16 @@ type Networks interface {
 // Processes is the bench of real experiments: child processes of one program.
 type Processes struct {
 	program string
-	// workload is the first word after "serve".
-	workload string
-	data     string // set, of the arms that name none
-	place    result.Placement
-	path     *kernel.Path // that servers are behind; nil: none
+	plan    plan.Plan
+	sources map[string]string // of databases, by kind: see [Processes.Databases]
+	place   result.Placement
+	path    *kernel.Path // that servers are behind; nil: none
 }
 
 // NewProcesses returns a bench that runs program (which has the commands
 // serve and drive) for a plan, on the cores that the plan's Pin allows.
 func NewProcesses(program string, p plan.Plan) (*Processes, error) {
-	b := &Processes{program: program, workload: p.Workload, data: p.Data}
+	b := &Processes{program: program, plan: p}
 	if p.Pin == plan.PinNone {
 		return b, nil
 	}
@@ -81,6 +80,15 @@ func NewProcesses(program string, p plan.Plan) (*Processes, error) {
 	}
 	return b, nil
 }
+
+// Databases tells where the databases of the plan's arms are: a connection
+// string or a file for each kind. Servers are told by their environment, which
+// other users cannot read as they can a command line (systems.md grb-D14).
+func (b *Processes) Databases(sources map[string]string) { b.sources = sources }
+
+// DatabaseVariable is the environment variable that tells a server where its
+// database is.
+const DatabaseVariable = "WIRELAB_DB"
 
 // place gives server and driver half of the cores each, or the driver as many
 // as given says if some are left, whole ones, since two threads of a core slow
@@ -131,8 +139,8 @@ func (b *Processes) Placement() result.Placement { return b.place }
 
 // serve is the command line that every server of an arm has.
 func (b *Processes) serve(arm plan.Arm) []string {
-	args := []string{"serve", b.workload, arm.Protocol, "--addr", b.host() + ":0", "--controlled"}
-	if data := cmp.Or(arm.Data, b.data); data != "" {
+	args := []string{"serve", b.plan.Workload, arm.Protocol, "--addr", b.host() + ":0", "--controlled"}
+	if data := b.plan.DataOf(arm); data != "" {
 		args = append(args, "--data", data)
 	}
 	return args
@@ -147,7 +155,12 @@ func (b *Processes) Server(ctx context.Context, arm plan.Arm) (Child, error) {
 	if arm.Inject != "" {
 		args = append(args, "--inject", arm.Inject)
 	}
-	return start(ctx, b.serving("server of "+arm.Name, args))
+	command := b.serving("server of "+arm.Name, args)
+	if kind := b.plan.DatabaseOf(arm); kind != "" {
+		command.Args = append(command.Args, "--db", kind, "--pool", strconv.Itoa(b.plan.Pool))
+		command.Env = append(command.Env, DatabaseVariable+"="+b.sources[kind])
+	}
+	return start(ctx, command)
 }
 
 // Null implements [Bench].

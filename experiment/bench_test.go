@@ -48,7 +48,7 @@ func (b *bench) Server(_ context.Context, arm plan.Arm) (experiment.Child, error
 		return nil, err
 	}
 	c := startChild(func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return agent.Serve(ctx, cell, at, ready, in, out)
+		return agent.Serve(ctx, cell, nil, at, ready, in, out)
 	})
 	b.mu.Lock()
 	defer b.mu.Unlock()

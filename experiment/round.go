@@ -122,6 +122,7 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 			return err
 		}
 		reach = a.server.Ready()
+		w.result.Arms[a.index].Database = reach.Database
 	}
 	if a.relay, err = w.between(ctx, a, &reach); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"wirelab"
 )
 
 // The defaults that [Plan.Complete] fills in.
@@ -68,6 +70,9 @@ func (p Plan) Complete() (Plan, error) {
 		setDefault(&p.Slice, max(tripsSlice*trip, choose(open, defaultSliceOpen, defaultSliceClosed)))
 	}
 	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
+	if len(p.Databases()) > 0 {
+		setDefault(&p.Pool, wirelab.PoolSize)
+	}
 	setDefault(&p.Pin, PinAuto)
 	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Deadline, defaultDeadline)

@@ -7,6 +7,8 @@ package plan
 import (
 	"slices"
 	"time"
+
+	"wirelab"
 )
 
 // Plan is one experiment. The zero value of a field means the default that
@@ -24,6 +26,13 @@ type Plan struct {
 	// Data names the workload's data set, for the arms that name none; empty:
 	// its first.
 	Data string `json:"data,omitempty" yaml:"data,omitempty"`
+	// Database is what servers keep their data in, for the arms that name none:
+	// "postgres", "embedded" or "memory". Empty: memory, which is all that some
+	// workloads have; commands put the one there that they find.
+	Database string `json:"database,omitempty" yaml:"database,omitempty"`
+	// Pool is how many connections to its database each server holds, the same
+	// in every arm. Default: 16.
+	Pool int `json:"pool,omitempty" yaml:"pool,omitempty"`
 	// Network is the path between driver and server as room network reads it,
 	// "cloud" or "rtt=40ms,loss=0.1%". Empty: the loopback as it is.
 	Network string `json:"network,omitempty" yaml:"network,omitempty"`
@@ -92,6 +101,8 @@ type Arm struct {
 	Inject string `json:"inject,omitempty" yaml:"inject,omitempty"`
 	// Data names the data set; empty: the plan's.
 	Data string `json:"data,omitempty" yaml:"data,omitempty"`
+	// Database is what the server keeps its data in; empty: the plan's.
+	Database string `json:"database,omitempty" yaml:"database,omitempty"`
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
@@ -197,6 +208,29 @@ func (p Plan) DataOf(a Arm) string {
 		return a.Data
 	}
 	return p.Data
+}
+
+// DatabaseOf is what an arm's server keeps its data in; "" is memory.
+func (p Plan) DatabaseOf(a Arm) string {
+	kind := p.Database
+	if a.Database != "" {
+		kind = a.Database
+	}
+	if kind == wirelab.Memory {
+		return ""
+	}
+	return kind
+}
+
+// Databases are those that the arms' servers need, each once.
+func (p Plan) Databases() []string {
+	var all []string
+	for _, a := range p.Arms {
+		if kind := p.DatabaseOf(a); kind != "" && a.Target == "" && !slices.Contains(all, kind) {
+			all = append(all, kind)
+		}
+	}
+	return all
 }
 
 // Open reports whether the load is an open loop.

@@ -86,7 +86,7 @@ var badPlans = map[string]struct {
 	"a corner of two lines":     {least + "explain: {from: \"a\\nb\"}", "explain.from", false},
 	"arms empty":                {"workload: routeguide\noperation: GetFeature\narms: []", "arms is missing", true},
 	"arm without protocol":      {"workload: routeguide\noperation: GetFeature\narms: [{client: x}]", "arms[0].protocol is missing", true},
-	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, arms, data, deadline`, true},
+	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, arms, data, database, deadline`, true},
 	"unknown field in an arm":   {least + "loads: [{inflight: 5}]", `unknown field "inflight"; known: arrivals, in_flight, operation, rate, requests, stages`, true},
 	"null":                      {least + "name:", "plan.name must be text", true},
 	"number for text":           {least + "name: 5", "plan.name must be text", true},

@@ -75,6 +75,7 @@ func (a Arm) settings() string {
 		{"driver", a.Driver},
 		{"inject", a.Inject},
 		{"data", a.Data},
+		{"db", a.Database},
 		{"connections", strconv.Itoa(a.Connections)},
 		{"target", a.Target},
 	} {
@@ -86,7 +87,7 @@ func (a Arm) settings() string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, connections, target, name. Everything
+// each at most once: server, client, driver, inject, data, db, connections, target, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -132,6 +133,8 @@ func (a *Arm) set(key, value string) error {
 		a.Inject = value
 	case "data":
 		a.Data = value
+	case "db":
+		a.Database = value
 	case "target":
 		a.Target = value
 	case "name":
@@ -143,7 +146,7 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "connections", "target", "name"})
 	}
 	return nil
 }

@@ -76,6 +76,9 @@ type Arm struct {
 	Driver      string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
 	Style       string `json:"style"`
 	Data        string `json:"data,omitempty"` // set; "" is the workload's only one
+	// Database is what its server kept its data in, with the version:
+	// "PostgreSQL 15.18"; "" is memory.
+	Database string `json:"database,omitempty"`
 	// Floorless is why its trials have no floor; "" if they have.
 	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.

@@ -27,6 +27,7 @@ type app struct {
 	works          []wirelab.Work
 	now            func() time.Time
 	started        bool // a command runs: flags and arguments were right
+	databases      databases
 }
 
 // work finds a workload.

@@ -23,6 +23,7 @@ type capacityFlags struct {
 	rounds           int
 	json, quiet      bool
 	network          networkFlag
+	database         databaseFlags
 }
 
 // probeMin is the shortest probe: ten parts of it are what no timer blurs.
@@ -72,6 +73,7 @@ of some arm nothing valid can be said, or it was interrupted.`,
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.certificate)
 	f.network.register(flags)
+	f.database.register(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
 		panic(err) // the flag is defined above
 	}
@@ -90,7 +92,9 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	p = f.network.apply(p)
+	if p, err = f.database.apply(ctx, a, f.network.apply(p)); err != nil {
+		return err
+	}
 	p, settings := f.search(p, objective)
 	if p, err = p.Complete(); err != nil {
 		return err

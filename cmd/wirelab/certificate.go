@@ -115,7 +115,7 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	if err != nil {
 		return nil, err
 	}
-	conductor, err := a.conductor(p, arms)
+	conductor, err := a.conductor(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}

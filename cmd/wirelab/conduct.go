@@ -30,6 +30,7 @@ type conductOptions struct {
 	// certificate is what --certificate says; see [app.certificate].
 	certificate string
 	network     networkFlag
+	database    databaseFlags
 	gate        gate
 }
 
@@ -39,14 +40,19 @@ func (o *conductOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &o.certificate)
 	o.network.register(flags)
+	o.database.register(flags)
 	o.gate.register(flags)
 }
 
 // conduct runs an experiment, stores its result and prints the report. What
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
-	p, err := o.network.apply(p).Complete()
+	o.database.dry = o.plan
+	p, err := o.database.apply(ctx, a, o.network.apply(p))
 	if err != nil {
+		return err
+	}
+	if p, err = p.Complete(); err != nil {
 		return err
 	}
 	arms, err := a.arms(p)
@@ -87,7 +93,7 @@ func (a *app) measureBy(
 	if err != nil {
 		return nil, err
 	}
-	conductor, err := a.conductor(p, arms)
+	conductor, err := a.conductor(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func (a *app) measureBy(
 }
 
 // conductor returns one for a plan, with child processes of this program.
-func (a *app) conductor(p plan.Plan, arms []result.Arm) (*experiment.Conductor, error) {
+func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*experiment.Conductor, error) {
 	program, err := experiment.Program()
 	if err != nil {
 		return nil, err
@@ -113,6 +119,13 @@ func (a *app) conductor(p plan.Plan, arms []result.Arm) (*experiment.Conductor, 
 	if err != nil {
 		return nil, err
 	}
+	sources := map[string]string{}
+	for _, kind := range p.Databases() {
+		if sources[kind], err = a.databases.source(ctx, a, kind); err != nil {
+			return nil, err
+		}
+	}
+	bench.Databases(sources)
 	return &experiment.Conductor{
 		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),

@@ -92,7 +92,10 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 	if p.Deadline == 0 {
 		p.Deadline = curveDeadline
 	}
-	p = f.conduct.network.apply(p)
+	f.conduct.database.dry = f.conduct.plan
+	if p, err = f.conduct.database.apply(ctx, a, f.conduct.network.apply(p)); err != nil {
+		return err
+	}
 	rates, err := f.given()
 	if err != nil {
 		return err

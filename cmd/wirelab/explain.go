@@ -134,6 +134,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.conduct.certificate)
 	f.conduct.network.register(flags)
+	f.conduct.database.register(flags)
 }
 
 // The slices of a round are fewer than a comparison's: with so many arms there
@@ -195,7 +196,11 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if len(left) > 0 {
 		a.note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
-	written := f.conduct.network.apply(p)
+	f.conduct.database.dry = f.conduct.plan
+	written, err := f.conduct.database.apply(ctx, a, f.conduct.network.apply(p))
+	if err != nil {
+		return err
+	}
 	if p, err = written.Complete(); err != nil {
 		return err
 	}

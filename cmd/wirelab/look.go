@@ -21,7 +21,7 @@ func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*
 	if err != nil {
 		return nil, err
 	}
-	conductor, err := a.conductor(p, arms)
+	conductor, err := a.conductor(ctx, p, arms)
 	if err != nil {
 		return nil, err
 	}

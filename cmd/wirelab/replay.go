@@ -69,7 +69,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 			return usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
-		p, err := again(was.Plan, rounds, limit).Complete()
+		p, err := a.whole(c.Context(), again(was.Plan, rounds, limit))
 		if err != nil {
 			return err
 		}

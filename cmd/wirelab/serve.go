@@ -16,6 +16,7 @@ import (
 type serveFlags struct {
 	addr, server, ca, inject, data string
 	null, controlled               bool
+	database                       databaseFlags
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -39,6 +40,7 @@ and load generators can be tried against a truth:
   wirelab serve routeguide grpc --server connect-go --addr 127.0.0.1:50051
   wirelab serve routeguide grpc --null --addr 127.0.0.1:50051
   wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem
+  wirelab serve ledger http1-json --addr 127.0.0.1:8080 --db embedded
   wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -57,6 +59,7 @@ and load generators can be tried against a truth:
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the workload's first)")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to try clients and tools against, such as 'constant 20ms'")
+	f.database.register(flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
 	flags.BoolVar(&f.null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
@@ -68,6 +71,15 @@ and load generators can be tried against a truth:
 
 // serve serves a cell until ctx ends or, for an experiment, input does.
 func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err error) {
+	var database wirelab.OpenDatabase
+	if !f.null {
+		if cell, database, err = a.overDatabase(ctx, cell, f); err != nil {
+			return err
+		}
+		if database != nil {
+			defer func() { err = both(err, database.Close()) }()
+		}
+	}
 	if f.null {
 		switch {
 		case cell.Null == nil:
@@ -87,7 +99,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		return err
 	}
 	if f.controlled {
-		return agent.Serve(ctx, cell, at, ready, a.stdin, a.stdout)
+		return agent.Serve(ctx, cell, database, at, ready, a.stdin, a.stdout)
 	}
 	if cell.Protocol.Secure {
 		if f.ca == "" {

@@ -107,7 +107,7 @@ var rules = []rule{
 	{"network/**", []string{".", "network"}, "golang.org/x/sys", "a path carries bytes of any protocol, for anybody"},
 	{"result/**", []string{".", "plan", "stat", "result"}, "none", "a claim must follow from what is stored"},
 	{"probe", []string{".", "plan", "result"}, "golang.org/x/sys golang.org/x/net", "reading counters needs no knowledge of the work"},
-	{"control", []string{"load", "plan", "result"}, "none", "the lines between conductor and child"},
+	{"control", []string{".", "load", "plan", "result"}, "none", "the lines between conductor and child"},
 	{"target", []string{"control"}, "golang.org/x/sys", "holding a process needs no knowledge of what runs in it"},
 	{"agent", []string{".", "authority", "control", "load", "network/relay", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
 	{"audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
