@@ -1,0 +1,31 @@
+package store
+
+import "slices"
+
+// Values are what is stored of the words that a [Filter] takes, each once,
+// sorted, without "".
+type Values struct {
+	Names      []string `json:"names"`
+	Workloads  []string `json:"workloads"`
+	Operations []string `json:"operations"`
+	Protocols  []string `json:"protocols"`
+	Hosts      []string `json:"hosts"`
+}
+
+// Gather makes Values of what lists tell of some results; it is for stores, so
+// that they all answer alike.
+func Gather(all []Summary) Values {
+	v := Values{Names: []string{}, Workloads: []string{}, Operations: []string{}, Protocols: []string{}, Hosts: []string{}}
+	for _, m := range all {
+		v.Names = append(v.Names, m.Name)
+		v.Workloads = append(v.Workloads, m.Workload)
+		v.Operations = append(v.Operations, m.Operations...)
+		v.Protocols = append(v.Protocols, m.Protocols...)
+		v.Hosts = append(v.Hosts, m.Host)
+	}
+	for _, list := range []*[]string{&v.Names, &v.Workloads, &v.Operations, &v.Protocols, &v.Hosts} {
+		slices.Sort(*list)
+		*list = slices.DeleteFunc(slices.Compact(*list), func(s string) bool { return s == "" })
+	}
+	return v
+}
