@@ -38,6 +38,9 @@ type Operation[S any] struct {
 
 	draw  map[string]func(*rand.Rand) Exchange[S]
 	parse func(data []byte) (Exchange[S], error)
+	// feed reads the operation as a feed from service and checks it against
+	// reference; nil unless it is one, see [Feeding].
+	feed func(ctx context.Context, service, reference S, rate int64, each func(Stamp, error) bool) error
 }
 
 // Exchange is one call before it is made: its request, and ways to ask it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"sync"
 )
 
 // Workload is a kind of work: a domain service S, its operations, and the
@@ -93,8 +94,8 @@ type Work struct {
 	Data       []string // names of its data sets, the first the usual one; empty: one without a name
 	// Databases are what it can be served from beside memory, the usual one first.
 	Databases []string
-	Cells      []Cell
-	Missing    []Missing // protocols that nothing carries it over
+	Cells     []Cell
+	Missing   []Missing // protocols that nothing carries it over
 }
 
 // Missing is a protocol declared not to carry a workload: see [Hole].
@@ -108,6 +109,8 @@ type OperationInfo struct {
 	Name     string
 	Kind     Kind
 	Requests []string
+	// Feed is whether it can be held open and timed event by event: see [Feeding].
+	Feed bool
 }
 
 // Cell is a workload over a protocol with the library at each end chosen: it
@@ -182,6 +185,13 @@ type Client interface {
 	// or from a drawn one where data is nil, and returns what was asked and
 	// every item of the reply.
 	Call(ctx context.Context, operation string, data []byte) (request string, reply []any, err error)
+	// Feed returns a function that opens a stream of an operation that is a
+	// [Feeding] one, of rate events per second, and gives each event's stamp as
+	// it is decoded, with a [*Mismatch] where its content is not the
+	// reference's. It returns nil when each returned false or the stream ended,
+	// and else the stream's error; each call of it is a stream of its own, and
+	// several may be open at once.
+	Feed(operation string, rate int64) (func(ctx context.Context, each func(Stamp, error) bool) error, error)
 }
 
 // Erase returns the workload as a [Work].
@@ -194,7 +204,9 @@ func (w Workload[S]) Erase() Work {
 		work.Databases = append(work.Databases, d.Name)
 	}
 	for _, o := range w.Operations {
-		work.Operations = append(work.Operations, OperationInfo{Name: o.Name, Kind: o.Kind, Requests: o.Requests})
+		work.Operations = append(work.Operations, OperationInfo{
+			Name: o.Name, Kind: o.Kind, Requests: o.Requests, Feed: o.feed != nil,
+		})
 	}
 	for _, b := range w.Bindings {
 		if b.Missing != "" {
@@ -226,7 +238,7 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 			if err != nil {
 				return nil, err
 			}
-			return &typedClient[S]{workload: w, stub: stub, Closer: closer}, nil
+			return &typedClient[S]{workload: w, stub: stub, Closer: closer, reference: sync.OnceValue(w.New)}, nil
 		},
 	}
 	cell.with = func(data string) (Cell, error) {
@@ -302,6 +314,8 @@ type typedClient[S any] struct {
 	io.Closer
 	workload Workload[S]
 	stub     S
+	// reference is one service for all feeds of the client: they only read it.
+	reference func() S
 }
 
 // preparedExchanges is how many requests of a series are drawn, and their
