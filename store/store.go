@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,11 +34,33 @@ type Store interface {
 	// Raw returns what is stored under an id, found as by Get, for who checks
 	// it: it may be damaged or edited, as long as it is there.
 	Raw(ctx context.Context, id string) (Stored, error)
-	// List returns summaries, the latest first.
+	// List returns summaries, the latest first; of those that began at one
+	// time, the greatest id first. The time it takes does not grow with what
+	// the results hold, only with how many are looked at.
 	List(ctx context.Context, f Filter) ([]Summary, error)
+	// Total tells of everything that a filter selects, whatever its After and
+	// Limit.
+	Total(ctx context.Context, f Filter) (Total, error)
+	// Values returns what results can be selected by; each value finds at
+	// least one.
+	Values(ctx context.Context) (Values, error)
 	// Delete removes the result with exactly that id: nothing measured should
 	// be lost to an abbreviation. Otherwise NotFound.
 	Delete(ctx context.Context, id string) error
+
+	// Report keeps what an experiment that runs tells of itself, in place of
+	// what it told before, and removes what is older than [ForgottenAfter]. It
+	// waits for nobody longer than a moment and is not durable: it is news. The
+	// errors are InvalidArgument for what [CheckRunning] refuses, Unavailable
+	// where somebody else writes for too long, and those of Put.
+	Report(ctx context.Context, r Running) error
+	// Running returns what experiments told last, the latest to begin first;
+	// at most [RunningLimit]. An experiment is not among them once its result
+	// is put.
+	Running(ctx context.Context) ([]Running, error)
+	// Forget removes what an experiment told. It is no error if there is nothing.
+	Forget(ctx context.Context, id string) error
+
 	Close() error
 }
 
@@ -60,9 +83,65 @@ type Filter struct {
 	Workload  string    // exactly this workload
 	Operation string    // a load of exactly this operation
 	Protocol  string    // at least one arm over this protocol
+	Host      string    // run on exactly this machine
 	Since     time.Time // began then or later
 	Until     time.Time // began before
+	After     Cursor    // listed after that place; the zero value: from the first
 	Limit     int       // 1 to [ListLimit]; 0: ListDefault
+}
+
+// Size is the limit that holds for a list. Its error is InvalidArgument.
+func (f Filter) Size() (int, error) {
+	switch {
+	case f.Limit == 0:
+		return ListDefault, nil
+	case f.Limit < 0 || f.Limit > ListLimit:
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; it must be 1 to %d", f.Limit, ListLimit)
+	}
+	return f.Limit, nil
+}
+
+// Total is what a filter selects, taken together.
+type Total struct {
+	Results int   `json:"results"`
+	Bytes   int64 `json:"bytes"` // as stored
+}
+
+// Cursor is a place in a list: that of one result, whether or not it is still
+// there. A list that goes on after it neither repeats nor leaves out what was
+// there all the while, however many results come and go: a place counted from
+// the beginning would do both.
+type Cursor struct {
+	Began time.Time // to the microsecond
+	ID    string
+}
+
+// Cursor returns the place of a result in lists.
+func (s Summary) Cursor() Cursor { return Cursor{Began: s.Began, ID: s.ID} }
+
+// IsZero reports whether it is the place before the first.
+func (c Cursor) IsZero() bool { return c.ID == "" && c.Began.IsZero() }
+
+// String is the cursor for addresses and programs; "" for the zero value.
+// [ParseCursor] reads it, and nobody else should.
+func (c Cursor) String() string {
+	if c.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%d.%s", c.Began.UnixMicro(), c.ID)
+}
+
+// ParseCursor is the inverse of [Cursor.String]. Its error is InvalidArgument.
+func ParseCursor(text string) (Cursor, error) {
+	if text == "" {
+		return Cursor{}, nil
+	}
+	began, id, ok := strings.Cut(text, ".")
+	micros, err := strconv.ParseInt(began, 10, 64)
+	if !ok || err != nil || !idForm.MatchString(id) {
+		return Cursor{}, wirelab.Errorf(wirelab.InvalidArgument, "cursor %.80q is not one that a list gave", text)
+	}
+	return Cursor{Began: time.UnixMicro(micros).UTC(), ID: id}, nil
 }
 
 // The bounds of one list.

@@ -36,6 +36,7 @@ type Store struct {
 	// order; those in other processes take turns by busyTimeout.
 	write *sql.DB
 	read  *sql.DB
+	news  *sql.DB // see [Store.Report]
 }
 
 var _ store.Store = (*Store)(nil)
@@ -56,23 +57,26 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	// A commit waits for the disk (FULL): what Put has returned is still
 	// there after a power cut. Transactions take the write lock when they
 	// begin, or two that read first could each wait for the other.
-	if s.write, err = connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
+	if s.write, err = connect(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, s.write, migrationFiles, path); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.write.Close())
 	}
-	if s.read, err = connect(path, readers, "query_only(1)"); err != nil {
+	if s.read, err = connect(path, readers, busyTimeout, "query_only(1)"); err != nil {
 		return nil, errors.Join(err, s.write.Close())
+	}
+	if s.news, err = connect(path, 1, newsTimeout, "synchronous(NORMAL)"); err != nil {
+		return nil, errors.Join(err, s.read.Close(), s.write.Close())
 	}
 	return s, nil
 }
 
 // connect returns a pool of connections on a file. None is opened yet.
-func connect(path string, most int, pragmas ...string) (*sql.DB, error) {
+func connect(path string, most int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
+		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...),
 	}
 	// Escaped, since a path may hold a question mark or a percent sign.
 	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
@@ -85,7 +89,7 @@ func connect(path string, most int, pragmas ...string) (*sql.DB, error) {
 }
 
 // Close closes the file. Calls in progress fail.
-func (s *Store) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
+func (s *Store) Close() error { return errors.Join(s.news.Close(), s.read.Close(), s.write.Close()) }
 
 // Path is the file's absolute path.
 func (s *Store) Path() string { return s.path }
@@ -97,14 +101,24 @@ func (s *Store) Put(ctx context.Context, r *result.Result) error {
 		return err
 	}
 	m := store.Summarize(r)
-	// One statement is one transaction.
-	_, err = s.write.ExecContext(ctx, `INSERT INTO results
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return s.explain("store result "+r.ID, err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	_, err = tx.ExecContext(ctx, `INSERT INTO results
 		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, r.Schema, m.Name, m.Workload, strings.Join(m.Operations, " "), " "+strings.Join(m.Protocols, " ")+" ",
 		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body, digest)
 	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
+	}
+	if err == nil { // it runs no more
+		_, err = tx.ExecContext(ctx, `DELETE FROM running WHERE id = ?`, r.ID)
+	}
+	if err == nil {
+		err = tx.Commit()
 	}
 	return s.explain("store result "+r.ID, err)
 }
@@ -197,15 +211,12 @@ func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, e
 
 // List implements [store.Store].
 func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, error) {
-	limit := f.Limit
-	switch {
-	case limit == 0:
-		limit = store.ListDefault
-	case limit < 0 || limit > store.ListLimit:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; it must be 1 to %d", limit, store.ListLimit)
+	limit, err := f.Size()
+	if err != nil {
+		return nil, err
 	}
-	where, args := conditions(f)
-	rows, err := s.read.QueryContext(ctx, `SELECT `+summaryColumns+` FROM results`+where+` ORDER BY began DESC, id DESC LIMIT ?`, append(args, limit)...)
+	query, args := listQuery(f)
+	rows, err := s.read.QueryContext(ctx, query, append(args, limit)...)
 	if err != nil {
 		return nil, s.explain("read", err)
 	}
@@ -219,6 +230,26 @@ func (s *Store) List(ctx context.Context, f store.Filter) ([]store.Summary, erro
 		list = append(list, m)
 	}
 	return list, s.explain("read", rows.Err())
+}
+
+// Total implements [store.Store].
+func (s *Store) Total(ctx context.Context, f store.Filter) (store.Total, error) {
+	query, args := totalQuery(f)
+	var t store.Total
+	err := s.read.QueryRowContext(ctx, query, args...).Scan(&t.Results, &t.Bytes)
+	return t, s.explain("read", err)
+}
+
+// listQuery and totalQuery are answered from the index results_listed alone.
+// listQuery takes one argument more, the limit.
+func listQuery(f store.Filter) (query string, args []any) {
+	where, args := conditions(f, true)
+	return `SELECT ` + summaryColumns + ` FROM results` + where + ` ORDER BY began DESC, id DESC LIMIT ?`, args
+}
+
+func totalQuery(f store.Filter) (query string, args []any) {
+	where, args := conditions(f, false)
+	return `SELECT count(*), coalesce(sum(length(body)), 0) FROM results` + where, args
 }
 
 // summaryColumns are what [scan] reads of a row.
@@ -242,13 +273,19 @@ func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary,
 	return m, nil
 }
 
-// conditions returns a filter as SQL. Only its values come from the caller,
-// and they go in as arguments.
-func conditions(f store.Filter) (where string, args []any) {
+// conditions returns a filter as SQL, with its place in the list or without.
+// Only its values come from the caller, and they go in as arguments.
+func conditions(f store.Filter, place bool) (where string, args []any) {
 	var all []string
-	add := func(condition string, value any) {
+	add := func(condition string, values ...any) {
 		all = append(all, condition)
-		args = append(args, value)
+		args = append(args, values...)
+	}
+	if place && !f.After.IsZero() {
+		add("(began, id) < (?, ?)", f.After.Began.UnixMicro(), f.After.ID)
+	}
+	if f.Host != "" {
+		add("host = ?", f.Host)
 	}
 	if f.Name != "" {
 		add("name = ?", f.Name)

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"testing/fstest"
 
 	"go.uber.org/goleak"
 
@@ -340,77 +338,6 @@ func TestOpenSaysWhatToDo(t *testing.T) {
 		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
 		}
-	}
-}
-
-func TestMigrationsRunOnceAndWholly(t *testing.T) {
-	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "results.db"))
-	defer closing(t, s)
-	if err := s.Put(t.Context(), storetest.Sample(0)); err != nil {
-		t.Fatal(err)
-	}
-	sql := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	files := fstest.MapFS{}
-	for _, name := range []string{"migrations/0001_results.sql", "migrations/0002_digest.sql"} {
-		text, err := fs.ReadFile(migrationFiles, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = sql(string(text))
-	}
-	files["migrations/0003_note.sql"] = sql("CREATE TABLE note (text TEXT) STRICT; INSERT INTO note VALUES ('once');")
-	files["migrations/0004_broken.sql"] = sql("INSERT INTO note VALUES ('half'); SELECT * FROM nowhere;")
-	for range 2 {
-		if err := migrate(t.Context(), s.write, files, s.path); err == nil || !strings.Contains(err.Error(), "0004_broken.sql") {
-			t.Errorf("broken migration: %v", err)
-		}
-	}
-	delete(files, "migrations/0004_broken.sql")
-	for range 2 {
-		if err := migrate(t.Context(), s.write, files, s.path); err != nil {
-			t.Error(err)
-		}
-	}
-	var notes string
-	if err := s.read.QueryRowContext(t.Context(), "SELECT group_concat(text) FROM note").Scan(&notes); err != nil || notes != "once" {
-		t.Errorf("notes %q, %v; want one", notes, err)
-	}
-	if _, err := s.Get(t.Context(), storetest.Sample(0).ID); err != nil {
-		t.Errorf("a result of before: %v", err)
-	}
-	files["migrations/0005_gap.sql"] = sql("")
-	if err := migrate(t.Context(), s.write, files, s.path); err == nil {
-		t.Error("a gap in the numbers is not seen")
-	}
-}
-
-// A result put before there were digests has none, and is as good as before.
-func TestResultsFromBeforeDigests(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "results.db")
-	s := open(t, path)
-	defer closing(t, s)
-	r := storetest.Sample(0)
-	if err := s.Put(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	// Back to the form of before, as an old file has it.
-	for _, text := range []string{"ALTER TABLE results DROP COLUMN digest", "DELETE FROM schema_version WHERE version > 1"} {
-		if _, err := s.write.ExecContext(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	later := open(t, path)
-	defer closing(t, later)
-	if got, err := later.Raw(t.Context(), r.ID); err != nil || got.Digest != "" || len(got.JSON) == 0 {
-		t.Errorf("%+v, %v", got.Summary, err)
-	}
-	if _, err := later.Get(t.Context(), r.ID); err != nil {
-		t.Error(err)
-	}
-	if err := later.Put(t.Context(), storetest.Sample(1)); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -31,6 +31,14 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"an unknown id names the latest":           testNotFound,
 		"lists are the latest first, and filtered": testList,
 		"lists have bounds":                        testListBounds,
+		"the values to filter by find something":   testValues,
+		"lists go on where a page ended":           testPages,
+		"totals are of all that is selected":       testTotal,
+		"news of what runs is the last":            testRunning,
+		"no news makes stale, and then forgotten":  testStale,
+		"what is stored runs no more":              testStored,
+		"what is no news is refused":               testNewsRefused,
+		"many may tell at once":                    testNewsAtOnce,
 		"delete takes the whole id":                testDelete,
 		"what is no result is refused":             testRefused,
 		"many may write at once":                   testConcurrent,
@@ -362,4 +370,10 @@ func testContext(t *testing.T, s store.Store) {
 	_, err = s.List(ended, store.Filter{})
 	refused(t, "list", err, wirelab.Canceled)
 	refused(t, "delete", s.Delete(ended, Sample(0).ID), wirelab.Canceled)
+	_, err = s.Total(ended, store.Filter{})
+	refused(t, "total", err, wirelab.Canceled)
+	refused(t, "report", s.Report(ended, news(1)), wirelab.Canceled)
+	_, err = s.Running(ended)
+	refused(t, "running", err, wirelab.Canceled)
+	refused(t, "forget", s.Forget(ended, Sample(0).ID), wirelab.Canceled)
 }

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"wirelab"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Running is what an experiment that runs tells of itself.
+type Running struct {
+	ID       string    `json:"id"` // that its result will have
+	Name     string    `json:"name,omitempty"`
+	Workload string    `json:"workload"`
+	Host     string    `json:"host,omitempty"`
+	Began    time.Time `json:"began"`
+	// Operations, Protocols, Arms and Loads are as in a [Summary]. ArmNames and
+	// LoadNames are those that Arm and Load name, in the plan's order.
+	Operations []string `json:"operations"`
+	Protocols  []string `json:"protocols"`
+	Arms       int      `json:"arms"`
+	Loads      int      `json:"loads"`
+	ArmNames   []string `json:"arm_names,omitempty"`
+	LoadNames  []string `json:"load_names,omitempty"`
+
+	// Phase is what it does: "measuring", "round over".
+	Phase string `json:"phase"`
+	Round int    `json:"round"` // from 1
+	// RoundsMin and RoundsMax bound the rounds; 0 where unknown.
+	RoundsMin int    `json:"rounds_min,omitempty"`
+	RoundsMax int    `json:"rounds_max,omitempty"`
+	Step      int    `json:"step"` // of the round, from 0
+	Steps     int    `json:"steps"`
+	Arm       string `json:"arm,omitempty"`
+	Load      string `json:"load,omitempty"`
+	// Elapsed is since Began; Left is 0 where unknown.
+	Elapsed plan.Duration `json:"elapsed"`
+	Left    plan.Duration `json:"left,omitempty"`
+	// Width is the widest half-width of the primary metric as a share, 0 before
+	// there is one; Goal the one to end at, 0 if there is none.
+	Width float64 `json:"width,omitempty"`
+	Goal  float64 `json:"goal,omitempty"`
+
+	// Standing is what could be said when the round Standing.Round was over.
+	Standing *Standing `json:"standing,omitempty"`
+
+	// Reported is when this was told, to the microsecond. In a Report the zero
+	// value means now, by the store's clock, and that is what to give: clocks
+	// of several machines differ.
+	Reported time.Time `json:"reported"`
+	// Stale is whether there has been no news for [StaleAfter]: it may have been
+	// killed. Report ignores it.
+	Stale bool `json:"stale"`
+}
+
+// Standing is what may be said in the middle of an experiment. It is a look at
+// unfinished data: no verdict of it counts before the end, and a page that
+// shows it says so.
+type Standing struct {
+	Round int `json:"round"` // complete ones
+	// Analysis is a [result.Analysis] as JSON, gates and claims in it. The
+	// store does not look into it.
+	Analysis json.RawMessage `json:"analysis"`
+}
+
+// How long news of an experiment is kept, and how much.
+const (
+	// StaleAfter is how long without news an experiment counts as running. It
+	// tells at least every second while it does; pauses come from a slow store.
+	StaleAfter = 30 * time.Second
+	// ForgottenAfter is how long news is kept after an experiment has ceased to
+	// tell, so that somebody sees that it did.
+	ForgottenAfter = time.Hour
+	// RunningLimit is how many experiments Running returns at most.
+	RunningLimit = 100
+
+	runningBytes = 1 << 20
+)
+
+// StartRunning returns what can be told of an experiment before its first step.
+func StartRunning(id string, began time.Time, p plan.Plan, host string) Running {
+	s := Summarize(&result.Result{ID: id, Began: began, Plan: p, Environment: result.Environment{Host: host}})
+	r := Running{
+		ID: id, Name: s.Name, Workload: s.Workload, Host: host, Began: s.Began,
+		Operations: s.Operations, Protocols: s.Protocols, Arms: s.Arms, Loads: s.Loads,
+	}
+	for _, a := range p.Arms {
+		r.ArmNames = append(r.ArmNames, a.Name)
+	}
+	for _, l := range p.Loads {
+		r.LoadNames = append(r.LoadNames, l.String())
+	}
+	return r
+}
+
+// EncodeRunning returns news as JSON, the form that stores keep, after
+// [CheckRunning]. It is for stores, so that they all keep the same.
+func EncodeRunning(r Running) ([]byte, error) {
+	if err := CheckRunning(r); err != nil {
+		return nil, err
+	}
+	r.Stale = false
+	data, err := json.Marshal(r)
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s: %v", r.ID, err)
+	}
+	if len(data) > runningBytes {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s has %d bytes, more than %d", r.ID, len(data), runningBytes)
+	}
+	return data, nil
+}
+
+// DecodeRunning reads what [EncodeRunning] wrote, told at reported, as it
+// stands now.
+func DecodeRunning(data []byte, reported, now time.Time) (Running, error) {
+	var r Running
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Running{}, wirelab.Errorf(wirelab.Internal, "news of an experiment is damaged: %v", err)
+	}
+	r.Reported = reported.UTC()
+	r.Stale = now.Sub(reported) >= StaleAfter
+	return r, nil
+}
+
+// CheckRunning reports whether news can be kept. Its error is InvalidArgument.
+func CheckRunning(r Running) error {
+	switch {
+	case !idForm.MatchString(r.ID):
+		return wirelab.Errorf(wirelab.InvalidArgument, "id %.40q is not like r-20261121-140512-7f3a", r.ID)
+	case r.Workload == "" || r.Phase == "":
+		return wirelab.Errorf(wirelab.InvalidArgument, "news of %s lacks the workload or the phase", r.ID)
+	case slices.ContainsFunc(slices.Concat([]string{r.Name, r.Workload, r.Host, r.Phase, r.Arm, r.Load},
+		r.Operations, r.Protocols, r.ArmNames, r.LoadNames), unfit):
+		return wirelab.Errorf(wirelab.InvalidArgument, "news of %s has text that is not text", r.ID)
+	case r.Standing != nil && !json.Valid(r.Standing.Analysis):
+		return wirelab.Errorf(wirelab.InvalidArgument, "news of %s: its analysis is not JSON", r.ID)
+	}
+	return nil
+}
+
+// unfit reports whether a database may refuse a text.
+func unfit(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, 0) }
