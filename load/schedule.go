@@ -3,7 +3,6 @@ package load
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"time"
 )
 
@@ -16,7 +15,17 @@ const (
 	Even Law = "even"
 	// Poisson arrivals are independent of each other, as those of many users are.
 	Poisson Law = "poisson"
+	// LogNormal arrivals come in bursts: gaps are log-normal, see [Schedule.Spread].
+	LogNormal Law = "log-normal"
+	// Recorded arrivals have the gaps of a recording, in its order, from the
+	// first again after the last: see [Schedule.Gaps].
+	Recorded Law = "recorded"
+	// Sampled arrivals have gaps drawn from a recording, each independently.
+	Sampled Law = "sampled"
 )
+
+// Laws returns every law.
+func Laws() []Law { return []Law{Even, Poisson, LogNormal, Recorded, Sampled} }
 
 // Stage is a stretch of a schedule whose rate changes linearly.
 type Stage struct {
@@ -29,14 +38,32 @@ const RateLimit = 1e8
 
 // Schedule is an arrival process. It is absolute: arrival k is due when the
 // rate's integral from the start, Λ(t), reaches the k-th term of the law: k
-// for Even (so the first is due at once), the sum of k+1 unit exponentials
-// for Poisson. After its last stage nothing arrives. It is a plain value and
+// for Even, the sum of the first k gaps for Recorded (so the first is due at
+// once in both), the sum of k+1 drawn gaps for the others, all gaps in units of
+// their mean. After its last stage nothing arrives. It is a plain value and
 // crosses pipes as JSON.
+//
+// So a recording is one process however many workers there are, and a higher
+// rate is its bursts made shorter; workers that each wait for gaps of their own
+// would replay something else (systems.md grb-M07).
 type Schedule struct {
 	Law    Law // "" is Even
 	Stages []Stage
-	Seed   uint64 // of Poisson: the same seed gives the same arrivals
+	Seed   uint64 // of the laws that draw: the same seed gives the same arrivals
+	// Spread is the coefficient of variation of log-normal gaps, standard
+	// deviation over mean, above 0 and up to [SpreadLimit]; 1 is that of Poisson.
+	Spread float64 `json:",omitempty"`
+	// Gaps are the recording of Recorded and Sampled: times between arrivals,
+	// 1 to [GapsLimit], 0 or more, and not all 0. Only their proportions count:
+	// Stages say how fast it goes.
+	Gaps []time.Duration `json:",omitempty"`
 }
+
+// The bounds of a schedule's law.
+const (
+	SpreadLimit = 20
+	GapsLimit   = 100_000
+)
 
 // ConstantRate returns a schedule of equal gaps, rate per second, without end.
 func ConstantRate(rate float64) *Schedule {
@@ -50,8 +77,8 @@ func PoissonRate(rate float64, seed uint64) *Schedule {
 
 // Validate tells what is wrong with the schedule; the error wraps [ErrPlan].
 func (s *Schedule) Validate() error {
-	if s.Law != "" && s.Law != Even && s.Law != Poisson {
-		return fmt.Errorf("%w: unknown law %q; known: %s, %s", ErrPlan, s.Law, Even, Poisson)
+	if err := s.validateLaw(); err != nil {
+		return err
 	}
 	if len(s.Stages) == 0 {
 		return fmt.Errorf("%w: a schedule needs a stage", ErrPlan)
@@ -111,18 +138,17 @@ func (s Stage) reach(x float64) float64 {
 // arrivals walks a schedule.
 type arrivals struct {
 	schedule *Schedule
-	random   *rand.Rand // nil unless Poisson
-	index    float64    // of the next arrival, or the exponentials' sum
+	gap      func() float64 // the next gap, in units of the mean
+	index    float64        // of the next arrival: the sum of gaps before it
 	stage    int
 	before   float64       // Λ at the stage's start
 	began    time.Duration // the stage's start
 }
 
 func newArrivals(s *Schedule) *arrivals {
-	a := &arrivals{schedule: s}
-	if s.Law == Poisson {
-		a.random = rand.New(rand.NewPCG(s.Seed, 0x706f6973)) // the second word only separates this use of the seed
-		a.index = a.random.ExpFloat64()
+	a := &arrivals{schedule: s, gap: s.gaps()}
+	if s.Law != "" && s.Law != Even && s.Law != Recorded {
+		a.index = a.gap()
 	}
 	return a
 }
@@ -137,11 +163,7 @@ func (a *arrivals) next() (due time.Duration, ok bool) {
 			whole = stage.mass(stage.Duration.Seconds())
 		}
 		if x := a.index - a.before; x < whole && (stage.From > 0 || stage.To > 0) {
-			if a.random != nil {
-				a.index += a.random.ExpFloat64()
-			} else {
-				a.index++
-			}
+			a.index += a.gap()
 			return a.began + time.Duration(math.Round(stage.reach(x)*1e9)), true
 		}
 		a.before += whole
