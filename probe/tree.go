@@ -1,0 +1,286 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree tells what a process and all that descend from it have used: a database
+// server, say, that has a process for each connection. Descendants that ended
+// are in it, whoever reads and however seldom. It is for one goroutine at a time.
+//
+// What a process used goes to its parent when that has waited for it, so it is
+// lost only with an orphan: one whose parent ended first and that therefore is
+// no descendant any more.
+type Tree struct {
+	root  int
+	began uint64 // of the root, in ticks since the host started: process ids are used again
+	last  map[int]branch
+	// known is, for each process, the least that its ended children had used.
+	known map[int]time.Duration
+}
+
+// TreeUse is what a tree has used so far.
+type TreeUse struct {
+	// CPU is user and system time of all. That of living processes is exact to
+	// the scheduler's accounting; of those that ended since the reading before,
+	// up to two ticks of 10 ms may be counted only in a later one.
+	CPU time.Duration
+	// Read and Written are bytes from and to storage, what only passed through
+	// the page cache left out; Storage tells whether they could be read, which
+	// takes the same user or a privileged one.
+	Read, Written uint64
+	Storage       bool
+	// Living are the processes there are, in no order.
+	Living []TreeProcess
+}
+
+// TreeProcess is a living process of a tree.
+type TreeProcess struct {
+	PID   int
+	Began uint64 // in ticks since the host started
+	CPU   time.Duration
+}
+
+// branch is a process of a tree.
+type branch struct {
+	lineage
+	used time.Duration // by itself and by its children that ended
+}
+
+// lineage is what /proc/PID/stat tells of where a process belongs.
+type lineage struct {
+	parent int
+	began  uint64        // in ticks since the host started
+	reaped time.Duration // CPU time of children that were waited for, cut to ticks twice
+}
+
+// NewTree returns the tree that begins with a living process. The error is
+// [os.ErrProcessDone] where there is none.
+func NewTree(pid int) (*Tree, error) {
+	root, err := readLineage(pid)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{root: pid, began: root.began, last: map[int]branch{}, known: map[int]time.Duration{}}, nil
+}
+
+// Root is the process that the tree begins with.
+func (t *Tree) Root() int { return t.root }
+
+// Cores are the CPUs that the root may run on; others of the tree may have
+// been given fewer.
+func (t *Tree) Cores() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(t.root, &set); err != nil {
+		return nil, fmt.Errorf("CPUs of process %d: %w", t.root, err)
+	}
+	var all []int
+	for cpu := range len(set) * 64 {
+		if set.IsSet(cpu) {
+			all = append(all, cpu)
+		}
+	}
+	return all, nil
+}
+
+// treeTries is how often a tree is read anew because a process of it ended
+// meanwhile. A server that ends processes faster than its tree can be read
+// does not stand still long enough to be measured.
+const treeTries = 20
+
+// Read returns what the tree has used so far. The error is
+// [os.ErrProcessDone] where the root has ended.
+func (t *Tree) Read() (TreeUse, error) {
+	for range treeTries {
+		found, err := t.find()
+		if err != nil {
+			return TreeUse{}, err
+		}
+		used, err := t.add(found)
+		if err == nil {
+			return used, nil
+		}
+		if !ended(err) {
+			return TreeUse{}, err
+		}
+	}
+	return TreeUse{}, fmt.Errorf("process %d: a descendant ended during each of %d readings", t.root, treeTries)
+}
+
+// find returns the processes of the tree with what their ended children had
+// used. That is read before the clocks: what ends in between has no clock any
+// more, and then all is read anew; the other way round it would count twice.
+//
+// All processes of the host are looked at, since the list of its children that
+// a process has in /proc may leave some out while others end.
+func (t *Tree) find() (map[int]lineage, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[int]lineage, len(entries))
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if one, err := readLineage(pid); err == nil {
+			all[pid] = one
+		} else if !errors.Is(err, os.ErrProcessDone) {
+			return nil, err
+		}
+	}
+	if root, ok := all[t.root]; !ok || root.began != t.began {
+		return nil, fmt.Errorf("process %d: %w", t.root, os.ErrProcessDone)
+	}
+	tree := map[int]lineage{}
+	for pid := range all {
+		// Every step goes to a process that lived when it was looked at; the
+		// bound is for parents that changed while all were.
+		for at, steps := pid, 0; at > 0 && steps < len(all); at, steps = all[at].parent, steps+1 {
+			if at == t.root {
+				tree[pid] = all[pid]
+				break
+			}
+		}
+	}
+	return tree, nil
+}
+
+// add reads the clocks of the processes found, and adds all up.
+func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
+	sum := TreeUse{Storage: true}
+	clocks := make(map[int]time.Duration, len(found))
+	for pid := range found {
+		cpu, err := CPU(pid)
+		if errors.Is(err, unix.EINVAL) {
+			err = unix.ESRCH // how the kernel says that there is no such clock
+		}
+		if err != nil {
+			return sum, err
+		}
+		clocks[pid] = cpu
+	}
+	for pid := range found {
+		switch read, written, err := readStorage(pid); {
+		case errors.Is(err, fs.ErrPermission):
+			sum.Storage = false
+		case err != nil:
+			return sum, err
+		default:
+			sum.Read, sum.Written = sum.Read+read, sum.Written+written
+		}
+	}
+	if !sum.Storage {
+		sum.Read, sum.Written = 0, 0
+	}
+	t.remember(found)
+	now := make(map[int]branch, len(found))
+	for pid, one := range found {
+		t.known[pid] = max(t.known[pid], one.reaped)
+		used := clocks[pid] + t.known[pid]
+		now[pid] = branch{one, used}
+		sum.CPU += used
+		sum.Living = append(sum.Living, TreeProcess{PID: pid, Began: one.began, CPU: clocks[pid]})
+	}
+	t.last = now
+	return sum, nil
+}
+
+// remember credits the processes that ended since the last reading to the
+// nearest ancestor that lives: at least what they had used then is in what the
+// kernel counts there in ticks, and in small parts does not show.
+func (t *Tree) remember(found map[int]lineage) {
+	lives := func(pid int) bool {
+		one, ok := found[pid]
+		return ok && one.began == t.last[pid].began
+	}
+	for pid, one := range found {
+		if was, ok := t.last[pid]; !ok || was.began != one.began {
+			t.known[pid] = one.reaped
+		}
+	}
+	for pid, was := range t.last {
+		if lives(pid) {
+			continue
+		}
+		at := was.parent
+		for !lives(at) {
+			at = t.last[at].parent // the root lives
+		}
+		t.known[at] += was.used
+		if _, again := found[pid]; !again {
+			delete(t.known, pid)
+		}
+	}
+}
+
+// readLineage reads where a process belongs. It is [os.ErrProcessDone] where
+// there is no such process.
+func readLineage(pid int) (lineage, error) {
+	text, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "stat"))
+	if ended(err) {
+		err = os.ErrProcessDone
+	}
+	if err != nil {
+		return lineage{}, fmt.Errorf("process %d: %w", pid, err)
+	}
+	one, ok := lineageOf(string(text))
+	if !ok {
+		return lineage{}, fmt.Errorf("process %d: /proc tells %q", pid, text)
+	}
+	return one, nil
+}
+
+// lineageOf reads a line of /proc/PID/stat: the parent is its fourth field,
+// the times of ended children the 16th and 17th, when it began the 22nd. The
+// second, the name, may hold anything, brackets too, so it ends at the last one.
+func lineageOf(line string) (lineage, bool) {
+	fields := strings.Fields(line[strings.LastIndex(line, ")")+1:])
+	if len(fields) < 20 {
+		return lineage{}, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	began, errBegan := strconv.ParseUint(fields[19], 10, 64)
+	reaped := ticks(fields[13:15])
+	const tick = time.Second / ticksPerSecond
+	return lineage{parent, began, time.Duration(reaped[0]+reaped[1]) * tick}, err == nil && errBegan == nil
+}
+
+// readStorage reads the bytes that a process, and its children that were
+// waited for, had from and to storage.
+func readStorage(pid int) (read, written uint64, err error) {
+	text, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "io"))
+	if err != nil {
+		return 0, 0, err
+	}
+	read, written = storageOf(text)
+	return read, written, nil
+}
+
+// storageOf reads /proc/PID/io. What was written and dropped from the page
+// cache before it reached storage, as of a file that was deleted, was not written.
+func storageOf(text []byte) (read, written uint64) {
+	written, dropped := field(text, "write_bytes:"), field(text, "cancelled_write_bytes:")
+	return field(text, "read_bytes:"), written - min(written, dropped)
+}
+
+// StartedAt is when a process began, by the wall clock as it stands now, to
+// 10 ms; steps of that clock since then are not known.
+func StartedAt(began uint64) (time.Time, error) {
+	var boot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
+		return time.Time{}, err
+	}
+	since := time.Duration(began) * (time.Second / ticksPerSecond)
+	return time.Now().Add(since - time.Duration(boot.Nano())), nil
+}

@@ -1,0 +1,38 @@
+package probe
+
+import (
+	"testing"
+	"time"
+)
+
+// What /proc tells is read whatever a process calls itself.
+func TestLineageOf(t *testing.T) {
+	t.Parallel()
+	tail := " S 24550 24551 24551 0 -1 4194304 120 40 0 0 5 6 7 8 20 0 1 0 34567 1 2 3\n"
+	for _, c := range []struct {
+		why, line string
+		want      lineage
+		ok        bool
+	}{
+		{"a plain name", "24551 (postgres)" + tail, lineage{24550, 34567, 150 * time.Millisecond}, true},
+		{"a name that looks like the rest", "24551 (a) S 1 (b))" + tail, lineage{24550, 34567, 150 * time.Millisecond}, true},
+		{"cut short", "24551 (postgres) S 24550", lineage{}, false},
+		{"nothing", "", lineage{}, false},
+	} {
+		if got, ok := lineageOf(c.line); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %v, %v; want %v, %v", c.why, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+// What was dropped before it reached storage was not written.
+func TestStorageOf(t *testing.T) {
+	t.Parallel()
+	read, written := storageOf([]byte("rchar: 1\nwchar: 2\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"))
+	if read != 4096 || written != 4096 {
+		t.Errorf("read %d and written %d, want 4096 each", read, written)
+	}
+	if _, written := storageOf([]byte("write_bytes: 1\ncancelled_write_bytes: 2\n")); written != 0 {
+		t.Errorf("written %d where more was dropped, want 0", written)
+	}
+}
