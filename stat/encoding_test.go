@@ -198,3 +198,40 @@ func FuzzCountsPayload(f *testing.F) {
 		}
 	})
 }
+
+// The library's decoder is the twin of ours: what one takes the other takes,
+// with the same counts, but for counts that our layout has no room for.
+func FuzzDecodersAgree(f *testing.F) {
+	f.Add([]byte{2, 4, 6})
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Add([]byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2})
+	f.Add([]byte{0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 2})
+	f.Add([]byte{0xff, 0x8f, 0x04, 2})
+	f.Add([]byte{0xff, 0x8f, 0x84, 0x80, 0x00, 2, 0, 0, 7})
+	f.Add([]byte{0x80})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		data := header(int32(len(payload)), 3, 1, int64(stat.Limit), payload)
+		var h stat.Histogram
+		err := h.UnmarshalBinary(data)
+		twin, twinErr := hdrhistogram.Decode([]byte(base64.StdEncoding.EncodeToString(data)))
+		if twinErr != nil {
+			if err == nil {
+				t.Fatalf("taken, and by the library refused: %v", twinErr)
+			}
+			return
+		}
+		if err != nil {
+			if twin.Max() <= int64(stat.Limit) {
+				t.Fatalf("refused: %v, and taken by the library", err)
+			}
+			return
+		}
+		again := &stat.Histogram{}
+		for _, bar := range twin.Distribution() {
+			again.RecordN(bar.From, uint64(bar.Count))
+		}
+		if !slices.Equal(again.Buckets(), h.Buckets()) || again.Count() != h.Count() {
+			t.Fatal("other counts than the library's")
+		}
+	})
+}
