@@ -1,5 +1,3 @@
-// Package ledger is the work of a ledger: read balances, one or many, page
-// through the log of transactions, stream it, and move money.
 package ledger
 
 import (
@@ -38,6 +36,7 @@ const (
 	RateLimit   = 1_000_000     // events per second of a stream
 	AmountLimit = 1<<53 - 1     // tinybars: what every encoding carries whole
 	CountLimit  = 1_000_000_000 // events of a stream that is told how many
+	PostedLimit = 5_000_000     // postings that a service in memory keeps
 )
 
 // AccountID names an account.

@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	"wirelab"
+)
+
+// Wrap returns service with hooks in it, as [wirelab.Hooks] says where.
+func Wrap(service Service, hooks wirelab.Hooks) Service { return hooked{service, hooks} }
+
+// hooked is a service with hooks.
+type hooked struct {
+	service Service
+	hooks   wirelab.Hooks // Before and After are set
+}
+
+// between makes a call with the hooks around it.
+func between[Req, Rep any](
+	ctx context.Context, hooks wirelab.Hooks, operation string, call func(context.Context, Req) (Rep, error), req Req,
+) (rep Rep, err error) {
+	defer hooks.After(operation)
+	if err := hooks.Before(ctx, operation); err != nil {
+		return rep, err
+	}
+	return call(ctx, req)
+}
+
+func (h hooked) GetBalance(ctx context.Context, id AccountID) (Balance, error) {
+	return between(ctx, h.hooks, "GetBalance", h.service.GetBalance, id)
+}
+
+func (h hooked) GetBalances(ctx context.Context, ids AccountIDs) (Balances, error) {
+	return between(ctx, h.hooks, "GetBalances", h.service.GetBalances, ids)
+}
+
+func (h hooked) GetTransactions(ctx context.Context, page Page) (TransactionList, error) {
+	return between(ctx, h.hooks, "GetTransactions", h.service.GetTransactions, page)
+}
+
+func (h hooked) PostTransaction(ctx context.Context, posting Posting) (Transaction, error) {
+	return between(ctx, h.hooks, "PostTransaction", h.service.PostTransaction, posting)
+}
+
+func (h hooked) StreamTransactions(ctx context.Context, feed Feed) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		defer h.hooks.After("StreamTransactions")
+		if err := h.hooks.Before(ctx, "StreamTransactions"); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		if h.hooks.Item == nil {
+			h.service.StreamTransactions(ctx, feed)(yield)
+			return
+		}
+		large := usual().run(0, 1)[0].Transaction
+		large.Type = strings.Repeat("n", wirelab.ItemSize)
+		for n := uint64(1); ; n++ {
+			err := h.hooks.Item(ctx)
+			if !yield(Event{Transaction: large, Stamp: stampOf(n, time.Time{})}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Ready implements [Readier].
+func (h hooked) Ready(ctx context.Context) error { return Ready(ctx, h.service) }
+
+// Readier is a [Service] whose answers depend on something that may be gone,
+// such as a database.
+type Readier interface {
+	// Ready returns nil if that is there, by asking it, else Unavailable.
+	Ready(ctx context.Context) error
+}
+
+// Ready reports whether a service can answer now, for health checks: nil, or
+// the error of the [Readier] that it is. Others always can.
+func Ready(ctx context.Context, service Service) error {
+	if r, ok := service.(Readier); ok {
+		return r.Ready(ctx)
+	}
+	return nil
+}
