@@ -7,6 +7,7 @@ package all
 import (
 	"wirelab"
 	directory "wirelab/workload/directory/bind"
+	ledger "wirelab/workload/ledger/bind"
 	routeguide "wirelab/workload/routeguide/bind"
 )
 
@@ -14,6 +15,7 @@ import (
 func Works() []wirelab.Work {
 	return []wirelab.Work{
 		directory.Workload().Erase(),
+		ledger.Workload().Erase(),
 		routeguide.Workload().Erase(),
 	}
 }
