@@ -273,7 +273,9 @@ func (s *searching) tell(phase Phase, a *armRun, what string) {
 		e.Arm = s.result.Arms[a.index].Name
 	}
 	done := float64(len(s.result.Capacity.Rounds))
-	if phase != RoundOver {
+	if phase == RoundOver {
+		e.Result = s.result
+	} else {
 		done += float64(s.step) / float64(steps)
 	}
 	if all := float64(c.Plan.Rounds.Min); done > 0 && s.result.Ending == "" {

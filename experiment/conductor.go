@@ -55,6 +55,9 @@ type Event struct {
 	// Width is the widest half-width of the primary metric, as a share; 0
 	// before there is one. Goal is the plan's Until.
 	Width, Goal float64
+	// Result is what is measured so far, at a RoundOver; else nil. It is the
+	// conductor's own: read it before Observe returns, while nothing runs.
+	Result *result.Result
 }
 
 // failuresInARow is how many rounds in a row an arm may fail before it is out.
@@ -86,7 +89,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		tally(r, done, inARow)
 		c.width, _ = result.PrimaryWidth(r)
 		r.Ending = c.ending(r)
-		c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds)})
+		c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds), Result: r})
 	}
 	r.Ended = time.Now()
 	return r, nil

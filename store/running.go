@@ -46,7 +46,9 @@ type Running struct {
 	Width float64 `json:"width,omitempty"`
 	Goal  float64 `json:"goal,omitempty"`
 
-	// Standing is what could be said when the round Standing.Round was over.
+	// Standing is what could be said when the round Standing.Round was over. In
+	// a Report nil leaves in place what was told before: it is large, and
+	// changes once in a round.
 	Standing *Standing `json:"standing,omitempty"`
 
 	// Reported is when this was told, to the microsecond. In a Report the zero
@@ -99,27 +101,35 @@ func StartRunning(id string, began time.Time, p plan.Plan, host string) Running 
 }
 
 // EncodeRunning returns news as JSON, the form that stores keep, after
-// [CheckRunning]. It is for stores, so that they all keep the same.
-func EncodeRunning(r Running) ([]byte, error) {
+// [CheckRunning]: without its standing, which is nil where there is none. It is
+// for stores, so that they all keep the same.
+func EncodeRunning(r Running) (news, standing []byte, err error) {
 	if err := CheckRunning(r); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.Stale = false
-	data, err := json.Marshal(r)
+	told := r.Standing
+	r.Standing, r.Stale, r.Reported = nil, false, time.Time{}
+	if news, err = json.Marshal(r); err == nil && told != nil {
+		standing, err = json.Marshal(told)
+	}
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s: %v", r.ID, err)
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s: %v", r.ID, err)
 	}
-	if len(data) > runningBytes {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s has %d bytes, more than %d", r.ID, len(data), runningBytes)
+	if size := len(news) + len(standing); size > runningBytes {
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "news of %s has %d bytes, more than %d", r.ID, size, runningBytes)
 	}
-	return data, nil
+	return news, standing, nil
 }
 
 // DecodeRunning reads what [EncodeRunning] wrote, told at reported, as it
 // stands now.
-func DecodeRunning(data []byte, reported, now time.Time) (Running, error) {
+func DecodeRunning(news, standing []byte, reported, now time.Time) (Running, error) {
 	var r Running
-	if err := json.Unmarshal(data, &r); err != nil {
+	err := json.Unmarshal(news, &r)
+	if err == nil && standing != nil {
+		err = json.Unmarshal(standing, &r.Standing)
+	}
+	if err != nil {
 		return Running{}, wirelab.Errorf(wirelab.Internal, "news of an experiment is damaged: %v", err)
 	}
 	r.Reported = reported.UTC()

@@ -125,17 +125,19 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	// Without a terminal there would be a line for each of many rounds.
 	f, ok := a.stderr.(*os.File)
 	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
-	conductor.Observe = func(e experiment.Event) {
+	news := a.watched(conductor, results, func(e experiment.Event) {
 		// Equal arms need no names, and how many rounds there will be time tells.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
 		watch.observe(e)
-	}
+	})
+	defer news.close()
 	// A machine on which ten rounds take so much longer than they should gets
 	// no certificate, rather than let an experiment wait for it.
 	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
 	defer cancel()
 	r, err := conductor.Run(bounded)
 	watch.line.Done()
+	news.stop()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx) // part of a burst is of no use to anybody

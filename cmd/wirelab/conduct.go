@@ -98,9 +98,11 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	watch := a.newWatcher(quiet)
-	conductor.Observe = watch.observe
+	news := a.watched(conductor, results, watch.observe)
+	defer news.close()
 	r, err = run(conductor, ctx)
 	watch.line.Done()
+	news.stop() // the store is for the result now
 	if err != nil {
 		return nil, err
 	}

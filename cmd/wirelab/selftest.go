@@ -123,7 +123,10 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
+	news := tellOf(results, store.StartRunning(report.ID, report.Began, report.Plan, report.Environment.Host))
+	defer news.close()
 	for i, t := range tests {
+		news.test(t.Name, i, len(tests))
 		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, takes(t, o.long)))
 		done, err := t.Run(ctx, e)
 		if err != nil {
@@ -133,6 +136,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		report.SelfTest.Tests = append(report.SelfTest.Tests, done)
 		e.Say(t.Name + ": " + terminal.Tested(done) + ", " + done.Found)
 	}
+	news.stop()
 	report.Ended = time.Now()
 	// After Ctrl-C ctx is over, and storing what was found must not be.
 	if err := a.keep(context.WithoutCancel(ctx), results, report); err != nil {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"wirelab/store"
@@ -14,7 +15,7 @@ const newsTimeout = 250 * time.Millisecond
 // Report implements [store.Store]. It has a connection of its own, so that a
 // Put never queues behind news, and does not wait for the disk.
 func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
-	data, err := store.EncodeRunning(r)
+	news, standing, err := store.EncodeRunning(r)
 	if err != nil {
 		return err
 	}
@@ -31,9 +32,10 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM running WHERE reported < ?`, now.Add(-store.ForgottenAfter).UnixMicro()); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO running (id, reported, body) VALUES (?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET reported = excluded.reported, body = excluded.body`,
-		r.ID, r.Reported.UnixMicro(), string(data)); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO running (id, reported, body, standing) VALUES (?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET reported = excluded.reported, body = excluded.body,
+			standing = coalesce(excluded.standing, standing)`,
+		r.ID, r.Reported.UnixMicro(), string(news), sql.NullString{String: string(standing), Valid: standing != nil}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -43,7 +45,7 @@ func (s *Store) Report(ctx context.Context, r store.Running) (err error) {
 func (s *Store) Running(ctx context.Context) ([]store.Running, error) {
 	now := time.Now()
 	// Ids begin with the time at which their experiment began.
-	rows, err := s.read.QueryContext(ctx, `SELECT reported, body FROM running WHERE reported >= ? ORDER BY id DESC LIMIT ?`,
+	rows, err := s.read.QueryContext(ctx, `SELECT reported, body, standing FROM running WHERE reported >= ? ORDER BY id DESC LIMIT ?`,
 		now.Add(-store.ForgottenAfter).UnixMicro(), store.RunningLimit)
 	if err != nil {
 		return nil, s.explain("read", err)
@@ -52,11 +54,11 @@ func (s *Store) Running(ctx context.Context) ([]store.Running, error) {
 	all := []store.Running{}
 	for rows.Next() {
 		var reported int64
-		var body string
-		if err := rows.Scan(&reported, &body); err != nil {
+		var body, standing []byte
+		if err := rows.Scan(&reported, &body, &standing); err != nil {
 			return nil, s.explain("read", err)
 		}
-		r, err := store.DecodeRunning([]byte(body), time.UnixMicro(reported), now)
+		r, err := store.DecodeRunning(body, standing, time.UnixMicro(reported), now)
 		if err != nil {
 			return nil, err
 		}

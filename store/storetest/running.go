@@ -62,7 +62,9 @@ func testRunning(t *testing.T, s store.Store) {
 	before := time.Now()
 	report(t, s, want, 0)
 	want.Phase, want.Round = "round over", 4
-	report(t, s, want, 0)
+	later := want
+	later.Standing = nil // what stood before stands
+	report(t, s, later, 0)
 	report(t, s, news(1), 0)
 	all := running(t, s)
 	got := all[want.ID]
@@ -73,6 +75,11 @@ func testRunning(t *testing.T, s store.Store) {
 	got.Reported = time.Time{}
 	if !reflect.DeepEqual(got, want) || len(all) != 2 {
 		t.Errorf("%d run, this one as\n%+v\nwant\n%+v", len(all), got, want)
+	}
+	want.Standing = &store.Standing{Round: 3, Analysis: json.RawMessage(`{}`)}
+	report(t, s, want, 0)
+	if got := running(t, s)[want.ID]; !reflect.DeepEqual(got.Standing, want.Standing) {
+		t.Errorf("standing %+v, want %+v", got.Standing, want.Standing)
 	}
 	for range 2 { // the second time there is nothing to forget
 		if err := s.Forget(t.Context(), want.ID); err != nil {

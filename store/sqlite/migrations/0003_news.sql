@@ -2,7 +2,8 @@
 CREATE TABLE running (
   id       TEXT PRIMARY KEY NOT NULL,
   reported INTEGER NOT NULL, -- microseconds since 1970, UTC
-  body     TEXT NOT NULL     -- store.Running as JSON
+  body     TEXT NOT NULL,    -- store.Running as JSON
+  standing TEXT              -- store.Standing as JSON
 ) STRICT;
 
 -- Everything that lists show, in their order, so that no list touches a body:
