@@ -1,9 +1,5 @@
 // Package postgres holds a PostgreSQL server of our own as a child process, and
-// opens pools of connections to that or any other, with every setting said.
-// It knows no workload, no store and no table.
+// opens pools of connections to that or to any other, with every setting said.
+// It knows processes, addresses and failures; what a workload or a store keeps
+// in a database it does not know.
 package postgres
-
-import "github.com/jackc/pgx/v5/pgxpool"
-
-// Pool is an open pool.
-type Pool struct{ *pgxpool.Pool }

@@ -115,7 +115,7 @@ var rules = []rule{
 	{"doctor", []string{"plan", "probe", "result"}, "none", "a judgement must follow from readings alone"},
 	{"inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},
 	{"selftest", []string{".", "control", "experiment", "inject", "load", "plan", "report/**", "result", "stat", "target"}, "golang.org/x/sys", "what is tried is what users run"},
-	{"postgres", []string{".", "plan", "probe", "result"}, "github.com/jackc/pgx golang.org/x/sys", "a server of our own holds any database"},
+	{"postgres/**", []string{".", "plan", "postgres", "probe", "result"}, "github.com/jackc/pgx golang.org/x/sys", "a server of our own holds any database"},
 	{"store/**", []string{".", "plan", "result/**", "stat", "store/**", "postgres"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
 	{"report/**", []string{".", "doctor", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"dashboard", []string{".", "plan", "report/**", "result/**", "stat", "store"}, "none", "a page over what is stored, for whoever never ran the test"},

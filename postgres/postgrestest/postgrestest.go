@@ -1,0 +1,67 @@
+// Package postgrestest gives tests a real PostgreSQL server: one for a package's
+// whole run, and an empty database in it for each test. Where no server is
+// installed tests fail, and say what to install. It knows nothing of what is
+// kept in a database.
+package postgrestest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"wirelab/postgres"
+)
+
+// Main runs a package's tests beside a server, which use gets before the first,
+// and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
+func Main(m *testing.M, use func(*postgres.Server)) int {
+	s, err := postgres.Start(context.Background(), postgres.Options{})
+	if err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "these tests need a PostgreSQL server: %v\n", err)
+		return 1
+	}
+	use(s)
+	code := m.Run()
+	if err := s.Stop(context.Background()); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "stop the PostgreSQL server of the tests: %v\n", err)
+		return 1
+	}
+	return code
+}
+
+// Database makes an empty database for one test and returns its connection
+// string. It is dropped at the test's end, whoever is still connected.
+func Database(t testing.TB, s *postgres.Server) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	at, err := url.Parse(s.DSN())
+	if err != nil {
+		t.Fatal("the server's connection string is no URL")
+	}
+	run(t, s.DSN(), "CREATE DATABASE "+name)
+	t.Cleanup(func() { run(t, s.DSN(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
+	at.Path = "/" + name
+	return at.String()
+}
+
+// run runs one statement over a connection of its own.
+func run(t testing.TB, dsn, statement string) {
+	t.Helper()
+	ctx := context.Background() // the test's ends before its cleanup
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+	if err := conn.Close(ctx); err != nil {
+		t.Errorf("%s: %v", statement, err)
+	}
+}

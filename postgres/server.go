@@ -1,0 +1,321 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"wirelab"
+)
+
+// owner and database are what a server of ours has.
+const (
+	owner    = "wirelab"
+	database = "wirelab"
+)
+
+// The longest that a server may take to be ready, a crash's recovery included,
+// and to stop, a last checkpoint included.
+const (
+	startLimit = 60 * time.Second
+	stopLimit  = 30 * time.Second
+)
+
+// Options say how a server is started; the zero value is a temporary one.
+type Options struct {
+	// Getenv finds the binaries; nil: os.Getenv. See [Find].
+	Getenv func(string) string
+	// Parent is the directory that the server's own is made in; "": that for
+	// temporary files. Who the server runs as must be able to enter it.
+	Parent string
+	// CPUs are the cores that it may run on; nil: any.
+	CPUs []int
+	// Settings are in place of, and beside, our own.
+	Settings []Setting
+}
+
+// Server is a PostgreSQL server that we started. Its methods may be called by
+// several goroutines.
+type Server struct {
+	found    Installation
+	as       *identity
+	at       directory
+	owned    *os.File // a lock, held until the server is stopped for good
+	port     int
+	password string
+	settings []Setting
+	cpus     []int
+	outlive  bool
+
+	mu      sync.Mutex // guards all below
+	process *process   // nil: not running
+	stopped bool       // for good
+}
+
+// process is one run of the server.
+type process struct {
+	command *exec.Cmd
+	ended   chan struct{} // closed when it has ended
+	err     error         // how; read after ended is closed
+}
+
+// Start makes a server in a directory of its own and waits until it takes
+// connections. It dies with us; [Server.Stop] removes it with all it holds.
+func Start(ctx context.Context, o Options) (*Server, error) { return start(ctx, o, false) }
+
+func start(ctx context.Context, o Options, outlive bool) (*Server, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Parent == "" {
+		o.Parent = os.TempDir()
+	}
+	found, err := Find(ctx, o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	as, err := chooseIdentity()
+	if err != nil {
+		return nil, err
+	}
+	sweep(o.Parent, time.Now())
+	at, owned, err := makeDirectory(o.Parent, as)
+	if err != nil {
+		return nil, fmt.Errorf("a directory for PostgreSQL: %w", err)
+	}
+	s := &Server{
+		found: found, as: as, at: at, owned: owned, password: rand.Text(), cpus: o.CPUs, outlive: outlive,
+	}
+	if err := s.begin(ctx, o.Settings); err != nil {
+		return nil, errors.Join(fmt.Errorf("start PostgreSQL %s: %w", found.Version, err), s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// begin makes the data directory and runs the server for the first time.
+func (s *Server) begin(ctx context.Context, others []Setting) error {
+	var err error
+	if s.port, err = freePort(); err != nil {
+		return err
+	}
+	s.settings = merge(settings(s.port, s.at.socket()), others)
+	if err := initialise(s.found.Bin, s.at, s.as, s.password, s.settings); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.run(ctx, "postgres"); err != nil {
+		return err
+	}
+	conn, err := s.connect(ctx, "postgres")
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+database)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+// freePort returns a port of 127.0.0.1 that nobody listens on, from below those
+// that the kernel gives to clients (32768 and up, as it comes): one of theirs
+// could take the port while a server is being restarted on it.
+func freePort() (int, error) {
+	for range 100 {
+		port := 20000 + mathrand.IntN(12000)
+		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		return port, l.Close()
+	}
+	return 0, wirelab.Errorf(wirelab.ResourceExhausted, "none of 100 ports between 20000 and 32000 was free")
+}
+
+// run starts the server on its data and waits until it takes connections.
+func (s *Server) run(ctx context.Context, name string) error {
+	alive, err := lock(s.at.alive())
+	if err != nil {
+		return fmt.Errorf("the server of before is still there: %w", err)
+	}
+	defer func() { _ = alive.Close() }() // the child has its own by then
+	journal, err := os.OpenFile(s.at.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = journal.Close() }() // likewise
+	command := exec.Command(filepath.Join(s.found.Bin, "postgres"), "-D", s.at.data())
+	command.Dir, command.Env, command.SysProcAttr = string(s.at), environment(string(s.at)), s.as.attributes(s.outlive)
+	command.Stdout, command.Stderr = journal, journal
+	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
+	if err := startOn(command, s.cpus); err != nil {
+		return err
+	}
+	p := &process{command: command, ended: make(chan struct{})}
+	s.process = p
+	// Who stops the server, or sees it end, waits for this goroutine by ended.
+	go func() {
+		defer close(p.ended)
+		p.err = command.Wait()
+	}()
+	return s.ready(ctx, p, name)
+}
+
+// ready waits until the server takes connections.
+func (s *Server) ready(ctx context.Context, p *process, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit,
+		wirelab.Errorf(wirelab.Unavailable, "it took no connections within %v", startLimit))
+	defer cancel()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w%s", context.Cause(ctx), s.at.words())
+		case <-p.ended:
+			return fmt.Errorf("it ended: %w%s", p.err, s.at.words())
+		case <-timer.C:
+		}
+		conn, err := s.connect(ctx, name)
+		if err == nil {
+			return conn.Close(ctx)
+		}
+		timer.Reset(pause)
+	}
+}
+
+// connect opens one connection.
+func (s *Server) connect(ctx context.Context, name string) (*pgx.Conn, error) {
+	config, err := parse(s.DSN())
+	if err != nil {
+		return nil, err
+	}
+	config.Database = name
+	config.ConnectTimeout = connectLimit
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// DSN returns the connection string of the server over TCP. It holds the
+// password: show [Redact] of it.
+func (s *Server) DSN() string { return dsn("127.0.0.1", s.port, s.password) }
+
+// SocketDSN is DSN over a Unix socket, which reaches the server from another
+// network namespace too; "" where the directory's name is too long for one.
+func (s *Server) SocketDSN() string {
+	if s.at.socket() == "" {
+		return ""
+	}
+	return socketDSN(s.at.socket(), s.port, s.password)
+}
+
+// Env is what children get to find the server by.
+func (s *Server) Env() []string { return []string{Variable + "=" + s.DSN()} }
+
+// Version returns the version of the server, such as "15.18".
+func (s *Server) Version() string { return s.found.Version }
+
+// Settings returns what the server was told to run with.
+func (s *Server) Settings() []Setting { return append([]Setting(nil), s.settings...) }
+
+// Directory returns where the server lives.
+func (s *Server) Directory() string { return string(s.at) }
+
+// PID returns the process id of the server's first process, whose children do
+// the work; 0 when it does not run.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return 0
+	}
+	return s.process.command.Process.Pid
+}
+
+// Stop ends all connections, stops the server and removes its directory. It
+// takes at most 30 s and then kills. Further calls do nothing.
+func (s *Server) Stop(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil
+	}
+	s.stopped = true
+	err := s.halt(ctx, syscall.SIGINT)
+	return errors.Join(err, os.RemoveAll(string(s.at)), s.owned.Close())
+}
+
+// Kill ends the server as a crash does, by SIGKILL to its first process, and
+// returns when all its processes are gone. [Server.Restart] starts it again.
+func (s *Server) Kill(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.halt(ctx, syscall.SIGKILL)
+}
+
+// Restart stops the server if it runs, and starts it on the same data, with the
+// same address. It returns when the server takes connections again.
+func (s *Server) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return wirelab.Errorf(wirelab.NotFound, "the server was stopped for good")
+	}
+	if err := s.halt(ctx, syscall.SIGINT); err != nil {
+		return err
+	}
+	if err := s.run(ctx, database); err != nil {
+		return fmt.Errorf("start PostgreSQL %s again: %w", s.found.Version, err)
+	}
+	return nil
+}
+
+// halt ends the server by a signal and waits for all its processes. SIGINT is
+// the stop that waits for no client, SIGQUIT the one that writes nothing.
+func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
+	p := s.process
+	if p == nil {
+		return nil
+	}
+	s.process = nil
+	ctx, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	select {
+	case <-p.ended: // by itself or by somebody else
+		return s.gone(ctx, p, syscall.SIGKILL)
+	default:
+	}
+	for _, signal := range []syscall.Signal{by, syscall.SIGQUIT, syscall.SIGKILL} {
+		_ = p.command.Process.Signal(signal) // an error: it has ended
+		select {
+		case <-p.ended:
+			return s.gone(ctx, p, signal)
+		case <-ctx.Done():
+			// The next signal, with ten seconds for each.
+			var more context.CancelFunc
+			ctx, more = context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer more()
+		}
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL with process id %d did not end", p.command.Process.Pid)
+}
+
+// gone waits for the processes that the server leaves behind, which end by
+// themselves when they notice, and tells how it ended.
+func (s *Server) gone(ctx context.Context, p *process, by syscall.Signal) error {
+	if err := released(ctx, s.at.alive()); err != nil {
+		return fmt.Errorf("processes of PostgreSQL are still there: %w", err)
+	}
+	if by == syscall.SIGINT && p.err != nil {
+		return fmt.Errorf("PostgreSQL ended: %w%s", p.err, s.at.words())
+	}
+	return nil
+}
