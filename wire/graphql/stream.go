@@ -108,7 +108,7 @@ func (events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 				panic(err) // gqlgen's own JSON is well formed
 			}
 		}
-		buffer = sse.AppendEvent(buffer[:0], name, data)
+		buffer = sse.AppendEvent(buffer[:0], name, "", data)
 		if _, err := w.Write(buffer); err != nil {
 			return false
 		}

@@ -234,6 +234,12 @@ func decodeJSON(data []byte, into any) error {
 
 // JSONOf is the JSON codec of T through the transfer object D.
 func JSONOf[T, D any](to func(T) D, from func(D) T) Codec[T] {
+	return CheckedJSONOf(to, func(d D) (T, error) { return from(d), nil })
+}
+
+// CheckedJSONOf is [JSONOf] where an object can be none of T, as one with a
+// text that is to be a time.
+func CheckedJSONOf[T, D any](to func(T) D, from func(D) (T, error)) Codec[T] {
 	return Codec[T]{
 		Encoding: JSON,
 		Encode:   func(v T) ([]byte, error) { return json.Marshal(to(v)) },
@@ -242,7 +248,7 @@ func JSONOf[T, D any](to func(T) D, from func(D) T) Codec[T] {
 			if err := decodeJSON(data, &d); err != nil {
 				return v, err
 			}
-			return from(d), nil
+			return from(d)
 		},
 		encodeLine: func(e *json.Encoder, v T) error {
 			return e.Encode(resultLine[D]{to(v)})
@@ -254,7 +260,7 @@ func JSONOf[T, D any](to func(T) D, from func(D) T) Codec[T] {
 			}
 			switch {
 			case l.Result != nil && l.Error == nil && !l.End:
-				f.item = from(*l.Result)
+				f.item, err = from(*l.Result)
 			case l.Result == nil && l.Error != nil && !l.End:
 				f.err = l.Error.err(l.Error.Code)
 			case l.Result == nil && l.Error == nil && l.End:
@@ -262,7 +268,7 @@ func JSONOf[T, D any](to func(T) D, from func(D) T) Codec[T] {
 			default:
 				return f, fmt.Errorf("a line is one of result, error and end")
 			}
-			return f, nil
+			return f, err
 		},
 	}
 }

@@ -244,6 +244,12 @@ func (c *Call) Begin(mediaType string) {
 	c.Writer.WriteHeader(http.StatusOK)
 }
 
+// Nothing replies that all is well and that there is nothing to say: 204.
+func (c *Call) Nothing() {
+	c.begun = true
+	c.Writer.WriteHeader(http.StatusNoContent)
+}
+
 // Begun reports whether the reply has been started.
 func (c *Call) Begun() bool { return c.begun }
 

@@ -11,7 +11,7 @@ import (
 
 // Parameter is a part of a request that travels in the URL: as a variable of
 // the path where that has one of its name, else in the query. Make one with
-// [Text] or [Number].
+// [Text], [Number] or [Custom].
 type Parameter[T any] struct {
 	name  string
 	write func(*T) string // "": left out of a query
@@ -53,6 +53,13 @@ func Number[T any](name string, field func(*T) *int32) Parameter[T] {
 			return nil
 		},
 	}
+}
+
+// Custom is a parameter with a form of its own. write leaves it out of a query
+// by returning ""; read, which refuses with InvalidArgument what it cannot
+// read, is not called where it is absent, and must take "" for absent or refuse it.
+func Custom[T any](name string, write func(*T) string, read func(*T, string) error) Parameter[T] {
+	return Parameter[T]{name: name, write: write, read: read}
 }
 
 // names lists the parameters.

@@ -225,19 +225,33 @@ func (c *Call) noBody() error {
 // are that are its variables. It panics if one is missing: a mistake in the source.
 func CallGet[Req, Rep any](c *Client, path string, parameters []Parameter[Req], codec Codec[Rep]) func(context.Context, Req) (Rep, error) {
 	want := codec.Encoding.mediaType()
-	blank := c.Request(http.MethodGet, path, "", want)
-	target := newTemplate(path, parameters)
+	ask := Asking(c, path, parameters, want)
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
-		at, err := target.fill(blank.URL, &req)
+		r, err := ask(ctx, &req)
 		if err != nil {
 			return rep, err
 		}
-		r := blank.WithContext(ctx)
-		r.URL = at
 		resp, err := c.Do(r, want) //nolint:bodyclose // readReply closes it
 		if err != nil {
 			return rep, err
 		}
 		return readReply(ctx, c, resp, &codec)
+	}
+}
+
+// Asking returns what makes the requests of a route whose request is in its
+// URL, for a caller that accepts one type, ready for [Client.Do]. They share
+// their header. It panics as [CallGet] does.
+func Asking[Req any](c *Client, path string, parameters []Parameter[Req], accept string) func(context.Context, *Req) (*http.Request, error) {
+	blank := c.Request(http.MethodGet, path, "", accept)
+	target := newTemplate(path, parameters)
+	return func(ctx context.Context, req *Req) (*http.Request, error) {
+		at, err := target.fill(blank.URL, req)
+		if err != nil {
+			return nil, err
+		}
+		r := blank.WithContext(ctx)
+		r.URL = at
+		return r, nil
 	}
 }

@@ -110,6 +110,9 @@ const lastWords = time.Second
 func (c *Call) Interruptible(ctx context.Context) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	control := http.NewResponseController(c.Writer)
+	if c.Request.Body == nil || c.Request.Body == http.NoBody {
+		c.received.Store(true)
+	}
 	// All versions can set deadlines; one that could not would only wait
 	// longer, so the errors are of no use. First, the deadline for a request's
 	// body is lifted: a stream may last.

@@ -20,12 +20,14 @@ type Event struct {
 }
 
 // AppendEvent appends an event's text to buffer. CR and CRLF in data become
-// LF, as every reader must read them. name must hold no line break.
-func AppendEvent(buffer []byte, name string, data []byte) []byte {
+// LF, as every reader must read them. name and id must hold no line break, and
+// id no NUL, which would make it none; "" leaves either out.
+func AppendEvent(buffer []byte, name, id string, data []byte) []byte {
 	if name != "" {
-		buffer = append(buffer, "event: "...)
-		buffer = append(buffer, name...)
-		buffer = append(buffer, '\n')
+		buffer = append(append(append(buffer, "event: "...), name...), '\n')
+	}
+	if id != "" {
+		buffer = append(append(append(buffer, "id: "...), id...), '\n')
 	}
 	for {
 		buffer = append(buffer, "data: "...)

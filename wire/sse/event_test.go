@@ -140,10 +140,10 @@ func FuzzAppendEvent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data string) {
 		data = strings.ToValidUTF8(data, "?")
-		stream := AppendEvent(AppendEvent(nil, "x", []byte(data)), "", []byte("next"))
+		stream := AppendEvent(AppendEvent(nil, "x", "1", []byte(data)), "", "", []byte("next"))
 		want := strings.ReplaceAll(strings.ReplaceAll(data, "\r\n", "\n"), "\r", "\n")
 		got, _, err := readAll(bytes.NewReader(stream))
-		if !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"x|" + want + "|", "|next|"}) {
+		if !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"x|" + want + "|1", "|next|1"}) {
 			t.Fatalf("%q is written %q and read %q, %v", data, stream, got, err)
 		}
 	})

@@ -1,0 +1,189 @@
+package bind
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"wirelab"
+	"wirelab/wire/httpbind"
+	"wirelab/wire/httprpc"
+	"wirelab/workload/ledger"
+	"wirelab/workload/ledger/gen"
+)
+
+// The ledger over plain HTTP, whatever its version: what the protocols of
+// http1.go, http2.go, http3.go and sse.go share. Every server answers every
+// path in every encoding; a protocol is what its client asks for.
+
+// The paths. Balance, balances, stream and health are the published service's:
+// its clients call them unchanged (systems.md grb-F05 to F08). What it took for
+// a path by its beginning alone is not one here.
+const (
+	pathBalance      = "/api/v1/accounts/{id}/balance"
+	pathBalances     = "/api/v1/balances"
+	pathTransactions = "/api/v1/transactions"
+	pathStream       = "/api/v1/transactions/stream"
+	pathHealth       = "/health"
+)
+
+// pathsWithoutID are where the published service says that an id is missing.
+func pathsWithoutID() []string {
+	return []string{"/api/v1/accounts", "/api/v1/accounts/", "/api/v1/accounts//balance"}
+}
+
+// restCodecs are the codecs of every message that travels in a body.
+type restCodecs struct {
+	balance     httprpc.Forms[ledger.Balance]
+	balances    httprpc.Forms[ledger.Balances]
+	list        httprpc.Forms[ledger.TransactionList]
+	posting     httprpc.Forms[ledger.Posting]
+	transaction httprpc.Forms[ledger.Transaction]
+	event       httprpc.Codec[ledger.Event]
+}
+
+func newRESTCodecs() restCodecs {
+	return restCodecs{
+		balance: httprpc.Forms[ledger.Balance]{
+			JSON:  httprpc.CheckedJSONOf(balanceToJSON, balanceFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.Balance, gen.Balance](balanceToProto, balanceFromProto),
+		},
+		balances: httprpc.Forms[ledger.Balances]{
+			JSON:  httprpc.CheckedJSONOf(balancesToJSON, balancesFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.Balances, gen.GetBalancesResponse](balancesToProto, balancesFromProto),
+		},
+		list: httprpc.Forms[ledger.TransactionList]{
+			JSON:  httprpc.CheckedJSONOf(listToJSON, listFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.TransactionList, gen.GetTransactionsResponse](listToProto, listFromProto),
+		},
+		posting: httprpc.Forms[ledger.Posting]{
+			JSON: httprpc.JSONOf(
+				func(p ledger.Posting) postingJSON { return postingJSON(p) },
+				func(p postingJSON) ledger.Posting { return ledger.Posting(p) }),
+			Proto: httprpc.ProtoOf[ledger.Posting, gen.PostTransactionRequest](postingToProto, postingFromProto),
+		},
+		transaction: httprpc.Forms[ledger.Transaction]{
+			JSON:  httprpc.CheckedJSONOf(transactionToJSON, transactionFromJSON),
+			Proto: httprpc.CheckedProtoOf[ledger.Transaction, gen.Transaction](transactionToProto, transactionFromProto),
+		},
+		event: httprpc.CheckedJSONOf(eventToJSON, eventFromJSON),
+	}
+}
+
+// restHandler serves service on all paths.
+func restHandler(service ledger.Service) http.Handler {
+	c := newRESTCodecs()
+	resources := map[string][]httprpc.Route{
+		pathBalance:  {httprpc.Get(idParameters(), c.balance, service.GetBalance)},
+		pathBalances: {httprpc.Get(idsParameters(), c.balances, service.GetBalances)},
+		pathTransactions: {
+			httprpc.Get(pageParameters(), c.list, service.GetTransactions),
+			httprpc.Unary(c.posting, c.transaction, service.PostTransaction),
+		},
+		pathStream: {httprpc.GetStream(
+			feedParameters(), service.StreamTransactions,
+			eventStream(c.event).Framing(), httprpc.Lines[ledger.Feed](c.event),
+		)},
+		pathHealth: {httprpc.Health(func(ctx context.Context) error { return ledger.Ready(ctx, service) })},
+	}
+	for _, path := range pathsWithoutID() {
+		resources[path] = []httprpc.Route{{Method: http.MethodGet, Answer: func(context.Context, *httprpc.Call) error {
+			return ledger.AccountID{}.Validate()
+		}}}
+	}
+	return httprpc.NewREST(resources)
+}
+
+// restCalls makes the calls.
+type restCalls struct {
+	getBalance         func(context.Context, ledger.AccountID) (ledger.Balance, error)
+	getBalances        func(context.Context, ledger.AccountIDs) (ledger.Balances, error)
+	getTransactions    func(context.Context, ledger.Page) (ledger.TransactionList, error)
+	postTransaction    func(context.Context, ledger.Posting) (ledger.Transaction, error)
+	streamTransactions func(context.Context, ledger.Feed) iter.Seq2[ledger.Event, error]
+}
+
+var _ ledger.Service = (*restCalls)(nil)
+
+// GetBalance implements [ledger.Service].
+func (c *restCalls) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error) {
+	return c.getBalance(ctx, id)
+}
+
+// GetBalances implements [ledger.Service].
+func (c *restCalls) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
+	return c.getBalances(ctx, ids)
+}
+
+// GetTransactions implements [ledger.Service].
+func (c *restCalls) GetTransactions(ctx context.Context, page ledger.Page) (ledger.TransactionList, error) {
+	return c.getTransactions(ctx, page)
+}
+
+// PostTransaction implements [ledger.Service].
+func (c *restCalls) PostTransaction(ctx context.Context, posting ledger.Posting) (ledger.Transaction, error) {
+	return c.postTransaction(ctx, posting)
+}
+
+// StreamTransactions implements [ledger.Service].
+func (c *restCalls) StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
+	return c.streamTransactions(ctx, feed)
+}
+
+// noFraming is why the protobuf protocols carry no stream.
+const noFraming = "there is no agreed framing of a stream of protobuf messages in a plain HTTP body; " +
+	"the agreed ones are gRPC's and Connect's, which are protocols of their own here"
+
+// restStub calls every operation in one encoding; the stream is one of JSON alone.
+func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
+	c := newRESTCodecs()
+	calls := &restCalls{
+		getBalance:      httprpc.CallGet(client, pathBalance, idParameters(), *c.balance.In(encoding)),
+		getBalances:     httprpc.CallGet(client, pathBalances, idsParameters(), *c.balances.In(encoding)),
+		getTransactions: httprpc.CallGet(client, pathTransactions, pageParameters(), *c.list.In(encoding)),
+		postTransaction: httprpc.CallUnary(client, pathTransactions, *c.posting.In(encoding), *c.transaction.In(encoding)),
+	}
+	if encoding == httprpc.JSON {
+		calls.streamTransactions = httprpc.CallGetStream(client, pathStream, feedParameters(), c.event)
+	} else {
+		calls.streamTransactions = holesStub(noFraming).streamTransactions
+	}
+	return stub{calls}
+}
+
+// holesStub answers every operation with Unimplemented and why.
+func holesStub(why string) *restCalls {
+	hole := wirelab.Errorf(wirelab.Unimplemented, "%s", why)
+	return &restCalls{
+		getBalance: func(context.Context, ledger.AccountID) (ledger.Balance, error) { return ledger.Balance{}, hole },
+		getBalances: func(context.Context, ledger.AccountIDs) (ledger.Balances, error) {
+			return ledger.Balances{}, hole
+		},
+		getTransactions: func(context.Context, ledger.Page) (ledger.TransactionList, error) {
+			return ledger.TransactionList{}, hole
+		},
+		postTransaction: func(context.Context, ledger.Posting) (ledger.Transaction, error) {
+			return ledger.Transaction{}, hole
+		},
+		streamTransactions: func(context.Context, ledger.Feed) iter.Seq2[ledger.Event, error] {
+			return failed[ledger.Event](hole)
+		},
+	}
+}
+
+// restBinding is the ledger over wire as protocol, in one encoding.
+func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, encoding httprpc.Encoding) wirelab.Binding[ledger.Service] {
+	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service { return restStub(client, encoding) })
+	if encoding == httprpc.Proto {
+		b.Holes = map[string]string{"StreamTransactions": noFraming}
+	}
+	return b
+}
+
+// restOver is the ledger over wire as protocol, by a stub of its own.
+func restOver(protocol wirelab.Protocol, wire httpbind.Wire, stub func(*httprpc.Client) ledger.Service) wirelab.Binding[ledger.Service] {
+	return httpbind.Service[ledger.Service]{
+		Handler: restHandler, RawHoles: rawHoles(),
+		Fresh: []string{http.MethodPost + " " + pathTransactions, pathStream},
+	}.Over(protocol, wire, stub)
+}

@@ -1,0 +1,72 @@
+package bind
+
+import (
+	"time"
+
+	"wirelab"
+	"wirelab/wire/httpbind"
+	"wirelab/wire/httprpc"
+	"wirelab/wire/sse"
+	"wirelab/workload/ledger"
+)
+
+// SSE carries StreamTransactions over HTTP/1.1 as server-sent events, as
+// published (systems.md grb-F07).
+func SSE() wirelab.Binding[ledger.Service] {
+	return sseBinding(wirelab.Protocol{
+		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
+	}, httpbind.HTTP1(false))
+}
+
+// SSEH2C carries StreamTransactions over HTTP/2 in the clear as server-sent
+// events: many streams over one connection, where a browser opens at most six
+// over HTTP/1.1.
+func SSEH2C() wirelab.Binding[ledger.Service] {
+	return sseBinding(wirelab.Protocol{
+		Name: "sse-h2c", Transport: "HTTP/2", Framing: "SSE", Encoding: "JSON", Network: "tcp", Multiplexed: true,
+	}, httpbind.HTTP2(false))
+}
+
+func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire) wirelab.Binding[ledger.Service] {
+	const why = "server-sent events are a stream of replies to a GET: a call with one reply is plain HTTP, as in http1-json and h2c-json"
+	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service {
+		calls := holesStub(why)
+		calls.streamTransactions = sse.Call(client, pathStream, feedParameters(), eventStream(newRESTCodecs().event))
+		return stub{calls}
+	})
+	b.Holes = map[string]string{"GetBalance": why, "GetBalances": why, "GetTransactions": why, "PostTransaction": why}
+	return b
+}
+
+// heartbeat is how long a stream may be silent: less than the 30 s and more
+// after which proxies give a connection up.
+const heartbeat = 15 * time.Second
+
+// retry is how long a reader is told to wait before it connects again: long
+// enough not to press a server that starts, short beside the seconds of
+// EventSource's own.
+const retry = 200 * time.Millisecond
+
+// eventStream is the log as events: "transaction", and "error" where it fails,
+// as the published service names them, with the transaction's id as the
+// event's. A stream that is resumed has a schedule and, but for our client,
+// numbers of its own, and its limit counts anew: the id alone says where a
+// reader was.
+func eventStream(codec httprpc.Codec[ledger.Event]) sse.Stream[ledger.Feed, ledger.Event] {
+	return sse.Stream[ledger.Feed, ledger.Event]{
+		Codec: codec, Name: "transaction", Failure: "error", Heartbeat: heartbeat, AnyOrigin: true,
+		Resume: &sse.Resume[ledger.Feed, ledger.Event]{
+			Retry: retry,
+			ID:    func(e *ledger.Event) string { return e.Transaction.ID },
+			After: func(f *ledger.Feed, id string) { f.After = id },
+			Rest: func(f *ledger.Feed, n int64) bool {
+				if f.Limit == 0 {
+					return true
+				}
+				f.Limit -= n
+				return f.Limit > 0
+			},
+			Shift: func(e *ledger.Event, n int64) { e.Sequence += uint64(n) },
+		},
+	}
+}
