@@ -248,7 +248,7 @@ func judgeMessages(p wirelab.Protocol, all []message) []string {
 			faults = append(faults, fmt.Sprintf("reply to %s with content type %q, want %s", m.what, reply, wanted(p)))
 		}
 	}
-	if p.Name == "sse" && events == 0 {
+	if p.Framing == "SSE" && events == 0 {
 		faults = append(faults, "no reply is a text/event-stream")
 	}
 	slices.Sort(faults)

@@ -31,7 +31,7 @@ func TestCells(t *testing.T) {
 						if n := after.Sent - before.Sent; n < calls*9 || n > calls*2000 {
 							t.Errorf("%d bytes sent for %d calls", n, calls)
 						}
-						if n := after.Payload - before.Payload; n == 0 && cell.Protocol.Name != "sse" || n > after.Sent-before.Sent {
+						if n := after.Payload - before.Payload; n == 0 && cell.Protocol.Framing != "SSE" || n > after.Sent-before.Sent {
 							t.Errorf("%d bytes of requests in %d sent", n, after.Sent-before.Sent)
 						}
 						if n := after.Received - before.Received; n < calls*20 || n > calls*60_000 {

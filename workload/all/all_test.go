@@ -12,7 +12,7 @@ var required = []string{
 	"http1-json", "http1-proto", "http1-tls-json", "http1-tls-proto",
 	"h2c-json", "h2c-proto", "http2-json", "http2-proto", "http3-proto",
 	"grpc", "grpc-tls", "connect", "connect-http1",
-	"graphql", "sse", "websocket", "netrpc", "raw-tcp",
+	"graphql", "sse", "sse-h2c", "websocket", "netrpc", "raw-tcp",
 }
 
 // TestMatrixIsFull names each file that is absent: every operation of every

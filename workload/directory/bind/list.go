@@ -36,6 +36,7 @@ func Bindings() []wirelab.Binding[directory.Service] {
 		NetRPC(),
 		RawTCP(),
 		SSE(),
+		SSEH2C(),
 		WebSocket(),
 	}
 }

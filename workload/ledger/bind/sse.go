@@ -15,7 +15,7 @@ import (
 func SSE() wirelab.Binding[ledger.Service] {
 	return sseBinding(wirelab.Protocol{
 		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
-	}, httpbind.HTTP1(false))
+	}, httpbind.HTTP1(false), "http1-json")
 }
 
 // SSEH2C carries StreamTransactions over HTTP/2 in the clear as server-sent
@@ -24,11 +24,13 @@ func SSE() wirelab.Binding[ledger.Service] {
 func SSEH2C() wirelab.Binding[ledger.Service] {
 	return sseBinding(wirelab.Protocol{
 		Name: "sse-h2c", Transport: "HTTP/2", Framing: "SSE", Encoding: "JSON", Network: "tcp", Multiplexed: true,
-	}, httpbind.HTTP2(false))
+	}, httpbind.HTTP2(false), "h2c-json")
 }
 
-func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire) wirelab.Binding[ledger.Service] {
-	const why = "server-sent events are a stream of replies to a GET: a call with one reply is plain HTTP, as in http1-json and h2c-json"
+// sseBinding is the ledger as events; plain is the protocol that carries the
+// rest over the same wire.
+func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire, plain string) wirelab.Binding[ledger.Service] {
+	why := "server-sent events are a stream: a call with one reply is plain HTTP, as in " + plain
 	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service {
 		calls := holesStub(why)
 		calls.streamTransactions = sse.Call(client, pathStream, feedParameters(), eventStream(newRESTCodecs().event))

@@ -31,6 +31,7 @@ func Bindings() []wirelab.Binding[routeguide.Service] {
 			NetRPC(),
 			RawTCP(),
 			SSE(),
+			SSEH2C(),
 			WebSocket(),
 		},
 		Holes(),

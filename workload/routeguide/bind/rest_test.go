@@ -22,7 +22,7 @@ import (
 func restBindings() []wirelab.Binding[routeguide.Service] {
 	return []wirelab.Binding[routeguide.Service]{
 		bind.HTTP1JSON(), bind.HTTP1Proto(), bind.HTTP1TLSJSON(), bind.HTTP1TLSProto(),
-		bind.H2CJSON(), bind.H2CProto(), bind.HTTP2JSON(), bind.HTTP2Proto(), bind.HTTP3Proto(), bind.SSE(),
+		bind.H2CJSON(), bind.H2CProto(), bind.HTTP2JSON(), bind.HTTP2Proto(), bind.HTTP3Proto(), bind.SSE(), bind.SSEH2C(),
 	}
 }
 
