@@ -1,0 +1,280 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"iter"
+	"time"
+
+	"wirelab/workload/ledger"
+)
+
+// statements are prepared once for each connection, when it first needs one.
+type statements struct {
+	balance, balances           *sql.Stmt // read
+	page, pageOf                *sql.Stmt
+	positionOf, firstSince, end *sql.Stmt
+	stored, last, move, insert  *sql.Stmt // write
+	holds                       *sql.Stmt
+}
+
+const columns = `position, id, payer, payee, amount, kind, posted`
+
+// prepare makes the statements. They end with the pools.
+func (s *service) prepare(ctx context.Context) error {
+	for _, p := range []struct {
+		into  **sql.Stmt
+		db    *sql.DB
+		query string
+	}{
+		{&s.balance, s.read, `SELECT amount, updated FROM accounts WHERE id = ?`},
+		// One statement is one moment, whatever is posted meanwhile.
+		{&s.balances, s.read, `SELECT id, amount, updated FROM accounts WHERE id IN (SELECT value FROM json_each(?))`},
+		{&s.page, s.read, `SELECT ` + columns + ` FROM transactions WHERE position > ? ORDER BY position LIMIT ?`},
+		// Each side by its index, no more than the page from either (grb-D10).
+		{&s.pageOf, s.read, `SELECT ` + columns + ` FROM transactions WHERE position IN (
+			SELECT position FROM (SELECT position FROM transactions WHERE payer = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
+			UNION ALL
+			SELECT position FROM (SELECT position FROM transactions WHERE payee = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
+			) ORDER BY position LIMIT ?3`},
+		{&s.positionOf, s.read, `SELECT position FROM transactions WHERE id = ?`},
+		{&s.firstSince, s.read, `SELECT position FROM transactions WHERE posted >= ? ORDER BY posted, position LIMIT 1`},
+		{&s.end, s.read, `SELECT coalesce(max(position), 0) FROM transactions`},
+		{&s.stored, s.write, `SELECT ` + columns + ` FROM transactions WHERE id = ?`},
+		{&s.holds, s.write, `SELECT amount FROM accounts WHERE id = ?`},
+		{&s.last, s.write, `SELECT position, posted FROM transactions ORDER BY position DESC LIMIT 1`},
+		{&s.move, s.write, `UPDATE accounts SET amount = amount + ?, updated = ? WHERE id = ?`},
+		{&s.insert, s.write, `INSERT INTO transactions (` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?)`},
+	} {
+		var err error
+		if *p.into, err = p.db.PrepareContext(ctx, p.query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetBalance implements [ledger.Service].
+func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error) {
+	if err := id.Validate(); err != nil {
+		return ledger.Balance{}, err
+	}
+	s.acquired.Add(1)
+	b, updated := ledger.Balance{Account: id.ID}, int64(0)
+	err := s.balance.QueryRowContext(ctx, id.ID).Scan(&b.Amount, &updated)
+	if errors.Is(err, sql.ErrNoRows) {
+		return ledger.Balance{}, ledger.UnknownAccount(id.ID)
+	}
+	if err != nil {
+		return ledger.Balance{}, explain(ctx, err)
+	}
+	b.UpdatedAt = moment(updated)
+	return b, nil
+}
+
+// GetBalances implements [ledger.Service].
+func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledger.Balances, error) {
+	if err := ids.Validate(); err != nil {
+		return ledger.Balances{}, err
+	}
+	asked, err := json.Marshal(ids.IDs)
+	if err != nil {
+		return ledger.Balances{}, err
+	}
+	found := make(map[string]ledger.Balance, len(ids.IDs))
+	err = s.rows(ctx, s.balances, func(rows *sql.Rows) error {
+		var b ledger.Balance
+		var updated int64
+		if err := rows.Scan(&b.Account, &b.Amount, &updated); err != nil {
+			return err
+		}
+		b.UpdatedAt = moment(updated)
+		found[b.Account] = b
+		return nil
+	}, string(asked))
+	if err != nil {
+		return ledger.Balances{}, err
+	}
+	all := ledger.Balances{Verdicts: make([]ledger.Verdict, len(ids.IDs))}
+	for i, id := range ids.IDs {
+		b, ok := found[id]
+		all.Verdicts[i] = ledger.Verdict{Account: id, Found: ok, Balance: b}
+	}
+	return all, nil
+}
+
+// rows asks a statement and passes each row to each. The connection is taken
+// until the last.
+func (s *service) rows(ctx context.Context, of *sql.Stmt, each func(*sql.Rows) error, args ...any) error {
+	s.acquired.Add(1)
+	rows, err := of.QueryContext(ctx, args...)
+	if err != nil {
+		return explain(ctx, err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err has told before
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return explain(ctx, err)
+		}
+	}
+	return explain(ctx, rows.Err())
+}
+
+// entry reads a row of [columns].
+func entry(row interface{ Scan(into ...any) error }) (ledger.Entry, error) {
+	var e ledger.Entry
+	var posted int64
+	t := &e.Transaction
+	err := row.Scan(&e.Position, &t.ID, &t.From, &t.To, &t.Amount, &t.Type, &posted)
+	t.Timestamp = moment(posted)
+	return e, err
+}
+
+// GetTransactions implements [ledger.Service].
+func (s *service) GetTransactions(ctx context.Context, page ledger.Page) (ledger.TransactionList, error) {
+	return ledger.List(ctx, page, source{s})
+}
+
+// StreamTransactions implements [ledger.Service].
+func (s *service) StreamTransactions(ctx context.Context, feed ledger.Feed) iter.Seq2[ledger.Event, error] {
+	return ledger.Stream(ctx, feed, source{s})
+}
+
+// PostTransaction implements [ledger.Service].
+func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (ledger.Transaction, error) {
+	if err := posting.Validate(); err != nil {
+		return ledger.Transaction{}, err
+	}
+	s.acquired.Add(1)
+	tx, err := s.write.BeginTx(ctx, nil) // takes the lock for writing
+	if err != nil {
+		return ledger.Transaction{}, explain(ctx, err)
+	}
+	done, position, err := s.post(ctx, tx, posting)
+	if err == nil && position > 0 {
+		err = tx.Commit()
+	}
+	if failed := rollback(tx); err == nil {
+		err = failed
+	}
+	if err != nil {
+		return ledger.Transaction{}, explain(ctx, err)
+	}
+	s.bell.Ring(position)
+	return done, nil
+}
+
+// post does a posting in tx, and returns its position: 0 where it was done before.
+func (s *service) post(ctx context.Context, tx *sql.Tx, p ledger.Posting) (ledger.Transaction, int64, error) {
+	stored, err := entry(tx.StmtContext(ctx, s.stored).QueryRowContext(ctx, p.ID))
+	if err == nil {
+		again, err := p.Again(stored.Transaction)
+		return again, 0, err
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return ledger.Transaction{}, 0, err
+	}
+	var holds [2]int64
+	for i, id := range []string{p.From, p.To} {
+		err := tx.StmtContext(ctx, s.holds).QueryRowContext(ctx, id).Scan(&holds[i])
+		if errors.Is(err, sql.ErrNoRows) {
+			err = ledger.UnknownAccount(id)
+		}
+		if err != nil {
+			return ledger.Transaction{}, 0, err
+		}
+	}
+	if err := p.Check(holds[0], holds[1]); err != nil {
+		return ledger.Transaction{}, 0, err
+	}
+	var position int64
+	var last time.Time
+	var posted int64
+	err = tx.StmtContext(ctx, s.last).QueryRowContext(ctx).Scan(&position, &posted)
+	switch {
+	case err == nil:
+		last = moment(posted)
+	case !errors.Is(err, sql.ErrNoRows): // an empty log has none
+		return ledger.Transaction{}, 0, err
+	}
+	t := p.Done(ledger.Later(time.Now(), last))
+	position, posted = position+1, t.Timestamp.UnixMicro()
+	_, err1 := tx.StmtContext(ctx, s.move).ExecContext(ctx, -p.Amount, posted, p.From)
+	_, err2 := tx.StmtContext(ctx, s.move).ExecContext(ctx, p.Amount, posted, p.To)
+	_, err3 := tx.StmtContext(ctx, s.insert).ExecContext(ctx, position, t.ID, t.From, t.To, t.Amount, t.Type, posted)
+	return t, position, errors.Join(err1, err2, err3)
+}
+
+// source is the [ledger.Source] of a file.
+type source struct{ *service }
+
+// Start implements [ledger.Source].
+func (s source) Start(ctx context.Context, after string, since time.Time) (int64, error) {
+	var behind, before int64
+	if after != "" {
+		s.acquired.Add(1)
+		err := s.positionOf.QueryRowContext(ctx, after).Scan(&behind)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, ledger.UnknownTransaction(after)
+		}
+		if err != nil {
+			return 0, explain(ctx, err)
+		}
+	}
+	if since.IsZero() {
+		return behind, nil
+	}
+	s.acquired.Add(1)
+	err := s.firstSince.QueryRowContext(ctx, since.UnixMicro()).Scan(&before)
+	before--
+	if errors.Is(err, sql.ErrNoRows) {
+		before, err = s.length(ctx)
+	}
+	return max(behind, before), explain(ctx, err)
+}
+
+// length returns the position of the log's last transaction.
+func (s source) length(ctx context.Context) (int64, error) {
+	s.acquired.Add(1)
+	var n int64
+	err := s.end.QueryRowContext(ctx).Scan(&n)
+	return n, explain(ctx, err)
+}
+
+// Read implements [ledger.Source].
+func (s source) Read(ctx context.Context, behind int64, account string, limit int) ([]ledger.Entry, error) {
+	entries := make([]ledger.Entry, 0, limit)
+	add := func(rows *sql.Rows) error {
+		e, err := entry(rows)
+		entries = append(entries, e)
+		return err
+	}
+	var err error
+	if account == "" {
+		err = s.rows(ctx, s.page, add, behind, limit)
+	} else {
+		err = s.rows(ctx, s.pageOf, add, account, behind, limit)
+	}
+	return entries, err
+}
+
+// Wait implements [ledger.Source].
+func (s source) Wait(ctx context.Context, head int64) (int64, error) {
+	for {
+		now, err := s.length(ctx)
+		if err != nil || now > head {
+			return now, err
+		}
+		if s.private != "" { // to every other process
+			return s.bell.Wait(ctx, head)
+		}
+		poll, stop := context.WithTimeout(ctx, pollEvery)
+		now, err = s.bell.Wait(poll, head)
+		stop()
+		if err == nil || ctx.Err() != nil {
+			return now, err
+		}
+	}
+}
