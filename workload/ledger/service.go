@@ -176,6 +176,15 @@ func (t Transaction) Equal(other Transaction) bool {
 	return t == other
 }
 
+// String leaves out when it was posted, as Equal does, so that two transcripts
+// of the same calls are the same text.
+func (t Transaction) String() string {
+	return fmt.Sprintf("{ID:%s From:%s To:%s Amount:%d Type:%s}", t.ID, t.From, t.To, t.Amount, t.Type)
+}
+
+// entry is a transaction as text with when it was posted.
+type entry Transaction
+
 // Same reports whether the two are the same, time included: entries of a data
 // set, whose times no clock decided.
 func (t Transaction) Same(other Transaction) bool {
@@ -224,6 +233,15 @@ func (l TransactionList) Equal(other TransactionList) bool {
 	return l.Next == other.Next && slices.EqualFunc(l.Transactions, other.Transactions, Transaction.Same)
 }
 
+// String shows when the transactions were posted, as Equal looks at it.
+func (l TransactionList) String() string {
+	all := make([]entry, len(l.Transactions))
+	for i, t := range l.Transactions {
+		all[i] = entry(t)
+	}
+	return fmt.Sprintf("{Transactions:%+v Next:%s}", all, l.Next)
+}
+
 // Feed asks for a stream of the log.
 type Feed struct {
 	After   string    // id of the transaction to go on after; "": from the first
@@ -259,5 +277,5 @@ func (e Event) Equal(other Event) bool {
 // String leaves out when the event was sent, as Equal does, so that two
 // transcripts of the same calls are the same text.
 func (e Event) String() string {
-	return fmt.Sprintf("{Sequence:%d Transaction:%+v}", e.Sequence, e.Transaction)
+	return fmt.Sprintf("{Sequence:%d Transaction:%+v}", e.Sequence, entry(e.Transaction))
 }
