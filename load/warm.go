@@ -53,6 +53,23 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	if p.Duration == 0 {
 		p.Duration = 100 * time.Millisecond
 	}
+	return warming.warm(func() (*Recording, error) { return r.Run(ctx, p) })
+}
+
+// Warm is as that of [Runner], with p in the place of warming.Plan: each window
+// opens streams of its own, as a slice does, so that opening them is warmed up too.
+func (r *FeedRunner) Warm(ctx context.Context, warming Warming, p FeedPlan) (*Warmth, error) {
+	return warming.warm(func() (*Recording, error) {
+		rec, err := r.Run(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return rec.Recording, nil
+	})
+}
+
+// warm runs windows until they are steady.
+func (warming Warming) warm(run func() (*Recording, error)) (*Warmth, error) {
 	goal, extensions := warming.Windows, warming.Extensions
 	if goal == 0 {
 		goal = 20
@@ -69,7 +86,7 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	empty := 0
 	for {
 		for len(w.Median) < goal {
-			rec, err := r.Run(ctx, p)
+			rec, err := run()
 			if err != nil {
 				w.Windows, w.Took = len(w.Median), time.Since(began)
 				return w, err
