@@ -5,6 +5,9 @@ package plan
 // knows how each is taken; a test keeps the two lists the same.
 const (
 	ServerCPU         = "server-cpu"     // CPU time of the server per call
+	DatabaseCPU       = "database-cpu"   // CPU time of the database's processes per call
+	BackendCPU        = "backend-cpu"    // of server and database together
+	PoolWait          = "pool-wait"      // for a connection to the database, per call
 	Throughput        = "throughput"     // completed calls per second; closed loop only
 	ResponseP50       = "response-p50"   // from when a call was due
 	ResponseP90       = "response-p90"   //
@@ -25,7 +28,7 @@ const (
 // MetricIDs returns the ids of all metrics, in the order in which reports show them.
 func MetricIDs() []string {
 	return []string{
-		ServerCPU, Throughput,
+		ServerCPU, DatabaseCPU, BackendCPU, PoolWait, Throughput,
 		ResponseP50, ResponseP90, ResponseP99, ResponseP999,
 		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
 		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,

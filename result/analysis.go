@@ -46,6 +46,8 @@ type ArmState struct {
 	Checks []Check `json:"checks"`
 	// Floor is what the arm's driver does before a server that does nothing.
 	Floor Floors `json:"floor"`
+	// Database is what is known of the arm's database; nil where nobody looked.
+	Database *DatabaseState `json:"database,omitempty"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of
@@ -191,7 +193,7 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 		found.Arms = append(found.Arms, armState(g, l, a))
 	}
 	for _, m := range Metrics() {
-		if m.Under(found.Open) {
+		if m.Under(found.Open) && (g.has(l, m) || m.ID == found.Primary) {
 			found.Rows = append(found.Rows, analyseRow(g, &found, m))
 		}
 	}

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"wirelab/plan"
 	"wirelab/stat"
@@ -69,7 +70,7 @@ func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Esti
 	e := Estimate{Known: true, Rounds: len(values)}
 	switch {
 	case len(values) == 0:
-		return Estimate{Why: unknown(m)}
+		return Estimate{Why: unknown(m, trials)}
 	case m.Counted:
 		e.Value = total
 		return e
@@ -87,9 +88,32 @@ func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Esti
 	return e
 }
 
-// unknown says why no trial tells a metric.
-func unknown(m Metric) string {
+// lacking returns the first of several arms' trials that do not tell a metric.
+func lacking(m Metric, arms ...[]*Trial) []*Trial {
+	for _, trials := range arms {
+		if !slices.ContainsFunc(trials, func(t *Trial) bool { _, ok := m.Value(t); return ok }) {
+			return trials
+		}
+	}
+	return nil
+}
+
+// unknown says why none of an arm's trials tells a metric.
+func unknown(m Metric, trials []*Trial) string {
+	behind := func(is func(*DatabaseUse) bool) bool {
+		return slices.ContainsFunc(trials, func(t *Trial) bool { return t.Database != nil && is(t.Database) })
+	}
 	switch m.ID {
+	case plan.DatabaseCPU, plan.BackendCPU, plan.PoolWait:
+		switch {
+		case behind(func(d *DatabaseUse) bool { return d.Within }):
+			return "its database is inside the server"
+		case m.ID == plan.PoolWait:
+			return "no pool of connections told of it"
+		case behind(func(*DatabaseUse) bool { return true }):
+			return "the database's processes are not on this host"
+		}
+		return "nobody looked at its database"
 	case plan.ServerCPU, plan.ServerAllocations:
 		return "the server's process is not ours"
 	case plan.ClientCPU, plan.ClientAllocations:
@@ -178,7 +202,7 @@ func effect(g grid, load int, m Metric, first, second int, alpha float64) (stat.
 	}
 	switch rounds = len(x); {
 	case rounds == 0:
-		return stat.Effect{}, &Difference{Verdict: Unmeasured, Why: unknown(m)}
+		return stat.Effect{}, &Difference{Verdict: Unmeasured, Why: unknown(m, lacking(m, a, b))}
 	case rounds == 1:
 		return stat.Effect{}, tooFew(rounds, MinRounds)
 	case zeros(x) && zeros(y):

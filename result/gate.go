@@ -49,6 +49,9 @@ const (
 	Clock      Gate = "clock"
 	// 5: the server is more of a call than client and kernel are.
 	AboveFloor Gate = "floor"
+	// The database's processes could be seen; where there is one outside the
+	// server. It never fails: it marks.
+	DatabaseSeen Gate = "database"
 )
 
 // Gates returns all gates in the order they are applied.
@@ -56,7 +59,7 @@ func Gates() []Gate {
 	return []Gate{
 		InPlay, Answers, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
-		Clock, Throttling, Steal, Neighbours, AboveFloor,
+		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
 }
 
@@ -112,7 +115,7 @@ func (g Gate) reach() reach {
 		return tail99
 	case OnTime999:
 		return tail999
-	case GeneratorCPU, GeneratorWaits, GeneratorPauses, Steal, Neighbours, Clock, AboveFloor:
+	case GeneratorCPU, GeneratorWaits, GeneratorPauses, Steal, Neighbours, Clock, AboveFloor, DatabaseSeen:
 		return timing
 	}
 	return everything
@@ -269,6 +272,7 @@ func armState(g grid, l, a int) ArmState {
 		s.generator()
 		s.noise()
 		s.floor()
+		s.database()
 	}
 	slices.SortStableFunc(s.state.Checks, func(a, b Check) int {
 		return slices.Index(Gates(), a.Gate) - slices.Index(Gates(), b.Gate)

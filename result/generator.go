@@ -74,13 +74,12 @@ func (s *subject) generatorCPU(cores int) {
 
 // generatorWaits looks at how long the driver's threads waited for a CPU.
 func (s *subject) generatorWaits(cores int) {
-	pinned := len(s.result.Placement.DriverCPUs) > 0
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		u := used(t)
 		if u == nil || u.Waited <= 0 {
 			return 0, false, false
 		}
-		share := foreignWait(u, t.Server, cores, pinned)
+		share := foreignWait(s.result, t, cores)
 		return share, share <= waitShare, true
 	})
 	s.shares(GeneratorWaits, readings, failed, waitShare, "of wall time",
@@ -97,13 +96,35 @@ func (s *subject) generatorWaits(cores int) {
 // others used of the driver's cores is known apart, from ticks of 10 ms. Each
 // of the two is at least the waiting that is meant, so the smaller one is
 // taken. Ticks make it wrong by 2 to 3 % of a round's half second; hence 10 %.
-func foreignWait(driver, server *Usage, cores int, pinned bool) float64 {
+//
+// The server's CPU time is not others', where the two were told to share cores,
+// nor is the database's, as far as it may run there.
+func foreignWait(r *Result, t *Trial, cores int) float64 {
+	driver, pinned := t.Driver, r.Placement.DriverCPUs
 	others := float64(driver.Others)
-	if !pinned && server != nil {
-		others -= float64(server.CPU) // that the two share cores was asked for
+	if len(pinned) == 0 && t.Server != nil {
+		others -= float64(t.Server.CPU)
+	}
+	if d := t.Database; d != nil && d.Processes != nil {
+		others -= float64(d.Processes.CPU) * shareOn(d.Processes.CPUs, pinned)
 	}
 	wall := float64(driver.Wall)
 	return max(0, min(float64(driver.Waited)/wall, others/(float64(cores)*wall)))
+}
+
+// shareOn is the share of what runs on some cores, all alike, that is on
+// others; nil is all cores.
+func shareOn(cpus, others []int) float64 {
+	if len(others) == 0 || len(cpus) == 0 {
+		return 1
+	}
+	both := 0
+	for _, cpu := range cpus {
+		if slices.Contains(others, cpu) {
+			both++
+		}
+	}
+	return float64(both) / float64(len(cpus))
 }
 
 // generatorPauses compares the pauses of garbage collection with the median,

@@ -66,6 +66,24 @@ func (g grid) pairs(load, first, second int) (a, b []*Trial) {
 	return a, b
 }
 
+// has reports whether a load has a row for a metric.
+func (g grid) has(load int, m Metric) bool {
+	if !m.Optional {
+		return true
+	}
+	for a := range g.arms() {
+		for _, t := range g.trials[load][a] {
+			if t == nil {
+				continue
+			}
+			if _, ok := m.Value(t); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // merge adds up the trials' histograms of one kind.
 func merge(trials []*Trial, of func(*Trial) *stat.Histogram) *stat.Histogram {
 	all := stat.NewHistogram()

@@ -37,6 +37,9 @@ type Metric struct {
 	Closed, Open bool
 	// Counted metrics are totals that may be 0 and are shown, never compared.
 	Counted bool
+	// Optional metrics are of what most experiments lack, as a database has a
+	// cost only where there is one: without a value there is no row either.
+	Optional bool
 	// Quantile is 0.5 to 0.999 where the metric is a quantile of times, 0 where
 	// it is one number for each trial. Service tells which times: service
 	// instead of response.
@@ -99,6 +102,12 @@ const Connections = "connections"
 func Metrics() []Metric {
 	all := []Metric{
 		perRequest(plan.ServerCPU, "server CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Server) }),
+		optional(perRequest(plan.DatabaseCPU, "database CPU", Time, databaseCPU)),
+		optional(perRequest(plan.BackendCPU, "server + database CPU", Time, backendCPU)),
+		optional(Metric{
+			ID: plan.PoolWait, Title: "wait for a connection to the database per request", Short: "pool wait/req", Dimension: Time,
+			Gain: "shorter", Loss: "longer", Closed: true, Open: true, take: perCall(poolWait),
+		}),
 		{
 			ID: plan.Throughput, Title: "throughput", Short: "throughput", Dimension: Frequency, Higher: true,
 			Gain: "faster", Loss: "slower", Closed: true, take: throughput,
@@ -167,7 +176,13 @@ func perRequest(id, title string, in Dimension, total func(*Trial) (float64, boo
 	default:
 		m.Title, m.Gain, m.Loss = strings.Replace(title, "allocs", "allocations", 1)+" per request", "fewer", "more"
 	}
-	m.take = func(t *Trial) (float64, bool) {
+	m.take = perCall(total)
+	return m
+}
+
+// perCall shares a total of a trial among its calls.
+func perCall(total func(*Trial) (float64, bool)) func(*Trial) (float64, bool) {
+	return func(t *Trial) (float64, bool) {
 		v, ok := total(t)
 		calls := t.Calls()
 		if !ok || calls == 0 {
@@ -175,6 +190,11 @@ func perRequest(id, title string, in Dimension, total func(*Trial) (float64, boo
 		}
 		return v / float64(calls), true
 	}
+}
+
+// optional makes a metric one that has a row only where it could be taken.
+func optional(m Metric) Metric {
+	m.Optional = true
 	return m
 }
 

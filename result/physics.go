@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"wirelab/plan"
 	"wirelab/stat"
 )
 
@@ -14,6 +15,10 @@ const (
 	// cpuShare is how far CPU time may be beyond cores times wall time: the two
 	// are read one after the other, microseconds apart in tens of milliseconds.
 	cpuShare = 0.01
+	// endedTicks is by how much a slice's reading of a database's processes may
+	// be too high since some of them ended: their times are counted in ticks,
+	// two of which may show late.
+	endedTicks = plan.Duration(20 * time.Millisecond)
 	// A throughput above the null responder's is an error only if it is so for
 	// sure: the floor is one short slice in each round.
 	ceilingAlpha = 0.01
@@ -94,9 +99,16 @@ func (s *subject) cpuTime() {
 		}
 		return float64(u.CPU+u.Spun) / (float64(cores) * float64(u.Wall))
 	}
+	behind := func(t *Trial) float64 {
+		if t.Database == nil || t.Database.Processes == nil {
+			return 0
+		}
+		d := t.Database.Processes
+		return share(&Usage{CPU: d.CPU - plan.Duration(len(t.Order))*endedTicks, Wall: d.Wall}, s.cores(d.CPUs))
+	}
 	server, driver := s.cores(s.result.Placement.ServerCPUs), s.cores(s.result.Placement.DriverCPUs)
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
-		most := max(share(t.Server, server), share(t.Driver, driver))
+		most := max(share(t.Server, server), share(t.Driver, driver), behind(t))
 		return most, most <= 1+cpuShare, most > 0
 	})
 	if len(readings) == 0 {

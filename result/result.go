@@ -91,6 +91,8 @@ type Placement struct {
 	DriverCPUs []int `json:"driver_cpus,omitempty"`
 	// RelayCPUs are those of the network's relays; see room experiment for why.
 	RelayCPUs []int `json:"relay_cpus,omitempty"`
+	// DatabaseCPUs are those of a database that we placed.
+	DatabaseCPUs []int `json:"database_cpus,omitempty"`
 }
 
 // Environment is the machine and the build, as far as they can explain a figure.
@@ -177,6 +179,10 @@ type Trial struct {
 	// Server is nil for a target that somebody else runs.
 	Server *Usage `json:"server,omitempty"`
 	Driver *Usage `json:"driver"`
+	// Database is what was used behind the server; nil where nobody looked.
+	// Pool is how the server's connections to it were used; nil where it has none.
+	Database *DatabaseUse `json:"database,omitempty"`
+	Pool     *PoolUse     `json:"pool,omitempty"`
 	// Relay is what stood between the two; nil where nothing did.
 	Relay *Relayed `json:"relay,omitempty"`
 	// WireSent and WireReceived are bytes through the driver's sockets, TLS

@@ -63,7 +63,7 @@ func (x *explainer) unusable(m Metric, arm int) (gate Gate, why string) {
 	case m.Quantile > 0:
 		return "", tooShort(m, histograms(trials, m))
 	case !slices.ContainsFunc(trials, func(t *Trial) bool { _, ok := m.Value(t); return ok }):
-		return "", unknown(m)
+		return "", unknown(m, trials)
 	}
 	return "", ""
 }

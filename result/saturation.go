@@ -1,0 +1,345 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits on what is called a limit.
+const (
+	// fullShare of their time is what busy cores must use to be called full. A
+	// closed loop keeps a core that limits it at work all the time but for the
+	// slices' edges and what interrupts and neighbours take of it, some per
+	// cent each; at nine tenths a queue is nine times as long as what is served.
+	fullShare = 0.9
+	// queueShare of a call's service time, spent waiting for a connection to
+	// the database, makes the pool a queue that is worth naming.
+	queueShare = 0.1
+)
+
+// Limit is what limited an arm under a load.
+type Limit string
+
+// The limits. LimitNone: nothing that was looked at. LimitUnknown: nothing
+// that was looked at, and the database could not be.
+const (
+	LimitDatabase Limit = "database"
+	LimitServer   Limit = "server"
+	LimitClient   Limit = "client"
+	LimitRelay    Limit = "relay" // of the network
+	LimitCores    Limit = "shared cores" // several of those filled cores that they share
+	LimitPool     Limit = "pool"
+	LimitNone     Limit = "none"
+	LimitUnknown  Limit = "unknown"
+)
+
+// Saturation is how near an arm's parts were to what they could do at most,
+// and so what limited it. All of it is arithmetic on stored totals:
+//
+//   - cores busy is CPU time by the wall time of the calls, over all rounds. A
+//     set of cores is full if those that may run there only used at least nine
+//     tenths of it. What is full limits: more calls at once would only wait.
+//   - a pool was a queue if calls spent a tenth of their service time or more
+//     waiting for a connection. It limits if nothing is full: only then can a
+//     larger one help, and then it need not, since what its connections wait
+//     for may be a disk or a lock. Otherwise it is where the queue stood.
+//
+// That nothing limited is no fault: with one call in flight, or at a rate well
+// below what is possible, nothing should.
+type Saturation struct {
+	Limit Limit `json:"limit"`
+	// Says says it in words, with the figures.
+	Says string `json:"says"`
+	// Busy are the parts whose CPU time is known.
+	Busy []Busy `json:"busy"`
+	// Pool is how the server's pool was used; nil where it has none.
+	Pool *PoolQueue `json:"pool,omitempty"`
+}
+
+// Busy is how many cores' time a part used, of those it may run on.
+type Busy struct {
+	Who   string  `json:"who"`  // "database", "server", "client", "relay"
+	Used  float64 `json:"used"` // cores, on average over the calls' wall time
+	Cores int     `json:"cores"`
+	// Background is the part of Used that served no connection.
+	Background float64 `json:"background,omitempty"`
+
+	cpus []int // nil: any
+}
+
+// PoolQueue is the queue for a server's connections to its database.
+type PoolQueue struct {
+	Size   int     `json:"size"`
+	Waited float64 `json:"waited"` // share of the times that one was taken in which none was free
+	Wait   float64 `json:"wait"`   // ns a call, on average over all calls
+	Call   float64 `json:"call"`   // ns, the mean service time
+	Share  float64 `json:"share"`  // Wait by Call
+}
+
+// DatabaseState is what is known of an arm's database under a load.
+type DatabaseState struct {
+	// Within: it runs inside the server, and its cost is in the server's.
+	// Elsewhere: its processes could not be seen, so what they used is unknown.
+	Within     bool       `json:"within,omitempty"`
+	Elsewhere  bool       `json:"elsewhere,omitempty"`
+	Counts     []Count    `json:"counts"` // what it did for each call
+	Saturation Saturation `json:"saturation"`
+	// Checkpoints is how many began while slices ran.
+	Checkpoints uint64 `json:"checkpoints,omitempty"`
+}
+
+// database says what is known of the arm's database; nothing where no trial
+// tells of one.
+func (s *subject) database() {
+	var use *DatabaseUse
+	calls := uint64(0)
+	for _, t := range s.trials {
+		if t.Database == nil {
+			continue
+		}
+		use, calls = use.Add(*t.Database), calls+t.Calls()
+	}
+	if use == nil {
+		return
+	}
+	d := &DatabaseState{Within: use.Within, Counts: countsOf(use, calls)}
+	d.Elsewhere = !use.Within && use.Processes == nil
+	if use.Counts != nil {
+		d.Checkpoints = use.Counts.Checkpoints
+	}
+	d.Saturation = s.saturation(d)
+	s.state.Database = d
+	if use.Within {
+		return
+	}
+	s.add(Check{
+		Gate: DatabaseSeen, OK: true, Limited: d.Elsewhere,
+		Detail: choose(!d.Elsewhere, "the database's processes were accounted for",
+			"database not seen: its processes are not on this host, so what they used is not known, nor whether they were the limit"),
+		Fix: "--db with a PostgreSQL on this host, or none, for one of our own",
+	})
+}
+
+// saturation says what limited the arm.
+func (s *subject) saturation(d *DatabaseState) Saturation {
+	found := Saturation{Busy: s.busy(), Pool: s.poolQueue()}
+	full := slices.MaxFunc(append(s.groups(found.Busy), coreGroup{}), func(a, b coreGroup) int { return cmp.Compare(a.share(), b.share()) })
+	queue := found.Pool != nil && found.Pool.Share >= queueShare
+	switch {
+	case full.share() >= fullShare:
+		found.Limit, found.Says = full.limit()
+		if queue {
+			found.Says += "; the queue for it stood at the pool: " + found.Pool.says()
+		}
+	case queue:
+		found.Limit = LimitPool
+		found.Says = fmt.Sprintf("the pool of %d was the queue: %s, while no cores were full: %s", found.Pool.Size, found.Pool.says(), listBusy(found.Busy))
+	default:
+		found.Limit = LimitNone
+		found.Says = "neither cores nor pool were the limit: " + listBusy(found.Busy)
+		if found.Pool != nil {
+			found.Says += "; " + found.Pool.says()
+		}
+	}
+	switch {
+	case d.Elsewhere && found.Limit == LimitNone:
+		found.Limit = LimitUnknown
+		found.Says = strings.Replace(found.Says, "neither cores nor pool were the limit", "nothing that was seen was the limit", 1)
+		fallthrough
+	case d.Elsewhere:
+		found.Says += "; what the database used is not known"
+	case d.Within:
+		found.Says += "; the database is inside the server"
+	}
+	return found
+}
+
+// stretch is how long a trial's calls took, the first one's begin to the last one's end.
+func stretch(t *Trial) time.Duration {
+	if u := used(t); u != nil {
+		return time.Duration(u.Wall)
+	}
+	return time.Duration(max(t.Window, 0) + max(t.Drained, 0))
+}
+
+// busy is what the parts used over all rounds, of those known in every round.
+func (s *subject) busy() []Busy {
+	place := s.result.Placement
+	parts := []struct {
+		who  string
+		cpus []int
+		take func(*Trial) (float64, bool)
+	}{
+		{"database", place.DatabaseCPUs, databaseCPU},
+		{"server", place.ServerCPUs, func(t *Trial) (float64, bool) { return cpu(t.Server) }},
+		{"client", place.DriverCPUs, func(t *Trial) (float64, bool) { return cpu(t.Driver) }},
+		{"relay", place.RelayCPUs, func(t *Trial) (float64, bool) {
+			if t.Relay == nil {
+				return 0, false
+			}
+			return float64(t.Relay.CPU), true
+		}},
+	}
+	all := []Busy{}
+	for _, p := range parts {
+		one := Busy{Who: p.who, cpus: p.cpus}
+		wall, known := time.Duration(0), true
+		for _, t := range s.trials {
+			v, ok := p.take(t)
+			known = known && ok && stretch(t) > 0
+			if !known {
+				break
+			}
+			one.Used += v
+			wall += stretch(t)
+			if p.who == "database" {
+				one.Background += float64(t.Database.Processes.Background)
+				if one.cpus == nil {
+					one.cpus = t.Database.Processes.CPUs
+				}
+			}
+		}
+		if !known || wall <= 0 {
+			continue
+		}
+		one.Used, one.Background = finite(one.Used/float64(wall)), finite(one.Background/float64(wall))
+		if len(one.cpus) >= s.result.Environment.CPUs {
+			one.cpus = nil
+		}
+		if one.Cores = s.cores(one.cpus); one.Cores > 0 {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// coreGroup is cores and the parts that may run there and nowhere else.
+type coreGroup struct {
+	cores int
+	parts []Busy
+}
+
+func (g coreGroup) used() (sum float64) {
+	for _, b := range g.parts {
+		sum += b.Used
+	}
+	return sum
+}
+
+func (g coreGroup) share() float64 {
+	if g.cores == 0 {
+		return 0
+	}
+	return g.used() / float64(g.cores)
+}
+
+// groups are the sets of cores that parts were given, with who is bound to
+// each: of a part that may run elsewhere too it is not known where it did.
+func (s *subject) groups(all []Busy) []coreGroup {
+	var groups []coreGroup
+	for _, of := range all {
+		g := coreGroup{cores: of.Cores}
+		for _, b := range all {
+			if within(b.cpus, of.cpus) {
+				g.parts = append(g.parts, b)
+			}
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// within reports whether one set of cores is part of another; nil is all.
+func within(part, whole []int) bool {
+	if whole == nil {
+		return true
+	}
+	return part != nil && !slices.ContainsFunc(part, func(cpu int) bool { return !slices.Contains(whole, cpu) })
+}
+
+// limit says that a group's cores were full. Who used next to nothing of them
+// is not named as having filled them.
+func (g coreGroup) limit() (Limit, string) {
+	const little = 0.05
+	of := fmt.Sprintf("the %d cores", g.cores)
+	if g.cores == 1 {
+		of = "the 1 core"
+	}
+	var filled []Busy
+	for _, b := range g.parts {
+		if b.Used >= little*g.used() {
+			filled = append(filled, b)
+		}
+	}
+	if len(filled) == 1 {
+		return Limit(filled[0].Who), fmt.Sprintf("the %s was the limit: it used %s of %s it had", filled[0].Who, cores(filled[0].Used), of)
+	}
+	names := make([]string, len(filled))
+	for i, b := range filled {
+		names[i] = b.Who
+	}
+	if g.cores > 1 {
+		of = fmt.Sprintf("the %d", g.cores)
+	}
+	return LimitCores, fmt.Sprintf("%s filled %s they share: %s, %s in all", and(names), strings.Replace(of, "the 1 core", "the one core", 1), usedBy(filled), cores(g.used()))
+}
+
+func (q *PoolQueue) says() string {
+	if q.Wait <= 0 {
+		return fmt.Sprintf("no call waited for one of the pool's %d connections", q.Size)
+	}
+	return fmt.Sprintf("calls waited %v of %v for one of its %d connections", brief(time.Duration(q.Wait)), brief(time.Duration(q.Call)), q.Size)
+}
+
+// poolQueue is how the pool was used over all rounds; nil where a round does
+// not tell.
+func (s *subject) poolQueue() *PoolQueue {
+	var sum *PoolUse
+	calls := uint64(0)
+	for _, t := range s.trials {
+		if t.Pool == nil {
+			return nil
+		}
+		sum, calls = sum.Add(*t.Pool), calls+t.Calls()
+	}
+	mean := s.service().Mean()
+	if sum == nil || calls == 0 || !(mean > 0) {
+		return nil
+	}
+	q := &PoolQueue{Size: sum.Size, Wait: float64(max(0, sum.Waiting)) / float64(calls), Call: mean}
+	q.Share = finite(q.Wait / mean)
+	if sum.Taken > 0 {
+		q.Waited = min(1, float64(sum.Waited)/float64(sum.Taken))
+	}
+	return q
+}
+
+// cores writes a number of cores.
+func cores(n float64) string { return fmt.Sprintf("%.2f", n) }
+
+// usedBy lists what parts used.
+func usedBy(all []Busy) string {
+	texts := make([]string, len(all))
+	for i, b := range all {
+		texts[i] = b.Who + " " + cores(b.Used)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// listBusy lists what parts used of what they had.
+func listBusy(all []Busy) string {
+	texts := make([]string, len(all))
+	for i, b := range all {
+		texts[i] = fmt.Sprintf("the %s used %s of %d", b.Who, cores(b.Used), b.Cores)
+		if i == 0 {
+			texts[i] += map[bool]string{true: " core", false: " cores"}[b.Cores == 1]
+		}
+	}
+	if len(texts) == 0 {
+		return "no CPU time is known"
+	}
+	return strings.Join(texts, ", ")
+}
