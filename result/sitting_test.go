@@ -15,7 +15,7 @@ import (
 func sitting(seed uint64, times float64) *result.Result {
 	arms := resulttest.Arms()[:2]
 	arms[1].ServerCPU = time.Duration(times * float64(arms[1].ServerCPU))
-	return resulttest.Make(resulttest.Setting{Name: "quick", Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: 20, Seed: seed})
+	return resulttest.Make(resulttest.Setting{Name: "quick", Arms: arms, Loads: []plan.Load{{InFlight: 1}}, Rounds: 20, Seed: seed, Noise: 0.01})
 }
 
 func compared(was, here *result.Result) result.Sittings {
