@@ -222,6 +222,12 @@ func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, er
 		first.Stages = []load.Stage{{From: first.Stages[0].From, To: first.Stages[0].From}}
 		window.Schedule = &first
 	}
+	if s := window.Schedule; s != nil && s.Law != "" && s.Law != load.Even && s.Law != load.Poisson {
+		// Bursts are not steady either: they are warmed up at their rate.
+		even := *s
+		even.Law, even.Gaps = load.Poisson, nil
+		window.Schedule = &even
+	}
 	return p.runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
 }
 

@@ -175,9 +175,9 @@ func schedule(l plan.Load) *load.Schedule {
 	if !l.Open() {
 		return nil
 	}
-	s := &load.Schedule{Law: load.Poisson}
-	if l.Arrivals == plan.Constant {
-		s.Law = load.Even
+	s := &load.Schedule{Law: lawOf(l.Arrivals), Spread: l.Spread}
+	for _, gap := range l.Recording.Gaps {
+		s.Gaps = append(s.Gaps, time.Duration(gap))
 	}
 	for _, stage := range l.Stages {
 		s.Stages = append(s.Stages, load.Stage{Duration: time.Duration(stage.For), From: stage.From, To: stage.To})
@@ -186,6 +186,21 @@ func schedule(l plan.Load) *load.Schedule {
 		s.Stages = []load.Stage{{From: l.Rate, To: l.Rate}}
 	}
 	return s
+}
+
+// lawOf is the engine's law of a plan's.
+func lawOf(arrivals string) load.Law {
+	switch arrivals {
+	case plan.Constant:
+		return load.Even
+	case plan.LogNormal:
+		return load.LogNormal
+	case plan.Recorded:
+		return load.Recorded
+	case plan.Sampled:
+		return load.Sampled
+	}
+	return load.Poisson
 }
 
 // warm warms up every arm under every load, in random order.

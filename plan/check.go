@@ -31,12 +31,14 @@ const (
 	armNameMax     = 500 // characters; an arm's default name holds all its settings
 	aboutMax       = 2000
 
-	rateMin  = 0.1 // requests/s
-	rateMax  = 10e6
-	untilMin = 0.001 // ±0.1 %
-	untilMax = 0.5
-	shareMin = 0.0001
-	shareMax = 0.5
+	rateMin   = 0.1 // requests/s
+	rateMax   = 10e6
+	untilMin  = 0.001 // ±0.1 %
+	untilMax  = 0.5
+	spreadMin = 0.01
+	spreadMax = 20.0
+	shareMin  = 0.0001
+	shareMax  = 0.5
 
 	sliceMin    = Duration(30 * time.Millisecond) // shorter ones measure the timer
 	sliceMax    = Duration(10 * time.Minute)
@@ -273,7 +275,7 @@ func (l Load) check(field string) error {
 	switch {
 	case l.Rate != 0 && len(l.Stages) > 0:
 		return outside(field+".rate", number(l.Rate), "left out where stages set the rate")
-	case l.Arrivals != "" && l.Rate == 0 && len(l.Stages) == 0:
+	case l.Arrivals != "" && !l.Open():
 		return bad(field+".arrivals", l.Arrivals, "left out in the closed loop, where a reply makes room for the next call")
 	case len(l.Stages) > stagesMax:
 		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), fmt.Sprintf("at most %d", stagesMax))
@@ -283,7 +285,7 @@ func (l Load) check(field string) error {
 		inForm(field+".requests", l.Requests, lowerName, "drawn"),
 		inRange(field+".in_flight", l.InFlight, 1, inFlightMax),
 		inRange(field+".rate", l.Rate, rateMin, rateMax),
-		oneOf(field+".arrivals", l.Arrivals, Poisson, Constant),
+		l.checkArrivals(field),
 	)
 	if err != nil {
 		return err
@@ -306,6 +308,37 @@ func (l Load) check(field string) error {
 	}
 	if !busy {
 		return outside(field+".stages", "0/s throughout", "a rate above 0 at some time")
+	}
+	return nil
+}
+
+// checkArrivals checks how an open load's calls arrive.
+func (l Load) checkArrivals(field string) error {
+	replayed := l.Arrivals == Recorded || l.Arrivals == Sampled
+	switch {
+	case l.Spread != 0 && l.Arrivals != LogNormal:
+		return bad(field+".spread", l.Spread, "left out but with arrivals log-normal")
+	case replayed && !l.Recording.Given() && l.Recording.File == "":
+		return missing(field+".recording", "{file: arrivals.csv}")
+	case l.Recording.Given() && l.Arrivals != "" && !replayed:
+		return bad(field+".arrivals", l.Arrivals, Recorded+" or "+Sampled+", since there is a recording")
+	case l.Recording.Given() && len(l.Stages) > 0:
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with a recording, whose own rate changes")
+	}
+	err := first(
+		oneOf(field+".arrivals", l.Arrivals, Poisson, Constant, LogNormal, Recorded, Sampled),
+		inRange(field+".spread", l.Spread, spreadMin, spreadMax),
+		l.Recording.check(field+".recording"),
+	)
+	if err != nil || !l.Replays() {
+		return err
+	}
+	rate := l.Rate
+	setDefault(&rate, l.Recording.Rate())
+	span := Duration(float64(len(l.Recording.Gaps)) / rate * float64(time.Second))
+	if span < sliceMin || span > sliceMax {
+		return outside(field+".recording", fmt.Sprintf("%v at %.3g/s", span, rate),
+			fmt.Sprintf("%v to %v, since a slice is all of it: give another rate or speed, or arrivals sampled", sliceMin, sliceMax))
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ const (
 	defaultSliceOpen    = Duration(time.Second)
 	defaultWarmUp       = Duration(200 * time.Millisecond)
 	defaultInFlightOpen = 256
+	defaultSpread       = 2
 	defaultDeadline     = Duration(10 * time.Second)
 	defaultPractical    = 0.01
 	defaultEquivalent   = 0.03
@@ -27,10 +28,14 @@ const (
 
 // The laws of arrival, the ways to pin, the drivers, and whether floors are measured.
 const (
-	Poisson  = "poisson"
-	Constant = "constant"
-	PinAuto  = "auto"
-	PinNone  = "none"
+	Poisson   = "poisson"
+	Constant  = "constant"
+	LogNormal = "log-normal"
+	Recorded  = "recorded"
+	Sampled   = "sampled"
+
+	PinAuto = "auto"
+	PinNone = "none"
 
 	DriverClient = "client"
 	DriverRaw    = "raw"
@@ -96,8 +101,12 @@ func (p Plan) Complete() (Plan, error) {
 	return p, nil
 }
 
-// SliceOf is how long one slice of a load takes: Slice, or all its stages.
+// SliceOf is how long one slice of a load takes: Slice, or all its stages, or
+// all of its recording.
 func (p Plan) SliceOf(l Load) Duration {
+	if l.Replays() {
+		return Duration(float64(len(l.Recording.Gaps)) / l.Rate * float64(time.Second))
+	}
 	if len(l.Stages) == 0 {
 		return p.Slice
 	}
@@ -108,9 +117,10 @@ func (p Plan) SliceOf(l Load) Duration {
 	return sum
 }
 
-// staged reports whether every load has stages, so that Slice has no use.
+// staged reports whether every load says itself how long it takes, by stages or
+// a recording, so that Slice has no use.
 func (p Plan) staged() bool {
-	return len(p.Loads) > 0 && !slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 })
+	return len(p.Loads) > 0 && !slices.ContainsFunc(p.Loads, func(l Load) bool { return len(l.Stages) == 0 && !l.Replays() })
 }
 
 // remote reports whether somebody else runs one of the servers.
@@ -143,12 +153,26 @@ func completeLoads(loads []Load) []Load {
 		l.Stages = cloned(l.Stages)
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
-			setDefault(&l.Arrivals, Poisson)
+			l.completeArrivals()
 		} else {
 			setDefault(&l.InFlight, 1)
 		}
 	}
 	return loads
+}
+
+// completeArrivals fills in how an open load's calls arrive.
+func (l *Load) completeArrivals() {
+	if l.Recording.Given() {
+		l.Recording.Gaps = slices.Clone(l.Recording.Gaps)
+		setDefault(&l.Arrivals, Recorded)
+		setDefault(&l.Rate, l.Recording.Rate())
+		return
+	}
+	setDefault(&l.Arrivals, Poisson)
+	if l.Arrivals == LogNormal {
+		setDefault(&l.Spread, defaultSpread)
+	}
 }
 
 // completePublished copies the figures.

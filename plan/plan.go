@@ -124,8 +124,15 @@ type Load struct {
 	InFlight int `json:"in_flight,omitempty" yaml:"in_flight,omitempty"`
 	// Rate is the arrivals per second, in all, of the open loop.
 	Rate float64 `json:"rate,omitempty" yaml:"rate,omitempty"`
-	// Arrivals is the open loop's law: "poisson" (default) or "constant".
+	// Arrivals is the open loop's law: "poisson" (default), "constant",
+	// "log-normal", or with a Recording "recorded" (default there: in its order,
+	// a slice being all of it) or "sampled".
 	Arrivals string `json:"arrivals,omitempty" yaml:"arrivals,omitempty"`
+	// Spread is the coefficient of variation of log-normal gaps. Default: 2.
+	Spread float64 `json:"spread,omitempty" yaml:"spread,omitempty"`
+	// Recording is what recorded and sampled arrivals repeat, so fast that they
+	// have the Rate; 0: as fast as it was recorded.
+	Recording Recording `json:"recording,omitzero" yaml:"recording,omitempty"`
 	// Stages makes the rate a function of time; a slice is then all of them.
 	Stages []Stage `json:"stages,omitempty" yaml:"stages,omitempty"`
 }
@@ -234,4 +241,7 @@ func (p Plan) Databases() []string {
 }
 
 // Open reports whether the load is an open loop.
-func (l Load) Open() bool { return l.Rate > 0 || len(l.Stages) > 0 }
+func (l Load) Open() bool { return l.Rate > 0 || len(l.Stages) > 0 || l.Recording.Given() }
+
+// Replays reports whether a slice of the load is all of a recording.
+func (l Load) Replays() bool { return l.Recording.Given() && l.Arrivals != Sampled }

@@ -176,12 +176,33 @@ func (l Load) Pace() string {
 		}
 		return strings.Join(parts, ", then ")
 	case l.Rate > 0:
-		if l.Arrivals == "" {
+		if l.Arrivals == "" && !l.Recording.Given() {
 			return number(l.Rate) + "/s"
 		}
-		return number(l.Rate) + "/s " + l.Arrivals
+		return l.speed() + " " + l.law()
+	case l.Recording.Given():
+		return "as recorded in " + l.Recording.Name
 	}
 	return fmt.Sprintf("%d in flight", max(l.InFlight, 1))
+}
+
+// speed is the rate; of a recording, whose own is no round number, to four digits.
+func (l Load) speed() string {
+	if l.Recording.Given() {
+		return strconv.FormatFloat(l.Rate, 'g', 4, 64) + "/s"
+	}
+	return number(l.Rate) + "/s"
+}
+
+// law is how the calls of an open load arrive.
+func (l Load) law() string {
+	switch {
+	case l.Recording.Given():
+		return l.Arrivals + " from " + l.Recording.Name
+	case l.Spread != 0:
+		return l.Arrivals + ", spread " + number(l.Spread)
+	}
+	return l.Arrivals
 }
 
 // number writes a rate without an exponent.

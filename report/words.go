@@ -82,6 +82,30 @@ func Load(p plan.Plan, load int) string {
 	return strings.ToUpper(pace[:1]) + pace[1:]
 }
 
+// lawName says how the calls of an open load arrive.
+func lawName(l plan.Load) string {
+	switch l.Arrivals {
+	case plan.Constant:
+		return "at even intervals"
+	case plan.LogNormal:
+		return fmt.Sprintf("log-normal, spread %.3g", l.Spread)
+	case plan.Recorded:
+		return "as in " + l.Recording.Name + speed(l)
+	case plan.Sampled:
+		return "drawn from " + l.Recording.Name + speed(l)
+	}
+	return "Poisson"
+}
+
+// speed says how much faster than it was recorded a recording is replayed.
+func speed(l plan.Load) string {
+	faster := l.Rate / l.Recording.Rate()
+	if faster > 0.999 && faster < 1.001 {
+		return ""
+	}
+	return fmt.Sprintf(", %.3g × as fast", faster)
+}
+
 // LoadName names a load: "50 calls in flight", "2,000/s Poisson"; where a plan
 // has several operations "GetPerson, 50 calls in flight".
 func LoadName(p plan.Plan, load int) string {
@@ -109,11 +133,7 @@ func paceName(l plan.Load) string {
 	case len(l.Stages) > 0:
 		return l.Pace()
 	case l.Open():
-		law := "at even intervals"
-		if l.Arrivals != plan.Constant {
-			law = "Poisson"
-		}
-		return rate(l.Rate) + " " + law
+		return rate(l.Rate) + " " + lawName(l)
 	case l.InFlight <= 1:
 		return "1 call in flight"
 	}

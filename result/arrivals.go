@@ -31,15 +31,22 @@ func (s *subject) arrivals() {
 }
 
 // expected is how many calls the rate gives in so much time, and how far from
-// it they may be. It is NaN for stages: the head of a slice is not measured,
-// so they do not tell what was due in the rest.
+// it they may be. It is NaN for stages and recordings: the head of a slice is
+// not measured, so they do not tell what was due in the rest. The number of
+// independent gaps in a time varies by their spread (renewal theory: its
+// variance tends to spread² × its mean).
 func (s *subject) expected(window time.Duration, slices int) (calls, slack float64) {
-	if len(s.load.Stages) > 0 {
+	if len(s.load.Stages) > 0 || s.load.Replays() {
 		return math.NaN(), 0
 	}
 	calls = s.load.Rate * window.Seconds()
-	if s.load.Arrivals == plan.Constant {
+	switch s.load.Arrivals {
+	case plan.Constant:
 		return calls, max(evenShare*calls, float64(slices)) // a slice cuts off up to one call
+	case plan.LogNormal:
+		return calls, poissonSD * max(1, s.load.Spread) * math.Sqrt(calls)
+	case plan.Sampled:
+		return calls, poissonSD * max(1, s.load.Recording.Spread()) * math.Sqrt(calls)
 	}
 	return calls, poissonSD * math.Sqrt(calls)
 }

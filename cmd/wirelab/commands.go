@@ -21,6 +21,7 @@ func commands() []func(*app) *cobra.Command {
 		newServeCommand,
 		newRelayCommand,
 		newCallCommand,
+		newArrivalsCommand,
 		newAuditCommand,
 		newDriveCommand,
 		newHogCommand,

@@ -11,11 +11,12 @@ import (
 
 // compareFlags are what is typed; parse makes a plan of them.
 type compareFlags struct {
-	plan                            plan.Plan // the fields that flags set as they are
-	drivers                         []string
-	workload, until, rate, arrivals string
-	inFlight                        []int
-	conduct                         conductOptions
+	plan                  plan.Plan // the fields that flags set as they are
+	drivers               []string
+	workload, until, rate string
+	arrivals              arrivalFlags
+	inFlight              []int
+	conduct               conductOptions
 }
 
 func newCompareCommand(a *app) *cobra.Command {
@@ -47,7 +48,10 @@ tells apart what the server costs and what the library adds.
 
 With --in-flight the loop is closed: so many calls are always in flight. With
 --rate it is open: calls are due at their times whatever becomes of them, and
-the time of each counts from when it was due.
+the time of each counts from when it was due. --arrivals says how they come:
+Poisson, constant, log-normal (bursts), or as in a file that wirelab arrivals
+shows and makes; a recording is then replayed, all of it in each slice, or
+with --replay sampled its gaps are drawn.
 
 --network puts a path between driver and server, for TCP and UDP, and in front
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
@@ -58,6 +62,7 @@ the path takes is in the floors too. See wirelab relay --help.
   wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
   wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
   wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json
+  wirelab compare grpc http1-json -w directory.GetPerson --arrivals trace.json --speed-up 10
   wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
   wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
@@ -78,7 +83,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.StringVarP(&f.workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
-	flags.StringVar(&f.arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	f.arrivals.register(flags)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "what calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
@@ -153,18 +158,7 @@ func (f *compareFlags) parseLoads(p *plan.Plan) error {
 		}
 		p.Loads = append(p.Loads, plan.Load{InFlight: n})
 	}
-	if f.rate == "" {
-		if f.arrivals != "" {
-			return usage("--arrivals is of the open loop: give --rate too")
-		}
-		return nil
-	}
-	for text := range strings.SplitSeq(f.rate, ",") {
-		rate, err := plan.ParseRate(text)
-		if err != nil {
-			return err
-		}
-		p.Loads = append(p.Loads, plan.Load{Rate: rate, Arrivals: f.arrivals})
-	}
-	return nil
+	loads, err := f.arrivals.loads(f.rate)
+	p.Loads = append(p.Loads, loads...)
+	return err
 }

@@ -118,7 +118,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
-	flags.StringVar(&f.arrivals, "arrivals", "", "law of the open loop's arrivals: poisson or constant (default poisson)")
+	f.arrivals.register(flags)
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as prove an effect among all; fewer than 10 allow no claim)")

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -68,5 +69,9 @@ func loadPlan(name string) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	return plan.Parse(name, text)
+	p, err := plan.Parse(name, text)
+	if err != nil {
+		return p, err
+	}
+	return withRecordings(p, filepath.Dir(name))
 }

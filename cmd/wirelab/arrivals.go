@@ -1,0 +1,284 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab/load"
+	"wirelab/plan"
+)
+
+// arrivalFlags say how calls of an open loop arrive.
+type arrivalFlags struct {
+	arrivals, replay string
+	speed, spread    float64
+}
+
+// The ways to replay a recording, as typed; the words are the published benchmark's.
+const (
+	replaySequential = "sequential"
+	replaySampled    = "sampled"
+)
+
+func (f *arrivalFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.arrivals, "arrivals", "", "how calls of the open loop arrive: poisson, constant, log-normal, or as in a `file` of recorded times (default poisson)")
+	flags.StringVar(&f.replay, "replay", "", "of a recording: sequential, all of it in each slice, or sampled, its gaps drawn (default sequential)")
+	flags.Float64Var(&f.speed, "speed-up", 0, "of a recording: so many `times` as fast as it was recorded (default 1; or give --rate)")
+	flags.Float64Var(&f.spread, "spread", 0, "of log-normal arrivals: standard deviation of the times between calls over their mean (default 2)")
+}
+
+// loads are the open loads at the rates that were typed, none where the loop is closed.
+func (f *arrivalFlags) loads(rates string) ([]plan.Load, error) {
+	one := plan.Load{Arrivals: f.arrivals, Spread: f.spread}
+	recorded := f.arrivals != "" && !slices.Contains([]string{plan.Poisson, plan.Constant, plan.LogNormal}, f.arrivals)
+	switch {
+	case !recorded && (f.replay != "" || f.speed != 0):
+		return nil, usage("--replay and --speed-up are of a recording: give --arrivals FILE")
+	case !recorded && rates == "" && (f.arrivals != "" || f.spread != 0):
+		return nil, usage("--arrivals is of the open loop: give --rate too")
+	case !recorded && rates == "":
+		return nil, nil
+	case f.speed != 0 && rates != "":
+		return nil, usage("--speed-up and --rate both say how fast the recording goes: give one")
+	}
+	if recorded {
+		var err error
+		if one, err = f.replayed(one); err != nil {
+			return nil, err
+		}
+		if rates == "" {
+			return []plan.Load{one}, nil
+		}
+	}
+	var all []plan.Load
+	for text := range strings.SplitSeq(rates, ",") {
+		rate, err := plan.ParseRate(text)
+		if err != nil {
+			return nil, err
+		}
+		one.Rate = rate
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// replayed is a load with the recording of the file that was typed.
+func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
+	var err error
+	if l.Recording, err = readRecording(f.arrivals); err != nil {
+		return l, err
+	}
+	switch f.replay {
+	case "", replaySequential:
+		l.Arrivals = plan.Recorded
+	case replaySampled:
+		l.Arrivals = plan.Sampled
+	default:
+		return l, usage("--replay %q: want %s or %s", f.replay, replaySequential, replaySampled)
+	}
+	if f.speed < 0 || math.IsNaN(f.speed) || math.IsInf(f.speed, 0) {
+		return l, usage("--speed-up %v: want a number above 0", f.speed)
+	}
+	l.Rate = l.Recording.Rate()
+	if f.speed > 0 {
+		l.Rate *= f.speed
+	}
+	return l, nil
+}
+
+// readRecording reads a recording from a file.
+func readRecording(name string) (plan.Recording, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return plan.Recording{}, usage("--arrivals %s: neither poisson, constant nor log-normal, and no file: %v", name, err)
+	}
+	if info.Size() > plan.RecordingFileSize {
+		return plan.Recording{}, usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return plan.Recording{}, err
+	}
+	return plan.ParseRecording(name, data)
+}
+
+// withRecordings reads the files that a plan's loads name, from the plan's folder on.
+func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
+	p.Loads = slices.Clone(p.Loads)
+	for i := range p.Loads {
+		r := &p.Loads[i].Recording
+		if r.File == "" {
+			continue
+		}
+		if r.Given() {
+			return p, usage("loads[%d].recording has both file and gaps: give one", i)
+		}
+		name := r.File
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(folder, name)
+		}
+		read, err := readRecording(name)
+		if err != nil {
+			return p, err
+		}
+		*r = read
+	}
+	return p, nil
+}
+
+func newArrivalsCommand(a *app) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:   "arrivals",
+		Short: "Show, or make, the recorded arrivals that compare replays",
+		Long: `Arrivals shows what is in a recording of arrivals, or makes one.
+
+A recording is a JSON object whose inter_arrival_ms are the times between
+arrivals in milliseconds, or CSV: one column of them, or with a head the column
+inter_arrival_ms, or timestamp (seconds since 1970, or RFC 3339).`,
+	})
+	c.AddCommand(newArrivalsShowCommand(a), newArrivalsMakeCommand(a))
+	return c
+}
+
+// recordingFile is a recording as it is written, with the published benchmark's names.
+type recordingFile struct {
+	About string         `json:"about,omitempty"`
+	Count int            `json:"message_count"` // arrivals: one more than gaps
+	Span  float64        `json:"time_span_seconds"`
+	Rate  float64        `json:"avg_rate_per_second"`
+	Gaps  []float64      `json:"inter_arrival_ms,omitempty"`
+	Stats recordingStats `json:"stats"`
+	// Spread is of ours: standard deviation over mean.
+	Spread float64 `json:"spread"`
+}
+
+type recordingStats struct {
+	Min float64 `json:"min_ms"`
+	Max float64 `json:"max_ms"`
+	Avg float64 `json:"avg_ms"`
+	P50 float64 `json:"p50_ms"`
+	P90 float64 `json:"p90_ms"`
+	P99 float64 `json:"p99_ms"`
+}
+
+// describeRecording works out what a recording's file says of it.
+func describeRecording(r plan.Recording) recordingFile {
+	sorted := make([]float64, 0, len(r.Gaps))
+	for _, gap := range r.Gaps {
+		sorted = append(sorted, float64(gap)/1e6)
+	}
+	slices.Sort(sorted)
+	// The smallest gap that at least a share of all are not above.
+	at := func(q float64) float64 { return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)] }
+	return recordingFile{
+		Count: len(sorted) + 1, Span: r.Span().Seconds(), Rate: r.Rate(), Spread: r.Spread(),
+		Stats: recordingStats{
+			Min: sorted[0], Max: sorted[len(sorted)-1], Avg: 1e3 / r.Rate(), P50: at(0.5), P90: at(0.9), P99: at(0.99),
+		},
+	}
+}
+
+func newArrivalsShowCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "show FILE", Short: "Say what a recording is like",
+		Example: "  wirelab arrivals show docs/arrivals-bursty.json",
+		Args:    arguments(1, 1, "one file"),
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		r, err := readRecording(args[0])
+		if err != nil {
+			return err
+		}
+		d := describeRecording(r)
+		if *asJSON {
+			return a.printJSON(d)
+		}
+		ms := func(v float64) string { return fmt.Sprintf("%.4g ms", v) }
+		return a.printTable([][]string{
+			{"arrivals", fmt.Sprint(d.Count)},
+			{"span", time.Duration(r.Span()).Round(time.Millisecond).String()},
+			{"rate", fmt.Sprintf("%.4g/s", d.Rate)},
+			{"gap mean", ms(d.Stats.Avg)},
+			{"gap p50", ms(d.Stats.P50)},
+			{"gap p90", ms(d.Stats.P90)},
+			{"gap p99", ms(d.Stats.P99)},
+			{"gap min, max", ms(d.Stats.Min) + ", " + ms(d.Stats.Max)},
+			{"spread", fmt.Sprintf("%.3g (1 is that of Poisson arrivals)", d.Spread)},
+		})
+	}
+	return c
+}
+
+func newArrivalsMakeCommand(a *app) *cobra.Command {
+	var rate string
+	var spread float64
+	var count int
+	var seed uint64
+	c := &cobra.Command{
+		Use: "make FILE", Short: "Draw log-normal arrivals and write them as a recording",
+		Long: `Make draws times between arrivals from a log-normal law and writes them to FILE,
+which must not be there yet. The same seed draws the same.`,
+		Example: "  wirelab arrivals make bursty.json --rate 100 --spread 3 --count 2000 --seed 7",
+		Args:    arguments(1, 1, "one file"),
+	}
+	c.Flags().StringVar(&rate, "rate", "100", "arrivals per second on average")
+	c.Flags().Float64Var(&spread, "spread", 2, "standard deviation of the gaps over their mean")
+	c.Flags().IntVar(&count, "count", 1000, "gaps to draw, 1 to 100000")
+	c.Flags().Uint64Var(&seed, "seed", 1, "what they are drawn by")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		r, err := drawRecording(rate, spread, count, seed)
+		if err != nil {
+			return err
+		}
+		d := describeRecording(r)
+		d.About = fmt.Sprintf("drawn by wirelab: log-normal gaps, spread %g, seed %d", spread, seed)
+		for _, gap := range r.Gaps {
+			d.Gaps = append(d.Gaps, float64(gap)/1e6)
+		}
+		text, err := json.MarshalIndent(d, "", " ")
+		if err != nil {
+			return err
+		}
+		file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return usage("%v", err)
+		}
+		_, err = file.Write(append(text, '\n'))
+		if err := both(err, file.Close()); err != nil {
+			return err
+		}
+		a.note("%s has %d arrivals over %s", args[0], d.Count, r.Span().Round(time.Millisecond))
+		return nil
+	}
+	return c
+}
+
+// drawRecording draws a recording to the microsecond.
+func drawRecording(rateText string, spread float64, count int, seed uint64) (plan.Recording, error) {
+	rate, err := plan.ParseRate(rateText)
+	if err != nil {
+		return plan.Recording{}, err
+	}
+	if count < 1 || count > load.GapsLimit {
+		return plan.Recording{}, usage("--count %d: want 1 to %d", count, load.GapsLimit)
+	}
+	s := load.Schedule{Law: load.LogNormal, Spread: spread, Seed: seed, Stages: []load.Stage{{From: rate, To: rate}}}
+	if err := s.Validate(); err != nil {
+		return plan.Recording{}, usage("--spread: %v", err)
+	}
+	var r plan.Recording
+	for _, gap := range s.DrawGaps(count, rate) {
+		r.Gaps = append(r.Gaps, plan.Duration(gap.Round(time.Microsecond)))
+	}
+	return r, nil
+}
