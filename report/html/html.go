@@ -61,7 +61,14 @@ type page struct {
 	Published              *published
 	Method                 method
 	Tips                   []string
+	Links                  []Link
 }
+
+// Link leads from a page to others beside it, where somebody serves them.
+type Link struct{ Text, Address string }
+
+// Style is the style sheet of the pages, for those who make pages like them.
+func Style() string { return styleText }
 
 // load is what is shown of one load below the verdicts.
 type load struct {
@@ -84,10 +91,16 @@ func Write(w io.Writer, r *result.Result) error {
 
 // WriteAnalysed is [Write] for those who have the result's analysis already.
 func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
+	return WriteLinked(w, r, a, nil)
+}
+
+// WriteLinked is [WriteAnalysed] for those who serve the page among others: links
+// are shown above it, and the page is not one to save.
+func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link) error {
 	s := &sheet{r: r, a: a, tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
-		Policy: policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Links: links, Policy: policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
 		First: s.first(), Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {

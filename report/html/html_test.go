@@ -432,3 +432,28 @@ func TestWritePages(t *testing.T) {
 		}
 	}
 }
+
+// Links are shown where there are any, and a page with them does not call
+// itself whole.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Short(4)
+	a := result.Analyse(r)
+	var alone, linked bytes.Buffer
+	if err := html.WriteAnalysed(&alone, r, &a); err != nil {
+		t.Fatal(err)
+	}
+	if err := html.WriteLinked(&linked, r, &a, []html.Link{{Text: "All <results>", Address: "/?a=b&c=d"}}); err != nil {
+		t.Fatal(err)
+	}
+	const link, whole = `<a href="/?a=b&amp;c=d">All &lt;results&gt;</a>`, "This file is whole"
+	if text := linked.String(); !strings.Contains(text, link) || strings.Contains(text, whole) {
+		t.Error("the page lacks its link, or calls itself whole")
+	}
+	if text := alone.String(); strings.Contains(text, `aria-label="Results"`) || !strings.Contains(text, whole) {
+		t.Error("the page has links that nobody gave")
+	}
+	if !strings.Contains(alone.String(), html.Style()) {
+		t.Error("the style is not that of the page")
+	}
+}
