@@ -142,16 +142,12 @@ func traps() []conformance.Trap[ledger.Service] {
 		t.batch("id-"+v.Name, v.Why, alice, v.Value, bob)
 		t.from("account-"+v.Name, v.Why, ledger.Feed{Account: v.Value})
 		t.from("after-"+v.Name, v.Why, ledger.Feed{After: v.Value})
-		t.post("from-"+v.Name, v.Why, ledger.Posting{ID: "from-" + v.Name, From: v.Value, To: payee, Amount: 1})
-		t.post("to-"+v.Name, v.Why, ledger.Posting{ID: "to-" + v.Name, From: payer, To: v.Value, Amount: 1})
-		t.post("id-"+v.Name, v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
-		t.post("id-"+v.Name+"-again", v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
 	}
 	batchTraps(t)
 	numberTraps(t)
 	timeTraps(t)
 	logTraps(t)
-	postingTraps(t)
+	postingTraps(t) // after all that reads to the end of the log, where a posting has its time
 	return t.all
 }
 
@@ -182,7 +178,6 @@ func numberTraps(t *trapping) {
 	for _, v := range trap.Ints() {
 		t.stream("rate-"+v.Name, v.Why, ledger.Feed{Rate: v.Value, Limit: 1})
 		t.stream("limit-"+v.Name, v.Why, ledger.Feed{After: thirdLast, Limit: v.Value})
-		t.post("amount-"+v.Name, v.Why, ledger.Posting{ID: "amount-" + v.Name, From: payer, To: payee, Amount: v.Value})
 	}
 	t.stream("rate-at-limit", "is the highest rate there may be", ledger.Feed{Rate: ledger.RateLimit, Limit: 3})
 	t.stream("rate-over-limit", "is one event too fast", ledger.Feed{Rate: ledger.RateLimit + 1, Limit: 3})
@@ -192,10 +187,6 @@ func numberTraps(t *trapping) {
 	t.stream("limit-over-limit", "is one event too long", ledger.Feed{After: thirdLast, Limit: ledger.CountLimit + 1})
 	t.page("limit-at-limit", "is the largest page there may be", ledger.Page{Limit: ledger.PageLimit})
 	t.page("limit-over-limit", "is one transaction too many", ledger.Page{Limit: ledger.PageLimit + 1})
-	t.post("amount-at-limit", "is the largest amount there may be, and nobody has it",
-		ledger.Posting{ID: "amount-at-limit", From: payer, To: payee, Amount: ledger.AmountLimit})
-	t.post("amount-over-limit", "is one more than every encoding carries",
-		ledger.Posting{ID: "amount-over-limit", From: payer, To: payee, Amount: ledger.AmountLimit + 1})
 }
 
 func timeTraps(t *trapping) {
@@ -228,6 +219,19 @@ func logTraps(t *trapping) {
 }
 
 func postingTraps(t *trapping) {
+	for _, v := range hostile() {
+		t.post("from-"+v.Name, v.Why, ledger.Posting{ID: "from-" + v.Name, From: v.Value, To: payee, Amount: 1})
+		t.post("to-"+v.Name, v.Why, ledger.Posting{ID: "to-" + v.Name, From: payer, To: v.Value, Amount: 1})
+		t.post("id-"+v.Name, v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
+		t.post("id-"+v.Name+"-again", v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
+	}
+	for _, v := range trap.Ints() {
+		t.post("amount-"+v.Name, v.Why, ledger.Posting{ID: "amount-" + v.Name, From: payer, To: payee, Amount: v.Value})
+	}
+	t.post("amount-at-limit", "is the largest amount there may be, and nobody has it",
+		ledger.Posting{ID: "amount-at-limit", From: payer, To: payee, Amount: ledger.AmountLimit})
+	t.post("amount-over-limit", "is one more than every encoding carries",
+		ledger.Posting{ID: "amount-over-limit", From: payer, To: payee, Amount: ledger.AmountLimit + 1})
 	for _, v := range slices.Concat(trap.TextsUpTo(ledger.TypeLimit), trap.BrokenTexts()) {
 		p := ledger.Posting{ID: "type-" + v.Name, From: payer, To: payee, Amount: 1, Type: v.Value}
 		t.post("type-"+v.Name, v.Why, p)
