@@ -14,6 +14,7 @@ import (
 	"github.com/mattn/go-isatty"
 
 	"wirelab"
+	"wirelab/postgres"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 )
@@ -138,10 +139,12 @@ func (a *app) colour() bool {
 	return a.terminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
 }
 
-// commandLine is what was typed, as a shell would take it again.
+// commandLine is what was typed, as a shell would take it again, but for what
+// connection strings hold beside an address: it is stored with results.
 func (a *app) commandLine() string {
 	words := []string{"wirelab"}
 	for _, arg := range a.args {
+		arg = withoutSecrets(arg)
 		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
 		}) {
@@ -150,6 +153,24 @@ func (a *app) commandLine() string {
 		words = append(words, arg)
 	}
 	return strings.Join(words, " ")
+}
+
+// withoutSecrets shows of a connection string where the database is, and
+// nothing else; flag=value is told apart.
+func withoutSecrets(arg string) string {
+	flag, value := "", arg
+	if strings.HasPrefix(arg, "--") {
+		if name, rest, ok := strings.Cut(arg, "="); ok {
+			flag, value = name+"=", rest
+		}
+	}
+	switch {
+	case strings.HasPrefix(value, "postgres://"), strings.HasPrefix(value, "postgresql://"):
+		return flag + "postgres://" + postgres.Redact(value)
+	case strings.Contains(value, "password="):
+		return flag + "postgres://" + postgres.Redact(value)
+	}
+	return arg
 }
 
 // printf writes to standard output.

@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/experiment"
 	"wirelab/plan"
+	"wirelab/postgres"
 )
 
 // The kinds of database that a command line names.
@@ -26,6 +27,7 @@ type databaseFlags struct {
 	database string
 	pool     int
 	dry      bool // nothing is to be started
+	free     bool // nothing is pinned
 }
 
 func (f *databaseFlags) register(flags *pflag.FlagSet) {
@@ -67,6 +69,9 @@ func (f *databaseFlags) apply(ctx context.Context, a *app, p plan.Plan) (plan.Pl
 	if kind != "" {
 		p.Database = kind
 	}
+	if a.databases.cpus, err = f.cores(p, work); err != nil {
+		return p, err
+	}
 	if p.Database == "" && len(work.Databases) > 0 {
 		if p.Database, err = f.usual(ctx, a); err != nil {
 			return p, err
@@ -75,24 +80,39 @@ func (f *databaseFlags) apply(ctx context.Context, a *app, p plan.Plan) (plan.Pl
 	if len(work.Databases) == 0 && (p.Database != "" && p.Database != wirelab.Memory || p.Pool != 0) {
 		return p, usage("%s keeps its data in memory: leave --db and --pool out", work.Name)
 	}
+	return p, f.provide(ctx, a, p, work)
+}
+
+// cores are those that a database that is started for a plan may run on.
+func (f *databaseFlags) cores(p plan.Plan, work wirelab.Work) ([]int, error) {
+	if f.dry || f.free || len(work.Databases) == 0 {
+		return nil, nil
+	}
+	return coresOf(p)
+}
+
+// provide sees to it that the databases of a plan are there.
+func (f *databaseFlags) provide(ctx context.Context, a *app, p plan.Plan, work wirelab.Work) error {
 	known := append([]string{wirelab.Memory}, work.Databases...)
 	for _, kind := range p.Databases() {
 		if !slices.Contains(known, kind) {
-			return p, wirelab.UnknownName("database of "+work.Name, kind, known)
+			return wirelab.UnknownName("database of "+work.Name, kind, known)
 		}
 		if f.dry {
 			continue
 		}
 		if _, err := a.databases.source(ctx, a, kind); err != nil {
-			return p, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // databases are those that this command uses. What it started itself ends with it.
 type databases struct {
 	given   string            // a PostgreSQL's DSN that was typed
+	private *postgres.Server  // that was started here; nil: none
+	cpus    []int             // that what is started here may run on; nil: any
 	sources map[string]string // by kind; a DSN may hold a password, and is never shown
 	close   []func() error
 }
@@ -178,6 +198,7 @@ func (a *app) databaseFor(ctx context.Context, workload string, f serveFlags) (w
 		}
 		return wirelab.DatabaseAddress{Kind: kind, Source: a.getenv(experiment.DatabaseVariable), Pool: f.database.pool}, nil
 	}
+	f.database.free = true
 	p, err := f.database.apply(ctx, a, plan.Plan{Workload: workload, Arms: []plan.Arm{{}}})
 	if err != nil {
 		return wirelab.DatabaseAddress{}, err

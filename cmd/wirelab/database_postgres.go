@@ -3,17 +3,34 @@ package main
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/postgres"
 )
 
-// postgres finds or starts a PostgreSQL.
-func (d *databases) postgres(_ context.Context, a *app) (string, error) {
+// postgres finds a PostgreSQL: the one that was typed, that of the environment;
+// else it starts one for the time of the command.
+func (d *databases) postgres(ctx context.Context, a *app) (string, error) {
 	if d.given != "" {
 		return d.given, nil
 	}
 	if dsn := a.getenv(experiment.DatabaseVariable); dsn != "" {
 		return dsn, nil
 	}
-	return "", wirelab.Errorf(wirelab.Unavailable, "none is running")
+	server, err := postgres.Start(ctx, postgres.Options{Getenv: a.getenv, CPUs: d.cpus})
+	if err != nil {
+		return "", err
+	}
+	d.close = append(d.close, func() error { return server.Stop(context.WithoutCancel(ctx)) })
+	d.private = server
+	return server.DSN(), nil
+}
+
+// coresOf are those of a plan's servers: their database is kept off the driver's.
+func coresOf(p plan.Plan) ([]int, error) {
+	bench, err := experiment.NewProcesses("", plan.Plan{Pin: p.Pin, DriverCores: p.DriverCores})
+	if err != nil {
+		return nil, err
+	}
+	return bench.Placement().ServerCPUs, nil
 }

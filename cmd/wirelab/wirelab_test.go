@@ -337,3 +337,20 @@ func (s *shell) stored(samples int) {
 		s.t.Fatal(err)
 	}
 }
+
+// A command line is stored with its result, so nothing of a connection string
+// may be in it but where the database is (systems.md grb-D14).
+func TestCommandLineHoldsNoSecret(t *testing.T) {
+	t.Parallel()
+	for _, arg := range []string{
+		"postgres://me:s3cret@db.example:5433/ledger?sslmode=disable",
+		"--db=postgresql://me:s3cret@db.example:5433/ledger",
+		"host=db.example port=5433 user=me password=s3cret dbname=ledger",
+		"--results=host=db.example port=5433 password='s3cret' dbname=ledger",
+	} {
+		a := &app{args: []string{"compare", arg}}
+		if line := a.commandLine(); strings.Contains(line, "s3cret") || !strings.Contains(line, "db.example:5433/ledger") {
+			t.Errorf("%s became %s", arg, line)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/workload/ledger"
+	"wirelab/workload/ledger/database"
 )
 
 // Bindings returns the bindings of this folder, by file name,
@@ -48,5 +49,6 @@ func Workload() wirelab.Workload[ledger.Service] {
 		Bindings:   Bindings(),
 		Data:       ledger.Data(),
 		Sized:      ledger.Sized,
+		Databases:  database.Databases(),
 	}
 }
