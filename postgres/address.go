@@ -37,7 +37,11 @@ func Parse(dsn string) (Address, error) {
 	if err != nil {
 		return Address{}, err
 	}
-	return Address{Host: config.Host, Port: int(config.Port), Database: config.Database, User: config.User}, nil
+	return addressOf(config), nil
+}
+
+func addressOf(config *pgx.ConnConfig) Address {
+	return Address{Host: config.Host, Port: int(config.Port), Database: config.Database, User: config.User}
 }
 
 // Redact returns what may be shown of a connection string, and says so where

@@ -79,16 +79,48 @@ func configure(config *pgxpool.Config, with Pooling) {
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	config.PingTimeout = connectLimit
 	config.AfterConnect = with.Each
+	configureEach(config.ConnConfig, with.Schema)
+}
 
-	c := config.ConnConfig
+// configureEach sets what every connection of ours is like.
+func configureEach(c *pgx.ConnConfig, schema string) {
 	c.ConnectTimeout = connectLimit
 	c.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	c.StatementCacheCapacity, c.DescriptionCacheCapacity = 128, 0
 	c.RuntimeParams["application_name"] = "wirelab"
 	c.RuntimeParams["timezone"] = "UTC"
-	if with.Schema != "" {
-		c.RuntimeParams["search_path"] = pgx.Identifier{with.Schema}.Sanitize()
+	// A server may be told otherwise, and what is written here relies on it: each
+	// statement sees what was committed when it began.
+	c.RuntimeParams["default_transaction_isolation"] = "read committed"
+	if schema != "" {
+		c.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
 	}
+}
+
+// Connect opens one connection outside any pool, as those of [Open] are. Its
+// errors are fit to be shown, those of the connection's methods are not: see
+// [Coded].
+func Connect(ctx context.Context, dsn, schema string) (*pgx.Conn, error) {
+	config, at, err := Configure(dsn, schema)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, opening(ctx, at, err)
+	}
+	return conn, nil
+}
+
+// Configure returns what a connection as those of [Open] is made from, for
+// libraries that make their own.
+func Configure(dsn, schema string) (*pgx.ConnConfig, Address, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, Address{}, err
+	}
+	configureEach(config, schema)
+	return config, addressOf(config), nil
 }
 
 // fill opens every connection.

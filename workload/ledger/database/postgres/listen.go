@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"wirelab"
+	"wirelab/postgres"
+)
+
+// listener is a connection on which the database says that the log has grown.
+// It rings the service's bell for all who wait.
+type listener struct {
+	alive context.Context // ends when the listener does, with why as its cause
+	end   context.CancelCauseFunc
+	done  chan struct{} // closed when its goroutine has ended
+}
+
+// Wait implements [ledger.Source]. When the connection is lost all who wait
+// get Unavailable, since none of them could tell silence from an end; the next
+// to wait opens another one.
+func (s *service) Wait(ctx context.Context, head int64) (int64, error) {
+	l, err := s.listening(ctx)
+	if err != nil {
+		return 0, err
+	}
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(l.alive, stop)()
+	position, err := s.bell.Wait(waiting, head)
+	if err != nil && ctx.Err() == nil {
+		return 0, context.Cause(l.alive)
+	}
+	return position, err
+}
+
+// listening returns the listener, which it starts if there is none.
+func (s *service) listening(ctx context.Context) (*listener, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if s.closed {
+		return nil, errClosed
+	}
+	if s.listener != nil && s.listener.alive.Err() == nil {
+		return s.listener, nil
+	}
+	conn, err := s.listen(ctx)
+	if err != nil {
+		return nil, postgres.Coded(ctx, err)
+	}
+	l := &listener{done: make(chan struct{})}
+	// Not the caller's context: others wait by the listener, too. It ends with
+	// the connection or with the service.
+	l.alive, l.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.listener = l
+	go func() { // Close waits for it; one that lost its connection ends by itself
+		defer close(l.done)
+		l.end(postgres.Coded(l.alive, s.heed(l.alive, conn)))
+		closeSoon(conn)
+	}()
+	return l, nil
+}
+
+// errClosed is what those who wait get when the service is closed.
+var errClosed = wirelab.Errorf(wirelab.Unavailable, "the ledger was closed")
+
+// listen opens a connection, has it told of what is posted from now on, and
+// rings for what was posted before.
+func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
+	conn, err := postgres.Connect(ctx, s.dsn, s.name)
+	if err != nil {
+		return nil, err
+	}
+	var head int64
+	_, err = conn.Exec(ctx, "LISTEN "+pgx.Identifier{s.name}.Sanitize())
+	if err == nil {
+		err = conn.QueryRow(ctx, statements()[headStatement]).Scan(&head)
+	}
+	if err != nil {
+		closeSoon(conn)
+		return nil, err
+	}
+	s.bell.Ring(head)
+	return conn, nil
+}
+
+// heed rings for every notification, whose payload is a position, until ctx
+// ends or the connection does.
+func (s *service) heed(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		n, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return err
+		}
+		position, err := strconv.ParseInt(n.Payload, 10, 64)
+		if err != nil {
+			return wirelab.Errorf(wirelab.Internal, "the database tells of a position that cannot be read")
+		}
+		s.bell.Ring(position)
+	}
+}
+
+// closeLimit is how long a connection may take to say goodbye.
+const closeLimit = time.Second
+
+func closeSoon(conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	_ = conn.Close(ctx) // an error: it is lost, and so is as good as closed
+}
+
+// Close ends all who wait, and the connections. Calls that run are waited for.
+func (s *service) Close() error {
+	s.turn <- struct{}{}
+	s.closed = true
+	l := s.listener
+	<-s.turn
+	if l != nil {
+		l.end(errClosed)
+		<-l.done
+	}
+	s.pool.Close()
+	return nil
+}
