@@ -17,16 +17,11 @@ import (
 var errNoEnd = errors.New("the stream was cut short: its end event is missing")
 
 // resumeTries is how often in a row our client connects again without getting
-// an event, as long as each wait is twice the one before: with the usual wait of
-// 200 ms that is given up after 3 s.
+// an event, each wait twice the one before: with 200 ms it gives up after 3 s.
 const resumeTries = 4
 
-// The wait before our client connects again, where the stream told none and at
-// most; EventSource has about 3 s.
-const (
-	retryUsual = 200 * time.Millisecond
-	retryMax   = 5 * time.Second
-)
+// retryMax is how long our client waits at most before it connects again.
+const retryMax = 5 * time.Second
 
 // CallServerStream returns the stub of a [ServerStream] route. Leaving its
 // loop early ends the call.
@@ -54,7 +49,10 @@ func Call[Req, Rep any](c *httprpc.Client, path string, parameters []httprpc.Par
 func (s *Stream[Req, Rep]) stub(c *httprpc.Client, ask func(context.Context, *Req) (*http.Request, error)) func(context.Context, Req) iter.Seq2[Rep, error] {
 	return func(ctx context.Context, req Req) iter.Seq2[Rep, error] {
 		return func(yield func(Rep, error) bool) {
-			in := &inlet[Req, Rep]{client: c, stream: s, ask: ask, yield: yield, retry: retryUsual}
+			in := &inlet[Req, Rep]{client: c, stream: s, ask: ask, yield: yield}
+			if s.Resume != nil {
+				in.retry = s.Resume.Retry // until the server says otherwise
+			}
 			if err := in.all(ctx, req); err != nil && !errors.Is(err, httprpc.ErrLeft) {
 				var none Rep
 				yield(none, err)
@@ -133,7 +131,7 @@ func (in *inlet[Req, Rep]) once(ctx context.Context, req Req) (begun, cut bool, 
 		cut, err = in.read(ctx, resp)
 		return err
 	})
-	return begun, cut && ctx.Err() == nil, err
+	return begun, cut, err
 }
 
 // read yields the items of one reply. It returns nil at the stream's proper
