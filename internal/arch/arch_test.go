@@ -92,7 +92,7 @@ var rules = []rule{
 	{".", nil, "none", "everyone speaks it; a word here costs everyone"},
 	{"trap", nil, "none", "values are shared by all workloads"},
 	{"workload/all", []string{".", "workload/*/bind"}, "none", "it is a list"},
-	{"workload/*/database/**", []string{".", "workload/*", "workload/*/database/**", "postgres"}, "github.com/jackc/pgx github.com/pressly/goose modernc.org/sqlite", "a database stands behind the domain's Service and knows no wire"},
+	{"workload/*/database/**", []string{".", "trap", "workload/*", "workload/*/database/**", "postgres"}, "github.com/jackc/pgx github.com/pressly/goose modernc.org/sqlite", "a database stands behind the domain's Service and knows no wire"},
 	{"workload/*", []string{".", "trap"}, "none", "a domain that knows no transport cannot favour one"},
 	{"workload/*/gen/**", []string{".", "workload/*/**"}, "any", "generated"},
 	{"workload/*/schema", nil, "none", "it is text"},

@@ -36,7 +36,7 @@ const (
 const SeedVersion = 1
 
 // seedEnd is where the log of every data set ends, and logSpan how long it is.
-var seedEnd = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+var seedEnd = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const logSpan = 24 * time.Hour
 

@@ -43,14 +43,14 @@ func fillIn(ctx context.Context, tx *sql.Tx, set *ledger.Set) error {
 	if err := accounts.flush(); err != nil {
 		return err
 	}
-	log := newBatch(ctx, tx, `INSERT INTO transactions (position, id, payer, payee, amount, kind, posted) VALUES `, 7)
+	entries := newBatch(ctx, tx, `INSERT INTO transactions (position, id, payer, payee, amount, kind, posted) VALUES `, 7)
 	for e := range set.Transactions() {
 		t := e.Transaction
-		if err := log.add(e.Position, t.ID, t.From, t.To, t.Amount, t.Type, t.Timestamp.UnixMicro()); err != nil {
+		if err := entries.add(e.Position, t.ID, t.From, t.To, t.Amount, t.Type, t.Timestamp.UnixMicro()); err != nil {
 			return err
 		}
 	}
-	if err := log.flush(); err != nil {
+	if err := entries.flush(); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO seed VALUES (1, ?)`, set.Seed()); err != nil {
