@@ -97,7 +97,8 @@ const (
 
 // FeedRecording is what a run of feeds measured. In its Recording a call is an
 // event: Response is due to decoded, Service sent to decoded, Lag due to sent;
-// Planned = Sent = OK + Errors but for paced readers, who do not read all.
+// Planned = Sent = OK + Errors but for paced readers, who do not read all, and
+// whose events that were dropped are no errors.
 type FeedRecording struct {
 	*Recording
 	Streams Streams

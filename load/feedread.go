@@ -255,8 +255,6 @@ func (r *reader) conclude(s *feedSlice) Reader {
 	}
 	one.Due, one.Sent, one.Decoded = r.to, r.sent, r.decoded
 	one.Dropped = r.sent - min(r.sent, r.onTime)
-	if one.Missing = one.Dropped; r.err != nil && !r.cutOff {
-		one.Missing = max(1, one.Missing) // what it would have read nobody knows
-	}
+	one.Missing = one.Dropped
 	return one
 }

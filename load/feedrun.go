@@ -164,8 +164,11 @@ func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 		if one.Wrong > 0 {
 			rec.Errors[s.plan.Wrong] += one.Wrong
 		}
-		if one.Missing > 0 {
-			rec.Errors[r.kind(s)] += one.Missing
+		switch kind := r.kind(s); {
+		case s.plan.Share > 0 && kind != Missing:
+			rec.Errors[kind]++ // its stream broke; what it would have read nobody knows
+		case s.plan.Share == 0 && one.Missing > 0:
+			rec.Errors[kind] += one.Missing
 		}
 		all.Missing += one.Missing
 		all.Duplicated += one.Duplicated

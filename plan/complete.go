@@ -72,18 +72,21 @@ func (p Plan) Complete() (Plan, error) {
 	}
 	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
 	if !p.staged() {
-		setDefault(&p.Slice, max(tripsSlice*trip, choose(open, defaultSliceOpen, defaultSliceClosed)))
+		slice := choose(open, defaultSliceOpen, defaultSliceClosed)
+		setDefault(&p.Slice, max(tripsSlice*trip, choose(p.Streaming(), defaultSliceStreams, slice)))
 	}
 	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
 	if len(p.Databases()) > 0 {
 		setDefault(&p.Pool, wirelab.PoolSize)
 	}
 	setDefault(&p.Pin, PinAuto)
-	setDefault(&p.Floor, FloorAuto)
+	setDefault(&p.Floor, choose(p.Streaming(), FloorNone, FloorAuto))
 	setDefault(&p.Deadline, defaultDeadline)
 	setDefault(&p.Practical, defaultPractical)
 	setDefault(&p.Equivalent, defaultEquivalent)
 	switch {
+	case p.Streaming():
+		setDefault(&p.Primary, p.streamPrimary())
 	case open:
 		setDefault(&p.Primary, ResponseP99)
 	case p.remote():
@@ -151,6 +154,9 @@ func completeLoads(loads []Load) []Load {
 	for i := range loads {
 		l := &loads[i]
 		l.Stages = cloned(l.Stages)
+		if l.Streaming() {
+			continue
+		}
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
 			l.completeArrivals()
@@ -237,7 +243,7 @@ func (p Plan) checkTogether() error {
 	if p.remote() && (p.Primary == ServerCPU || p.Primary == ServerAllocations) {
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
 	}
-	if err := p.checkTrips(); err != nil {
+	if err := first(p.checkStreaming(), p.checkTrips()); err != nil {
 		return err
 	}
 	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {

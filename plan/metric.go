@@ -27,10 +27,10 @@ const (
 
 // MetricIDs returns the ids of all metrics, in the order in which reports show them.
 func MetricIDs() []string {
-	return []string{
+	return append([]string{
 		ServerCPU, DatabaseCPU, BackendCPU, PoolWait, Throughput,
 		ResponseP50, ResponseP90, ResponseP99, ResponseP999,
 		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
 		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,
-	}
+	}, StreamMetricIDs()...)
 }

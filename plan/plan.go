@@ -135,6 +135,12 @@ type Load struct {
 	Recording Recording `json:"recording,omitzero" yaml:"recording,omitempty"`
 	// Stages makes the rate a function of time; a slice is then all of them.
 	Stages []Stage `json:"stages,omitempty" yaml:"stages,omitempty"`
+	// Streams is how many streams of a feed are held open at once, instead of
+	// calls; Rate is then the events per second of all of them together.
+	Streams int `json:"streams,omitempty" yaml:"streams,omitempty"`
+	// Reader is the share of its stream's rate at which each reader reads, to
+	// see what becomes of the rest. 0: as fast as it can.
+	Reader float64 `json:"reader,omitempty" yaml:"reader,omitempty"`
 }
 
 // Stage is a part of an open load in which the rate goes from From to To

@@ -169,6 +169,8 @@ func (l Load) String() string {
 // Pace is the load in words without what it calls.
 func (l Load) Pace() string {
 	switch {
+	case l.Streaming():
+		return l.streamsPace()
 	case len(l.Stages) > 0:
 		parts := make([]string, len(l.Stages))
 		for i, s := range l.Stages {

@@ -24,6 +24,10 @@ type LoadAnalysis struct {
 	Load int    `json:"load"`
 	Name string `json:"name"` // plan.Load.String
 	Open bool   `json:"open"`
+	// Streams is how many streams it holds instead of making calls, and Slow
+	// whether they are read more slowly than their events are due.
+	Streams int  `json:"streams,omitempty"`
+	Slow    bool `json:"slow,omitempty"`
 	// Primary is the id of the metric that the verdict looks at.
 	Primary string     `json:"primary"`
 	Arms    []ArmState `json:"arms"` // one for each of Plan.Arms
@@ -48,6 +52,8 @@ type ArmState struct {
 	Floor Floors `json:"floor"`
 	// Database is what is known of the arm's database; nil where nobody looked.
 	Database *DatabaseState `json:"database,omitempty"`
+	// Streams is how its streams did; nil where the load makes calls.
+	Streams *StreamState `json:"streams,omitempty"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of
@@ -186,14 +192,14 @@ func (l *LoadAnalysis) Row(metric string) *Row {
 func analyseLoad(g grid, l int) LoadAnalysis {
 	load := g.result.Plan.Loads[l]
 	found := LoadAnalysis{
-		Load: l, Name: load.String(), Open: load.Open(), Primary: Primary(g.result.Plan, load).ID,
+		Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: Primary(g.result.Plan, load).ID,
 		Arms: []ArmState{}, Rows: []Row{},
 	}
 	for a := range g.arms() {
 		found.Arms = append(found.Arms, armState(g, l, a))
 	}
 	for _, m := range Metrics() {
-		if m.Under(found.Open) && (g.has(l, m) || m.ID == found.Primary) {
+		if m.Under(load) && (g.has(l, m) || m.ID == found.Primary) {
 			found.Rows = append(found.Rows, analyseRow(g, &found, m))
 		}
 	}
@@ -206,17 +212,25 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 // Primary is the metric that decides under a load: the plan's, or where that
 // says nothing of such a load, server CPU per request in the closed loop
 // (throughput, if a server is not ours) and the 99th percentile of the
-// response time in the open one.
+// response time in the open one; of streams, server CPU per event (the 99th
+// percentile of delivery), or of slow readers the rate that they came to.
 func Primary(p plan.Plan, load plan.Load) Metric {
 	id := p.Primary
-	if m, err := MetricByID(id); err != nil || !m.Under(load.Open()) || m.Counted {
+	if m, err := MetricByID(id); err != nil || !m.Under(load) || m.Counted {
 		id = plan.ServerCPU
 		for _, arm := range p.Arms {
 			if arm.Target != "" {
 				id = plan.Throughput
 			}
 		}
-		if load.Open() {
+		switch {
+		case load.Slow():
+			id = plan.EventRate // there is nothing to rank
+		case load.Streaming() && id == plan.Throughput:
+			id = plan.DeliveryP99
+		case load.Streaming():
+			id = plan.EventServerCPU
+		case load.Open():
 			id = plan.ResponseP99
 		}
 	}

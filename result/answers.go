@@ -10,12 +10,14 @@ func (s *subject) answers() {
 	for _, n := range s.all.errors {
 		failed += n
 	}
+	replies := choose(s.load.Streaming(), "events", "replies")
 	wrong, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.wrong()), t.wrong() == 0, true })
 	s.add(Check{
-		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: "calls", Rounds: wrong,
-		Detail: choose(failed == 0, Thousands(s.all.ok)+" replies checked, all right",
-			fmt.Sprintf("%s of %s calls failed: %s", Thousands(failed), Thousands(s.all.sent), kinds(s.all.errors))),
-		Fix: "find out why with wirelab call, and at a rate try a lower one or a longer deadline",
+		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
+		Detail: choose(failed == 0, Thousands(s.all.ok)+" "+replies+" checked, all right",
+			fmt.Sprintf("%s of %s %s failed: %s", Thousands(failed), Thousands(s.all.sent), s.things(), kinds(s.all.errors))),
+		Fix: choose(s.load.Streaming(), "find out what between server and reader loses or changes events; at a lower rate they may all come",
+			"find out why with wirelab call, and at a rate try a lower one or a longer deadline"),
 	})
 	timed := s.response()
 	ok := s.all.ok+failed == s.all.sent && timed.Count() == s.all.ok
@@ -24,10 +26,10 @@ func (s *subject) answers() {
 		return missing, missing == 0, true
 	})
 	s.add(Check{
-		Gate: Accounts, OK: ok, Value: float64(s.all.sent) - float64(s.all.ok) - float64(failed), Unit: "calls", Rounds: lost,
-		Detail: choose(ok, Thousands(s.all.sent)+" calls begun, all accounted for",
-			fmt.Sprintf("the accounts do not add up: %s calls begun, %s answered, %s failed, %s timed",
-				Thousands(s.all.sent), Thousands(s.all.ok), Thousands(failed), Thousands(timed.Count()))),
+		Gate: Accounts, OK: ok, Value: float64(s.all.sent) - float64(s.all.ok) - float64(failed), Unit: s.things(), Rounds: lost,
+		Detail: choose(ok, Thousands(s.all.sent)+" "+s.things()+choose(s.load.Streaming(), " of the streams", " begun")+", all accounted for",
+			fmt.Sprintf("the accounts do not add up: %s %s begun, %s answered, %s failed, %s timed",
+				Thousands(s.all.sent), s.things(), Thousands(s.all.ok), Thousands(failed), Thousands(timed.Count()))),
 		Fix: "this is a fault of the generator or of the file: report it",
 	})
 }
@@ -55,3 +57,6 @@ func (s *subject) steady() {
 		s.state.Notes = append(s.state.Notes, fmt.Sprintf("still drifting at the end of the warm-up in %d of %d rounds", d, s.all.rounds))
 	}
 }
+
+// things is what a load is made of.
+func (s *subject) things() string { return choose(s.load.Streaming(), "events", "calls") }

@@ -84,7 +84,7 @@ func Certify(r *Result) (*Certificate, error) {
 		Rounds: len(pairs), Round: plan.Duration(took / time.Duration(len(pairs))), Noise: Worst(r.Rounds), Metrics: []Resolution{},
 	}
 	for _, m := range Metrics() {
-		if !m.Under(r.Plan.Loads[0].Open()) || m.Counted {
+		if !m.Under(r.Plan.Loads[0]) || m.Counted {
 			continue
 		}
 		if e, none := effect(g, 0, m, 0, 1, stat.DefaultAlpha); none == nil {

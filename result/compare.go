@@ -114,10 +114,13 @@ func unknown(m Metric, trials []*Trial) string {
 			return "the database's processes are not on this host"
 		}
 		return "nobody looked at its database"
-	case plan.ServerCPU, plan.ServerAllocations:
+	case plan.ServerCPU, plan.ServerAllocations, plan.EventServerCPU, plan.EventServerAllocations:
 		return "the server's process is not ours"
-	case plan.ClientCPU, plan.ClientAllocations:
+	case plan.ClientCPU, plan.ClientAllocations, plan.EventClientCPU, plan.EventClientAllocations:
 		return "the driver's use was not recorded"
+	}
+	if m.Streams && !m.Open {
+		return "no event came in time"
 	}
 	return "no call was answered in time"
 }
@@ -145,11 +148,12 @@ func histograms(trials []*Trial, m Metric) []*stat.Histogram {
 
 // tooShort says which quantile needs how many calls; "" if there are enough.
 func tooShort(m Metric, rounds []*stat.Histogram) string {
+	things := choose(m.Streams, "events", "requests")
 	switch tail := stat.Tail(m.Quantile, rounds); {
 	case tail.Have < tail.Need:
-		return fmt.Sprintf("needs %s requests, have %s", Thousands(tail.Need), Thousands(tail.Have))
+		return fmt.Sprintf("needs %s %s, have %s", Thousands(tail.Need), things, Thousands(tail.Have))
 	case tail.HaveInRound < tail.NeedInRound:
-		return fmt.Sprintf("needs %s requests in each round, one has %s", Thousands(tail.NeedInRound), Thousands(tail.HaveInRound))
+		return fmt.Sprintf("needs %s %s in each round, one has %s", Thousands(tail.NeedInRound), things, Thousands(tail.HaveInRound))
 	}
 	return ""
 }

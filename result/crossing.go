@@ -105,7 +105,7 @@ func Judge(r *Result, a *Analysis, thresholds []Threshold) Judgement {
 		}
 		for i := range a.Loads {
 			l := &a.Loads[i]
-			if !t.under(r.Plan.Loads[l.Load]) || !m.Under(l.Open) {
+			if !t.under(r.Plan.Loads[l.Load]) || !m.Under(r.Plan.Loads[l.Load]) {
 				continue
 			}
 			for arm := range l.Arms {

@@ -122,7 +122,7 @@ func curves(g grid, state func(load, arm int) ArmState) []Curve {
 	var all []Curve
 	for l := range g.trials {
 		load := g.result.Plan.Loads[l]
-		if !load.Open() || len(load.Stages) > 0 {
+		if !load.Open() || len(load.Stages) > 0 || load.Streaming() {
 			continue
 		}
 		of := Curve{Operation: g.result.Plan.OperationOf(load), Arrivals: cmp.Or(load.Arrivals, plan.Poisson), InFlight: load.InFlight}

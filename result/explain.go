@@ -162,6 +162,7 @@ func interesting() []string {
 	return []string{
 		plan.ServerCPU, plan.ClientCPU, plan.ResponseP50, plan.Throughput, plan.WireSent, plan.WireReceived,
 		plan.ServerAllocations, plan.ClientAllocations,
+		plan.EventServerCPU, plan.EventClientCPU, plan.DeliveryP50, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations,
 	}
 }
 
@@ -170,7 +171,7 @@ func (x *explainer) explain() LoadExplanation {
 	var effects, shares, others []judged
 	for i, id := range append([]string{x.load.Primary}, interesting()...) {
 		m, err := MetricByID(id)
-		if err != nil || !m.Under(x.load.Open) || i > 0 && id == x.load.Primary {
+		if err != nil || !m.Under(x.result().Plan.Loads[x.load.Load]) || i > 0 && id == x.load.Primary {
 			continue
 		}
 		one := x.metric(m)

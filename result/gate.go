@@ -17,6 +17,7 @@ type Gate string
 const (
 	InPlay   Gate = "in play"  // the arm was not taken out of the experiment
 	Answers  Gate = "answers"  // 8: every reply was right
+	Sequence Gate = "sequence" // 8: each event of a stream came once, and in order
 	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
 	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
@@ -57,7 +58,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
@@ -125,7 +126,7 @@ func (g Gate) reach() reach {
 func (g Gate) covers(m Metric) bool {
 	switch g.reach() {
 	case timing:
-		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput
+		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput || m.ID == plan.EventRate
 	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
 	case tail99:
@@ -264,7 +265,14 @@ func armState(g grid, l, a int) ArmState {
 	}
 	out := g.result.out(a)
 	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", "taken out: "+out), Fix: "run it alone with wirelab serve, and see what it says"})
-	if s.all.rounds > 0 {
+	switch {
+	case s.all.rounds == 0:
+	case s.load.Streaming():
+		s.answers()
+		s.steady()
+		s.streams()
+		s.database()
+	default:
 		s.answers()
 		s.steady()
 		s.physics()

@@ -69,7 +69,7 @@ func (s *subject) generatorCPU(cores int) {
 	}
 	s.shares(GeneratorCPU, readings, failed, generatorShare, "of its cores' time",
 		who+" used up to %s of its cores' time", "generator too busy: "+it+" used up to %s of its cores' time",
-		"--driver raw, fewer calls in flight or a lower --rate")
+		choose(s.load.Streaming(), "fewer streams or a lower --rate", "--driver raw, fewer calls in flight or a lower --rate"))
 }
 
 // generatorWaits looks at how long the driver's threads waited for a CPU.
@@ -144,12 +144,12 @@ func (s *subject) generatorPauses() {
 		return
 	}
 	ok, most := enough(failed, len(readings)), worst(readings, false)
-	text := fmt.Sprintf("garbage collection stopped the generator for up to %v, the limit is %v where it hits more than 1 %% of calls",
-		brief(time.Duration(most*1e3)), brief(limit))
+	text := fmt.Sprintf("garbage collection stopped the generator for up to %v, the limit is %v where it hits more than 1 %% of %s",
+		brief(time.Duration(most*1e3)), brief(limit), s.things())
 	s.add(Check{
 		Gate: GeneratorPauses, OK: ok, Value: most, Limit: micros(limit), Unit: "µs", Rounds: readings,
 		Detail: choose(ok, text, "generator stopped, "+inRounds(failed, len(readings))+": "+text),
-		Fix:    "--driver raw, which makes no garbage, or a larger GOGC",
+		Fix:    choose(s.load.Streaming(), "a larger GOGC", "--driver raw, which makes no garbage, or a larger GOGC"),
 	})
 }
 

@@ -33,8 +33,9 @@ type Metric struct {
 	// Gain and Loss are the words for an arm that has more of the good, or
 	// of the bad, than another: "cheaper" and "costlier".
 	Gain, Loss string
-	// Closed and Open tell which loops it is a metric of.
-	Closed, Open bool
+	// Closed and Open tell which loops of calls it is a metric of, Streams that
+	// it is one of loads that hold streams, and Slow of those with slow readers.
+	Closed, Open, Streams, Slow bool
 	// Counted metrics are totals that may be 0 and are shown, never compared.
 	Counted bool
 	// Optional metrics are of what most experiments lack, as a database has a
@@ -47,6 +48,7 @@ type Metric struct {
 	Service  bool
 
 	take func(*Trial) (float64, bool) // nil for quantiles
+	of   func(*Trial) *stat.Histogram // whose quantile; nil: by Service
 }
 
 // Value takes the metric from one trial, in the unit of its dimension. It is
@@ -84,14 +86,26 @@ func (m Metric) histogram(t *Trial) *stat.Histogram {
 	switch {
 	case m.Quantile == 0:
 		return nil
+	case m.of != nil:
+		return m.of(t)
 	case m.Service:
 		return t.Service
 	}
 	return t.Response
 }
 
-// Under reports whether it is a metric of the open (else the closed) loop.
-func (m Metric) Under(open bool) bool { return open && m.Open || !open && m.Closed }
+// Under reports whether it is a metric of such a load.
+func (m Metric) Under(l plan.Load) bool {
+	switch {
+	case l.Slow():
+		return m.Slow
+	case l.Streaming():
+		return m.Streams
+	case l.Open():
+		return m.Open
+	}
+	return m.Closed
+}
 
 // Connections opened inside the window is the one metric that no plan may name
 // as primary: it should be 0, and where it is not, an arm pays for handshakes
@@ -115,7 +129,7 @@ func Metrics() []Metric {
 	}
 	all = append(all, times("response", false)...)
 	all = append(all, times("service", true)...)
-	return append(all,
+	all = append(all,
 		// Published figures are means, so there is one to hold beside them; it
 		// hides the tail.
 		Metric{
@@ -129,9 +143,10 @@ func Metrics() []Metric {
 		perRequest(plan.ClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
 		Metric{
 			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
-			Closed: true, Open: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
+			Closed: true, Open: true, Streams: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
 		},
 	)
+	return append(all, streamMetrics()...)
 }
 
 // MetricByID finds a metric. An unknown id is InvalidArgument, with the known ones listed.

@@ -73,6 +73,9 @@ func (s *subject) wireBytes() {
 		if t.Calls() == 0 {
 			return 0, false
 		}
+		if s.load.Streaming() { // one request asks for all
+			return float64(t.WireReceived) / float64(t.Calls()), true
+		}
 		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(t.Calls()), true
 	}
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
@@ -84,9 +87,9 @@ func (s *subject) wireBytes() {
 	}
 	few := worst(readings, true)
 	s.add(Check{
-		Gate: WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: "bytes a call", Rounds: readings,
-		Detail: choose(failed == 0, fmt.Sprintf("at least %s bytes moved each way for every call", Thousands(uint64(few))),
-			fmt.Sprintf("%.2g bytes moved one way for each call, without the request's own, %s: calls cannot be made so", few, inRounds(failed, len(readings)))),
+		Gate: WireBytes, OK: failed == 0, Value: few, Limit: 1, AtLeast: true, Unit: choose(s.load.Streaming(), "bytes an event", "bytes a call"), Rounds: readings,
+		Detail: choose(failed == 0, fmt.Sprintf(choose(s.load.Streaming(), "at least %s bytes came for every event", "at least %s bytes moved each way for every call"), Thousands(uint64(few))),
+			fmt.Sprintf("%.2g bytes moved one way for each of the %s, without the request's own, %s: that cannot be", few, s.things(), inRounds(failed, len(readings)))),
 		Fix: "the client does not use the connections that are counted: report it",
 	})
 }

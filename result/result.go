@@ -208,6 +208,8 @@ type Trial struct {
 	Wake   *stat.Histogram `json:"wake,omitempty"`
 	Unsent uint64          `json:"unsent,omitempty"`
 	Failed *stat.Histogram `json:"failed,omitempty"`
+	// Streams is what a load of streams tells beside times; nil of one that makes calls.
+	Streams *Streams `json:"streams,omitempty"`
 	// Floor is what the same driver did before a server that does nothing, in
 	// the same round; nil where there was none: see [Arm.Floorless].
 	Floor *Floor `json:"floor,omitempty"`

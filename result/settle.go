@@ -113,7 +113,7 @@ func needed(e stat.Effect, f stat.Finding) int {
 // there may be too few rounds for any place at all.
 func rank(g grid, load *LoadAnalysis) {
 	row := load.Row(load.Primary)
-	if row == nil {
+	if row == nil || load.Slow { // how slowly they read was asked for
 		return
 	}
 	m, err := MetricByID(row.Metric)
@@ -213,7 +213,7 @@ func ownWidth(g grid, l int, m Metric) (width float64, rounds int) {
 func alive(g grid, l int) []int {
 	var arms []int
 	for a := range g.arms() {
-		wrong := slices.ContainsFunc(g.of(l, a), func(t *Trial) bool { return len(kinds(t.Errors)) > 0 })
+		wrong := slices.ContainsFunc(g.of(l, a), func(t *Trial) bool { return len(kinds(t.Errors)) > 0 || t.Streams.faulty() > 0 })
 		if g.result.out(a) == "" && !wrong {
 			arms = append(arms, a)
 		}

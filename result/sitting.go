@@ -250,12 +250,12 @@ func Estimates(r *Result) []LoadAnalysis {
 	}
 	for l := range g.trials {
 		load := r.Plan.Loads[l]
-		found := LoadAnalysis{Load: l, Name: load.String(), Open: load.Open(), Primary: Primary(r.Plan, load).ID, Arms: []ArmState{}, Rows: []Row{}}
+		found := LoadAnalysis{Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: Primary(r.Plan, load).ID, Arms: []ArmState{}, Rows: []Row{}}
 		for a := range g.arms() {
 			found.Arms = append(found.Arms, armState(g, l, a))
 		}
 		for _, m := range Metrics() {
-			if !m.Under(found.Open) {
+			if !m.Under(load) {
 				continue
 			}
 			row := Row{Metric: m.ID, Primary: m.ID == found.Primary, Alpha: alpha(r.Plan, m.ID == found.Primary), Cells: []Cell{}}

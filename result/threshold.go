@@ -48,6 +48,8 @@ var aliases = map[string]string{
 	"sent": plan.WireSent, "sent/req": plan.WireSent, "received": plan.WireReceived, "received/req": plan.WireReceived,
 	"allocs": plan.ServerAllocations, "allocs/req": plan.ServerAllocations, "server-allocs/req": plan.ServerAllocations,
 	"client-allocs/req": plan.ClientAllocations,
+	"cpu/event":         plan.EventServerCPU, "client-cpu/event": plan.EventClientCPU, "received/event": plan.EventWireReceived,
+	"events": plan.EventRate, "jitter": plan.JitterP99,
 }
 
 // ThresholdMetrics returns the words that a threshold may begin with, short
@@ -236,7 +238,10 @@ func (t Threshold) Check(p plan.Plan) error {
 		return refuse(t.Text, "no load is called %q; known: %s", t.Load, strings.Join(names, "; "))
 	}
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
-	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return m.Under(l.Open()) }) {
+	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return m.Under(l) }) {
+		if p.Streaming() || m.Streams && !m.Open {
+			return refuse(t.Text, "%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
+		}
 		return refuse(t.Text, "%s is not measured in the open loop, where the plan itself sets it", m.ID)
 	}
 	for i, arm := range p.Arms {
@@ -257,7 +262,7 @@ func (t Threshold) under(l plan.Load) bool {
 	}
 	word, rest, _ := strings.Cut(t.Load, " ")
 	switch rest = strings.ToLower(rest); {
-	case len(l.Stages) > 0:
+	case len(l.Stages) > 0 || l.Streaming():
 		return false
 	case l.Open():
 		rate, err := plan.ParseRate(word)

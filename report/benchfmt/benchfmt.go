@@ -88,7 +88,7 @@ func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial
 	var values strings.Builder
 	for _, m := range result.Metrics() {
 		v, ok := m.Value(t)
-		if !m.Under(l.Open) || !ok || !m.Earned(t) || arm.Why(m) != "" {
+		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) || arm.Why(m) != "" {
 			continue
 		}
 		fmt.Fprintf(&values, " %s %s", strconv.FormatFloat(v, 'f', -1, 64), Unit(m))

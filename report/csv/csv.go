@@ -91,7 +91,7 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 	var all [][]string
 	for _, m := range result.Metrics() {
 		v, ok := m.Value(t)
-		if !m.Under(l.Open) || !ok || !m.Earned(t) {
+		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) {
 			continue
 		}
 		value, invalid := strconv.FormatFloat(v, 'g', -1, 64), arm.Why(m)

@@ -1,0 +1,158 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// The bounds of loads that hold streams.
+const (
+	streamsMax   = 256 // each keeps some hundred kilobytes of histograms in the driver
+	eventRateMax = 1e6 // events per second of each stream
+	readerMin    = 0.01
+	readerMax    = 0.99
+)
+
+// defaultSliceStreams is longer than that of calls: each slice opens streams of
+// its own, and what that costs is shared by fewer events the shorter it is.
+const defaultSliceStreams = Duration(2e9)
+
+// The metrics of loads that hold streams, by the ids that room result gives
+// them. They are others than those of calls, though they ask the same of an
+// event, so that no figure of one is taken for one of the other.
+const (
+	EventServerCPU         = "event-server-cpu"    // CPU time of the server per event
+	EventRate              = "event-rate"          // events delivered per second, of all streams
+	DeliveryP50            = "delivery-p50"        // from when an event was due until it was decoded
+	DeliveryP90            = "delivery-p90"        //
+	DeliveryP99            = "delivery-p99"        //
+	DeliveryP999           = "delivery-p99.9"      //
+	TransitP50             = "transit-p50"         // from when an event was sent until it was decoded
+	TransitP90             = "transit-p90"         //
+	TransitP99             = "transit-p99"         //
+	JitterP50              = "jitter-p50"          // how unlike the deliveries of two events in a row are
+	JitterP99              = "jitter-p99"          //
+	EventClientCPU         = "event-client-cpu"    // CPU time of the driver per event
+	EventWireReceived      = "event-received"      // bytes per event, server to driver
+	EventServerAllocations = "event-server-allocs" // heap allocations of the server per event
+	EventClientAllocations = "event-client-allocs" // heap allocations of the driver per event
+)
+
+// StreamMetricIDs returns the ids of the metrics of streams, in the order in
+// which reports show them.
+func StreamMetricIDs() []string {
+	return []string{
+		EventServerCPU, EventRate, DeliveryP50, DeliveryP90, DeliveryP99, DeliveryP999,
+		TransitP50, TransitP90, TransitP99, JitterP50, JitterP99,
+		EventClientCPU, EventWireReceived, EventServerAllocations, EventClientAllocations,
+	}
+}
+
+// Streaming reports whether the load holds streams, and makes no calls.
+func (l Load) Streaming() bool { return l.Streams > 0 }
+
+// Slow reports whether its readers read more slowly than events are due.
+func (l Load) Slow() bool { return l.Streaming() && l.Reader > 0 }
+
+// EachRate is the events per second of each stream of a checked load.
+func (l Load) EachRate() int64 { return int64(l.Rate) / int64(max(l.Streams, 1)) }
+
+// Width is how many calls or streams may be under way at once.
+func (l Load) Width() int {
+	if l.Streaming() {
+		return l.Streams
+	}
+	return l.InFlight
+}
+
+// Streaming reports whether the plan's loads hold streams.
+func (p Plan) Streaming() bool { return len(p.Loads) > 0 && p.Loads[0].Streaming() }
+
+// checkStreams checks what a load says of streams.
+func (l Load) checkStreams(field string) error {
+	if l.Streams == 0 {
+		if l.Reader != 0 {
+			return outside(field+".reader", number(l.Reader), "left out but with streams, whose readers it slows down")
+		}
+		return nil
+	}
+	switch {
+	case l.InFlight != 0:
+		return bad(field+".in_flight", l.InFlight, "left out with streams, which are held open: there are no calls")
+	case len(l.Stages) > 0:
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with streams, whose rate is constant")
+	case l.Arrivals != "" || l.Spread != 0 || l.Recording.Given() || l.Recording.File != "":
+		return bad(field+".arrivals", l.Arrivals, "left out with streams, whose events are due at equal times")
+	case l.Requests != "":
+		return bad(field+".requests", l.Requests, "left out with streams: each asks for all events, at its rate")
+	case l.Rate == 0:
+		return missing(field+".rate", "10000, the events per second of all streams together")
+	}
+	if err := first(
+		inRange(field+".streams", l.Streams, 1, streamsMax),
+		inRange(field+".reader", l.Reader, readerMin, readerMax),
+	); err != nil {
+		return err
+	}
+	each := l.Rate / float64(l.Streams)
+	if each != math.Trunc(each) || each < 1 || each > eventRateMax {
+		return outside(field+".rate", fmt.Sprintf("%s/s in all, %s/s of each of %d streams", number(l.Rate), number(each), l.Streams),
+			fmt.Sprintf("a multiple of the streams, so that each has 1 to %.0f whole events per second", eventRateMax))
+	}
+	return nil
+}
+
+// checkStreaming checks what streams allow of the rest of a plan.
+func (p Plan) checkStreaming() error {
+	streaming := p.Streaming()
+	for i, l := range p.Loads {
+		if l.Streaming() != streaming {
+			return bad(fmt.Sprintf("loads[%d]", i), l, "with streams or without as loads[0]: "+
+				"their metrics are others, and so is what a slice is")
+		}
+	}
+	if of := slices.Contains(StreamMetricIDs(), p.Primary); of != streaming {
+		if streaming {
+			return bad("primary", p.Primary, "a metric of streams, such as "+EventServerCPU+" or "+DeliveryP99)
+		}
+		return bad("primary", p.Primary, "a metric of calls, such as "+ServerCPU+", where no load has streams")
+	}
+	if !streaming {
+		return nil
+	}
+	for i, a := range p.Arms {
+		if a.Raw() {
+			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with streams: the raw driver has requests built beforehand, and reads no streams")
+		}
+	}
+	switch {
+	case p.Requests != "":
+		return bad("requests", p.Requests, "left out with streams: each asks for all events, at its rate")
+	case p.Floor == FloorAuto:
+		return bad("floor", p.Floor, "none with streams, since a server that does nothing sends no events")
+	case p.remote() && (p.Primary == EventServerCPU || p.Primary == EventServerAllocations):
+		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
+	}
+	return nil
+}
+
+// streamPrimary is the metric that decides by default.
+func (p Plan) streamPrimary() string {
+	if p.remote() {
+		return DeliveryP99
+	}
+	return EventServerCPU
+}
+
+// streamsPace is a load of streams in words.
+func (l Load) streamsPace() string {
+	text := fmt.Sprintf("%d streams at %s/s in all", l.Streams, number(l.Rate))
+	if l.Streams == 1 {
+		text = fmt.Sprintf("1 stream at %s/s", number(l.Rate))
+	}
+	if l.Reader > 0 {
+		text += ", read at " + number(math.Round(1e4*l.Reader)/1e2) + " %"
+	}
+	return text
+}
