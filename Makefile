@@ -90,6 +90,11 @@ bench-rivals: build ## what a request costs our raw driver and others' load gene
 	@scripts/rivals
 	$(GO) run ./internal/rivals -wirelab bin/wirelab
 
+.PHONY: bench-database
+bench-database: build ## balances a second over wires, beside what pgbench gets from the same server
+	@scripts/database
+	$(GO) run ./internal/pgbench -wirelab bin/wirelab
+
 .PHONY: clean
 clean: ## remove what was built
 	rm -rf bin .cache
