@@ -153,7 +153,8 @@ func (s *Server) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { _ = journal.Close() }() // likewise
-	command := exec.Command(filepath.Join(s.found.Bin, "postgres"), "-D", s.at.data())
+	// The port again, since that of a server that is started anew may differ.
+	command := exec.Command(filepath.Join(s.found.Bin, "postgres"), "-D", s.at.data(), "-p", fmt.Sprint(s.port))
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), environment(string(s.at)), s.as.attributes(s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks

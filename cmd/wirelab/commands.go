@@ -11,6 +11,7 @@ func commands() []func(*app) *cobra.Command {
 		newCapacityCommand,
 		newRunCommand,
 		newPresetsCommand,
+		newDBCommand,
 		newDoctorCommand,
 		newSelfTestCommand,
 		newResultsCommand,

@@ -263,3 +263,18 @@ func Sets(ctx context.Context, dsn string) ([]Held, error) {
 	}
 	return sets, nil
 }
+
+// Others returns how many tables and databases a server holds beside the data
+// sets in one of its databases and what every server has.
+func Others(ctx context.Context, dsn string) (int, error) {
+	conn, err := postgres.Connect(ctx, dsn, "")
+	if err != nil {
+		return 0, err
+	}
+	defer closeSoon(conn)
+	var n int
+	err = conn.QueryRow(ctx, `SELECT
+		(SELECT count(*) FROM pg_tables WHERE schemaname !~ '^(ledger_[0-9]+x[0-9]+|pg_.*|information_schema)$') +
+		(SELECT count(*) FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', current_database()))`).Scan(&n)
+	return n, coded(ctx, err)
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/postgres"
+	"wirelab/workload/ledger"
+	kept "wirelab/workload/ledger/database/postgres"
+)
+
+func newDBCommand(a *app) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:   "db",
+		Short: "Hold a private PostgreSQL server, and write data sets into it",
+		Long: `An experiment that needs a PostgreSQL starts one for itself, and so writes its
+data set anew each time. "db start" starts one that stays: every command uses it
+until "db stop", and data sets are written once.
+
+The server is of the system's binaries, listens on 127.0.0.1 and a Unix socket,
+and lives in a directory for temporary files. Its password is drawn at random;
+the connection string is in the file that "db status" names, which only you can
+read. With ` + postgres.Variable + ` set to a connection string, commands use that server
+instead.`,
+		Example: `  wirelab db start
+  wirelab db seed --accounts 1000000 --transactions 10000000
+  wirelab db status
+  wirelab db stop`,
+	})
+	c.AddCommand(newDBStartCommand(a), newDBStopCommand(a), newDBStatusCommand(a), newDBSeedCommand(a))
+	return c
+}
+
+func newDBStartCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "start",
+		Short: "Start the server, unless it runs",
+		Long: `Starts a PostgreSQL server that runs until "db stop". One that runs already is
+left alone; one that died, or was stopped with --keep, is started again with
+all it held.`,
+		Example: "  wirelab db start\n  wirelab db start --json",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		r, started, err := postgres.Reside(c.Context(), postgres.Options{Getenv: a.getenv})
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return a.printDBStatus(c.Context(), true)
+		}
+		what := "runs already"
+		if started {
+			what = "started"
+		}
+		a.noteOtherDB()
+		return a.printf("PostgreSQL %s %s at %s, process %d; wirelab db stop ends it\n", r.Version, what, postgres.Redact(r.Source), r.PID)
+	}
+	return c
+}
+
+func newDBStopCommand(a *app) *cobra.Command {
+	var keep, discard bool
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "Stop the server and remove what it holds",
+		Long: `Stops the server and removes its data sets, which "db seed" writes again. If it
+holds anything else, such as results, or does not run, it says so and does
+nothing until it is told what to do with the data.`,
+		Example: "  wirelab db stop\n  wirelab db stop --keep",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	c.Flags().BoolVar(&keep, "keep", false, "keep what it holds for the next db start")
+	c.Flags().BoolVar(&discard, "discard", false, "remove what it holds, whatever it is")
+	c.MarkFlagsMutuallyExclusive("keep", "discard")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if !keep && !discard {
+			if err := a.onlySets(c.Context()); err != nil {
+				return err
+			}
+		}
+		r, ok, err := postgres.Dismiss(c.Context(), a.getenv, keep)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			a.note("no server of wirelab db start is there")
+			return nil
+		case keep:
+			a.note("stopped; its data stay in %s for wirelab db start", r.Directory)
+			return nil
+		}
+		a.note("stopped, and removed")
+		return nil
+	}
+	return c
+}
+
+// onlySets returns an error unless the server holds nothing but data sets.
+func (a *app) onlySets(ctx context.Context) error {
+	r, ok, err := postgres.Residing(a.getenv)
+	if err != nil || !ok {
+		return err
+	}
+	if r.PID == 0 {
+		return usage("the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
+	}
+	others, err := kept.Others(ctx, r.Source)
+	if err != nil {
+		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
+	}
+	if others > 0 {
+		return usage("the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)
+	}
+	return nil
+}
+
+func newDBStatusCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Tell whether the server runs, and what it holds",
+		Example: "  wirelab db status\n  wirelab db status --json",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error { return a.printDBStatus(c.Context(), *asJSON) }
+	return c
+}
+
+// dbStatus is what "db status" tells.
+type dbStatus struct {
+	Running   bool               `json:"running"`
+	Address   string             `json:"address,omitempty"`
+	Version   string             `json:"version,omitempty"`
+	PID       int                `json:"pid,omitempty"`
+	Started   *time.Time         `json:"started,omitempty"`
+	Directory string             `json:"directory,omitempty"` // also of one that does not run, with what it holds
+	State     string             `json:"state,omitempty"`     // file with its connection string
+	Settings  []postgres.Setting `json:"settings,omitempty"`
+	Sets      []kept.Held        `json:"sets"`
+	// Other is the database that the environment names, which commands use instead.
+	Other string `json:"other,omitempty"`
+}
+
+func (a *app) dbStatus(ctx context.Context) (dbStatus, error) {
+	s := dbStatus{Sets: []kept.Held{}}
+	if other := a.getenv(postgres.Variable); other != "" {
+		s.Other = postgres.Redact(other)
+	}
+	r, ok, err := postgres.Residing(a.getenv)
+	if err != nil || !ok {
+		return s, err
+	}
+	s.Directory, s.Version = r.Directory, r.Version
+	if r.PID == 0 {
+		return s, nil
+	}
+	s.Running, s.PID, s.Started, s.Settings, s.Address = true, r.PID, &r.Started, r.Settings, postgres.Redact(r.Source)
+	if s.State, err = postgres.StatePath(a.getenv); err != nil {
+		return s, err
+	}
+	s.Sets, err = kept.Sets(ctx, r.Source)
+	return s, err
+}
+
+func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
+	s, err := a.dbStatus(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.printJSON(s)
+	}
+	if !s.Running {
+		a.noteOtherDB()
+		if s.Directory != "" {
+			return a.printf("not running; what it held is in %s, and wirelab db start brings it back\n", s.Directory)
+		}
+		return a.printf("not running\n")
+	}
+	if err := a.printTable([][]string{
+		{"PostgreSQL", s.Version},
+		{"address", s.Address},
+		{"process", fmt.Sprint(s.PID)},
+		{"since", s.Started.Local().Format("2006-01-02 15:04:05")},
+		{"directory", s.Directory},
+		{"connection string", "in " + s.State},
+	}); err != nil {
+		return err
+	}
+	a.noteOtherDB()
+	if len(s.Sets) == 0 {
+		return a.printf("\nno data sets yet; wirelab db seed writes one\n")
+	}
+	rows := [][]string{{"DATA SET", "ACCOUNTS", "TRANSACTIONS", "MB ON DISK"}}
+	for _, h := range s.Sets {
+		rows = append(rows, []string{"ledger " + h.Name, fmt.Sprint(h.Accounts), fmt.Sprint(h.Transactions), fmt.Sprintf("%.1f", float64(h.Bytes)/1e6)})
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	return a.printTable(rows)
+}
+
+// noteOtherDB says that the environment names another database.
+func (a *app) noteOtherDB() {
+	if other := a.getenv(postgres.Variable); other != "" {
+		a.note("%s is set: commands use %s instead", postgres.Variable, postgres.Redact(other))
+	}
+}
+
+func newDBSeedCommand(a *app) *cobra.Command {
+	var again bool
+	var accounts, transactions int
+	c := &cobra.Command{
+		Use:   "seed",
+		Short: "Write a data set of the ledger into the server, unless it is there",
+		Long: `Writes a data set into the server of "db start", or into the one that
+` + postgres.Variable + ` names. The same sizes always give the same data. Each set has a
+schema of its own; nothing else in the database is touched.`,
+		Example: "  wirelab db seed\n  wirelab db seed --accounts 100 --transactions 1000 --again",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	usual, usualLog := usualSet()
+	c.Flags().IntVar(&accounts, "accounts", usual, "so many accounts")
+	c.Flags().IntVar(&transactions, "transactions", usualLog, "so many transactions in the log")
+	c.Flags().BoolVar(&again, "again", false, "remove the set first, with what was posted since")
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		set, err := ledger.SetOf(fmt.Sprintf("%dx%d", accounts, transactions))
+		if err != nil {
+			return err
+		}
+		source, err := a.seedSource()
+		if err != nil {
+			return err
+		}
+		done, err := kept.Seed(c.Context(), source, set, again)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return a.printJSON(struct {
+				Set string `json:"set"`
+				kept.Seeded
+			}{set.Name(), done})
+		}
+		if !done.Written {
+			return a.printf("data set %s is there already\n", set.Name())
+		}
+		return a.printf("data set %s written in %v\n", set.Name(), done.Took.Round(10*time.Millisecond))
+	}
+	return c
+}
+
+// usualSet returns the size of the ledger's first data set.
+func usualSet() (accounts, transactions int) {
+	set, err := ledger.SetOf("")
+	if err != nil {
+		panic(err) // the default set has no name to be wrong
+	}
+	return set.Size()
+}
+
+// seedSource returns the connection string of the server to write into.
+func (a *app) seedSource() (string, error) {
+	if source := a.getenv(postgres.Variable); source != "" {
+		return source, nil
+	}
+	r, ok, err := postgres.Running(a.getenv)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", wirelab.Errorf(wirelab.NotFound, "no server runs: start one with wirelab db start, or set %s to a connection string", postgres.Variable)
+	}
+	return r.Source, nil
+}
