@@ -2,6 +2,7 @@ package bind
 
 import (
 	"iter"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -27,17 +28,48 @@ func timeToText(t time.Time) string {
 }
 
 // timeFromText reads a time; "" is that which stands for none. What else is no
-// time is InvalidArgument, never taken for none (grb-D08). It is as strict as
-// the standard: [time.Parse] would admit a comma, and an hour of one digit.
+// time is InvalidArgument, never taken for none (grb-D08).
 func timeFromText(text string) (t time.Time, err error) {
 	if text == "" {
 		return t, nil
 	}
-	if err := t.UnmarshalText([]byte(text)); err != nil {
-		return time.Time{}, wirelab.Errorf(wirelab.InvalidArgument,
-			"%.40q is not a time as of RFC 3339, such as 2024-01-31T12:00:00.000001Z", text)
+	if shapedAsTime(text) {
+		if t, err = time.Parse(time.RFC3339, text); err == nil {
+			return t.UTC(), nil
+		}
 	}
-	return t.UTC(), nil
+	return time.Time{}, wirelab.Errorf(wirelab.InvalidArgument,
+		"%.40q is not a time as of RFC 3339, such as 2024-01-31T12:00:00.000001Z", text)
+}
+
+// shapedAsTime reports whether each sign stands where RFC 3339 has it. Package
+// time also admits an hour of one digit, a comma, and a zone of 99 hours.
+func shapedAsTime(text string) bool {
+	const shape, zone = "0000-00-00T00:00:00", "+00:00"
+	like := func(text, shape string) bool {
+		for i := range len(shape) {
+			if digit := '0' <= text[i] && text[i] <= '9'; digit != (shape[i] == '0') || !digit && text[i] != shape[i] {
+				return false
+			}
+		}
+		return true
+	}
+	if len(text) <= len(shape) || !like(text, shape) {
+		return false
+	}
+	rest := text[len(shape):]
+	if rest[0] == '.' {
+		decimals := strings.TrimLeft(rest[1:], "0123456789")
+		if len(decimals) == len(rest)-1 {
+			return false
+		}
+		rest = decimals
+	}
+	if rest == "Z" {
+		return true
+	}
+	return len(rest) == len(zone) && like("+"+rest[1:], zone) && (rest[0] == '+' || rest[0] == '-') &&
+		rest[1:3] < "24" && rest[4:] < "60"
 }
 
 func idToProto(id ledger.AccountID) *gen.GetBalanceRequest {
