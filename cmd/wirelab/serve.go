@@ -109,6 +109,9 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 			return both(fmt.Errorf("authority: %w", err), at.Close())
 		}
 	}
+	if database != nil {
+		a.note("data is kept in %s", database.About())
+	}
 	a.sayServing(cell, ready.Address, f.ca)
 	return cell.Serve(ctx, at)
 }
