@@ -30,6 +30,23 @@ func (d directory) log() string   { return filepath.Join(string(d), "server.log"
 func (d directory) owned() string { return filepath.Join(string(d), "owned.lock") } // held by who started it, too
 func (d directory) alive() string { return filepath.Join(string(d), "alive.lock") } // held by the server's processes alone
 
+// postmaster is the server's own file with its process id.
+func (d directory) postmaster() string { return filepath.Join(d.data(), "postmaster.pid") }
+
+// clear removes the files by which servers keep others away.
+func (d directory) clear() error {
+	names, err := filepath.Glob(filepath.Join(string(d), ".s.PGSQL.*"))
+	if err != nil {
+		return err
+	}
+	for _, name := range append(names, d.postmaster()) {
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 // socket is the folder of the Unix socket, or "" where its name would be
 // longer than the system takes: 107 bytes with the socket's.
 func (d directory) socket() string {
@@ -153,14 +170,14 @@ const keptName = "kept"
 
 // pid reads the process id that the server wrote into its data directory.
 func (d directory) pid() (int, error) {
-	text, err := os.ReadFile(filepath.Join(d.data(), "postmaster.pid"))
+	text, err := os.ReadFile(d.postmaster())
 	if err != nil {
 		return 0, err
 	}
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil || pid < 2 {
-		return 0, fmt.Errorf("%s/postmaster.pid does not begin with a process id", d.data())
+		return 0, fmt.Errorf("%s does not begin with a process id", d.postmaster())
 	}
 	return pid, nil
 }

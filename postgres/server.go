@@ -143,11 +143,23 @@ func freePort() (int, error) {
 
 // run starts the server on its data and waits until it takes connections.
 func (s *Server) run(ctx context.Context, name string) error {
+	// Those of one that was just killed take a moment to notice.
+	waiting, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	if err := released(waiting, s.at.alive()); err != nil {
+		return fmt.Errorf("processes of the server of before are still there: %w", err)
+	}
 	alive, err := lock(s.at.alive())
 	if err != nil {
-		return fmt.Errorf("the server of before is still there: %w", err)
+		return err
 	}
 	defer func() { _ = alive.Close() }() // the child has its own by then
+	// What a killed server leaves. Where nobody reaps the dead, as in many a
+	// container, the process in it seems to be there, and PostgreSQL would not
+	// start; the lock says that it is not.
+	if err := s.at.clear(); err != nil {
+		return err
+	}
 	journal, err := os.OpenFile(s.at.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
