@@ -29,3 +29,22 @@ func TestPlace(t *testing.T) {
 		}
 	}
 }
+
+// A database of our own gets half of the server's cores, or shares the one
+// there is, and never the driver's.
+func TestPlaceDatabase(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cores [][]int
+		want  result.Placement
+	}{
+		"two cores":                 {[][]int{{0}, {1}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}, DatabaseCPUs: []int{1}}},
+		"three cores":               {[][]int{{0}, {1}, {2}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}, DatabaseCPUs: []int{2}}},
+		"four cores of two threads": {[][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, result.Placement{DriverCPUs: []int{0, 1, 4, 5}, ServerCPUs: []int{2, 6}, DatabaseCPUs: []int{3, 7}}},
+		"one core of two threads":   {[][]int{{0, 1}}, result.Placement{DriverCPUs: []int{0}, ServerCPUs: []int{1}, DatabaseCPUs: []int{1}}},
+	} {
+		if got := placeDatabase(place(c.cores, 0), c.cores); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ import (
 // bench runs servers and drivers as goroutines of this process.
 type bench struct {
 	refuse string // the arm whose server does not start
+	pool   *pool  // that all servers have; nil: none
 
 	mu      sync.Mutex // guards all below
 	servers map[string]*child
@@ -48,7 +49,11 @@ func (b *bench) Server(_ context.Context, arm plan.Arm) (experiment.Child, error
 		return nil, err
 	}
 	c := startChild(func(ctx context.Context, in io.Reader, out io.Writer) error {
-		return agent.Serve(ctx, cell, nil, at, ready, in, out)
+		var database wirelab.OpenDatabase
+		if b.pool != nil {
+			database = b.pool
+		}
+		return agent.Serve(ctx, cell, database, at, ready, in, out)
 	})
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"wirelab/control"
@@ -224,7 +223,7 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 	if err != nil {
 		return nil, err
 	}
-	ownBefore, err := s.used()
+	ownBefore, childrenBefore, err := s.used()
 	if err != nil {
 		return nil, err
 	}
@@ -233,29 +232,30 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 		if err != nil {
 			return result.Noise{}, err
 		}
-		own, err := s.used()
+		own, children, err := s.used()
 		if err != nil {
 			return result.Noise{}, err
 		}
-		return probe.Noise(before, after, own-ownBefore), nil
+		return probe.Noise(before, after, ownSince(ownBefore, own)+children-childrenBefore), nil
 	}, nil
 }
 
-// used is the CPU time of all processes of the experiment so far. A child that
-// has died is its arm's failure, and not this one's.
-func (s *searching) used() (time.Duration, error) {
-	all, err := probe.CPU(os.Getpid())
+// used is the CPU time of all processes of the experiment so far: what is its
+// own, see [Conductor.ownTimes], and children. A child that has died is its
+// arm's failure, and not this one's.
+func (s *searching) used() (own map[string]time.Duration, children time.Duration, err error) {
+	own, err = s.c.ownTimes()
 	for _, a := range s.arms {
 		for _, child := range []Child{a.server, a.driver, a.relay} {
 			if child == nil {
 				continue
 			}
 			if used, err := child.CPU(); err == nil {
-				all += used
+				children += used
 			}
 		}
 	}
-	return all, err
+	return own, children, err
 }
 
 // tell reports a step.

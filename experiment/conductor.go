@@ -17,6 +17,10 @@ type Conductor struct {
 	// Arms describes the plan's arms; same length and order.
 	Arms  []result.Arm
 	Bench Bench
+	// Databases are what the plan's servers keep their data in, by kind; nil
+	// for a kind that lives inside the server, as an embedded one does. What a
+	// kind that is not among them used is not recorded.
+	Databases map[string]Database
 	// Environment is stored with the result.
 	Environment result.Environment
 	// Observe, if set, is told of every step, on the conductor's goroutine.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -57,7 +56,7 @@ func newRound(c *Conductor, r *result.Result, number int) *round {
 func (w *round) run(ctx context.Context) (result.Round, error) {
 	done := result.Round{Began: time.Now()}
 	before, noiseErr := probe.ReadCPUTimes()
-	ownBefore, err := probe.CPU(os.Getpid())
+	ownBefore, err := w.c.ownTimes()
 	noiseErr = errors.Join(noiseErr, err)
 	w.shuffle(w.arms)
 	for _, a := range w.arms {
@@ -75,11 +74,11 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 		return done, context.Cause(ctx)
 	}
 	after, err := probe.ReadCPUTimes()
-	ownAfter, errOwn := probe.CPU(os.Getpid())
+	ownAfter, errOwn := w.c.ownTimes()
 	if noiseErr = errors.Join(noiseErr, err, errOwn); noiseErr != nil {
 		return done, noiseErr
 	}
-	own := ownAfter - ownBefore // the conductor is of the experiment too
+	own := ownSince(ownBefore, ownAfter) // conductor and database are of the experiment too
 	for _, a := range w.arms {
 		own += a.cpu
 		if a.failed != nil {
@@ -283,11 +282,18 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 		return nil, err
 	}
 	reply, err := a.driver.Ask(ctx, control.Order{Slice: order})
+	stored, err := w.behind(ctx, a)
+	if err != nil {
+		return nil, err
+	}
 	if err != nil {
 		return nil, err
 	}
 	if a.server != nil {
-		server, err := used(ctx)
+	if err := stored.ended(); err != nil {
+		return nil, err
+	}
+		server, pool, err := used(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -296,6 +302,12 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 		}
 		probe.Add(t.Server, server)
 	}
+		if pool != nil {
+			t.Pool = t.Pool.Add(*pool)
+		}
+	}
+	if err := stored.add(ctx, t); err != nil {
+		return nil, err
 	relay, err := passed(ctx, t)
 	if err != nil {
 		return nil, err
@@ -308,9 +320,9 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 }
 
 // watch reads what a server has used, and returns a function that tells what
-// it used from then on. The exact CPU clock is read last before and first
+// it, and its pool of connections, used from then on. The exact CPU clock is read last before and first
 // after, so that answering about the rest is not in the slice.
-func watch(ctx context.Context, server Child) (func(context.Context) (result.Usage, error), error) {
+func watch(ctx context.Context, server Child) (func(context.Context) (result.Usage, *result.PoolUse, error), error) {
 	if server == nil {
 		return nil, nil
 	}
@@ -322,18 +334,18 @@ func watch(ctx context.Context, server Child) (func(context.Context) (result.Usa
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (result.Usage, error) {
+	return func(ctx context.Context) (result.Usage, *result.PoolUse, error) {
 		ended, err := server.CPU()
 		if err != nil {
-			return result.Usage{}, err
+			return result.Usage{}, nil, err
 		}
 		after, err := server.Ask(ctx, control.Order{Usage: &struct{}{}})
 		if err != nil {
-			return result.Usage{}, err
+			return result.Usage{}, nil, err
 		}
 		used := probe.Since(*before.Usage, *after.Usage)
 		used.CPU = plan.Duration(ended - began)
-		return used, nil
+		return used, pooled(before, after), nil
 	}, nil
 }
 

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -90,6 +92,92 @@ func (t *Tree) Cores() ([]int, error) {
 		}
 	}
 	return all, nil
+}
+
+// Pin lets every process of the tree, and what they start, run on these CPUs only.
+func (t *Tree) Pin(cpus []int) error {
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	found, err := t.find()
+	if err != nil {
+		return err
+	}
+	// The root first, so that what it starts meanwhile is right already.
+	all := append([]int{t.root}, slices.Collect(maps.Keys(found))...)
+	for _, pid := range all {
+		tasks, err := os.ReadDir(path.Join("/proc", strconv.Itoa(pid), "task"))
+		if err != nil && !ended(err) {
+			return err
+		}
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil {
+				return err
+			}
+			if err := unix.SchedSetaffinity(id, &set); err != nil && !ended(err) {
+				return fmt.Errorf("pin process %d: %w", pid, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Known is a process of this host that somebody knows by a number.
+type Known struct {
+	PID    int
+	Parent int
+	Began  uint64 // in ticks since the host started; see [StartedAt]
+}
+
+// KnownAs returns the processes of this host that know themselves by an id. In
+// a container that is another one than here, and several may have the same.
+func KnownAs(pid int) ([]Known, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var all []Known
+	for _, entry := range entries {
+		here, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		status, err := os.ReadFile(path.Join("/proc", entry.Name(), "status"))
+		if err != nil {
+			continue // it ended, or is nobody's business
+		}
+		if known(status, here) != pid {
+			continue
+		}
+		one, err := readLineage(here)
+		if err != nil {
+			continue // it ended
+		}
+		all = append(all, Known{PID: here, Parent: one.parent, Began: one.began})
+	}
+	return all, nil
+}
+
+// known is the id by which a process knows itself: the last of those that its
+// status gives, from the outermost namespace to its own. A kernel that does not
+// tell has none, and then it is the one known here.
+func known(status []byte, here int) int {
+	for line := range strings.Lines(string(status)) {
+		ids, ok := strings.CutPrefix(line, "NSpid:")
+		if !ok {
+			continue
+		}
+		words := strings.Fields(ids)
+		if len(words) == 0 {
+			break
+		}
+		if n, err := strconv.Atoi(words[len(words)-1]); err == nil {
+			return n
+		}
+	}
+	return here
 }
 
 // treeTries is how often a tree is read anew because a process of it ended
