@@ -8,14 +8,21 @@ import (
 	"wirelab/postgres"
 )
 
-// postgres finds a PostgreSQL: the one that was typed, that of the environment;
-// else it starts one for the time of the command.
+// postgres finds a PostgreSQL: the one that was typed, that of the environment,
+// or that of "wirelab db start"; else it starts one for the time of the command.
 func (d *databases) postgres(ctx context.Context, a *app) (string, error) {
 	if d.given != "" {
 		return d.given, nil
 	}
 	if dsn := a.getenv(experiment.DatabaseVariable); dsn != "" {
 		return dsn, nil
+	}
+	resident, running, err := postgres.Running(a.getenv)
+	if err != nil {
+		return "", err
+	}
+	if running {
+		return resident.Source, nil
 	}
 	server, err := postgres.Start(ctx, postgres.Options{Getenv: a.getenv, CPUs: d.cpus})
 	if err != nil {
