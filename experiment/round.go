@@ -281,18 +281,18 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 	if err != nil {
 		return nil, err
 	}
-	reply, err := a.driver.Ask(ctx, control.Order{Slice: order})
 	stored, err := w.behind(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	reply, err := a.driver.Ask(ctx, control.Order{Slice: order})
 	if err != nil {
 		return nil, err
 	}
-	if a.server != nil {
 	if err := stored.ended(); err != nil {
 		return nil, err
 	}
+	if a.server != nil {
 		server, pool, err := used(ctx)
 		if err != nil {
 			return nil, err
@@ -301,13 +301,13 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 			t.Server = &result.Usage{}
 		}
 		probe.Add(t.Server, server)
-	}
 		if pool != nil {
 			t.Pool = t.Pool.Add(*pool)
 		}
 	}
 	if err := stored.add(ctx, t); err != nil {
 		return nil, err
+	}
 	relay, err := passed(ctx, t)
 	if err != nil {
 		return nil, err
@@ -320,8 +320,9 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 }
 
 // watch reads what a server has used, and returns a function that tells what
-// it, and its pool of connections, used from then on. The exact CPU clock is read last before and first
-// after, so that answering about the rest is not in the slice.
+// it used from then on, and how its pool of connections was used. The exact CPU
+// clock is read last before and first after, so that answering about the rest
+// is not in the slice.
 func watch(ctx context.Context, server Child) (func(context.Context) (result.Usage, *result.PoolUse, error), error) {
 	if server == nil {
 		return nil, nil
