@@ -30,6 +30,8 @@ type matrixRow struct {
 type matrixWork struct {
 	Workload   string            `json:"workload"`
 	Operations []matrixOperation `json:"operations"`
+	Data       []string          `json:"data"`      // sets, the default first
+	Databases  []string          `json:"databases"` // what servers can keep it in, the default first
 	Protocols  []matrixRow       `json:"protocols"`
 }
 
@@ -45,7 +47,8 @@ func newMatrixCommand(a *app) *cobra.Command {
 		Short: "Show what can be compared: workloads, protocols, operations, libraries",
 		Long: `Shows every workload with the protocols that carry it, the operations each
 protocol carries, and the libraries that speak it at each end, the usual one
-first. A hole is an operation that a protocol cannot carry, with the reason.
+first, its data sets (--data) and what servers can keep them in (--db). A hole
+is an operation that a protocol cannot carry, with the reason.
 RAW tells which operations --driver raw carries too.`,
 		Example: "  wirelab matrix\n  wirelab matrix routeguide --json",
 		Args:    arguments(0, 1, "at most one workload"),
@@ -90,7 +93,10 @@ RAW tells which operations --driver raw carries too.`,
 
 // matrixOf gathers the cells of a workload by protocol.
 func matrixOf(w wirelab.Work) matrixWork {
-	m := matrixWork{Workload: w.Name, Operations: []matrixOperation{}, Protocols: []matrixRow{}}
+	m := matrixWork{
+		Workload: w.Name, Operations: []matrixOperation{}, Protocols: []matrixRow{},
+		Data: append([]string{}, w.Data...), Databases: append(slices.Clone(w.Databases), wirelab.Memory),
+	}
 	for _, o := range w.Operations {
 		m.Operations = append(m.Operations, matrixOperation{o.Name, o.Kind, o.Requests})
 	}
@@ -194,6 +200,18 @@ func (a *app) printMatrix(m matrixWork) error {
 	}
 	if err := both(a.printf("%s\n", m.Workload), a.printTable(operations)); err != nil {
 		return err
+	}
+	for _, line := range []struct {
+		what  string
+		names []string
+		least int // fewer are not worth a line
+	}{{"data sets", m.Data, 1}, {"databases", m.Databases, 2}} {
+		if len(line.names) < line.least {
+			continue
+		}
+		if err := a.printf("  %s: %s\n", line.what, strings.Join(line.names, ", ")); err != nil {
+			return err
+		}
 	}
 	if err := a.printf("\n"); err != nil {
 		return err
