@@ -128,29 +128,52 @@ func Decode(data []byte) (*result.Result, error) {
 	return &r, nil
 }
 
-// Pack returns a result compressed, for stores, and the [result.Digest] of what
-// is in it. A checksum against damage is part of the form.
-func Pack(r *result.Result) (packed []byte, digest string, err error) {
+// Packed is a result as stores keep it.
+type Packed struct {
+	Result *result.Result
+	Body   []byte // compressed; a checksum against damage is part of the form
+	Digest string // [result.Digest] of what is in it
+}
+
+// Pack returns a result compressed, for stores.
+func Pack(r *result.Result) (Packed, error) {
 	if err := Check(r); err != nil {
-		return nil, "", err
+		return Packed{}, err
 	}
 	plain, err := json.Marshal(r)
-	if err == nil {
-		digest, err = result.Digest(plain)
-	}
 	if err != nil {
-		return nil, "", fmt.Errorf("result %s: %w", r.ID, err)
+		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	return pack(r, plain)
+}
+
+// PackText is [Pack] of a result's text, which it keeps as it is.
+func PackText(text []byte) (Packed, error) {
+	r, err := Decode(text)
+	if err != nil {
+		return Packed{}, err
+	}
+	if len(text) > plainLimit {
+		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result of more than %d bytes", plainLimit)
+	}
+	return pack(r, text)
+}
+
+func pack(r *result.Result, plain []byte) (Packed, error) {
+	digest, err := result.Digest(plain)
+	if err != nil {
+		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
 	}
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)
 	_, err = w.Write(plain)
 	if err := errors.Join(err, w.Close()); err != nil {
-		return nil, "", fmt.Errorf("result %s: %w", r.ID, err)
+		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
 	}
 	if buffer.Len() > packedLimit {
-		return nil, "", wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, buffer.Len(), packedLimit)
+		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result %s has %d bytes; the store takes %d", r.ID, buffer.Len(), packedLimit)
 	}
-	return buffer.Bytes(), digest, nil
+	return Packed{Result: r, Body: buffer.Bytes(), Digest: digest}, nil
 }
 
 // Unpack is the inverse of [Pack].

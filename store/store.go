@@ -27,6 +27,14 @@ type Store interface {
 	// where its id is taken, and ResourceExhausted where there is no room; in
 	// each case what was stored before is untouched. See [Rescue].
 	Put(ctx context.Context, r *result.Result) error
+	// PutText is Put for a result that another store has: what is kept is this
+	// text, byte for byte, and so its digest. A result made from it and written
+	// again might differ, where a later wirelab has more fields. InvalidArgument
+	// and Unimplemented are as in [Decode].
+	PutText(ctx context.Context, text []byte) error
+	// Digest returns the digest of the result with exactly that id, "" if it was
+	// put by a wirelab that took none. Otherwise NotFound.
+	Digest(ctx context.Context, id string) (string, error)
 	// Get returns the result with that id, or with the only id that begins
 	// so. NotFound lists the latest ids, InvalidArgument the ids that begin
 	// so if there are several, Internal tells of one that is damaged.

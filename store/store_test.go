@@ -158,11 +158,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		packed, _, err := store.Pack(r)
+		packed, err := store.Pack(r)
 		if err != nil {
 			t.Fatalf("decoded, but cannot be packed: %v", err)
 		}
-		if _, err := store.Unpack(packed); err != nil {
+		if _, err := store.Unpack(packed.Body); err != nil {
 			t.Fatalf("packed, but cannot be unpacked: %v", err)
 		}
 	})

@@ -42,12 +42,12 @@ const insertResult = `INSERT INTO wirelab_results.results
 // derive spreads a result, which has passed [store.Check], over rows. They
 // follow from the result alone; what wirelab says of it is what the wirelab
 // says that stores it.
-func derive(r *result.Result, size int, digest string) derived {
-	m := store.Summarize(r)
+func derive(p store.Packed) derived {
+	r, m := p.Result, store.Summarize(p.Result)
 	d := derived{id: m.ID, result: []any{
 		m.ID, r.Schema, text(m.Name), text(m.Workload), texts(m.Operations), texts(m.Protocols), m.Arms, m.Loads, m.Rounds,
 		m.Began, m.Ended, text(string(m.Ending)), text(m.Host), text(m.Commit), text(r.Command), whole(r.Plan.Seed),
-		r.SelfTest != nil, size, digest,
+		r.SelfTest != nil, len(p.Body), p.Digest,
 	}}
 	analysis := result.Analyse(r)
 	d.tables = append(d.tables, environments(r), arms(r), loads(r))

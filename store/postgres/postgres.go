@@ -82,23 +82,39 @@ func pause(ctx context.Context, attempt int) error {
 
 // Put implements [store.Store].
 func (s *Store) Put(ctx context.Context, r *result.Result) error {
-	body, digest, err := store.Pack(r)
+	p, err := store.Pack(r)
 	if err != nil {
 		return err
 	}
-	all := derive(r, len(body), digest)
-	err = s.again(ctx, func(ctx context.Context, attempt int) error {
-		err := s.put(ctx, all, body)
-		if attempt > 1 && err != nil && wirelab.CodeOf(err) == wirelab.Conflict && s.has(ctx, r.ID, digest) {
-			return nil // the commit whose answer was lost had been made
+	return s.put(ctx, p)
+}
+
+// PutText implements [store.Store].
+func (s *Store) PutText(ctx context.Context, text []byte) error {
+	p, err := store.PackText(text)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, p)
+}
+
+func (s *Store) put(ctx context.Context, p store.Packed) error {
+	all := derive(p)
+	err := s.again(ctx, func(ctx context.Context, attempt int) error {
+		err := s.insert(ctx, all, p.Body)
+		if attempt > 1 && err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+			// The commit whose answer was lost may have been made.
+			if there, sought := s.Digest(ctx, all.id); sought == nil && there == p.Digest {
+				return nil
+			}
 		}
 		return err
 	})
-	return s.explain(ctx, "store result "+r.ID, err)
+	return s.explain(ctx, "store result "+all.id, err)
 }
 
-// put stores a result in one transaction.
-func (s *Store) put(ctx context.Context, all derived, body []byte) error {
+// insert stores a result in one transaction.
+func (s *Store) insert(ctx context.Context, all derived, body []byte) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// What Put has returned is still there after a power cut, also where a
 		// server is set to answer before its disk has.
@@ -128,11 +144,18 @@ func (s *Store) put(ctx context.Context, all derived, body []byte) error {
 	})
 }
 
-// has reports whether a result with that digest is there.
-func (s *Store) has(ctx context.Context, id, digest string) bool {
-	var there bool
-	err := s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM wirelab_results.results WHERE id = $1 AND digest = $2)`, id, digest).Scan(&there)
-	return err == nil && there
+// Digest implements [store.Store].
+func (s *Store) Digest(ctx context.Context, id string) (digest string, err error) {
+	if unfit(id) {
+		return "", s.noSuch(ctx, id)
+	}
+	err = s.again(ctx, func(ctx context.Context, _ int) error {
+		return s.pool.QueryRow(ctx, `SELECT digest FROM wirelab_results.results WHERE id = $1`, id).Scan(&digest)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", s.noSuch(ctx, id)
+	}
+	return digest, s.explain(ctx, "read result "+id, err)
 }
 
 // Get implements [store.Store].

@@ -58,7 +58,7 @@ func TestResultsFromBeforeDigests(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "results.db")
 	r := storetest.Sample(0)
-	body, _, err := store.Pack(r)
+	packed, err := store.Pack(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestResultsFromBeforeDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = old.ExecContext(t.Context(), `INSERT INTO results VALUES (?, 1, 'plan-0', 'routeguide', 'GetFeature', ' grpc ', 2, 2, 2, ?, 0, 'rounds done', 'lab', '', ?)`,
-		r.ID, r.Began.UnixMicro(), body)
+		r.ID, r.Began.UnixMicro(), packed.Body)
 	if err := errors.Join(err, old.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -96,11 +96,24 @@ func (s *Store) Path() string { return s.path }
 
 // Put implements [store.Store].
 func (s *Store) Put(ctx context.Context, r *result.Result) error {
-	body, digest, err := store.Pack(r)
+	p, err := store.Pack(r)
 	if err != nil {
 		return err
 	}
-	m := store.Summarize(r)
+	return s.put(ctx, p)
+}
+
+// PutText implements [store.Store].
+func (s *Store) PutText(ctx context.Context, text []byte) error {
+	p, err := store.PackText(text)
+	if err != nil {
+		return err
+	}
+	return s.put(ctx, p)
+}
+
+func (s *Store) put(ctx context.Context, p store.Packed) error {
+	r, m := p.Result, store.Summarize(p.Result)
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return s.explain("store result "+r.ID, err)
@@ -110,7 +123,7 @@ func (s *Store) Put(ctx context.Context, r *result.Result) error {
 		(id, schema, name, workload, operation, protocols, arms, loads, rounds, began, ended, ending, host, revision, body, digest)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, r.Schema, m.Name, m.Workload, strings.Join(m.Operations, " "), " "+strings.Join(m.Protocols, " ")+" ",
-		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, body, digest)
+		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, p.Body, p.Digest)
 	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
 	}
@@ -121,6 +134,15 @@ func (s *Store) Put(ctx context.Context, r *result.Result) error {
 		err = tx.Commit()
 	}
 	return s.explain("store result "+r.ID, err)
+}
+
+// Digest implements [store.Store].
+func (s *Store) Digest(ctx context.Context, id string) (digest string, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT digest FROM results WHERE id = ?`, id).Scan(&digest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", s.noSuch(ctx, id)
+	}
+	return digest, s.explain("read result "+id, err)
 }
 
 // Get implements [store.Store].

@@ -26,6 +26,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for name, test := range map[string]func(*testing.T, store.Store){
 		"a result comes back as it was put":        testRoundTrip,
 		"what is stored can be checked":            testRaw,
+		"text is kept byte for byte":               testText,
 		"an id is stored once":                     testConflict,
 		"an id may be abbreviated":                 testPrefix,
 		"an unknown id names the latest":           testNotFound,

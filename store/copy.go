@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+
+	"wirelab"
+	"wirelab/result"
+)
+
+// Copy takes a result from one store to another, its text byte for byte. id is
+// whole, or a beginning as for Get; the whole one is returned. copied is false,
+// without an error, where it is there already and the same. The errors are those
+// of from's Raw and to's Put, Internal for a result that is damaged or was
+// edited in the store, and Conflict where another result has its id: then
+// nothing is changed.
+func Copy(ctx context.Context, from, to Store, id string) (whole string, copied bool, err error) {
+	// Digests first: to see that most are there already takes no bodies.
+	if there, err := to.Digest(ctx, id); err == nil && there != "" {
+		if here, err := from.Digest(ctx, id); err == nil && here == there {
+			return id, false, nil
+		}
+	}
+	found, err := from.Raw(ctx, id)
+	if err != nil {
+		return id, false, err
+	}
+	id = found.Summary.ID
+	if found.Damage != "" {
+		return id, false, wirelab.Errorf(wirelab.Internal, "result %s is damaged where it is: %s", id, found.Damage)
+	}
+	digest, err := result.Digest(found.JSON)
+	if err != nil {
+		return id, false, wirelab.Errorf(wirelab.Internal, "result %s is damaged where it is: %s", id, wirelab.Public(err).Message)
+	}
+	if found.Digest != "" && found.Digest != digest {
+		return id, false, wirelab.Errorf(wirelab.Internal, "result %s was edited where it is; wirelab verify %s tells more", id, id)
+	}
+	err = to.PutText(ctx, found.JSON)
+	if err == nil {
+		return id, true, nil
+	}
+	if wirelab.CodeOf(err) != wirelab.Conflict {
+		return id, false, err
+	}
+	there, err := digestOf(ctx, to, id)
+	switch {
+	case err != nil:
+		return id, false, err
+	case there == digest:
+		return id, false, nil
+	}
+	return id, false, wirelab.Errorf(wirelab.Conflict,
+		"result %s is in both stores, and they differ: %.16s… here, %.16s… there; nothing was changed", id, digest, there)
+}
+
+// digestOf is the digest of a result in a store, taken now if none was.
+func digestOf(ctx context.Context, s Store, id string) (string, error) {
+	digest, err := s.Digest(ctx, id)
+	if err != nil || digest != "" {
+		return digest, err
+	}
+	found, err := s.Raw(ctx, id)
+	if err != nil || found.JSON == nil {
+		return "", err
+	}
+	if digest, err = result.Digest(found.JSON); err != nil {
+		return "", nil // damaged: another one, in any case
+	}
+	return digest, nil
+}
