@@ -281,7 +281,8 @@ func appendAccountID(text []byte, i int) []byte {
 func accountID(i int) string { return string(appendAccountID(nil, i)) }
 
 func appendTransactionID(text []byte, n int) []byte {
-	digits := strconv.Itoa(n + 1)
+	var room [20]byte
+	digits := strconv.AppendInt(room[:0], int64(n)+1, 10)
 	text = append(text, transactionStem...)
 	for range transactionDigits - len(digits) {
 		text = append(text, '0')

@@ -13,10 +13,11 @@ import (
 // Memory is the reference service: the oracle of the conformance suite, and
 // what servers serve that are told no database. It is safe for concurrent use.
 type Memory struct {
-	set *Set // shared with others and never changed, so read without lock
+	set   *Set // shared with others and never changed, so read without lock
+	limit int  // PostedLimit; less in a test
 
 	mu      sync.RWMutex // guards all below but bell
-	posted  []record     // behind the set's log, in order; len <= PostedLimit
+	posted  []record     // behind the set's log, in order; len <= limit
 	byID    map[string]int32
 	changed map[int]holding // accounts in posted, by index
 	bell    Bell
@@ -41,7 +42,7 @@ var _ Service = (*Memory)(nil)
 
 // over returns a reference service over a data set. It is cheap, whatever the
 // size of the set: a load makes one for each call that posts.
-func over(set *Set) *Memory { return &Memory{set: set} }
+func over(set *Set) *Memory { return &Memory{set: set, limit: PostedLimit} }
 
 // GetBalance implements [Service].
 func (m *Memory) GetBalance(_ context.Context, id AccountID) (Balance, error) {
@@ -109,9 +110,9 @@ func (m *Memory) PostTransaction(_ context.Context, posting Posting) (Transactio
 	if err := posting.Check(payer.amount, payee.amount); err != nil {
 		return Transaction{}, err
 	}
-	if len(m.posted) >= PostedLimit {
+	if len(m.posted) >= m.limit {
 		return Transaction{}, wirelab.Errorf(wirelab.ResourceExhausted,
-			"%d transactions are posted, which is all that a ledger in memory keeps", PostedLimit)
+			"%d transactions are posted, which is all that a ledger in memory keeps", m.limit)
 	}
 	at := Later(time.Now(), m.last())
 	payer.amount -= posting.Amount
