@@ -18,7 +18,7 @@ const (
 	HeaderTimeout = 10 * time.Second
 	bodyTimeout   = time.Minute
 	IdleTimeout   = 5 * time.Minute
-	HeaderLimit   = 64 << 10 // bytes of a request's header
+	HeaderLimit   = 128 << 10 // bytes of a request's header, whose URL may hold the request: 1,000 ids are 67,000
 )
 
 // ServerTLS is the TLS configuration of a server at an endpoint.

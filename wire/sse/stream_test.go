@@ -108,7 +108,9 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- v.serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}, handler, false) }()
+	go func() {
+		ended <- v.serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}, handler, false)
+	}()
 	stopped := false
 	stop = func() {
 		if stopped {
@@ -166,7 +168,9 @@ func TestIDs(t *testing.T) {
 		two   = "event: number\nid: 2\ndata: {\"n\":2,\"place\":2}\n\n"
 		end   = "event: end\nid: (end)\ndata: {}\n\n"
 	)
-	third := func(place int) string { return fmt.Sprintf("event: number\nid: 3\ndata: {\"n\":3,\"place\":%d}\n\n", place) }
+	third := func(place int) string {
+		return fmt.Sprintf("event: number\nid: 3\ndata: {\"n\":3,\"place\":%d}\n\n", place)
+	}
 	for _, c := range []struct {
 		why, target, last string
 		status            int
