@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -56,7 +57,8 @@ func checkDocument(text string) error {
 	return checkSelections(doc)
 }
 
-// checkTokens bounds what the parser is given: it recurses with every bracket.
+// checkTokens bounds what the parser is given: it recurses with every bracket,
+// and what runs the document panics on a number that no type holds.
 func checkTokens(text string) error {
 	l := lexer.New(&ast.Source{Input: text})
 	for tokens, nest := 0, 0; ; tokens++ {
@@ -71,6 +73,13 @@ func checkTokens(text string) error {
 			nest++
 		case lexer.BraceR, lexer.BracketR, lexer.ParenR:
 			nest--
+		case lexer.Int:
+			_, err = strconv.ParseInt(token.Value, 10, 64)
+		case lexer.Float:
+			_, err = strconv.ParseFloat(token.Value, 64)
+		}
+		if err != nil {
+			return wirelab.Errorf(wirelab.InvalidArgument, "%.40s does not fit 64 bits", token.Value)
 		}
 		if nest > nestLimit {
 			return wirelab.Errorf(wirelab.ResourceExhausted, "document with brackets more than %d deep", nestLimit)
