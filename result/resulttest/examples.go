@@ -102,6 +102,41 @@ func Troubled() *result.Result {
 	return r
 }
 
+// Ledger returns a result of servers before a database: two arms over one that
+// shares a core with the server, and one that has its own inside. With 50 calls
+// in flight the shared core is full.
+func Ledger() *result.Result {
+	arms := Arms()[:2]
+	for i := range arms {
+		arms[i].Database, arms[i].DatabaseCPU, arms[i].PoolWait = "PostgreSQL 15.18", 45*time.Microsecond, 0.6
+		arms[i].Response = 140 * time.Microsecond
+	}
+	arms[0].Response = 100 * time.Microsecond
+	inside := Arms()[1]
+	inside.Name, inside.Database, inside.ServerCPU = "grpc,db=embedded", "SQLite 3.51.1", 39*time.Microsecond
+	r := Make(Setting{
+		Name: "example-ledger", About: "What does a request cost that a database answers?", Arms: append(arms, inside),
+		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50}}, Rounds: 20, Seed: 0x0db0,
+	})
+	r.Plan.Workload, r.Plan.Operation, r.Plan.Requests, r.Plan.Database, r.Plan.Pool = "ledger", "GetBalance", "known", "postgres", 16
+	r.Plan.Arms[2].Database = "embedded"
+	return r
+}
+
+// LedgerElsewhere returns [Ledger] with its database on another host.
+func LedgerElsewhere() *result.Result {
+	r := Ledger()
+	r.Placement.DatabaseCPUs = nil
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			if d := r.Rounds[n].Trials[i].Database; d != nil {
+				d.Processes = nil
+			}
+		}
+	}
+	return r
+}
+
 // Short returns the first n rounds of [Closed], as when a user interrupts.
 func Short(n int) *result.Result {
 	r := Closed()

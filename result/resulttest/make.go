@@ -35,6 +35,13 @@ type Arm struct {
 	// heap allocations.
 	Sent, Received             uint64
 	ServerAllocs, ClientAllocs uint64
+	// Database is what its server keeps its data in; "" is memory, and nobody
+	// looked. DatabaseCPU is what that uses for a call; 0: it is inside the server.
+	Database    string
+	DatabaseCPU time.Duration
+	// PoolWait is the share of a call's time, with 50 in flight, that it waits
+	// for a connection to the database.
+	PoolWait float64
 }
 
 // Setting is an experiment to make up.
@@ -72,8 +79,12 @@ func Make(s Setting) *result.Result {
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
 	}
 	for _, a := range s.Arms {
+		if a.DatabaseCPU > 0 {
+			r.Placement.DatabaseCPUs = r.Placement.ServerCPUs
+		}
 		r.Arms = append(r.Arms, result.Arm{
-			Name: a.Name, Protocol: a.Protocol, Transport: or(a.Transport, transport(a)), Framing: a.Framing, Encoding: or(a.Encoding, "Protocol Buffers"),
+			Database: a.Database,
+			Name:     a.Name, Protocol: a.Protocol, Transport: or(a.Transport, transport(a)), Framing: a.Framing, Encoding: or(a.Encoding, "Protocol Buffers"),
 			Secure: a.Secure, Data: a.Data, Multiplexed: a.Multiplexed, Server: or(a.Server, "net/http"), Client: or(a.Client, "net/http"), Driver: or(a.Driver, plan.DriverClient), Style: "idiomatic",
 		})
 	}
@@ -162,11 +173,38 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 		u.Preemptions, u.VoluntaryWaits, u.PauseP99 = t.OK/20, t.OK, plan.Duration(30*time.Microsecond)
 	}
 	t.Driver.Others = t.Window / 100
+	if arm.Database != "" {
+		database(&t, arm, flight, own)
+	}
 	t.Floor = floor(arm, load, median/float64(arm.Response))
 	if load.Open() {
 		t.Gaps = gaps(t.OK, load.Arrivals == plan.Constant)
 	}
 	return t
+}
+
+// database makes up what was used behind the server, for calls that each
+// commit once and find what they read in the cache.
+func database(t *result.Trial, arm Arm, flight float64, own func() float64) {
+	if arm.DatabaseCPU == 0 {
+		t.Database = &result.DatabaseUse{Within: true}
+		return
+	}
+	n := float64(t.OK)
+	used := plan.Duration(n * float64(arm.DatabaseCPU) * own() * math.Pow(flight, -0.2))
+	t.Database = &result.DatabaseUse{
+		Processes: &result.DatabaseProcesses{
+			CPU: used, Background: used / 50, Wall: t.Window + t.Window/10, CPUs: []int{0},
+			Storage: &result.StorageUse{Written: 8192 * uint64(len(t.Order))},
+		},
+		Counts: &result.DatabaseCounts{WALBytes: 56 * uint64(len(t.Order)), BlocksRead: t.OK / 1000, BlocksHit: 3 * t.OK, Commits: t.OK + 16},
+	}
+	const size = 16
+	t.Pool = &result.PoolUse{Size: size, Open: size, Taken: t.OK}
+	if flight > size {
+		t.Pool.Waited = t.OK * 2 / 3
+		t.Pool.Waiting = plan.Duration(n * arm.PoolWait * t.Service.Mean())
+	}
 }
 
 // floor makes up what the arm's driver does before a server that does nothing,
