@@ -133,6 +133,10 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 			d.loads = append(d.loads, d.loads[first+at].under(l.Schedule))
 			continue
 		}
+		prepare := prepare
+		if l.Streams > 0 {
+			prepare = prepareFeeds
+		}
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
 			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
@@ -187,6 +191,9 @@ func classify(err error) string {
 
 // golden makes the first calls of a load one after the other.
 func (p *prepared) golden(ctx context.Context) error {
+	if p.feeds != nil {
+		return p.feeds.check(ctx, p.plan.Deadline)
+	}
 	for i := range max(goldenCalls, p.width) {
 		ctx, cancel := context.WithTimeout(ctx, max(p.plan.Deadline, time.Second))
 		err := p.call(ctx, i%p.width)
@@ -209,6 +216,9 @@ func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, er
 	p, err := d.load(order.Load)
 	if err != nil {
 		return nil, err
+	}
+	if p.feeds != nil {
+		return p.feeds.warm(ctx, p.plan.Deadline, time.Duration(order.Least))
 	}
 	window := p.plan
 	window.Duration = time.Duration(order.Least) / warmWindows
@@ -246,6 +256,9 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	if err != nil {
 		return nil, err
 	}
+	if p.feeds != nil {
+		return d.streams(ctx, p, order)
+	}
 	run := p.plan
 	run.Duration, run.Head, run.Parts = time.Duration(order.For), time.Duration(order.Head), order.Parts
 	if order.Schedule != nil {
@@ -259,13 +272,9 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	measured := &control.Measured{}
 	var probed error
 	run.Around = func(run func()) {
-		sockets, made := p.traffic(), p.made()
-		measured.Usage, probed = d.self.Over(run)
-		now := p.traffic()
+		made := p.made()
+		probed = d.around(p, measured, run)
 		measured.Calls = p.made() - made
-		measured.WireSent, measured.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
-		measured.Payload = now.Payload - sockets.Payload
-		measured.Connections, measured.Open = now.Opened-sockets.Opened, now.Open
 	}
 	measured.Recording, err = p.runner.Run(ctx, run)
 	if err != nil {
@@ -275,6 +284,17 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	measured.Usage.Spun = plan.Duration(measured.Recording.Spun)
 	measured.Usage.CPU -= measured.Usage.Spun
 	return measured, probed
+}
+
+// around runs a slice, and takes down what the driver used and moved meanwhile.
+func (d *driver) around(p *prepared, into *control.Measured, run func()) (err error) {
+	sockets := p.traffic()
+	into.Usage, err = d.self.Over(run)
+	now := p.traffic()
+	into.WireSent, into.WireReceived = now.Sent-sockets.Sent, now.Received-sockets.Received
+	into.Payload = now.Payload - sockets.Payload
+	into.Connections, into.Open = now.Opened-sockets.Opened, now.Open
+	return err
 }
 
 func (d *driver) close() error {

@@ -21,9 +21,10 @@ type prepared struct {
 	// call makes one call in a slot of the width, outside any run.
 	call func(ctx context.Context, slot int) error
 	// traffic and made tell what has passed, and how many calls were begun,
-	// since the load was prepared.
+	// since the load was prepared. made is nil of streams.
 	traffic func() wirelab.Traffic
 	made    func() uint64
+	feeds   *feedLoad // nil unless the load holds streams, and then there are no calls
 }
 
 // calls counts one worker's calls, those not recorded included: the totals
@@ -46,22 +47,13 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 		}
 		return n
 	}}
-	clients := 1
-	to.Connections = l.Connections
-	if cell.Protocol.Multiplexed {
-		clients, to.Connections = min(max(l.Connections, 1), l.InFlight), 1
-	}
-	var dialled []wirelab.Client
-	for range clients {
-		client, err := cell.Dial(ctx, sockets.Watch(to))
-		if err != nil {
-			return p, err
-		}
-		dialled, p.open = append(dialled, client), append(p.open, client)
+	dialled, err := p.dialClients(ctx, cell, to, sockets, l.Connections)
+	if err != nil {
+		return p, err
 	}
 	callers := make([]load.Call, l.InFlight)
 	for i := range callers {
-		call, err := dialled[i%clients].Caller(l.Operation, l.Requests, seeds.Uint64())
+		call, err := dialled[i%len(dialled)].Caller(l.Operation, l.Requests, seeds.Uint64())
 		if err != nil {
 			return p, err
 		}
@@ -74,6 +66,26 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	p.call = func(ctx context.Context, slot int) error { return callers[slot](ctx) }
 	p.runner = load.NewRunner(callers)
 	return p, nil
+}
+
+// dialClients opens as many clients as p's width needs over so many connections.
+func (p *prepared) dialClients(
+	ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, sockets *probe.Sockets, connections int,
+) ([]wirelab.Client, error) {
+	clients := 1
+	to.Connections = connections
+	if cell.Protocol.Multiplexed {
+		clients, to.Connections = min(max(connections, 1), p.width), 1
+	}
+	var dialled []wirelab.Client
+	for range clients {
+		client, err := cell.Dial(ctx, sockets.Watch(to))
+		if err != nil {
+			return nil, err
+		}
+		dialled, p.open = append(dialled, client), append(p.open, client)
+	}
+	return dialled, nil
 }
 
 // prepareRaw opens the lines of a load.

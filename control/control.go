@@ -84,6 +84,12 @@ type Load struct {
 	InFlight    int            `json:"in_flight"`          // workers
 	Connections int            `json:"connections"`        // to hold
 	Schedule    *load.Schedule `json:"schedule,omitempty"`
+	// Streams are held open instead of making calls, Rate events per second
+	// each, read at the share Reader of it; 0: as fast as can be. InFlight and
+	// Schedule then have no meaning.
+	Streams int     `json:"streams,omitempty"`
+	Rate    int64   `json:"rate,omitempty"`
+	Reader  float64 `json:"reader,omitempty"`
 }
 
 // Warm orders a load to be warmed up: at least so long, and until steady.
@@ -116,6 +122,7 @@ type Measured struct {
 	WireReceived uint64          `json:"wire_received"`
 	Connections  uint64          `json:"connections"` // opened in the slice
 	Open         uint64          `json:"open"`        // at its end
+	Streams      *result.Streams `json:"streams,omitempty"`
 }
 
 // Reader reads lines of type T. A line that is too long or not what is

@@ -111,7 +111,7 @@ func (c *Conductor) patience() time.Duration {
 	}
 	calls := 0
 	for _, l := range c.Plan.Loads {
-		calls += max(16, l.InFlight)
+		calls += max(16, l.Width())
 	}
 	return startTime + path.Patience(calls)
 }

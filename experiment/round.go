@@ -150,6 +150,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 			InFlight:    l.InFlight,
 			Connections: Connections(a.plan, l, w.result.Arms[a.index].Multiplexed),
 			Schedule:    schedule(l),
+			Streams:     l.Streams, Rate: l.EachRate(), Reader: l.Reader,
 		})
 	}
 	_, err := a.driver.Ask(ctx, control.Order{Dial: &order})
@@ -166,12 +167,12 @@ func Connections(a plan.Arm, l plan.Load, multiplexed bool) int {
 	case multiplexed:
 		return 1
 	}
-	return l.InFlight
+	return l.Width()
 }
 
 // schedule is the arrivals of a load, nil for the closed loop.
 func schedule(l plan.Load) *load.Schedule {
-	if !l.Open() {
+	if !l.Open() || l.Streaming() {
 		return nil
 	}
 	s := &load.Schedule{Law: lawOf(l.Arrivals), Spread: l.Spread}
@@ -362,6 +363,9 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Completed += r.CompletedInWindow
 	t.Late += r.Late
 	t.Unsent += r.Unsent
+	if m.Streams != nil {
+		t.Streams = t.Streams.Add(*m.Streams)
+	}
 	for kind, n := range r.Errors {
 		t.Errors[kind] += n
 	}

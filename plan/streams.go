@@ -55,8 +55,14 @@ func (l Load) Streaming() bool { return l.Streams > 0 }
 // Slow reports whether its readers read more slowly than events are due.
 func (l Load) Slow() bool { return l.Streaming() && l.Reader > 0 }
 
-// EachRate is the events per second of each stream of a checked load.
-func (l Load) EachRate() int64 { return int64(l.Rate) / int64(max(l.Streams, 1)) }
+// EachRate is the events per second of each stream of a checked load; 0
+// without streams.
+func (l Load) EachRate() int64 {
+	if !l.Streaming() {
+		return 0
+	}
+	return int64(l.Rate) / int64(l.Streams)
+}
 
 // Width is how many calls or streams may be under way at once.
 func (l Load) Width() int {

@@ -15,6 +15,7 @@ type compareFlags struct {
 	drivers               []string
 	workload, until, rate string
 	arrivals              arrivalFlags
+	streams               streamFlags
 	inFlight              []int
 	conduct               conductOptions
 }
@@ -53,6 +54,13 @@ Poisson, constant, log-normal (bursts), or as in a file that wirelab arrivals
 shows and makes; a recording is then replayed, all of it in each slice, or
 with --replay sampled its gaps are drawn.
 
+With --streams nothing is called: so many streams of a feed are held open at
+once and read to the end of each slice, --rate events per second of all of them
+together. Each event is checked and timed from when it was due; what is missing,
+comes twice or out of order is counted, and an arm with any of it has no figure.
+With --reader 50% the streams are read at half their rate, to see what becomes
+of the rest on each wire: buffered, pushed back, or dropped.
+
 --network puts a path between driver and server, for TCP and UDP, and in front
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
 the path takes is in the floors too. See wirelab relay --help.
@@ -64,6 +72,7 @@ the path takes is in the floors too. See wirelab relay --help.
   wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json
   wirelab compare grpc http1-json -w directory.GetPerson --arrivals trace.json --speed-up 10
   wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
+  wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 --rate 10k --slice 5s
   wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -84,16 +93,17 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(flags)
+	f.streams.register(flags)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "what calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, 2s with streams)")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms that name none; see wirelab matrix (default: the workload's first)")
-	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop)")
+	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
 	f.conduct.register(flags)
@@ -101,6 +111,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 		panic(err) // the flag is defined above
 	}
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
+	command.MarkFlagsMutuallyExclusive("in-flight", "streams")
 }
 
 // parse returns the plan that the flags and the arms ask for.
@@ -159,6 +170,10 @@ func (f *compareFlags) parseLoads(p *plan.Plan) error {
 		p.Loads = append(p.Loads, plan.Load{InFlight: n})
 	}
 	loads, err := f.arrivals.loads(f.rate)
+	if err != nil {
+		return err
+	}
+	loads, err = f.streams.loads(loads)
 	p.Loads = append(p.Loads, loads...)
 	return err
 }

@@ -202,6 +202,12 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if err := knownCalls(work, p.OperationOf(l), p.RequestsOf(l)); err != nil {
 			return nil, err
 		}
+		if !l.Streaming() {
+			continue
+		}
+		if err := holds(work, p.OperationOf(l)); err != nil {
+			return nil, err
+		}
 	}
 	arms := make([]result.Arm, 0, len(p.Arms))
 	for _, arm := range p.Arms {
