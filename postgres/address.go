@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -80,5 +81,6 @@ func socketDSN(folder string, port int, password string) string {
 	q := url.Values{
 		"host": {folder}, "port": {strconv.Itoa(port)}, "user": {owner}, "password": {password}, "sslmode": {"disable"},
 	}
-	return "postgres:///" + database + "?" + q.Encode()
+	// Only browsers' forms have a plus for a space.
+	return "postgres:///" + database + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }

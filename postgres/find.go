@@ -17,9 +17,6 @@ import (
 // usual places.
 const BinVariable = "WIRELAB_PG_BIN"
 
-// places are where packages put the binaries, one folder for each version.
-var places = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"}
-
 // Installation is where the binaries of a PostgreSQL server are.
 type Installation struct {
 	Bin     string // the folder of initdb and postgres
@@ -30,6 +27,11 @@ type Installation struct {
 // else on the path, else where packages put them, the latest version first.
 // NotFound, with what to install, if there are none.
 func Find(ctx context.Context, getenv func(string) string) (Installation, error) {
+	// Where packages put them, one folder for each version.
+	return find(ctx, getenv, "/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin")
+}
+
+func find(ctx context.Context, getenv func(string) string, places ...string) (Installation, error) {
 	if bin := getenv(BinVariable); bin != "" {
 		if found, ok := installed(ctx, bin); ok {
 			return found, nil

@@ -76,7 +76,10 @@ func environment(home string) []string {
 
 // initialise makes the data directory. The text order is that of bytes, the
 // same on every host, and Go's. Checksums find a damaged page.
-func initialise(bin string, d directory, as *identity, password string, all []Setting) (err error) {
+//
+// What is temporary need not survive a loss of power, and so is not waited for:
+// that is about its making, what is committed later is on disk.
+func initialise(bin string, d directory, as *identity, password string, all []Setting, temporary bool) (err error) {
 	// A file, because a command line can be read by everybody.
 	secret := filepath.Join(string(d), "password")
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
@@ -86,9 +89,14 @@ func initialise(bin string, d directory, as *identity, password string, all []Se
 	if err := as.chown(secret); err != nil {
 		return err
 	}
-	command := exec.Command(filepath.Join(bin, "initdb"),
+	arguments := []string{
 		"--pgdata", d.data(), "--username", owner, "--pwfile", secret, "--auth", "scram-sha-256",
-		"--encoding", "UTF8", "--locale", "C", "--data-checksums", "--no-instructions")
+		"--encoding", "UTF8", "--locale", "C", "--data-checksums", "--no-instructions",
+	}
+	if temporary {
+		arguments = append(arguments, "--no-sync")
+	}
+	command := exec.Command(filepath.Join(bin, "initdb"), arguments...)
 	command.Dir, command.Env, command.SysProcAttr = string(d), environment(string(d)), as.attributes(false)
 	if said, err := command.CombinedOutput(); err != nil {
 		where := ""

@@ -110,7 +110,7 @@ func (s *Server) begin(ctx context.Context, others []Setting) error {
 		return err
 	}
 	s.settings = merge(settings(s.port, s.at.socket()), others)
-	if err := initialise(s.found.Bin, s.at, s.as, s.password, s.settings); err != nil {
+	if err := initialise(s.found.Bin, s.at, s.as, s.password, s.settings, !s.outlive); err != nil {
 		return err
 	}
 	s.mu.Lock()
