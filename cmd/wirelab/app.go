@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,8 +14,6 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
-	"wirelab/store"
-	"wirelab/store/sqlite"
 )
 
 // app is what commands share: the world outside, and what there is to run.
@@ -28,7 +25,9 @@ type app struct {
 	works          []wirelab.Work
 	now            func() time.Time
 	started        bool // a command runs: flags and arguments were right
-	databases      databases
+	// results is what --results says of where they are kept; see [app.openStore].
+	results   string
+	databases databases
 }
 
 // work finds a workload.
@@ -116,15 +115,6 @@ func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) stri
 		known = append(known, of(c))
 	}
 	return "", wirelab.UnknownName(what, name, known)
-}
-
-// openStore opens the store that the environment names. The caller closes it.
-func (a *app) openStore(ctx context.Context) (store.Store, error) {
-	path, err := store.DefaultPath(a.getenv)
-	if err != nil {
-		return nil, err
-	}
-	return sqlite.Open(ctx, path)
 }
 
 // terminal reports whether standard output is a terminal.

@@ -184,7 +184,7 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 	}
 	for _, dir := range []string{".", os.TempDir()} {
 		if path, rescueErr := store.Rescue(dir, r); rescueErr == nil {
-			return exitWith(exitFailed, fmt.Errorf("%w; so the result is in %s: make room, then run wirelab results import %s", err, path, path))
+			return exitWith(exitFailed, fmt.Errorf("%w; so the result is in %s: once that is mended, run wirelab results import %s", err, path, path))
 		} else {
 			err = errors.Join(err, rescueErr)
 		}

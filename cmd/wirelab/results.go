@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wirelab/report/verify"
 	"wirelab/result"
@@ -16,15 +17,18 @@ import (
 func newResultsCommand(a *app) *cobra.Command {
 	c := group(&cobra.Command{
 		Use:   "results",
-		Short: "List, show, check, export, import and remove results",
-		Long: `Results are kept in one file: $WIRELAB_STORE, else
-$XDG_DATA_HOME/wirelab/results.db, else ~/.local/share/wirelab/results.db.
+		Short: "List, show, check, export, import, copy and remove results",
+		Long: `Results are kept where --results or $WIRELAB_STORE says: in a file, or in a
+PostgreSQL database that a team shares (postgres://user@host/database). Without
+either they are in $XDG_DATA_HOME/wirelab/results.db, else in
+~/.local/share/wirelab/results.db. docs/results.md tells what SQL can ask.
 An id may be shortened to its beginning, as long as one result begins so.`,
 		Example: `  wirelab results list --protocol grpc
   wirelab results show
   wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
 	})
-	c.AddCommand(newListCommand(a), newShowCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a), newRemoveCommand(a))
+	c.AddCommand(newListCommand(a), newShowCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
+		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
 	return c
 }
 
@@ -37,30 +41,54 @@ func (a *app) withStore(ctx context.Context, do func(store.Store) error) error {
 	return both(do(s), s.Close())
 }
 
-func newListCommand(a *app) *cobra.Command {
-	var f store.Filter
-	var since time.Duration
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the latest results",
-		Example: "  wirelab results list\n  wirelab results list --workload routeguide --since 48h --json",
-		Args:    arguments(0, 0, "no arguments"),
+// listFlags choose results.
+type listFlags struct {
+	store.Filter
+	since time.Duration
+	flags *pflag.FlagSet
+}
+
+func (f *listFlags) register(flags *pflag.FlagSet) {
+	f.flags = flags
+	flags.StringVar(&f.Name, "name", "", "only of this preset or plan")
+	flags.StringVar(&f.Workload, "workload", "", "only of this workload")
+	flags.StringVar(&f.Operation, "operation", "", "only of this operation")
+	flags.StringVar(&f.Protocol, "protocol", "", "only with an arm over this protocol")
+	flags.StringVar(&f.Host, "host", "", "only run on this machine")
+	flags.DurationVar(&f.since, "since", 0, "only begun at most so long ago, such as 48h")
+	flags.IntVar(&f.Limit, "limit", 0, fmt.Sprintf("at most so many, 1 to %d, the latest", store.ListLimit))
+}
+
+// filter is what the flags say.
+func (f *listFlags) filter(now time.Time) (store.Filter, error) {
+	switch {
+	case f.flags.Changed("limit") && (f.Limit < 1 || f.Limit > store.ListLimit):
+		return store.Filter{}, usage("--limit is %d; it must be 1 to %d", f.Limit, store.ListLimit)
+	case f.since < 0:
+		return store.Filter{}, usage("--since is %v; it must not be below 0", f.since)
+	case f.since > 0:
+		f.Since = now.Add(-f.since)
 	}
-	c.Flags().StringVar(&f.Name, "name", "", "only of this preset or plan")
-	c.Flags().StringVar(&f.Workload, "workload", "", "only of this workload")
-	c.Flags().StringVar(&f.Operation, "operation", "", "only of this operation")
-	c.Flags().StringVar(&f.Protocol, "protocol", "", "only with an arm over this protocol")
-	c.Flags().DurationVar(&since, "since", 0, "only begun at most so long ago, such as 48h")
-	c.Flags().IntVar(&f.Limit, "limit", store.ListDefault, fmt.Sprintf("at most so many, 1 to %d", store.ListLimit))
+	return f.Filter, nil
+}
+
+func newListCommand(a *app) *cobra.Command {
+	var flags listFlags
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the latest results",
+		Long:  fmt.Sprintf("Lists results, the latest first: %d of them, unless --limit says otherwise.", store.ListDefault),
+		Example: `  wirelab results list
+  wirelab results list --workload routeguide --since 48h --json
+  wirelab results list --results postgres://me@lab-db/results --host lab-1`,
+		Args: arguments(0, 0, "no arguments"),
+	}
+	flags.register(c.Flags())
 	asJSON := addJSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		switch {
-		case f.Limit == 0:
-			return usage("--limit is 0; it must be 1 to %d", store.ListLimit)
-		case since < 0:
-			return usage("--since is %v; it must not be below 0", since)
-		case since > 0:
-			f.Since = a.now().Add(-since)
+		f, err := flags.filter(a.now())
+		if err != nil {
+			return err
 		}
 		return a.withStore(c.Context(), func(s store.Store) error {
 			list, err := s.List(c.Context(), f)
@@ -70,7 +98,15 @@ func newListCommand(a *app) *cobra.Command {
 			if *asJSON {
 				return a.printJSON(list)
 			}
-			return a.printList(list)
+			if err := a.printList(list); err != nil {
+				return err
+			}
+			if total, err := s.Total(c.Context(), f); err != nil {
+				return err
+			} else if total.Results > len(list) {
+				a.note("%d of %d results; --limit shows more", len(list), total.Results)
+			}
+			return nil
 		})
 	}
 	return c

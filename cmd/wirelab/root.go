@@ -28,6 +28,8 @@ func newRootCommand(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	})
+	root.PersistentFlags().StringVar(&a.results, resultsFlag, "",
+		"where results are kept: a `file`, or postgres://… (default $WIRELAB_STORE, else a file of yours; see wirelab results --help)")
 	for _, build := range commands() {
 		root.AddCommand(build(a))
 	}

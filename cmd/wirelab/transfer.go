@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/store"
+)
+
+func newPushCommand(a *app) *cobra.Command {
+	return a.newTransferCommand(&cobra.Command{
+		Use:   "push [ID...]",
+		Short: "Copy results to another store: a team's, say",
+		Long:  "Copies results of the own store to another one.\n\n" + transferText,
+		Example: `  wirelab results push --to postgres://me@lab-db/results --all
+  wirelab results push --to postgres://me@lab-db/results --since 24h --name quick
+  wirelab results push --to backup.db r-20261121-140512-7f3a`,
+	}, "to", "the store to copy to: postgres://… or a `file`")
+}
+
+func newPullCommand(a *app) *cobra.Command {
+	return a.newTransferCommand(&cobra.Command{
+		Use:   "pull [ID...]",
+		Short: "Copy results from another store into the own",
+		Long:  "Copies results of another store into the own one.\n\n" + transferText,
+		Example: `  wirelab results pull --from postgres://me@lab-db/results --workload ledger --since 168h
+  wirelab results pull --from postgres://me@lab-db/results r-20261121-140512-7f3a`,
+	}, "from", "the store to copy from: postgres://… or a `file`")
+}
+
+const transferText = `The own store is that of --results, else of $WIRELAB_STORE. Which results: those
+named, --all, or those that filters select, the latest first.
+
+What is there already is told by its digest and left as it is, so that a copy
+that was cut short goes on when it is asked for again. Where another result has
+the same id, neither is changed, and the exit code is 1. A password is better
+kept in ~/.pgpass or PGPASSWORD than on the command line, which others can read.
+
+Exit code 0: all are there now; 1: some are not; 3: interrupted.`
+
+// transfer is what push and pull are told.
+type transfer struct {
+	other string // the place of the other store
+	all   bool
+	json  bool
+	list  listFlags
+}
+
+func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
+	var t transfer
+	c.Args = arguments(0, 1000, "at most 1000 ids")
+	c.ValidArgsFunction = a.completeIDs
+	flags := c.Flags()
+	flags.StringVar(&t.other, direction, "", about+" (required)")
+	flags.BoolVar(&t.all, "all", false, "all results")
+	flags.BoolVar(&t.json, "json", false, "print JSON, for programs")
+	t.list.register(flags)
+	if err := c.MarkFlagRequired(direction); err != nil {
+		panic(err) // the flag is defined above
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		f, err := t.list.filter(a.now())
+		if err != nil {
+			return err
+		}
+		filtered := f != (store.Filter{})
+		switch {
+		case len(args) > 0 && (t.all || filtered):
+			return usage("name ids, or say --all or filters, not both")
+		case t.all && filtered:
+			return usage("--all is all; leave the filters out")
+		case len(args) == 0 && !t.all && !filtered:
+			return usage("which results? name ids, or say --all, or filters such as --since 24h")
+		}
+		own, err := a.storePlace()
+		if err != nil {
+			return err
+		}
+		from, to := own, t.other
+		if direction == "from" {
+			from, to = to, from
+		}
+		return a.transfer(c.Context(), from, to, args, f, t.json)
+	}
+	return c
+}
+
+// transferred is the outcome of a push or pull, as JSON.
+type transferred struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	// Selected is how many results there were to copy.
+	Selected int `json:"selected"`
+	// Copied are the ids of those that were; Present of those that were there.
+	Copied  []string `json:"copied"`
+	Present []string `json:"present"`
+	// Failed are those that could not be, and why; conflicts among them.
+	Failed      []notCopied `json:"failed"`
+	Interrupted bool        `json:"interrupted"`
+}
+
+type notCopied struct {
+	ID       string `json:"id"`
+	Conflict bool   `json:"conflict"`
+	Why      string `json:"why"`
+}
+
+// transfer copies from one place to another, and says how it went.
+func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) (err error) {
+	if from == to {
+		return usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", shownPlace(to))
+	}
+	if !isDatabase(from) {
+		// Opening would make one, and find nothing in it.
+		if _, err := os.Stat(from); err != nil {
+			return usage("no store to copy from: %v", err)
+		}
+	}
+	source, err := openStoreAt(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = both(err, source.Close()) }()
+	target, err := openStoreAt(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = both(err, target.Close()) }()
+	done := &transferred{
+		From: shownPlace(from), To: shownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
+	}
+	stopped := a.copyAll(ctx, source, target, ids, f, done)
+	done.Interrupted = ctx.Err() != nil
+	if asJSON {
+		if err := a.printJSON(done); err != nil {
+			return err
+		}
+	} else if err := a.printTransferred(done); err != nil {
+		return err
+	}
+	switch {
+	case done.Interrupted:
+		return exitWith(exitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
+	case stopped != nil:
+		return stopped
+	case len(done.Failed) > 0:
+		return exitWith(exitFailed, fmt.Errorf("%d of %d results are not copied", len(done.Failed), done.Selected))
+	}
+	return nil
+}
+
+// copyAll copies ids, or what a filter selects. An error means that the rest
+// cannot be copied either.
+func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *transferred) error {
+	counted := a.newCounter()
+	defer counted.wipe()
+	each := func(id string) error {
+		whole, copied, err := store.Copy(ctx, from, to, id)
+		switch {
+		case err == nil && copied:
+			done.Copied = append(done.Copied, whole)
+		case err == nil:
+			done.Present = append(done.Present, whole)
+		case ctx.Err() != nil || !ofOneResult(err):
+			return err
+		default:
+			done.Failed = append(done.Failed, notCopied{whole, wirelab.CodeOf(err) == wirelab.Conflict, describe(err)})
+		}
+		counted.show(len(done.Copied)+len(done.Present)+len(done.Failed), done.Selected)
+		return nil
+	}
+	if len(ids) > 0 {
+		for _, id := range ids {
+			if err := each(id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	total, err := from.Total(ctx, f)
+	if err != nil {
+		return err
+	}
+	most := total.Results
+	if f.Limit > 0 {
+		most = min(most, f.Limit)
+	}
+	done.Selected = most
+	for f.Limit = min(most, transferPage); f.Limit > 0; f.Limit = min(most, transferPage) {
+		list, err := from.List(ctx, f)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, m := range list {
+			if err := each(m.ID); err != nil {
+				return err
+			}
+		}
+		most -= len(list)
+		f.After = list[len(list)-1].Cursor()
+	}
+	return nil
+}
+
+// transferPage is how many results are listed at once.
+const transferPage = 500
+
+// ofOneResult reports whether an error is of one result alone, so that the
+// others may well be copied. A store that is full or away takes none of them.
+func ofOneResult(err error) bool {
+	switch wirelab.CodeOf(err) {
+	case wirelab.Conflict, wirelab.NotFound, wirelab.InvalidArgument, wirelab.Internal, wirelab.Unimplemented:
+		return true
+	}
+	return false
+}
+
+func (a *app) printTransferred(done *transferred) error {
+	for _, f := range done.Failed {
+		a.note("%s: %s", f.ID, f.Why)
+	}
+	if err := a.printf("%d copied from %s to %s", len(done.Copied), done.From, done.To); err != nil {
+		return err
+	}
+	if n := len(done.Present); n > 0 {
+		if err := a.printf(", %d there already", n); err != nil {
+			return err
+		}
+	}
+	if n := len(done.Failed); n > 0 {
+		if err := a.printf(", %d not copied", n); err != nil {
+			return err
+		}
+	}
+	return a.printf("\n")
+}
+
+// counter shows how far something is that takes longer than a moment: one line
+// that changes on a terminal, a line now and then elsewhere.
+type counter struct {
+	a            *app
+	terminal     bool
+	began, shown time.Time
+}
+
+// How long something may take before it is shown how far it is, and how often.
+const (
+	counterPatience = 2 * time.Second
+	counterTerminal = 200 * time.Millisecond
+	counterPipe     = 10 * time.Second
+)
+
+func (a *app) newCounter() *counter {
+	f, ok := a.stderr.(*os.File)
+	return &counter{a: a, terminal: ok && isatty.IsTerminal(f.Fd()), began: a.now()}
+}
+
+func (c *counter) show(done, all int) {
+	now := c.a.now()
+	every := counterPipe
+	if c.terminal {
+		every = counterTerminal
+	}
+	if now.Sub(c.began) < counterPatience || now.Sub(c.shown) < every {
+		return
+	}
+	c.shown = now
+	if c.terminal {
+		_, _ = fmt.Fprintf(c.a.stderr, "\r%d of %d results\x1b[K", done, all) // as note: nowhere to tell
+		return
+	}
+	c.a.note("%d of %d results", done, all)
+}
+
+// wipe takes the line away, so that something else can follow.
+func (c *counter) wipe() {
+	if c.terminal && !c.shown.IsZero() {
+		_, _ = fmt.Fprint(c.a.stderr, "\r\x1b[K")
+	}
+}
