@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -185,7 +186,34 @@ func (a *app) overDatabase(ctx context.Context, cell wirelab.Cell, f serveFlags)
 	if err != nil || at.Kind == "" {
 		return cell, nil, err
 	}
+	if f.controlled {
+		return patiently(ctx, cell, at)
+	}
 	return cell.Over(ctx, at)
+}
+
+// How long an experiment's server waits for a database that is away, and how
+// long between looks: a crash in one round must not cost the next.
+const (
+	databasePatience = 20 * time.Second
+	databaseLook     = 200 * time.Millisecond
+)
+
+// patiently opens a database that may be coming back.
+func patiently(ctx context.Context, cell wirelab.Cell, at wirelab.DatabaseAddress) (wirelab.Cell, wirelab.OpenDatabase, error) {
+	look := time.NewTicker(databaseLook)
+	defer look.Stop()
+	for began := time.Now(); ; {
+		over, database, err := cell.Over(ctx, at)
+		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable || time.Since(began) > databasePatience {
+			return over, database, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return over, nil, err
+		}
+	}
 }
 
 // databaseFor says where the database of a server is. That of an experiment is

@@ -38,9 +38,16 @@ type program struct {
 // begin starts wirelab in a directory of its own with a store there.
 func begin(t *testing.T, dir string, args ...string) *program {
 	t.Helper()
+	return beginWith(t, dir, nil, args...)
+}
+
+// beginWith is begin with more in the environment.
+func beginWith(t *testing.T, dir string, environment []string, args ...string) *program {
+	t.Helper()
 	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
 	p.command.Dir = dir
 	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark, certificateEnv+"="+certificateNone)
+	p.command.Env = append(p.command.Env, environment...)
 	p.command.Stdout = &p.stdout
 	stderr, err := p.command.StderrPipe()
 	if err != nil {
