@@ -344,6 +344,16 @@ func (l Load) checkArrivals(field string) error {
 	return nil
 }
 
+// quantities is how many of its quantities a published figure has.
+func (f Published) quantities() (n int) {
+	for _, given := range []bool{f.Mean != 0, f.Rate != 0, f.P99 != 0, f.GapP99 != 0} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
 func (p Plan) checkPublished() error {
 	for i, f := range p.Published {
 		field := fmt.Sprintf("published[%d]", i)
@@ -354,10 +364,10 @@ func (p Plan) checkPublished() error {
 			return missing(field+".machine", "darwin/arm64")
 		case f.Arm == "":
 			return missing(field+".arm", "the name of an arm")
-		case f.Mean == 0 && f.Rate == 0:
-			return missing(field+".mean", "49.005us, or a rate")
-		case f.Mean != 0 && f.Rate != 0:
-			return bad(field+".rate", f.Rate, "left out where mean is given")
+		case f.quantities() == 0:
+			return missing(field+".mean", "49.005us, or a rate, p99 or gap_p99")
+		case f.quantities() > 1:
+			return outside(field, fmt.Sprintf("%d quantities", f.quantities()), "one of mean, rate, p99 and gap_p99: write another figure for each other")
 		case f.Rate == 0 && f.PlusMinus != 0:
 			return bad(field+".plus_minus", f.PlusMinus, "left out where rate is")
 		case len(f.Flaws) > flawsMax:
@@ -369,6 +379,8 @@ func (p Plan) checkPublished() error {
 			readable(field+".arm", f.Arm, armNameMax),
 			inForm(field+".operation", f.Operation, callName, "GetFeature"),
 			inRange(field+".mean", f.Mean, meanMin, meanMax),
+			inRange(field+".p99", f.P99, meanMin, meanMax),
+			inRange(field+".gap_p99", f.GapP99, meanMin, meanMax),
 			inRange(field+".rate", f.Rate, rateMin, rateMax),
 			inRange(field+".plus_minus", f.PlusMinus, 0, rateMax),
 		)

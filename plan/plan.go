@@ -170,10 +170,13 @@ type Published struct {
 	Arm     string `json:"arm" yaml:"arm"`
 	// Operation is the one it is of; empty: that of the first load.
 	Operation string `json:"operation,omitempty" yaml:"operation,omitempty"`
-	// Mean is the mean time of a call, or Rate the calls per second: one of
-	// the two. PlusMinus is the half-width that was published with Rate.
+	// One of these four: Mean or P99 is of the times of calls, Rate the calls,
+	// or events, per second in all, GapP99 of the times between the events of a
+	// stream. PlusMinus is the half-width that was published with Rate.
 	Mean      Duration `json:"mean,omitempty" yaml:"mean,omitempty"`
 	Rate      float64  `json:"rate,omitempty" yaml:"rate,omitempty"`
+	P99       Duration `json:"p99,omitempty" yaml:"p99,omitempty"`
+	GapP99    Duration `json:"gap_p99,omitempty" yaml:"gap_p99,omitempty"`
 	PlusMinus float64  `json:"plus_minus,omitempty" yaml:"plus_minus,omitempty"`
 	// Flaws are the flaws of that measurement that this one removes.
 	Flaws []string `json:"flaws,omitempty" yaml:"flaws,omitempty"`

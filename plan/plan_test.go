@@ -245,7 +245,7 @@ func TestPresetsAreCompleteable(t *testing.T) {
 		}
 	}
 	_, err := plan.Preset("quik")
-	if err == nil || !strings.Contains(err.Error(), "known: person-gcp, person-local, quick, route-serial") {
+	if err == nil || !strings.Contains(err.Error(), "known: ledger-balance-10, ledger-balance-100, ledger-balance-50, ledger-ladder, ") {
 		t.Errorf("Preset of an unknown name: %v", err)
 	}
 }
@@ -287,6 +287,54 @@ func TestLoadString(t *testing.T) {
 	} {
 		if l.String() != want {
 			t.Errorf("%+v is %q, want %q", l, l.String(), want)
+		}
+	}
+}
+
+// The ledger's published figures too, and that no preset takes a stream's own
+// period for a latency or a rate of each stream for the rate (systems.md
+// grb-M01, grb-M03): published gaps are named so, and rates are totals.
+func TestLedgerPresetsShowWhatWasPublished(t *testing.T) {
+	t.Parallel()
+	ms := func(v float64) plan.Duration { return plan.Duration(v * 1e6) }
+	for name, want := range map[string]struct {
+		load      plan.Load
+		rest, rpc [2]float64 // per second, and p99 in ms
+	}{
+		"ledger-balance-10":     {plan.Load{InFlight: 10}, [2]float64{6806, 4.36}, [2]float64{6496, 3.13}},
+		"ledger-balance-50":     {plan.Load{InFlight: 50}, [2]float64{9076, 15.43}, [2]float64{10652, 13.17}},
+		"ledger-balance-100":    {plan.Load{InFlight: 100}, [2]float64{7546, 40.05}, [2]float64{8912, 31.24}},
+		"ledger-stream-100x1":   {plan.Load{Streams: 1, Rate: 100}, [2]float64{100, 11.28}, [2]float64{100, 11.03}},
+		"ledger-stream-500x5":   {plan.Load{Streams: 5, Rate: 2500}, [2]float64{2465, 3.50}, [2]float64{2485, 3.18}},
+		"ledger-stream-1000x10": {plan.Load{Streams: 10, Rate: 10_000}, [2]float64{9023, 2.05}, [2]float64{9055, 2.19}},
+	} {
+		p, err := plan.Preset(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := p.Loads[0]; l.InFlight != want.load.InFlight || l.Streams != want.load.Streams || l.Rate != want.load.Rate {
+			t.Errorf("%s has the load %s", name, l)
+		}
+		for _, f := range p.Published {
+			theirs := want.rpc
+			if f.Arm != "grpc" {
+				theirs = want.rest
+			}
+			p99 := f.P99
+			if want.load.Streams > 0 {
+				p99 = f.GapP99
+			}
+			if f.Rate != theirs[0] && p99 != ms(theirs[1]) {
+				t.Errorf("%s: %+v; published was %v", name, f, theirs)
+			}
+			for _, flaw := range f.Flaws {
+				if plan.Flaw(flaw) == flaw {
+					t.Errorf("%s names the flaw %s without words", name, flaw)
+				}
+			}
+		}
+		if len(p.Published) != 4 {
+			t.Errorf("%s has %d published figures, want 4", name, len(p.Published))
 		}
 	}
 }

@@ -145,7 +145,7 @@ var badPlans = map[string]struct {
 	"server's CPU, elsewhere":   {strings.Replace(least, "grpc}", "grpc, target: 'a:1'}", 1) + "primary: server-cpu", "whose process is not ours", false},
 	"published arm":             {least + "published: [{source: s, machine: m, arm: x, mean: 5us}]", "the name of an arm", false},
 	"published without mean":    {least + "published: [{source: s, machine: m, arm: grpc}]", "mean is missing", true},
-	"published mean and rate":   {least + "published: [{source: s, machine: m, arm: grpc, mean: 5us, rate: 7}]", "left out where mean", true},
+	"published mean and rate":   {least + "published: [{source: s, machine: m, arm: grpc, mean: 5us, rate: 7}]", "one of mean, rate, p99 and gap_p99", true},
 	"published width of none":   {least + "published: [{source: s, machine: m, arm: grpc, mean: 5us, plus_minus: 7}]", "left out where rate is", false},
 	"published operation":       {least + "published: [{source: s, machine: m, arm: grpc, mean: 5us, operation: Get}]", "the operation of a load", false},
 	"a load's operation":        {least + "loads: [{operation: Get.Feature}]", "loads[0].operation is", true},

@@ -16,23 +16,44 @@ type PublishedRow struct {
 	Operation, Arm, Theirs, Ours, Source string
 }
 
-// Published sets published figures beside ours: mean times beside our mean
-// response times, rates beside our throughput, under the first load with the
-// figure's operation. They are shown and never computed with.
+// quantity is what a published figure is of, and which of our metrics stands
+// beside it.
+type quantity struct {
+	theirs, ours string // words before the figures; "" where the unit says it
+	metric       string
+	dimension    result.Dimension
+	value        float64
+}
+
+func quantityOf(f plan.Published, l plan.Load) quantity {
+	switch {
+	case f.Rate > 0 && l.Streaming():
+		return quantity{metric: plan.EventRate, dimension: result.Frequency, value: f.Rate}
+	case f.Rate > 0:
+		return quantity{metric: plan.Throughput, dimension: result.Frequency, value: f.Rate}
+	case f.GapP99 > 0:
+		// The gap between events is the period that the server sends at, and
+		// no latency; it is shown beside the delivery that it was taken for.
+		return quantity{theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99, dimension: result.Time, value: float64(f.GapP99)}
+	case f.P99 > 0:
+		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: result.Time, value: float64(f.P99)}
+	}
+	return quantity{metric: plan.ResponseMean, dimension: result.Time, value: float64(f.Mean)}
+}
+
+// Published sets published figures beside ours, each under the first load with
+// its operation. They are shown and never computed with.
 func Published(r *result.Result, a *result.Analysis) []PublishedRow {
 	var rows []PublishedRow
 	for _, p := range r.Plan.Published {
 		line := PublishedRow{Operation: p.Operation, Arm: p.Arm, Theirs: theirs(p), Ours: Absent, Source: source(p)}
 		if l := loadOf(r.Plan, a, p); l != nil {
-			id, dimension := plan.ResponseMean, result.Time
-			if p.Rate > 0 {
-				id, dimension = plan.Throughput, result.Frequency
-			}
-			row := l.Row(id)
+			q := quantityOf(p, r.Plan.Loads[l.Load])
+			row := l.Row(q.metric)
 			for i := range l.Arms {
 				if r.ArmName(i) == p.Arm && row != nil && row.Cells[i].Estimate.Known {
 					e := row.Cells[i].Estimate
-					line.Ours = With(e, UnitFor(dimension, e.Value))
+					line.Ours = q.ours + With(e, UnitFor(q.dimension, e.Value))
 				}
 			}
 		}
@@ -53,11 +74,9 @@ func loadOf(p plan.Plan, a *result.Analysis, f plan.Published) *result.LoadAnaly
 
 // theirs is a published figure as it was published.
 func theirs(f plan.Published) string {
-	if f.Rate == 0 {
-		return duration(float64(f.Mean))
-	}
-	u := UnitFor(result.Frequency, f.Rate)
-	text := Significant(f.Rate/u.Size, 3)
+	q := quantityOf(f, plan.Load{})
+	u := UnitFor(q.dimension, q.value)
+	text := q.theirs + Significant(q.value/u.Size, 3)
 	if f.PlusMinus > 0 {
 		text += " ± " + Significant(f.PlusMinus/u.Size, 2)
 	}
@@ -71,9 +90,17 @@ func duration(ns float64) string {
 
 // PublishedCaption says what the figures are of, and what may be read from them.
 func PublishedCaption(r *result.Result) string {
-	text := "Means, ours " + strings.ToLower(Load(r.Plan, 0)) + "."
-	if slices.ContainsFunc(r.Plan.Published, func(f plan.Published) bool { return f.Rate > 0 }) {
-		text = "Calls per second, ours " + r.Plan.Loads[0].Pace() + "."
+	p := r.Plan
+	text := "Means, ours " + strings.ToLower(Load(p, 0)) + "."
+	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Mean == 0 }) {
+		what := "Calls"
+		if p.Loads[0].Streaming() {
+			what = "Events"
+		}
+		text = what + " per second in all, ours " + p.Loads[0].Pace() + "."
+	}
+	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.GapP99 > 0 }) {
+		text += " What was published as latency is the time between events, which the server's own period sets; ours is from when an event was due until it was decoded."
 	}
 	return text + " Machines differ: only the order of the arms can be compared."
 }
