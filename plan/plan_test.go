@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"encoding/json"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -296,7 +297,7 @@ func TestLoadString(t *testing.T) {
 // grb-M01, grb-M03): published gaps are named so, and rates are totals.
 func TestLedgerPresetsShowWhatWasPublished(t *testing.T) {
 	t.Parallel()
-	ms := func(v float64) plan.Duration { return plan.Duration(v * 1e6) }
+	ms := func(v float64) plan.Duration { return plan.Duration(math.Round(v * 1e6)) }
 	for name, want := range map[string]struct {
 		load      plan.Load
 		rest, rpc [2]float64 // per second, and p99 in ms
