@@ -336,4 +336,3 @@ func shortDir(t *testing.T) string {
 	})
 	return dir
 }
-

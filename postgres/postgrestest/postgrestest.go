@@ -21,7 +21,9 @@ import (
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
 func Main(m *testing.M, use func(*postgres.Server)) int {
-	s, err := postgres.Start(context.Background(), postgres.Options{})
+	s, err := postgres.Start(context.Background(), postgres.Options{Settings: []postgres.Setting{
+		{Name: "fsync", Value: "off"}, // nobody pulls the plug of a test, and databases are made in a fifth of the time
+	}})
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "these tests need a PostgreSQL server: %v\n", err)
 		return 1
@@ -36,7 +38,7 @@ func Main(m *testing.M, use func(*postgres.Server)) int {
 }
 
 // Database makes an empty database for one test and returns its connection
-// string. It is dropped at the test's end, whoever is still connected.
+// string. It goes with the server: dropping it would wait for a checkpoint.
 func Database(t testing.TB, s *postgres.Server) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -45,7 +47,6 @@ func Database(t testing.TB, s *postgres.Server) string {
 		t.Fatal("the server's connection string is no URL")
 	}
 	run(t, s.DSN(), "CREATE DATABASE "+name)
-	t.Cleanup(func() { run(t, s.DSN(), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") })
 	at.Path = "/" + name
 	return at.String()
 }

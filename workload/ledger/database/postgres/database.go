@@ -24,6 +24,9 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 	if err != nil {
 		return wirelab.Opened[ledger.Service]{}, err
 	}
+	if at.Pool == 0 {
+		at.Pool = wirelab.PoolSize
+	}
 	if at.Source == "" {
 		return wirelab.Opened[ledger.Service]{}, wirelab.Errorf(wirelab.InvalidArgument,
 			"no connection string: set %s to one such as postgres://user:password@host:5432/database, or start a server with wirelab db start", postgres.Variable)

@@ -71,7 +71,11 @@ type service struct {
 var (
 	_ ledger.Service = (*service)(nil)
 	_ ledger.Source  = (*service)(nil)
+	_ ledger.Readier = (*service)(nil)
 )
+
+// Ready implements [ledger.Readier].
+func (s *service) Ready(ctx context.Context) error { return s.pool.Coded(ctx, s.pool.Ping(ctx)) }
 
 // GetBalance implements [ledger.Service].
 func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.Balance, error) {
