@@ -58,7 +58,7 @@ type SharedRow struct {
 // Compare says what may be said of two experiments. It is pure; the analyses
 // are those of the results.
 func Compare(was, here *Result, wasSaid, hereSaid *Analysis) Sittings {
-	s := Sittings{Plan: questions(was.Plan, here.Plan), Loads: []SharedLoad{}}
+	s := Sittings{Plan: Questions(was.Plan, here.Plan), Loads: []SharedLoad{}}
 	s.Machine, s.Builds = Moved(was, here)
 	loads := pairUp(len(wasSaid.Loads), len(hereSaid.Loads), func(a, b int) bool {
 		return loadText(was.Plan, wasSaid.Loads[a].Load) == loadText(here.Plan, hereSaid.Loads[b].Load)
@@ -133,9 +133,9 @@ func unasked() []string {
 	}
 }
 
-// questions lists the fields in which two plans ask different things. A field
+// Questions lists the fields in which two plans ask different things. A field
 // that is new to this list is one: rather no verdict than a wrong one.
-func questions(was, here plan.Plan) []Change {
+func Questions(was, here plan.Plan) []Change {
 	a, b := fields(was), fields(here)
 	all := []Change{}
 	names := maps.Clone(a)

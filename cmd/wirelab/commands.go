@@ -20,6 +20,7 @@ func commands() []func(*app) *cobra.Command {
 		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
+		newServeResultsCommand,
 		newRelayCommand,
 		newCallCommand,
 		newArrivalsCommand,

@@ -77,9 +77,12 @@ type load struct {
 	Empty              bool
 	Folded             bool // said here, and not among the verdicts
 	Main               grid
+	Streams, Clients   *figure  // of loads that hold streams
 	Legend             []string // what marks mean
 	Notes              []string
-	Numbers            *figure // every metric, in a table of its own
+	Limits             []string // what limited arms with a database
+	Numbers            *figure  // every metric, in a table of its own
+	Counts             *figure  // what databases did for a call
 	Figures            []*figure
 }
 
@@ -100,7 +103,7 @@ func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link
 	s := &sheet{r: r, a: a, tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
-		Links: links, Policy: policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Links: links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
 		First: s.first(), Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
@@ -118,9 +121,10 @@ func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link
 	return text.Execute(w, p)
 }
 
-// policy lets the page use its own style sheet and script, known by their
-// digests, and nothing else: no network, no frames, no forms.
-func policy() string {
+// Policy lets the page use its own style sheet and script, known by their
+// digests, and nothing else: no network, no frames, no forms. It is in the page,
+// and for who serves it to send along.
+func Policy() string {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
@@ -152,7 +156,8 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	if p.Empty {
 		return p
 	}
-	p.Main, p.Numbers = s.mainTable(l), s.allNumbers(l)
+	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(l), s.allNumbers(l), report.Saturation(l), s.counts(l)
+	p.Streams, p.Clients = s.streams(l), s.clients(l)
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
 	}

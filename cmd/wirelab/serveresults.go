@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/dashboard"
+	"wirelab/store"
+)
+
+// tokenVariable holds the token where no flag does: other users of a machine
+// see the flags of a process.
+const tokenVariable = "WIRELAB_TOKEN"
+
+// serveResultsFlags are the flags of "serve-results".
+type serveResultsFlags struct {
+	addr, token  string
+	open, asJSON bool
+}
+
+func newServeResultsCommand(a *app) *cobra.Command {
+	var f serveResultsFlags
+	c := &cobra.Command{
+		Use:   "serve-results",
+		Short: "Serve stored results as web pages and an API until Ctrl-C",
+		Long: `Serves the stored results, wherever --results says they are, as pages to list,
+filter, open and compare them, with the history of every figure and what runs
+now, and as an API below /api/v1, described in /api/v1/openapi.json.
+
+It listens on 127.0.0.1, and then answers only to localhost, unless --addr says
+otherwise. Everybody who can reach it may read. Nobody may write unless it was
+started with a token of 16 characters or more: who sends it as Authorization:
+Bearer TOKEN may put results (POST /api/v1/results) and delete them. Give it in
+` + tokenVariable + ` rather than with --token, which other users of this machine can
+see. There is no TLS: on a network put a proxy before it that has.
+
+A stop ends streams at once and waits up to 5 s for answers in progress.`,
+		Example: `  wirelab serve-results --open
+  wirelab serve-results --addr 127.0.0.1:8090 --json
+  wirelab serve-results --results postgres://localhost/wirelab --addr 0.0.0.0:8090
+  ` + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
+		Args: arguments(0, 0, "no arguments"),
+	}
+	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
+	c.Flags().StringVar(&f.token, "token", "", "let bearers of this `text` put and delete results (default $"+tokenVariable+", else nobody)")
+	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print the address as JSON, for programs")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if f.token == "" {
+			f.token = a.getenv(tokenVariable)
+		}
+		return a.withStore(c.Context(), func(s store.Store) error { return a.serveResults(c.Context(), s, f) })
+	}
+	return c
+}
+
+// serveResults serves until ctx ends, which is no error.
+func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
+	board, err := dashboard.New(dashboard.Config{
+		Store: s, Token: f.token, Version: a.buildTag(),
+		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	if err != nil {
+		return usage("%s", describe(err))
+	}
+	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
+	if err != nil {
+		var address *net.AddrError
+		if errors.As(err, &address) || strings.Count(f.addr, ":") == 0 {
+			return usage("--addr %.100q is not host:port", f.addr)
+		}
+		return fmt.Errorf("cannot listen on %s: %w", f.addr, err)
+	}
+	page := "http://" + at.Addr().String() + "/"
+	if f.asJSON {
+		err = a.printJSON(struct {
+			Address string `json:"address"`
+			API     string `json:"api"`
+			Writes  bool   `json:"writes"`
+			PID     int    `json:"pid"`
+		}{page, page + "api/v1/openapi.json", f.token != "", os.Getpid()})
+	} else {
+		err = a.printf("%s\n", page)
+		a.note("serving results at %s; stop with Ctrl-C", page)
+	}
+	if err != nil {
+		return both(err, at.Close())
+	}
+	served, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- board.Serve(served, at) }()
+	if f.open {
+		if err := show(ctx, page); err != nil {
+			stop()
+			return both(err, <-done)
+		}
+	}
+	return <-done
+}
+
+// buildTag tells builds apart, for what browsers keep: one that was changed
+// since its commit is only like itself.
+func (a *app) buildTag() string {
+	v := version()
+	if v.Dirty || v.Commit == "" {
+		return v.Commit + a.now().String()
+	}
+	return v.Commit
+}

@@ -1,0 +1,59 @@
+package dashboard
+
+import (
+	"container/list"
+	"sync"
+)
+
+// cache keeps what was used last, up to a size.
+type cache[V any] struct {
+	most int
+
+	mu    sync.Mutex // guards all below
+	size  int
+	items map[string]*list.Element
+	order *list.List // the latest used first
+}
+
+type item[V any] struct {
+	key   string
+	value V
+	size  int
+}
+
+func newCache[V any](most int) *cache[V] {
+	return &cache[V]{most: most, items: map[string]*list.Element{}, order: list.New()}
+}
+
+func (c *cache[V]) get(key string) (V, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.items[key]; ok {
+		c.order.MoveToFront(e)
+		return e.Value.(item[V]).value, true
+	}
+	var none V
+	return none, false
+}
+
+// put keeps a value of a size, and gives up the longest unused for it.
+func (c *cache[V]) put(key string, value V, size int) {
+	if size > c.most {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.items[key]; ok {
+		c.drop(e)
+	}
+	c.items[key] = c.order.PushFront(item[V]{key, value, size})
+	for c.size += size; c.size > c.most; {
+		c.drop(c.order.Back())
+	}
+}
+
+func (c *cache[V]) drop(e *list.Element) {
+	old := c.order.Remove(e).(item[V])
+	delete(c.items, old.key)
+	c.size -= old.size
+}

@@ -1,0 +1,255 @@
+package dashboard
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+)
+
+// policy lets pages use what this server serves and nothing else: no scripts or
+// styles inside a page, no other host, no frame around it.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// protect sets the headers that every answer has.
+func protect(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cache-Control", "no-cache")
+}
+
+// local reports whether a request was made to a name of this machine itself.
+func local(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	name = strings.Trim(strings.ToLower(name), "[]")
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.IsLoopback()
+}
+
+// route is one address, with "{id}" for a part of any text, and what is done
+// there by method. GET answers HEAD too.
+type route struct {
+	path    string
+	methods map[string]action
+}
+
+// action answers a request, or says why not.
+type action struct {
+	do func(w http.ResponseWriter, r *http.Request) error
+	// writes needs the token; streams neither has a time limit nor takes a place.
+	writes, streams bool
+}
+
+type routing []route
+
+// serve finds the action. No address is mended: one that is not exactly known
+// is not found, so nothing is reached by another name.
+func (all routing) serve(d *Dashboard, w http.ResponseWriter, r *http.Request) {
+	for _, one := range all {
+		if !one.matches(r) {
+			continue
+		}
+		method := r.Method
+		if method == http.MethodHead {
+			method = http.MethodGet
+		}
+		a, ok := one.methods[method]
+		if !ok {
+			w.Header().Set("Allow", one.allowed())
+			d.fail(w, r, &failure{http.StatusMethodNotAllowed, wirelab.Unimplemented, r.Method + " is not done here; " + one.allowed() + " is"})
+			return
+		}
+		if err := d.run(a, w, r); err != nil {
+			d.fail(w, r, err)
+		}
+		return
+	}
+	d.fail(w, r, &failure{http.StatusNotFound, wirelab.NotFound, "there is nothing at this address"})
+}
+
+func (one *route) allowed() string {
+	var all []string
+	for method := range one.methods {
+		all = append(all, method)
+		if method == http.MethodGet {
+			all = append(all, http.MethodHead)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ", ")
+}
+
+// matches compares part by part, as they were sent: an escaped slash is none.
+func (one *route) matches(r *http.Request) bool {
+	want, have := strings.Split(one.path, "/"), strings.Split(r.URL.EscapedPath(), "/")
+	if len(want) != len(have) {
+		return false
+	}
+	for i := range want {
+		name, wild := strings.CutPrefix(want[i], "{")
+		if !wild {
+			if want[i] != have[i] {
+				return false
+			}
+			continue
+		}
+		text, err := url.PathUnescape(have[i])
+		if err != nil || text == "" {
+			return false
+		}
+		r.SetPathValue(strings.TrimSuffix(name, "}"), text)
+	}
+	return true
+}
+
+// run lets an action run, within its bounds.
+func (d *Dashboard) run(a action, w http.ResponseWriter, r *http.Request) error {
+	if a.writes {
+		if err := d.authorize(w, r); err != nil {
+			return err
+		}
+	}
+	if a.streams {
+		return a.do(w, r)
+	}
+	release, err := take(r.Context(), d.busy, "too many requests at once")
+	if err != nil {
+		return err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(r.Context(), workTime)
+	defer cancel()
+	// An answer that nobody reads ends, too.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * workTime)) // no server, in a test: no deadline
+	return a.do(w, r.WithContext(ctx))
+}
+
+// patience is how long a request waits for its place.
+const patience = 5 * time.Second
+
+// take takes one of a bounded number of places.
+func take(ctx context.Context, places chan struct{}, full string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case places <- struct{}{}:
+		return func() { <-places }, nil
+	case <-ctx.Done():
+		return nil, wirelab.Errorf(wirelab.Unavailable, "%s; try again in a moment", full)
+	}
+}
+
+// authorize lets the bearer of the token do what writes.
+func (d *Dashboard) authorize(w http.ResponseWriter, r *http.Request) error {
+	if d.config.Token == "" {
+		return &failure{http.StatusForbidden, wirelab.PermissionDenied, "this dashboard is read-only: it was started without a token"}
+	}
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(given))) // of one length, so that comparing tells nothing of the token's
+	if subtle.ConstantTimeCompare(sum[:], d.token[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="wirelab"`)
+		return &failure{http.StatusUnauthorized, wirelab.Unauthenticated, "this needs the token that the dashboard was started with, as Authorization: Bearer TOKEN"}
+	}
+	return nil
+}
+
+// failure is an answer that is an error.
+type failure struct {
+	status  int
+	code    wirelab.Code
+	message string
+}
+
+func (f *failure) Error() string { return f.message }
+
+// failureOf turns any error into an answer. Messages about the caller's request
+// are told; of the others, which may name files and hosts, only what kind.
+func failureOf(err error) *failure {
+	var f *failure
+	if errors.As(err, &f) {
+		return f
+	}
+	message := wirelab.Public(err).Message
+	switch code := wirelab.CodeOf(err); code {
+	case wirelab.InvalidArgument:
+		return &failure{http.StatusBadRequest, code, message}
+	case wirelab.NotFound:
+		return &failure{http.StatusNotFound, code, message}
+	case wirelab.Conflict:
+		return &failure{http.StatusConflict, code, message}
+	case wirelab.Unimplemented:
+		return &failure{http.StatusUnprocessableEntity, code, message}
+	case wirelab.Unavailable:
+		return &failure{http.StatusServiceUnavailable, code, message}
+	case wirelab.ResourceExhausted:
+		return &failure{http.StatusInsufficientStorage, code, "the store has no room; nothing stored before is lost"}
+	case wirelab.DeadlineExceeded, wirelab.Canceled:
+		return &failure{http.StatusServiceUnavailable, wirelab.DeadlineExceeded, fmt.Sprintf("it took more than %v; ask for less, or again: what was read is kept for a while", workTime)}
+	default:
+		return &failure{http.StatusInternalServerError, code, "the store cannot do this; the log of the dashboard says why"}
+	}
+}
+
+// problem is the body of an error.
+type problem struct {
+	Error problemText `json:"error"`
+}
+
+type problemText struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// fail answers with an error: JSON to programs, a page to people.
+func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := failureOf(err)
+	if f.status >= http.StatusInternalServerError {
+		// Not the address: a query may hold what should be in no log.
+		d.config.Log.Warn("request failed", "path", r.URL.EscapedPath(), "status", f.status, "error", err)
+	}
+	if f.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		d.json(w, f.status, problem{problemText{f.code.String(), f.message}})
+		return
+	}
+	page := errorPage{frame: d.frame("", http.StatusText(f.status)), Status: f.status, Message: f.message}
+	if err := d.render(w, f.status, "error", page); err != nil {
+		d.config.Log.Warn("error page", "error", err)
+	}
+}
+
+// json answers with JSON. An error is the connection's: nobody is left to tell.
+func (d *Dashboard) json(w http.ResponseWriter, status int, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		d.config.Log.Warn("answer", "error", err)
+		status, text = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n'))
+}

@@ -1,0 +1,198 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/report/html"
+	"wirelab/store"
+)
+
+//go:embed pages
+var files embed.FS
+
+// pages are the templates and what they load.
+type pages struct {
+	templates *template.Template
+	assets    map[string]asset // by name
+}
+
+// asset is a file that pages load; its name has a digest of what is in it, so
+// that a browser may keep it for ever.
+type asset struct {
+	media string
+	body  []byte
+}
+
+// newPages reads the templates. Its error is a mistake in the source.
+func newPages() (*pages, error) {
+	p := &pages{assets: map[string]asset{}}
+	own, err := files.ReadFile("pages/dashboard.css")
+	if err != nil {
+		return nil, err
+	}
+	script, err := files.ReadFile("pages/dashboard.js")
+	if err != nil {
+		return nil, err
+	}
+	style := p.add("style", ".css", "text/css; charset=utf-8", append([]byte(html.Style()), own...))
+	code := p.add("script", ".js", "text/javascript; charset=utf-8", script)
+	p.templates, err = template.New("").Funcs(template.FuncMap{
+		"style": func() string { return style }, "script": func() string { return code },
+		"day": day, "join": strings.Join, "plural": plural, "tie": tie, "pick": pick,
+		"blank": func() card { return card{Done: -1} },
+	}).ParseFS(files, "pages/*.gohtml")
+	return p, err
+}
+
+func (p *pages) add(name, ending, media string, body []byte) string {
+	full := name + "-" + strings.Trim(tagOf(body), `"`) + ending
+	p.assets[full] = asset{media, body}
+	return "/assets/" + full
+}
+
+func (d *Dashboard) asset(w http.ResponseWriter, r *http.Request) error {
+	a, ok := d.pages.assets[r.PathValue("name")]
+	if !ok {
+		return wirelab.Errorf(wirelab.NotFound, "there is nothing at this address")
+	}
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	w.Header().Set("Content-Type", a.media)
+	_, _ = w.Write(a.body) // an error is the connection's
+	return nil
+}
+
+// icon is none: browsers ask for it whatever a page says.
+func (d *Dashboard) icon(w http.ResponseWriter, _ *http.Request) error {
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// frame is what all pages have.
+type frame struct {
+	Title string
+	Here  string // which part of the site: "results", "history", "running"
+	Write bool   // results can be put
+}
+
+func (d *Dashboard) frame(here, title string) frame {
+	return frame{Title: title, Here: here, Write: d.config.Token != ""}
+}
+
+type errorPage struct {
+	frame
+	Status  int
+	Message string
+}
+
+// render answers with a page. It is made whole before the first byte goes out,
+// so that an error is an error page and not half a page.
+func (d *Dashboard) render(w http.ResponseWriter, status int, name string, page any) error {
+	var body bytes.Buffer
+	if err := d.pages.templates.ExecuteTemplate(&body, name+".gohtml", page); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Bytes()) // an error is the connection's
+	return nil
+}
+
+// listPage is what the list is filled with.
+type listPage struct {
+	frame
+	listed
+	Values store.Values
+	Filter store.Filter
+	Since  string
+	Until  string
+	// Filtered is whether anything is selected; All is the list without.
+	Filtered bool
+	Next     string // address of the next page
+	First    string // of the first, on a later one
+	Running  int
+}
+
+func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
+	q := ask(r, true)
+	f := q.filter()
+	if err := q.done(); err != nil {
+		return err
+	}
+	found, err := d.list(r.Context(), f)
+	if err != nil {
+		return err
+	}
+	values, err := d.config.Store.Values(r.Context())
+	if err != nil {
+		return err
+	}
+	now, err := d.running(r.Context())
+	if err != nil {
+		return err
+	}
+	p := listPage{
+		frame: d.frame("results", "Results"), listed: found, Values: values, Filter: f, Since: stamp(f.Since), Until: stamp(f.Until),
+		Running: len(slices.DeleteFunc(slices.Clone(now.Running), func(r store.Running) bool { return r.Stale })),
+	}
+	v := selection(f)
+	p.Filtered = len(v) > 0 && (len(v) > 1 || !v.Has("limit"))
+	if !f.After.IsZero() {
+		p.First = "/?" + v.Encode()
+	}
+	if found.Next != "" {
+		more := url.Values{"cursor": {found.Next}}
+		for name, all := range v {
+			more[name] = all
+		}
+		p.Next = "/?" + more.Encode()
+	}
+	return d.render(w, http.StatusOK, "list", p)
+}
+
+type runningPage struct {
+	frame
+	cards
+}
+
+func (d *Dashboard) runningPage(w http.ResponseWriter, r *http.Request) error {
+	if err := ask(r, false).done(); err != nil {
+		return err
+	}
+	now, err := d.running(r.Context())
+	if err != nil {
+		return err
+	}
+	return d.render(w, http.StatusOK, "running", runningPage{d.frame("running", "Running now"), d.describeRunning(now)})
+}
+
+// choice is a list to choose from.
+type choice struct {
+	Name, Label string
+	All         []string
+	Chosen      string
+	Stray       bool // what is chosen is not among them
+}
+
+func pick(name, label string, all []string, chosen string) choice {
+	return choice{name, label, all, chosen, chosen != "" && !slices.Contains(all, chosen)}
+}
+
+func day(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2 Jan 2006 15:04")
+}
+
+// tie keeps a number and its unit on one line.
+func tie(text string) string {
+	return strings.NewReplacer(" %", "\u00a0%", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns", "\u00a0ns", " kB", "\u00a0kB").Replace(text)
+}

@@ -1,0 +1,151 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"wirelab"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// knownResults is how many results histories keep the figures of; some 5 kB each.
+const knownResults = 5000
+
+// record is what histories know of a result: its figures, and where and how it
+// was measured, without any call.
+type record struct {
+	summary store.Summary
+	place   *result.Result // its environment, placement and plan alone
+	figures []figures
+	ran     []ran
+	damage  string // why there are no figures; "" if there are
+}
+
+// figures are those of one arm under one load.
+type figures struct {
+	operation, arm, load string
+	name                 string // the arm's own
+	primary              string
+	values               map[string]result.Estimate // by metric
+}
+
+// recall returns the records of results, from before or read anew, a few at
+// once, in their order.
+func (d *Dashboard) recall(ctx context.Context, list []store.Summary) ([]*record, error) {
+	release, err := take(ctx, d.heavy, "too many histories at once")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	all := make([]*record, len(list))
+	var mu sync.Mutex // guards failed
+	var failed error
+	var group sync.WaitGroup
+	next := make(chan int)
+	for range min(max(1, runtime.GOMAXPROCS(0)), 4) {
+		group.Go(func() {
+			for i := range next {
+				one, err := d.recordOf(ctx, list[i])
+				if err != nil {
+					mu.Lock()
+					failed = err
+					mu.Unlock()
+				}
+				all[i] = one
+			}
+		})
+	}
+	for i := range list {
+		mu.Lock()
+		stop := failed != nil
+		mu.Unlock()
+		if stop {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	if failed != nil {
+		return nil, failed
+	}
+	// Deleted since they were listed.
+	return slices.DeleteFunc(all, func(r *record) bool { return r == nil }), nil
+}
+
+// recordOf reads one result, unless it is known. A damaged one is a record
+// without figures: it must not hide the others.
+func (d *Dashboard) recordOf(ctx context.Context, m store.Summary) (*record, error) {
+	// What is stored under an id never changes; one that was deleted and put
+	// again is another if anything of it is.
+	key := fmt.Sprint(m.ID, m.Bytes, m.Ended.UnixMicro(), m.Rounds, m.Commit)
+	if known, ok := d.known.get(key); ok {
+		return known, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	r, err := d.config.Store.Get(ctx, m.ID)
+	made := &record{summary: m}
+	switch {
+	case err == nil:
+		made = recordFrom(m, r)
+	case wirelab.CodeOf(err) == wirelab.NotFound:
+		return nil, nil
+	case wirelab.CodeOf(err) == wirelab.Unimplemented || wirelab.CodeOf(err) == wirelab.Internal && ctx.Err() == nil:
+		d.config.Log.Warn("result is left out of a history", "id", m.ID, "error", err)
+		made.damage = "it cannot be read"
+	default:
+		return nil, err
+	}
+	d.known.put(key, made, 1)
+	return made, nil
+}
+
+func recordFrom(m store.Summary, r *result.Result) *record {
+	made := &record{summary: m, place: &result.Result{ID: r.ID, Environment: r.Environment, Placement: r.Placement, Plan: r.Plan}}
+	loads := result.Estimates(r)
+	made.ran = rans(r, loads)
+	for _, load := range loads {
+		for a := range load.Arms {
+			f := figures{
+				operation: r.Plan.OperationOf(r.Plan.Loads[load.Load]), arm: armText(r.Plan, a), load: loadText(r.Plan, load.Load),
+				name: load.Arms[a].Name, primary: load.Primary, values: map[string]result.Estimate{},
+			}
+			for _, row := range load.Rows {
+				f.values[row.Metric] = row.Cells[a].Estimate
+			}
+			made.figures = append(made.figures, f)
+		}
+	}
+	return made
+}
+
+// armText names an arm by what it is, whatever it is called: arms of one text
+// are the same arm in all results.
+func armText(p plan.Plan, arm int) string {
+	a := p.Arms[arm]
+	a.Data, a.Name = p.DataOf(a), ""
+	return strings.ReplaceAll(a.String(), ",", ", ")
+}
+
+// loadText names a load with what is asked, over which path.
+func loadText(p plan.Plan, load int) string {
+	l := p.Loads[load]
+	requests := p.RequestsOf(l)
+	l.Operation, l.Requests = "", ""
+	text := l.String()
+	if requests != "" {
+		text += ", " + requests + " requests"
+	}
+	if p.Network != "" {
+		text += ", network " + p.Network
+	}
+	return text
+}
