@@ -31,6 +31,7 @@ run: build ## compare six wires on the embedded default, about two minutes
 .PHONY: test
 test: ## every test, and that generated code is fresh
 	@scripts/browser
+	@scripts/database
 	@scripts/freshness
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
@@ -44,11 +45,13 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 .PHONY: short
 short: ## the tests that take less than two minutes together
 	@scripts/browser
+	@scripts/database
 	$(GO) test $(TESTFLAGS) -short -timeout 2m ./...
 
 .PHONY: race
 race: ## every test under the race detector
 	@scripts/browser
+	@scripts/database
 	$(GO) test $(TESTFLAGS) -race -short -timeout 30m ./...
 
 .PHONY: lint
