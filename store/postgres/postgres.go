@@ -100,17 +100,22 @@ func (s *Store) PutText(ctx context.Context, text []byte) error {
 
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	all := derive(p)
-	err := s.again(ctx, func(ctx context.Context, attempt int) error {
-		err := s.insert(ctx, all, p.Body)
+	err := s.again(ctx, s.settled(all, p, func(ctx context.Context, _ int) error { return s.insert(ctx, all, p.Body) }))
+	return s.explain(ctx, "store result "+all.id, err)
+}
+
+// settled is an insert that may be tried again: the commit whose answer was
+// lost may have been made.
+func (s *Store) settled(all derived, p store.Packed, insert func(context.Context, int) error) func(context.Context, int) error {
+	return func(ctx context.Context, attempt int) error {
+		err := insert(ctx, attempt)
 		if attempt > 1 && err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
-			// The commit whose answer was lost may have been made.
 			if there, sought := s.Digest(ctx, all.id); sought == nil && there == p.Digest {
 				return nil
 			}
 		}
 		return err
-	})
-	return s.explain(ctx, "store result "+all.id, err)
+	}
 }
 
 // insert stores a result in one transaction.

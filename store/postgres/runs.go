@@ -55,7 +55,7 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 	reservoirs := newTable("reservoirs", `result_id arm load seed population rounds latency_ns errors`)
 	for _, u := range gather(r) {
 		says := sayings(a, u)
-		all.add(u.row(r.ID, says)...)
+		all.add(u.row(r.ID, says, achieved(a, u))...)
 		for _, f := range says {
 			figures.add(f.row(r.ID, u)...)
 		}
@@ -72,7 +72,7 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 }
 
 // row is the run's row of the table runs.
-func (u *run) row(id string, says []saying) []any {
+func (u *run) row(id string, says []saying, achieved float64) []any {
 	var window, driver, watched time.Duration
 	var planned, sent, ok, completed, unsent, peak uint64
 	var server *int64
@@ -99,20 +99,32 @@ func (u *run) row(id string, says []saying) []any {
 	if h := u.pooled(response); h.Count() > 0 {
 		least, most = new(h.Min()), new(h.Max())
 	}
-	value := func(metric string) *float64 {
-		for _, s := range says {
-			if s.metric.ID == metric {
-				v, _, _ := told(s.cell.Estimate)
-				return v
-			}
-		}
-		return nil
+	rate := valueOf(says, rateMetrics())
+	if achieved > 0 && !slices.ContainsFunc(says, func(s saying) bool { return slices.Contains(rateMetrics(), s.metric.ID) }) {
+		rate = number(achieved) // of an open loop, for which it is no metric to compare
 	}
 	return []any{
 		id, u.arm, u.load, len(u.trials), int64(window), count(planned), count(sent), count(ok), count(completed), count(unsent), object(errors),
-		value(plan.Throughput), value(plan.ResponseMean), value("response-p50"), value("response-p90"), value(plan.ResponseP99), value("response-p99.9"),
+		rate, valueOf(says, []string{plan.ResponseMean}),
+		valueOf(says, []string{plan.ResponseP50, plan.DeliveryP50}), valueOf(says, []string{plan.ResponseP90, plan.DeliveryP90}),
+		valueOf(says, []string{plan.ResponseP99, plan.DeliveryP99}), valueOf(says, []string{plan.ResponseP999, plan.DeliveryP999}),
 		least, most, server, int64(driver), int64(watched), resident, count(peak), refused(says),
 	}
+}
+
+// rateMetrics are what a run does in a second: calls, or events of streams.
+func rateMetrics() []string { return []string{plan.Throughput, plan.EventRate} }
+
+// valueOf is the value of the one of some metrics that a run has; nil where
+// it is not told.
+func valueOf(says []saying, ids []string) *float64 {
+	for _, s := range says {
+		if slices.Contains(ids, s.metric.ID) {
+			v, _, _ := told(s.cell.Estimate)
+			return v
+		}
+	}
+	return nil
 }
 
 // pooled is a histogram of the run's trials, merged.
@@ -132,6 +144,12 @@ func kinds() map[string]func(*result.Trial) *stat.Histogram {
 		"response": response,
 		"service":  func(t *result.Trial) *stat.Histogram { return t.Service },
 		"lag":      func(t *result.Trial) *stat.Histogram { return t.Lag },
+		"jitter": func(t *result.Trial) *stat.Histogram {
+			if t.Streams == nil {
+				return nil
+			}
+			return t.Streams.Jitter
+		},
 	}
 }
 
@@ -169,6 +187,16 @@ func sayings(a *result.Analysis, u *run) []saying {
 	return all
 }
 
+// achieved is what a run of an open loop did in a second; 0 of others.
+func achieved(a *result.Analysis, u *run) float64 {
+	for _, load := range a.Loads {
+		if load.Load == u.load && u.arm < len(load.Arms) {
+			return load.Arms[u.arm].Achieved
+		}
+	}
+	return 0
+}
+
 // row is its row of the table figures.
 func (s saying) row(id string, u *run) []any {
 	e := s.cell.Estimate
@@ -187,6 +215,12 @@ func (s saying) row(id string, u *run) []any {
 	}
 }
 
+// viewed reports whether the views of the origin have a metric.
+func viewed(id string) bool {
+	return slices.Contains(append(rateMetrics(), plan.ResponseMean, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99,
+		plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99), id)
+}
+
 // refused says which figures of the views are not told, and why: "response-p99:
 // 3 of 10 calls beyond it". NULL where all are.
 func refused(says []saying) *string {
@@ -194,7 +228,7 @@ func refused(says []saying) *string {
 	var order []string
 	for _, s := range says {
 		m, e := s.metric, s.cell.Estimate
-		if e.Known || m.Service || m.Quantile == 0 && m.ID != plan.ResponseMean && m.ID != plan.Throughput {
+		if e.Known || !viewed(m.ID) {
 			continue
 		}
 		if whys[e.Why] == nil {

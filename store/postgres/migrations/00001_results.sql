@@ -235,7 +235,7 @@ CREATE TABLE wirelab_results.histograms (
   result_id text COLLATE "C" NOT NULL,
   arm       integer NOT NULL,
   load      integer NOT NULL,
-  kind      text NOT NULL,                   -- 'response' from when a call was due, 'service' from when it was made, 'lag' between
+  kind      text NOT NULL,                   -- 'response' from when a call or event was due, 'service' from when it was made or sent, 'lag' between, 'jitter' of streams
   count     bigint NOT NULL,
   mean_ns   double precision NOT NULL,
   low_ns    bigint[] NOT NULL,
