@@ -375,7 +375,7 @@ func TestTimestampsNeverGoBack(t *testing.T) {
 		{"an empty log", noon, time.Time{}, noon},
 		{"another zone", noon.In(time.FixedZone("", 7200)), time.Time{}, noon},
 	} {
-		if got := ledger.Later(c.now, c.last); got != c.want { //nolint:staticcheck // the zone counts too
+		if got := ledger.Later(c.now, c.last); got != c.want { // the zone counts too
 			t.Errorf("%s: %v, want %v", c.why, got, c.want)
 		}
 	}

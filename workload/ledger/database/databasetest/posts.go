@@ -157,7 +157,7 @@ func testTypes(t *testing.T, s ledger.Service) {
 
 const (
 	posters = 8
-	each    = 40 // postings of a poster
+	each    = 25 // postings of a poster
 )
 
 // testPosters has many move money among few, while others look: the sum is

@@ -62,6 +62,7 @@ type service struct {
 	// reads, beside it. In a pool of one connection both are the same.
 	write, read *sql.DB
 	acquired    atomic.Uint64 // connections taken out of the pool
+	closed      atomic.Bool
 	bell        ledger.Bell
 	statements
 }
@@ -102,13 +103,13 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 	if pool == 0 {
 		pool = wirelab.PoolSize
 	}
+	if err := prepareFile(ctx, path, set); err != nil {
+		return nil, err
+	}
 	// A commit waits for the disk (FULL), as PostgreSQL's does: what was posted
 	// is still there after a power cut. Transactions take the lock for writing
 	// when they begin, or two that read first could each wait for the other.
-	if s.write, err = connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
-		return nil, err
-	}
-	if err := prepareFile(ctx, s.write, set); err != nil {
+	if s.write, err = connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
 		return nil, err
 	}
 	s.read = s.write
@@ -120,15 +121,21 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 	return s, s.prepare(ctx)
 }
 
-// prepareFile migrates the file and fills it. Another process may be doing so:
+// prepareFile migrates the file and fills it, by a connection of its own, since
+// what the data set names is known to exist. Another process may be doing so:
 // that is waited for, as long as ctx lasts.
-func prepareFile(ctx context.Context, db *sql.DB, set *ledger.Set) error {
+func prepareFile(ctx context.Context, path string, set *ledger.Set) (err error) {
+	db, err := connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)") // KiB
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	for {
 		err := migrate(ctx, db, migrationFiles)
 		if err == nil {
 			err = fill(ctx, db, set)
 		}
-		if code := codeOf(err) & primary; code != codes.SQLITE_BUSY || ctx.Err() != nil {
+		if codeOf(err)&primary != codes.SQLITE_BUSY || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -154,6 +161,7 @@ func connect(path string, most int, pragmas ...string) (*sql.DB, error) {
 
 // Close closes the file, and removes a private one. Calls in progress fail.
 func (s *service) Close() error {
+	s.closed.Store(true)
 	var err error
 	if s.read != nil && s.read != s.write {
 		err = s.read.Close()
@@ -194,6 +202,14 @@ func (s *service) Ready(ctx context.Context) error {
 		return wirelab.Errorf(wirelab.Unavailable, "the ledger's file cannot be read")
 	}
 	return nil
+}
+
+// explain is [explain] of an error of this service.
+func (s *service) explain(ctx context.Context, err error) error {
+	if err != nil && s.closed.Load() && ctx.Err() == nil {
+		return wirelab.Errorf(wirelab.Unavailable, "the ledger is closed")
+	}
+	return explain(ctx, err)
 }
 
 // primary is the bits of SQLite's extended codes that are the primary code.

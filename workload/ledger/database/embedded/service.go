@@ -22,13 +22,15 @@ type statements struct {
 
 const columns = `position, id, payer, payee, amount, kind, posted`
 
-// prepare makes the statements. They end with the pools.
-func (s *service) prepare(ctx context.Context) error {
-	for _, p := range []struct {
-		into  **sql.Stmt
-		db    *sql.DB
-		query string
-	}{
+// query is the text of a statement, and the pool that it is for.
+type query struct {
+	into  **sql.Stmt
+	db    *sql.DB
+	query string
+}
+
+func (s *service) queries() []query {
+	return []query{
 		{&s.balance, s.read, `SELECT amount, updated FROM accounts WHERE id = ?`},
 		// One statement is one moment, whatever is posted meanwhile.
 		{&s.balances, s.read, `SELECT id, amount, updated FROM accounts WHERE id IN (SELECT value FROM json_each(?))`},
@@ -47,13 +49,21 @@ func (s *service) prepare(ctx context.Context) error {
 		{&s.last, s.write, `SELECT position, posted FROM transactions ORDER BY position DESC LIMIT 1`},
 		{&s.move, s.write, `UPDATE accounts SET amount = amount + ?, updated = ? WHERE id = ?`},
 		{&s.insert, s.write, `INSERT INTO transactions (` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?)`},
-	} {
+	}
+}
+
+// prepare makes the statements, which end with the pools, and rings the bell
+// for what is there.
+func (s *service) prepare(ctx context.Context) error {
+	for _, p := range s.queries() {
 		var err error
 		if *p.into, err = p.db.PrepareContext(ctx, p.query); err != nil {
 			return err
 		}
 	}
-	return nil
+	end, err := source{s}.length(ctx)
+	s.bell.Ring(end)
+	return err
 }
 
 // GetBalance implements [ledger.Service].
@@ -68,7 +78,7 @@ func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.B
 		return ledger.Balance{}, ledger.UnknownAccount(id.ID)
 	}
 	if err != nil {
-		return ledger.Balance{}, explain(ctx, err)
+		return ledger.Balance{}, s.explain(ctx, err)
 	}
 	b.UpdatedAt = moment(updated)
 	return b, nil
@@ -111,15 +121,15 @@ func (s *service) rows(ctx context.Context, of *sql.Stmt, each func(*sql.Rows) e
 	s.acquired.Add(1)
 	rows, err := of.QueryContext(ctx, args...)
 	if err != nil {
-		return explain(ctx, err)
+		return s.explain(ctx, err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has told before
 	for rows.Next() {
 		if err := each(rows); err != nil {
-			return explain(ctx, err)
+			return s.explain(ctx, err)
 		}
 	}
-	return explain(ctx, rows.Err())
+	return s.explain(ctx, rows.Err())
 }
 
 // entry reads a row of [columns].
@@ -150,7 +160,7 @@ func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (
 	s.acquired.Add(1)
 	tx, err := s.write.BeginTx(ctx, nil) // takes the lock for writing
 	if err != nil {
-		return ledger.Transaction{}, explain(ctx, err)
+		return ledger.Transaction{}, s.explain(ctx, err)
 	}
 	done, position, err := s.post(ctx, tx, posting)
 	if err == nil && position > 0 {
@@ -160,7 +170,7 @@ func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (
 		err = failed
 	}
 	if err != nil {
-		return ledger.Transaction{}, explain(ctx, err)
+		return ledger.Transaction{}, s.explain(ctx, err)
 	}
 	s.bell.Ring(position)
 	return done, nil
@@ -220,7 +230,7 @@ func (s source) Start(ctx context.Context, after string, since time.Time) (int64
 			return 0, ledger.UnknownTransaction(after)
 		}
 		if err != nil {
-			return 0, explain(ctx, err)
+			return 0, s.explain(ctx, err)
 		}
 	}
 	if since.IsZero() {
@@ -232,7 +242,7 @@ func (s source) Start(ctx context.Context, after string, since time.Time) (int64
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err = s.length(ctx)
 	}
-	return max(behind, before), explain(ctx, err)
+	return max(behind, before), s.explain(ctx, err)
 }
 
 // length returns the position of the log's last transaction.
@@ -240,7 +250,7 @@ func (s source) length(ctx context.Context) (int64, error) {
 	s.acquired.Add(1)
 	var n int64
 	err := s.end.QueryRowContext(ctx).Scan(&n)
-	return n, explain(ctx, err)
+	return n, s.explain(ctx, err)
 }
 
 // Read implements [ledger.Source].
@@ -260,21 +270,25 @@ func (s source) Read(ctx context.Context, behind int64, account string, limit in
 	return entries, err
 }
 
-// Wait implements [ledger.Source].
+// Wait implements [ledger.Source]. The bell was rung when the file was opened
+// and is for each posting of this process; those of others are looked for.
 func (s source) Wait(ctx context.Context, head int64) (int64, error) {
+	if s.private != "" { // to every other process
+		return s.bell.Wait(ctx, head)
+	}
 	for {
-		now, err := s.length(ctx)
-		if err != nil || now > head {
-			return now, err
-		}
-		if s.private != "" { // to every other process
-			return s.bell.Wait(ctx, head)
-		}
 		poll, stop := context.WithTimeout(ctx, pollEvery)
-		now, err = s.bell.Wait(poll, head)
+		now, err := s.bell.Wait(poll, head)
 		stop()
-		if err == nil || ctx.Err() != nil {
-			return now, err
+		switch {
+		case err == nil:
+			return now, nil
+		case ctx.Err() != nil: // or both ended, and err is poll's
+			return 0, ctx.Err()
 		}
+		if now, err = s.length(ctx); err != nil {
+			return 0, err
+		}
+		s.bell.Ring(now)
 	}
 }

@@ -1,0 +1,44 @@
+package embedded
+
+import (
+	"strings"
+	"testing"
+
+	"wirelab"
+)
+
+// No statement looks at all rows of a table: the origin's filter, either side
+// or none in one condition, does (grb-D10).
+func TestStatementsUseIndexes(t *testing.T) {
+	t.Parallel()
+	s, err := open(t.Context(), wirelab.DatabaseAddress{}, "10x20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, q := range s.queries() {
+		arguments := strings.Count(q.query, "?")
+		if strings.Contains(q.query, "?3") { // numbered, and there more than once
+			arguments = 3
+		}
+		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.query, make([]any, arguments)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case strings.HasSuffix(q.query, "ORDER BY position DESC LIMIT 1"): // from the end, and stops at once
+			case detail == "SCAN accounts", detail == "SCAN transactions", strings.HasPrefix(detail, "USE TEMP B-TREE FOR ORDER BY"):
+				t.Errorf("%s: %s", q.query, detail)
+			}
+		}
+		if err := rows.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
