@@ -12,9 +12,9 @@ import (
 
 // Main are the metrics that a load is judged by, the primary one first.
 func Main(l *result.LoadAnalysis) []result.Metric {
-	ids := []string{l.Primary, plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
+	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
 	if l.Open {
-		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU}
+		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
 	}
 	return metrics(l, ids)
 }
@@ -74,6 +74,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	}
 	add("question", question(r))
 	add("machine", machine(r))
+	add("database", Database(r))
 	add("network", Network(r))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
@@ -276,7 +277,7 @@ func Arm(r *result.Result, arm int) string {
 	if a.Style == "generic" {
 		style = "generic"
 	}
-	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, elsewhere), ", ")
+	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, a.Database, elsewhere), ", ")
 }
 
 // Notes are what is to be said about a load beside its tables: why arms are
@@ -311,7 +312,7 @@ func Notes(l *result.LoadAnalysis) []string {
 func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string {
 	main := slices.ContainsFunc(Main(l), func(x result.Metric) bool { return x.ID == m.ID })
 	if m.Counted {
-		if !worthShowing(m, *row) {
+		if !worthShowing(m, *row) && m.ID == result.Connections {
 			return []string{"no connection was opened while measuring"}
 		}
 		return nil
@@ -330,7 +331,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 	for a, c := range row.Cells {
 		arm, d, why := &l.Arms[a], c.Difference, ""
 		switch {
-		case !c.Estimate.Known && arm.Rounds > 0 && !gated(arm, m):
+		case !c.Estimate.Known && arm.Rounds > 0 && !gated(arm, m) && !inside(arm, m):
 			if why = "has no figure: " + c.Estimate.Why; m.Quantile > 0 {
 				if short == "" {
 					short = why
@@ -356,6 +357,12 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 		notes = append(notes, m.Short+" of "+list(who[why])+" "+why)
 	}
 	return notes
+}
+
+// inside reports whether an arm has no figure since its database is inside the
+// server; that is said once for the arm, too.
+func inside(arm *result.ArmState, m result.Metric) bool {
+	return arm.Database != nil && arm.Database.Within && (m.ID == plan.DatabaseCPU || m.ID == plan.PoolWait)
 }
 
 // gated reports whether a gate is why an arm has no figure; that is said once

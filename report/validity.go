@@ -13,8 +13,9 @@ import (
 
 // The marks that stand behind a figure which says less than it seems to.
 const (
-	floorMark = "†"
-	busyMark  = "‡"
+	floorMark  = "†"
+	busyMark   = "‡"
+	unseenMark = "◊"
 )
 
 // Marks are the marks behind an arm's figure of a metric; "" for most.
@@ -24,6 +25,8 @@ func Marks(arm *result.ArmState, m result.Metric) string {
 		switch c.Gate {
 		case result.AboveFloor:
 			text += floorMark
+		case result.DatabaseSeen:
+			text += unseenMark
 		default:
 			text += busyMark
 		}
@@ -45,7 +48,7 @@ func MarkWords(arm *result.ArmState, m result.Metric) []string {
 // Legend says what the marks under a load mean, and what to change.
 func Legend(l *result.LoadAnalysis) []string {
 	var lines []string
-	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours} {
+	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours, result.DatabaseSeen} {
 		fix := ""
 		for a := range l.Arms {
 			for _, c := range l.Arms[a].Checks {
@@ -58,6 +61,8 @@ func Legend(l *result.LoadAnalysis) []string {
 		case fix == "":
 		case gate == result.AboveFloor:
 			lines = append(lines, floorMark+" floor-limited: less than twice what client and kernel take by themselves; "+fix)
+		case gate == result.DatabaseSeen:
+			lines = append(lines, unseenMark+" the database was not seen, and may have been the limit; "+fix)
 		default:
 			lines = append(lines, busyMark+" of a busy machine: compare these figures, and quote none; "+fix)
 		}
@@ -117,8 +122,11 @@ func Validity(l *result.LoadAnalysis) []string {
 
 // limited says what a mark is about, with its number.
 func limited(c result.Check) string {
-	if c.Gate == result.AboveFloor {
+	switch c.Gate {
+	case result.AboveFloor:
 		return fmt.Sprintf("floor-limited (%s × the floor)", Significant(c.Value, 2))
+	case result.DatabaseSeen:
+		return "database not seen"
 	}
 	return "busy machine" + measured(c)
 }

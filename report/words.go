@@ -161,6 +161,12 @@ func words(m result.Metric) worded {
 		return worded{" of CPU per request", "cheapest on the server", "costs %s more", "costs %s less"}
 	case m.ID == plan.ClientCPU:
 		return worded{" of CPU per request", "cheapest on the client", "costs %s more", "costs %s less"}
+	case m.ID == plan.DatabaseCPU:
+		return worded{" of CPU per request", "cheapest on the database", "costs %s more", "costs %s less"}
+	case m.ID == plan.BackendCPU:
+		return worded{" of CPU per request", "cheapest on server and database together", "costs %s more", "costs %s less"}
+	case m.ID == plan.PoolWait:
+		return worded{" of waiting for a connection per request", "soonest served by the database", "waits %s longer", "waits %s less"}
 	case m.ID == plan.Throughput:
 		return worded{"", "fastest", "answers %s more calls", "answers %s fewer calls"}
 	case m.Dimension == result.Size:

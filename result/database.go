@@ -171,15 +171,15 @@ func countsOf(d *DatabaseUse, calls uint64) []Count {
 		all = append(all, Count{ID: "database-" + id, Title: title, Dimension: in, Value: float64(n) / float64(calls)})
 	}
 	if d.Processes != nil && d.Processes.Storage != nil {
-		add("read", "read from storage", Size, d.Processes.Storage.Read)
-		add("written", "written to storage", Size, d.Processes.Storage.Written)
+		add("read", "database read", Size, d.Processes.Storage.Read)
+		add("written", "database written", Size, d.Processes.Storage.Written)
 	}
 	if c := d.Counts; c != nil {
-		add("wal", "write-ahead log", Size, c.WALBytes)
-		add("blocks-read", "blocks read", Number, c.BlocksRead)
-		add("blocks-hit", "blocks in cache", Number, c.BlocksHit)
-		add("commits", "commits", Number, c.Commits)
-		add("rollbacks", "rollbacks", Number, c.Rollbacks)
+		add("wal", "database log", Size, c.WALBytes)
+		add("blocks-read", "database blocks read", Number, c.BlocksRead)
+		add("blocks-hit", "database blocks cached", Number, c.BlocksHit)
+		add("commits", "database commits", Number, c.Commits)
+		add("rollbacks", "database rollbacks", Number, c.Rollbacks)
 	}
 	return all
 }

@@ -29,7 +29,7 @@ const (
 	LimitDatabase Limit = "database"
 	LimitServer   Limit = "server"
 	LimitClient   Limit = "client"
-	LimitRelay    Limit = "relay" // of the network
+	LimitRelay    Limit = "relay"        // of the network
 	LimitCores    Limit = "shared cores" // several of those filled cores that they share
 	LimitPool     Limit = "pool"
 	LimitNone     Limit = "none"
@@ -136,7 +136,8 @@ func (s *subject) saturation(d *DatabaseState) Saturation {
 		}
 	case queue:
 		found.Limit = LimitPool
-		found.Says = fmt.Sprintf("the pool of %d was the queue: %s, while no cores were full: %s", found.Pool.Size, found.Pool.says(), listBusy(found.Busy))
+		found.Says = fmt.Sprintf("the pool of %d was the queue: %s a connection, while no cores were full: %s",
+			found.Pool.Size, found.Pool.waited(), listBusy(found.Busy))
 	default:
 		found.Limit = LimitNone
 		found.Says = "neither cores nor pool were the limit: " + listBusy(found.Busy)
@@ -291,7 +292,11 @@ func (q *PoolQueue) says() string {
 	if q.Wait <= 0 {
 		return fmt.Sprintf("no call waited for one of the pool's %d connections", q.Size)
 	}
-	return fmt.Sprintf("calls waited %v of %v for one of its %d connections", brief(time.Duration(q.Wait)), brief(time.Duration(q.Call)), q.Size)
+	return fmt.Sprintf("%s one of its %d connections", q.waited(), q.Size)
+}
+
+func (q *PoolQueue) waited() string {
+	return fmt.Sprintf("calls waited %v of %v for", brief(time.Duration(q.Wait)), brief(time.Duration(q.Call)))
 }
 
 // poolQueue is how the pool was used over all rounds; nil where a round does

@@ -29,6 +29,10 @@
 // if not, none if it was spoiled, with why in "invalid"; and for each search
 // one, metric "capacity", in calls per second, without a value where it is only
 // a bound.
+// Where servers keep their data in a database there are also "database-read",
+// "database-written" and "database-wal" in bytes, "database-blocks-read",
+// "database-blocks-hit", "database-commits" and "database-rollbacks": what it
+// did, for each call, for them and for itself.
 //
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
@@ -37,6 +41,7 @@ package csv
 import (
 	"encoding/csv"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,7 +68,7 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range append(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t)...) {
+			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t)) {
 				if err := out.Write(row); err != nil {
 					return err
 				}

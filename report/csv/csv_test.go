@@ -63,6 +63,9 @@ func TestEveryFigureIsThere(t *testing.T) {
 		if m.Quantile == 0.999 {
 			continue // some trials have too few calls for it
 		}
+		if m.Optional || !m.Under(r.Plan.Loads[0]) {
+			want = 0 // it is of what this result has none of
+		}
 		if count[m.ID] != want {
 			t.Errorf("%d rows of %s, want %d", count[m.ID], m.ID, want)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wirelab/plan"
+	"wirelab/report"
 	"wirelab/result"
 )
 
@@ -34,6 +35,19 @@ func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 		calls  uint64
 	}{{"planned", t.Planned}, {"achieved", t.Completed}} {
 		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), ""))
+	}
+	return all
+}
+
+// counts are the rows of what a trial's database did for each call.
+func counts(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+	var all [][]string
+	for _, c := range t.Counts() {
+		value, invalid := figure(c.Value), ""
+		if why := l.Arms[t.Arm].Invalid(); len(why) > 0 {
+			value, invalid = "", why[0]
+		}
+		all = append(all, line(r, round+1, t.Arm, l.Name, c.ID, value, report.BaseUnit(c.Dimension), strconv.FormatBool(t.Steady), invalid))
 	}
 	return all
 }

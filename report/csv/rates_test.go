@@ -78,3 +78,27 @@ func TestCapacityRows(t *testing.T) {
 		t.Errorf("%d probes of %d, %d passed, %d capacities", probes, want, passed, found)
 	}
 }
+
+// What a database did is there for each trial that tells of it, for a call.
+func TestDatabaseCountsAreThere(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Ledger()
+	count := map[string]int{}
+	for _, row := range read(t, r) {
+		count[row["metric"]]++
+		if row["metric"] != "database-blocks-hit" {
+			continue
+		}
+		if row["value"] != "3" || row["unit"] != "" || row["arm"] == "grpc,db=embedded" {
+			t.Fatalf("%v, want 3 blocks a call of a database beside the server", row)
+		}
+	}
+	for metric, want := range map[string]int{
+		"database-cpu": 2 * 2 * 20, "backend-cpu": 3 * 2 * 20, "pool-wait": 2 * 2 * 20,
+		"database-blocks-hit": 2 * 2 * 20, "database-wal": 2 * 2 * 20, "database-read": 2 * 2 * 20,
+	} {
+		if count[metric] != want {
+			t.Errorf("%d rows of %s, want %d", count[metric], metric, want)
+		}
+	}
+}

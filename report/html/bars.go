@@ -154,12 +154,15 @@ func (c *barChart) row(d *svg.Drawing, b bar, x svg.Scale, y, above float64, beh
 	d.Text(left+2, at+thick+13, smallSize, svg.Start, svg.Fit(b.label(c.unit), smallSize, d.Width()-left-8), svg.Class("muted bg"))
 }
 
-// stacked is a chart of two metrics that add up, for each arm of a load.
-func (s *sheet) stacked(l *result.LoadAnalysis, id, title, caption, first, second string, heads []string) *figure {
+// part is a metric that adds up with others.
+type part struct{ metric, name, class string }
+
+// stacked is a chart of metrics that add up, for each arm of a load.
+func (s *sheet) stacked(l *result.LoadAnalysis, id, title, caption string, parts ...part) *figure {
 	var columns [][]number
-	for _, metric := range []string{first, second} {
-		m, err := result.MetricByID(metric)
-		if err != nil || l.Row(metric) == nil {
+	for _, p := range parts {
+		m, err := result.MetricByID(p.metric)
+		if err != nil || l.Row(p.metric) == nil {
 			return nil
 		}
 		columns = append(columns, s.numbers(l, m))
@@ -168,14 +171,26 @@ func (s *sheet) stacked(l *result.LoadAnalysis, id, title, caption, first, secon
 	c := &barChart{}
 	var desc []string
 	for a := range l.Arms {
-		b := bar{name: l.Arms[a].Name, parts: []number{columns[0][a], columns[1][a]}, class: []string{"part0", "part1"}}
+		b := bar{name: l.Arms[a].Name}
+		var said []string
+		for i, p := range parts {
+			n := columns[i][a]
+			if why := n.refused(); i > 0 && why != "" && n.state().Spoiled(n.metric) == "" {
+				said = append(said, p.name+" "+why)
+				continue // not there, and no gap in what is
+			}
+			b.parts, b.class = append(b.parts, n), append(b.class, p.class)
+			said = append(said, p.name+" "+n.value())
+		}
 		c.bars = append(c.bars, b)
-		desc = append(desc, b.name+": "+heads[0]+" "+columns[0][a].value()+", "+heads[1]+" "+columns[1][a].value())
+		desc = append(desc, b.name+": "+strings.Join(said, ", "))
 	}
 	if !c.scan(columns[0][0].metric.Dimension) {
 		return nil
 	}
-	f.Legend = []entry{{Glyph: patch("part0"), Name: heads[0], Series: -1}, {Glyph: patch("part1"), Name: heads[1], Series: -1}}
+	for _, p := range parts {
+		f.Legend = append(f.Legend, entry{Glyph: patch(p.class), Name: p.name, Series: -1})
+	}
 	f.draw(strings.Join(desc, "; "), c.paint)
 	s.barTable(f, c, id, l)
 	return f

@@ -120,6 +120,34 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 	return f
 }
 
+// counts is the table of what arms' databases did for a call.
+func (s *sheet) counts(l *result.LoadAnalysis) *figure {
+	columns := report.Counts(l)
+	if len(columns) == 0 {
+		return nil
+	}
+	f := &figure{ID: fmt.Sprintf("counts-%d", l.Load+1), Title: "What the database did for each call", Head: []string{"arm"}}
+	raw := [][]string{{"arm"}}
+	for _, c := range columns {
+		f.Head = append(f.Head, strings.TrimSpace(c.Head+" "+c.Unit.Name))
+		raw[0] = append(raw[0], c.ID)
+	}
+	for a := range l.Arms {
+		row, line := []cell{words(l.Arms[a].Name)}, []string{l.Arms[a].Name}
+		for _, c := range columns {
+			row = append(row, figures(c.Cells[a].Text))
+			value := ""
+			if c.Cells[a].Known {
+				value = exact(c.Cells[a].Value)
+			}
+			line = append(line, value)
+		}
+		f.Rows, raw = append(f.Rows, row), append(raw, line)
+	}
+	f.data(s.file("database", l), raw)
+	return f
+}
+
 // short writes a number of an axis, without zeros at its end.
 func short(v float64, digits int) string {
 	text := report.Significant(v, digits)

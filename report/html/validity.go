@@ -66,7 +66,7 @@ func (s *sheet) validity() validity {
 		}
 	}
 	for _, f := range report.Facts(s.r, s.a) {
-		if name, ok := map[string]string{"here": "This machine can tell", "resolves": "This run could see", "checked": "Replies", "noise": "Noise"}[f.Name]; ok {
+		if name, ok := map[string]string{"here": "This machine can tell", "resolves": "This run could see", "checked": "Replies", "noise": "Noise", "database": "Database"}[f.Name]; ok {
 			v.Facts = append(v.Facts, report.Fact{Name: name, Text: f.Text})
 		}
 	}
@@ -115,7 +115,11 @@ func (s *sheet) gate(g result.Gate) (one gate, applied bool) {
 	one.Words = fmt.Sprintf("passed, %d of %d", passed, total)
 	if len(limited) > 0 {
 		one.State, one.Icon, one.Words = "limited", "†", fmt.Sprintf("limited, %d of %d", len(limited), total)
-		if g != result.AboveFloor {
+		switch g {
+		case result.AboveFloor:
+		case result.DatabaseSeen:
+			one.Icon = "◊"
+		default:
 			one.Icon = "‡"
 		}
 	}

@@ -84,6 +84,9 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	for _, line := range report.Validity(l) {
 		p.line("- **checks**: " + escape(line))
 	}
+	for _, line := range report.Saturation(l) {
+		p.line("- **limit**: " + escape(line))
+	}
 	for _, line := range report.Legend(l) {
 		p.line("- " + escape(line))
 	}
@@ -96,6 +99,8 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.line("")
 		p.table(l, report.Secondary(l), false)
 		p.line("")
+		p.clients(l)
+		p.counts(l)
 		p.line("</details>")
 		p.line("")
 	}

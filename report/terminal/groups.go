@@ -157,6 +157,23 @@ func rateGroups(l *result.LoadAnalysis) []group {
 	return []group{planned.squeezed(), achieved.squeezed()}
 }
 
+// countGroups shows what databases did for each call, in one column each.
+func countGroups(l *result.LoadAnalysis) []group {
+	var all []group
+	for _, c := range report.Counts(l) {
+		g := group{}
+		g.head = [][]cell{{{text: strings.TrimSpace(strings.Replace(c.Head, "database", "db", 1) + " " + c.Unit.Name)}}}
+		for _, one := range c.Cells {
+			g.body = append(g.body, []cell{{text: one.Text, right: true}})
+		}
+		for range report.Floored(l) {
+			g.body = append(g.body, []cell{{}})
+		}
+		all = append(all, g.squeezed())
+	}
+	return all
+}
+
 // mark is a verdict in one character.
 func mark(v result.Verdict) string {
 	switch v {

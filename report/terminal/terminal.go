@@ -168,7 +168,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		if l.Open {
 			others = append(rateGroups(l), others...)
 		}
-		p.groups(l, others)
+		p.groups(l, append(others, countGroups(l)...))
 		if len(l.Arms) > 1 {
 			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
 		}
@@ -181,6 +181,13 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		label := "          "
 		if i == 0 {
 			label = "checks    "
+		}
+		p.wrapped(label, line, plain)
+	}
+	for i, line := range report.Saturation(l) {
+		label := "          "
+		if i == 0 {
+			label = "limit     "
 		}
 		p.wrapped(label, line, plain)
 	}

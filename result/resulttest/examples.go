@@ -104,7 +104,7 @@ func Troubled() *result.Result {
 
 // Ledger returns a result of servers before a database: two arms over one that
 // shares a core with the server, and one that has its own inside. With 50 calls
-// in flight the shared core is full.
+// in flight they wait for one of 16 connections to it.
 func Ledger() *result.Result {
 	arms := Arms()[:2]
 	for i := range arms {

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"wirelab/result"
+)
+
+// Database says in a line what servers kept their data in, where that ran and
+// how they reached it; "" where all was in memory.
+func Database(r *result.Result) string {
+	who := map[string][]string{}
+	var order []string
+	for i, a := range r.Arms {
+		if a.Database == "" {
+			continue
+		}
+		text := a.Database + placeOf(r, i)
+		if who[text] == nil {
+			order = append(order, text)
+		}
+		who[text] = append(who[text], r.ArmName(i))
+	}
+	parts := make([]string, len(order))
+	for i, text := range order {
+		parts[i] = text
+		if len(who[text]) < len(r.Arms) {
+			parts[i] = text + " (" + list(who[text]) + ")"
+		}
+	}
+	if n := len(parts); n > 0 && len(who) > 0 {
+		memory := []string{}
+		for i, a := range r.Arms {
+			if a.Database == "" {
+				memory = append(memory, r.ArmName(i))
+			}
+		}
+		if len(memory) > 0 {
+			parts = append(parts, "memory ("+list(memory)+")")
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// placeOf says where an arm's database ran, and through how many connections
+// its server reached it.
+func placeOf(r *result.Result, arm int) string {
+	for _, round := range r.Rounds {
+		for i := range round.Trials {
+			t := &round.Trials[i]
+			if t.Arm != arm || t.Database == nil {
+				continue
+			}
+			text := ""
+			switch d := t.Database; {
+			case d.Within:
+				return " inside the server"
+			case d.Processes == nil:
+				text = ", its processes not seen"
+			case len(r.Placement.DatabaseCPUs) > 0:
+				text = " on CPU " + numbers(r.Placement.DatabaseCPUs)
+			case len(d.Processes.CPUs) < r.Environment.CPUs:
+				text = " that may run on CPU " + numbers(d.Processes.CPUs)
+			default:
+				text = " that may run on any CPU"
+			}
+			if t.Pool != nil {
+				text += fmt.Sprintf(", pools of %d connections", t.Pool.Size)
+			}
+			return text
+		}
+	}
+	return ""
+}
+
+// Saturation says of each arm with a database what limited it, and what the
+// database did for itself meanwhile.
+func Saturation(l *result.LoadAnalysis) []string {
+	return grouped(l, func(arm *result.ArmState) []string {
+		if arm.Database == nil || arm.Rounds == 0 {
+			return nil
+		}
+		lines := []string{": " + arm.Database.Saturation.Says}
+		if kept := Upkeep(arm); kept != "" {
+			lines = append(lines, ": "+kept)
+		}
+		return lines
+	})
+}
+
+// worthwhile is the share of a database's CPU time from which on it is worth
+// saying that it went to no call.
+const worthwhile = 0.05
+
+// Upkeep says what of an arm's database's CPU time went to no connection; "" if
+// that is next to nothing.
+func Upkeep(arm *result.ArmState) string {
+	if arm.Database == nil {
+		return ""
+	}
+	var parts []string
+	for _, b := range arm.Database.Saturation.Busy {
+		if b.Background > worthwhile*b.Used {
+			parts = append(parts, Percent(b.Background/b.Used)+" of the database's CPU time was its own upkeep (log, checkpoints, vacuum), some of it for these calls")
+		}
+	}
+	if n := arm.Database.Checkpoints; n == 1 {
+		parts = append(parts, "1 checkpoint of the database began while it was measured")
+	} else if n > 1 {
+		parts = append(parts, result.Thousands(n)+" checkpoints of the database began while it was measured")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Counted is what arms' databases did for a call, on average, as a column.
+type Counted struct {
+	ID    string // of the [result.Count]
+	Head  string // "database log/req"
+	Unit  Unit
+	Cells []CountedCell // one for each arm
+}
+
+// CountedCell is one arm's; Known is false where its database does not tell.
+type CountedCell struct {
+	Known bool
+	Value float64 // in the dimension's own unit
+	Text  string  // without the unit
+}
+
+// Counts are the columns of what databases did for each call under a load.
+// Those that are 0 for all arms are left out.
+func Counts(l *result.LoadAnalysis) []Counted {
+	var all []Counted
+	index := map[string]int{}
+	dimension := map[string]result.Dimension{}
+	for a := range l.Arms {
+		if l.Arms[a].Database == nil || len(l.Arms[a].Invalid()) > 0 {
+			continue
+		}
+		for _, c := range l.Arms[a].Database.Counts {
+			at, ok := index[c.ID]
+			if !ok {
+				at = len(all)
+				index[c.ID], dimension[c.ID] = at, c.Dimension
+				all = append(all, Counted{ID: c.ID, Head: c.Title + "/req", Cells: make([]CountedCell, len(l.Arms))})
+			}
+			all[at].Cells[a] = CountedCell{Known: true, Value: c.Value}
+		}
+	}
+	kept := all[:0]
+	for _, c := range all {
+		var values []float64
+		for _, cell := range c.Cells {
+			if cell.Value > 0 {
+				values = append(values, cell.Value)
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		c.Unit = UnitFor(dimension[c.ID], values...)
+		for a := range c.Cells {
+			if c.Cells[a].Text = Absent; c.Cells[a].Known {
+				c.Cells[a].Text = Significant(c.Cells[a].Value/c.Unit.Size, 2)
+			}
+		}
+		kept = append(kept, c)
+	}
+	return kept
+}
