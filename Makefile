@@ -1,6 +1,7 @@
 # wirelab: two commands matter, make run and make test. The rest is for those
 # who change it. Nothing here needs more than Go, git and make on Linux, but
-# for the tests that look at pages: scripts/browser sees to their Chromium.
+# for the tests that look at pages or keep data in a database: scripts/browser
+# sees to their Chromium, scripts/database to their PostgreSQL.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail

@@ -110,7 +110,14 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 		return nil, err
 	}
 	s.settings = merge(s.settings, []Setting{{"port", fmt.Sprint(s.port)}})
-	if s.owned, err = lock(s.at.owned()); err != nil {
+	// The processes of one that was just killed take a moment to notice.
+	waiting, cancel := context.WithTimeout(ctx, stopLimit)
+	defer cancel()
+	err = released(waiting, s.at.owned())
+	if err == nil {
+		s.owned, err = lock(s.at.owned())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the server of before in %s: %w", r.Directory, err)
 	}
 	s.mu.Lock()

@@ -143,6 +143,7 @@ type dbStatus struct {
 	State     string             `json:"state,omitempty"`     // file with its connection string
 	Settings  []postgres.Setting `json:"settings,omitempty"`
 	Sets      []kept.Held        `json:"sets"`
+	Problem   string             `json:"problem,omitempty"` // why what it holds cannot be told
 	// Other is the database that the environment names, which commands use instead.
 	Other string `json:"other,omitempty"`
 }
@@ -164,8 +165,16 @@ func (a *app) dbStatus(ctx context.Context) (dbStatus, error) {
 	if s.State, err = postgres.StatePath(a.getenv); err != nil {
 		return s, err
 	}
-	s.Sets, err = kept.Sets(ctx, r.Source)
-	return s, err
+	sets, err := kept.Sets(ctx, r.Source)
+	switch {
+	case ctx.Err() != nil:
+		return s, err
+	case err != nil:
+		s.Problem = describe(err) // it starts, or was just killed
+	default:
+		s.Sets = sets
+	}
+	return s, nil
 }
 
 func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
@@ -194,6 +203,9 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	a.noteOtherDB()
+	if s.Problem != "" {
+		return a.printf("\n%s\n", s.Problem)
+	}
 	if len(s.Sets) == 0 {
 		return a.printf("\nno data sets yet; wirelab db seed writes one\n")
 	}
@@ -245,10 +257,7 @@ schema of its own; nothing else in the database is touched.`,
 			return err
 		}
 		if *asJSON {
-			return a.printJSON(struct {
-				Set string `json:"set"`
-				kept.Seeded
-			}{set.Name(), done})
+			return a.printJSON(dbSeeded{set.Name(), done})
 		}
 		if !done.Written {
 			return a.printf("data set %s is there already\n", set.Name())
@@ -256,6 +265,12 @@ schema of its own; nothing else in the database is touched.`,
 		return a.printf("data set %s written in %v\n", set.Name(), done.Took.Round(10*time.Millisecond))
 	}
 	return c
+}
+
+// dbSeeded is what "db seed" tells.
+type dbSeeded struct {
+	Set string `json:"set"`
+	kept.Seeded
 }
 
 // usualSet returns the size of the ledger's first data set.
