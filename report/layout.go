@@ -16,6 +16,12 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 	if l.Open {
 		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
 	}
+	switch {
+	case l.Slow:
+		ids = []string{l.Primary}
+	case l.Streams > 0:
+		ids = []string{l.Primary, plan.EventServerCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99}
+	}
 	return metrics(l, ids)
 }
 
@@ -180,6 +186,9 @@ func checked(a *result.Analysis) string {
 		}
 	}
 	text := result.Thousands(a.Requests) + " replies right"
+	if len(a.Loads) > 0 && a.Loads[0].Streams > 0 {
+		text = result.Thousands(a.Requests) + " events right"
+	}
 	if a.Requests == 0 {
 		return "no reply was measured"
 	}

@@ -16,6 +16,9 @@ const listed = 4
 // flight, http1-proto is cheapest on the server: 24.1 µs of CPU per request;
 // grpc costs 32.4 % more (95 % CI 31.6 to 33.2)."
 func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
+	if l.Slow && !Empty(l) {
+		return slowSentence(p, l)
+	}
 	m, err := result.MetricByID(l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {

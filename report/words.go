@@ -73,7 +73,7 @@ func MoreRounds(n int) string {
 // several operations "Of GetPerson with 1 call in flight".
 func Load(p plan.Plan, load int) string {
 	pace := "with " + paceName(p.Loads[load])
-	if p.Loads[load].Open() {
+	if p.Loads[load].Open() && !p.Loads[load].Streaming() {
 		pace = "at " + paceName(p.Loads[load])
 	}
 	if operation := severalOf(p, load); operation != "" {
@@ -130,6 +130,8 @@ func severalOf(p plan.Plan, load int) string {
 
 func paceName(l plan.Load) string {
 	switch {
+	case l.Streaming():
+		return streamsName(l)
 	case len(l.Stages) > 0:
 		return l.Pace()
 	case l.Open():
@@ -159,6 +161,12 @@ func words(m result.Metric) worded {
 	switch {
 	case m.ID == plan.ServerCPU:
 		return worded{" of CPU per request", "cheapest on the server", "costs %s more", "costs %s less"}
+	case m.ID == plan.EventServerCPU:
+		return worded{" of CPU per event", "cheapest on the server", "costs %s more", "costs %s less"}
+	case m.ID == plan.EventClientCPU:
+		return worded{" of CPU per event", "cheapest on the client", "costs %s more", "costs %s less"}
+	case m.ID == plan.EventRate:
+		return worded{" delivered in all", "ahead", "delivers %s more events", "delivers %s fewer events"}
 	case m.ID == plan.ClientCPU:
 		return worded{" of CPU per request", "cheapest on the client", "costs %s more", "costs %s less"}
 	case m.ID == plan.DatabaseCPU:

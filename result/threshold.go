@@ -124,7 +124,7 @@ func refuse(text, format string, args ...any) error {
 func errorMetric() Metric {
 	return Metric{
 		ID: ErrorShare, Title: "share of calls that failed", Short: ErrorShare, Dimension: Number,
-		Gain: "fewer", Loss: "more", Closed: true, Open: true,
+		Gain: "fewer", Loss: "more", Closed: true, Open: true, Streams: true, Slow: true,
 	}
 }
 

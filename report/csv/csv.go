@@ -34,6 +34,13 @@
 // "database-blocks-hit", "database-commits" and "database-rollbacks": what it
 // did, for each call, for them and for itself.
 //
+// Of a load that holds streams there are, for each stream, numbered from 1, the
+// metrics "stream-1-rate" (events per second of that stream), "stream-1-missing",
+// "stream-1-duplicated", "stream-1-reordered", "stream-1-delivery-p99" and
+// "stream-1-jitter-p99"; and where readers are slow, of all streams together on
+// average at a slice's end, "due", "sent", "decoded", "buffered", "pushed-back"
+// and "dropped". They are never refused either: they are what a refusal is about.
+//
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
 package csv
@@ -68,7 +75,7 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t)) {
+			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t)) {
 				if err := out.Write(row); err != nil {
 					return err
 				}

@@ -35,7 +35,7 @@ func (s *sheet) verdicts() []verdict {
 			c := ns[0].cell(ns[0].value())
 			v.Value = &c
 		}
-		if err == nil && len(l.Arms) > 1 && !report.Empty(l) {
+		if err == nil && len(l.Arms) > 1 && !report.Empty(l) && !l.Slow {
 			v.Forest = s.forest(l, m)
 			if explained {
 				v.Forest.Caption = "" // as the first one's

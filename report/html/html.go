@@ -161,6 +161,9 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
 	}
+	if l.Slow {
+		return p // all of it is in a table, and none of it ranks arms
+	}
 	for _, f := range []*figure{s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
 		if f != nil {
 			p.Figures = append(p.Figures, f)

@@ -66,11 +66,11 @@ func (s *sheet) lag() *figure {
 			func(v float64) string { return report.Duration(time.Duration(v * 1e3)) },
 		},
 		{
-			result.GeneratorCPU, "The generator's CPU, round by round", "Closed loop: a call is due when it is made, so none is late. Shown is the share of its CPUs that the generator used: of all arms the busiest.", "limit",
+			result.GeneratorCPU, "The generator's CPU, round by round", "No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of its CPUs that the generator used: of all arms the busiest.", "limit",
 			func(v float64) string { return short(100*v, 3) + " %" },
 		},
 		{
-			result.GeneratorWaits, "The generator's waits for a CPU, round by round", "Closed loop: a call is due when it is made, so none is late. Shown is the share of the time that the generator was ready to run and waited: of all arms the longest.", "limit",
+			result.GeneratorWaits, "The generator's waits for a CPU, round by round", "No call is late: one is due when it is made, or a stream's reader only waits. Shown is the share of the time that the generator was ready to run and waited: of all arms the longest.", "limit",
 			func(v float64) string { return short(100*v, 3) + " %" },
 		},
 	} {

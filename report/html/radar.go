@@ -49,7 +49,10 @@ func newAxis(name string, numbers []number) (axis, bool) {
 // radar is the cost profile of a load: its metrics are the axes.
 func (s *sheet) radar(l *result.LoadAnalysis) *figure {
 	var axes []axis
-	for _, id := range []string{plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations, plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99} {
+	for _, id := range []string{
+		plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations, plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99,
+		plan.EventServerCPU, plan.EventClientCPU, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations, plan.DeliveryP50, plan.DeliveryP99,
+	} {
 		m, err := result.MetricByID(id)
 		if err != nil || l.Row(id) == nil {
 			continue

@@ -117,7 +117,7 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 			}
 		}
 	}
-	for _, id := range []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999} {
+	for _, id := range spectrumIDs(l) {
 		if m, err := result.MetricByID(id); err == nil && l.Row(id) != nil {
 			one.marked = append(one.marked, s.numbers(l, m)[arm])
 		}
@@ -125,9 +125,17 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 	return one
 }
 
+// spectrumIDs are the quantiles that a load has.
+func spectrumIDs(l *result.LoadAnalysis) []string {
+	if l.Streams > 0 {
+		return []string{plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99, plan.DeliveryP999}
+	}
+	return []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999}
+}
+
 // spectrum is the chart of response times over quantiles.
 func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
-	median, _ := result.MetricByID(plan.ResponseP50) // known: it is one of ours
+	median, _ := result.MetricByID(spectrumIDs(l)[0]) // known: it is one of ours
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
@@ -135,7 +143,11 @@ func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
 	arms, refused := shown(l, func(a int) (bool, string) { return ns[a].e.Known, ns[a].refused() })
 	f := &figure{ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: "Response time, by percentile", Refused: refused}
 	f.Caption = "Solid: response time, with the interval from leaving out each round. Grey: fewer than 100 calls lie beyond. Dotted: the same driver before a server that does nothing."
-	if l.Open {
+	switch {
+	case l.Streams > 0:
+		f.Title = "Delivery, by percentile"
+		f.Caption = "Solid: from when an event was due until it was decoded, with the interval from leaving out each round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
+	case l.Open:
 		f.Caption += " Dashed: service time, from when a call was made, not from when it was due."
 	}
 	all := make([]spectra, len(arms))
@@ -166,7 +178,7 @@ func (s *sheet) spectrumTable(l *result.LoadAnalysis, f *figure, all []spectra) 
 	f.Head = []string{"arm", "p50", "p90", "p99", "p99.9", "floor p50"}
 	for a := range l.Arms {
 		row := []cell{words(l.Arms[a].Name)}
-		for _, id := range []string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999} {
+		for _, id := range spectrumIDs(l) {
 			m, err := result.MetricByID(id)
 			if err != nil || l.Row(id) == nil {
 				continue

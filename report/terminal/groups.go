@@ -174,6 +174,20 @@ func countGroups(l *result.LoadAnalysis) []group {
 	return all
 }
 
+// streamGroups shows what is to be seen of streams.
+func streamGroups(l *result.LoadAnalysis) []group {
+	var all []group
+	for _, c := range report.StreamColumns(l) {
+		g := group{}
+		g.head = [][]cell{{{text: c.Head}}}
+		for _, text := range c.Cells {
+			g.body = append(g.body, []cell{{text: text, right: true}})
+		}
+		all = append(all, g.squeezed())
+	}
+	return all
+}
+
 // mark is a verdict in one character.
 func mark(v result.Verdict) string {
 	switch v {

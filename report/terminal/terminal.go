@@ -165,7 +165,12 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.groups(l, mainGroups(l))
 		p.blank()
 		others := secondaryGroups(l)
-		if l.Open {
+		switch {
+		case l.Streams > 0:
+			p.groups(l, streamGroups(l))
+			p.wrapped("", report.StreamCaption(l), faint)
+			p.blank()
+		case l.Open:
 			others = append(rateGroups(l), others...)
 		}
 		p.groups(l, append(others, countGroups(l)...))

@@ -1,0 +1,62 @@
+package html
+
+import (
+	"fmt"
+
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// streams is what is to be seen of streams beside metrics; nil of calls.
+func (s *sheet) streams(l *result.LoadAnalysis) *figure {
+	columns := report.StreamColumns(l)
+	if len(columns) == 0 {
+		return nil
+	}
+	f := &figure{
+		ID: fmt.Sprintf("streams-%d", l.Load+1), Title: "What was delivered", Caption: report.StreamCaption(l), Head: []string{"arm"},
+	}
+	for _, c := range columns {
+		f.Head = append(f.Head, c.Head)
+	}
+	for a := range l.Arms {
+		row := []cell{words(l.Arms[a].Name)}
+		for _, c := range columns {
+			row = append(row, figures(c.Cells[a]))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	return f
+}
+
+// clients is each stream by itself; nil where there is nothing of the kind.
+func (s *sheet) clients(l *result.LoadAnalysis) *figure {
+	rows := report.Clients(l)
+	if len(rows) == 0 {
+		return nil
+	}
+	f := &figure{ID: fmt.Sprintf("clients-%d", l.Load+1), Title: "Each stream by itself", Head: report.ClientHead()}
+	raw := [][]string{{"arm", "stream", "target", "achieved", "events", "missing", "duplicated", "reordered", "wrong", "delivery_p50_ns", "delivery_p99_ns", "jitter_p99_ns"}}
+	for _, row := range rows {
+		line := []cell{words(row[0])}
+		for _, text := range row[1:] {
+			line = append(line, figures(text))
+		}
+		f.Rows = append(f.Rows, line)
+	}
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		if arm.Streams == nil {
+			continue
+		}
+		for i, c := range arm.Streams.Clients {
+			raw = append(raw, []string{
+				arm.Name, itoa(i + 1), exact(c.Target), exact(c.Achieved), itoa64(c.Events),
+				itoa64(c.Missing), itoa64(c.Duplicated), itoa64(c.Reordered), itoa64(c.Wrong),
+				exact(c.DeliveryP50), exact(c.DeliveryP99), exact(c.JitterP99),
+			})
+		}
+	}
+	f.data(s.file("streams", l), raw)
+	return f
+}

@@ -1,0 +1,188 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// StreamColumn is a column about streams, with a cell for each arm.
+type StreamColumn struct {
+	Head  string // with its unit
+	Cells []string
+}
+
+// StreamColumns are what is to be seen of a load's streams beside metrics: of
+// slow readers what became of the events that they did not read, of others
+// what was delivered. None where the load makes calls, or nothing was measured.
+func StreamColumns(l *result.LoadAnalysis) []StreamColumn {
+	if l.Streams == 0 || Empty(l) {
+		return nil
+	}
+	column := func(head string, of func(*result.StreamState) string) StreamColumn {
+		c := StreamColumn{Head: head}
+		for a := range l.Arms {
+			text := Absent
+			if s := l.Arms[a].Streams; s != nil {
+				text = of(s)
+			}
+			c.Cells = append(c.Cells, text)
+		}
+		return c
+	}
+	if l.Slow {
+		return slowColumns(column)
+	}
+	all := []StreamColumn{
+		column("due /s in all", func(s *result.StreamState) string { return events(s.Target) }),
+		column("delivered /s in all", func(s *result.StreamState) string { return events(s.Achieved) }),
+		column("missing", func(s *result.StreamState) string { return result.Thousands(s.Missing) }),
+		column("twice", func(s *result.StreamState) string { return result.Thousands(s.Duplicated) }),
+		column("out of order", func(s *result.StreamState) string { return result.Thousands(s.Reordered) }),
+		column("wrong", func(s *result.StreamState) string { return result.Thousands(s.Wrong) }),
+	}
+	if l.Streams == 1 {
+		return all
+	}
+	return append(all,
+		column("each stream /s", func(s *result.StreamState) string {
+			low, high, _ := s.Spread(func(c result.ClientState) float64 { return c.Achieved })
+			return fromTo(events(low), events(high))
+		}),
+		column("each stream's p99, µs", func(s *result.StreamState) string {
+			low, high, ok := s.Spread(func(c result.ClientState) float64 { return c.DeliveryP99 })
+			if !ok {
+				return Absent
+			}
+			return fromTo(Significant(low/1e3, 3), Significant(high/1e3, 3))
+		}),
+	)
+}
+
+// slowColumns are averages over slices, of all streams together.
+func slowColumns(column func(string, func(*result.StreamState) string) StreamColumn) []StreamColumn {
+	of := func(head string, value func(*result.SlowState) float64) StreamColumn {
+		return column(head, func(s *result.StreamState) string {
+			if s.Behind == nil {
+				return Absent
+			}
+			return events(value(s.Behind))
+		})
+	}
+	return []StreamColumn{
+		of("due", func(s *result.SlowState) float64 { return s.Due }),
+		of("sent", func(s *result.SlowState) float64 { return s.Sent }),
+		of("read", func(s *result.SlowState) float64 { return s.Decoded }),
+		of("buffered", func(s *result.SlowState) float64 { return s.Buffered }),
+		of("buffered kB", func(s *result.SlowState) float64 { return s.BufferedBytes / 1e3 }),
+		of("pushed back", func(s *result.SlowState) float64 { return s.PushedBack }),
+		of("dropped", func(s *result.SlowState) float64 { return s.Dropped }),
+	}
+}
+
+// StreamCaption says what the columns are of.
+func StreamCaption(l *result.LoadAnalysis) string {
+	if l.Slow {
+		return "Events of all streams together since they began, at the end of a slice, on average: buffered is sent and neither read nor dropped, pushed back is due and not yet sent."
+	}
+	return "Rates are of all streams together unless it says each; missing, twice, out of order and wrong are of all rounds, and one is enough for no figure."
+}
+
+// events writes a number without digits behind the point.
+func events(v float64) string {
+	if !(v >= 0 && v < 1e15) {
+		return Absent
+	}
+	return result.Thousands(uint64(math.Round(v)))
+}
+
+// fromTo writes a range, or one number where both ends read the same.
+func fromTo(low, high string) string {
+	if low == high {
+		return low
+	}
+	return low + "–" + high
+}
+
+// clientsShown is how many streams of an arm a table lists.
+const clientsShown = 64
+
+// ClientHead heads the columns of [Clients].
+func ClientHead() []string {
+	return []string{"arm", "stream", "due /s", "delivered /s", "events", "missing", "twice", "out of order", "wrong", "delivery p50 µs", "delivery p99 µs", "jitter p99 µs"}
+}
+
+// Clients are the streams of a load one by one, over all rounds; rates are of
+// the stream alone. None where readers are slow: what is of interest of those is
+// what they did not read.
+func Clients(l *result.LoadAnalysis) [][]string {
+	var rows [][]string
+	if l.Slow {
+		return nil
+	}
+	micros := func(ns float64) string {
+		if ns <= 0 {
+			return Absent
+		}
+		return Significant(ns/1e3, 3)
+	}
+	for a := range l.Arms {
+		s := l.Arms[a].Streams
+		if s == nil {
+			continue
+		}
+		for i, c := range s.Clients[:min(len(s.Clients), clientsShown)] {
+			name := ""
+			if i == 0 {
+				name = l.Arms[a].Name
+			}
+			rows = append(rows, []string{
+				name, fmt.Sprint(i + 1), events(c.Target), events(c.Achieved), result.Thousands(c.Events),
+				result.Thousands(c.Missing), result.Thousands(c.Duplicated), result.Thousands(c.Reordered), result.Thousands(c.Wrong),
+				micros(c.DeliveryP50), micros(c.DeliveryP99), micros(c.JitterP99),
+			})
+		}
+	}
+	return rows
+}
+
+// streamsName names a load of streams.
+func streamsName(l plan.Load) string {
+	text := fmt.Sprintf("%d streams at %s in all", l.Streams, rate(l.Rate))
+	if l.Streams == 1 {
+		text = "1 stream at " + rate(l.Rate)
+	}
+	if l.Slow() {
+		text += ", read at " + given(l.Reader) + " of that"
+	}
+	return text
+}
+
+// slowSentence says what becomes of what slow readers leave: "With 10 streams
+// at 10,000/s in all, read at 50 % of that, of the 10,000 events due by the end
+// of a slice grpc had read 5,000, buffered 1,200 and pushed back 3,800."
+func slowSentence(p plan.Plan, l *result.LoadAnalysis) string {
+	var said []string
+	due := "" // said once where all have the same
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		switch {
+		case len(arm.Invalid()) > 0:
+			said = append(said, arm.Name+" is invalid: "+arm.Invalid()[0])
+		case arm.Streams == nil || arm.Streams.Behind == nil:
+			said = append(said, "nothing was measured of "+arm.Name)
+		default:
+			b := arm.Streams.Behind
+			parts := []string{"read " + events(b.Decoded), "buffered " + events(b.Buffered), "pushed back " + events(b.PushedBack), "dropped " + events(b.Dropped)}
+			of := ""
+			if now := events(b.Due); now != due {
+				of, due = "of "+now+" events due by the end of a slice ", now
+			}
+			said = append(said, of+arm.Name+" had "+list(parts))
+		}
+	}
+	return Load(p, l.Load) + ", " + strings.Join(said, "; ") + "."
+}
