@@ -1,0 +1,265 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/postgres"
+	"wirelab/store"
+	"wirelab/store/sqlite"
+	"wirelab/store/storetest"
+)
+
+// pushed copies with push, and returns what it says in JSON.
+func (s *shell) pushed(code int, args ...string) transferred {
+	s.t.Helper()
+	o := s.run(append([]string{"results", "push", "--json"}, args...)...)
+	o.wants(s.t, code, nil, nil)
+	return decode[transferred](s.t, o.stdout)
+}
+
+func TestPushAndPull(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(6)
+	other := filepath.Join(t.TempDir(), "team.db")
+	id := func(n int) string { return storetest.Sample(n).ID }
+
+	some := s.pushed(exitOK, "--to", other, id(0), id(1)[:15])
+	if some.Selected != 2 || strings.Join(some.Copied, " ") != id(0)+" "+id(1) || some.To != other {
+		t.Errorf("by ids: %+v", some)
+	}
+	byFilter := s.pushed(exitOK, "--to", other, "--name", "plan-1", "--limit", "2")
+	if strings.Join(byFilter.Copied, " ") != id(5)+" "+id(3) || byFilter.Selected != 2 {
+		t.Errorf("by filter: %+v", byFilter)
+	}
+	all := s.pushed(exitOK, "--to", other, "--all")
+	if len(all.Copied) != 2 || len(all.Present) != 4 || all.Selected != 6 {
+		t.Errorf("all: %+v", all)
+	}
+	s.run("results", "push", "--to", other, "--all").wants(t, exitOK, []string{"0 copied from " + s.env["WIRELAB_STORE"] + " to " + other + ", 6 there already"}, nil)
+
+	// And into an empty store, from where it went.
+	empty := newShell(t)
+	empty.run("results", "pull", "--from", other, "--all").wants(t, exitOK, []string{"6 copied from " + other}, nil)
+	for n := range 6 {
+		if got, want := empty.run("results", "show", id(n)).stdout, s.run("results", "show", id(n)).stdout; got != want {
+			t.Errorf("%s differs where it went", id(n))
+		}
+		if got, want := empty.run("verify", id(n)).stdout, s.run("verify", id(n)).stdout; got != want || !strings.Contains(got, "checked      digest") {
+			t.Errorf("%s is verified otherwise where it went: %s", id(n), got)
+		}
+	}
+	// --results is the own store, before the environment's.
+	s.run("results", "list", "--results", other, "--limit", "2").wants(t, exitOK, []string{id(5)}, []string{})
+	if o := s.run("results", "list", "--results", other, "--limit", "2"); !strings.Contains(o.stderr, "2 of 6 results") {
+		t.Errorf("nothing is said of the others: %q", o.stderr)
+	}
+}
+
+// Two results with one id: neither is lost, the others are copied, and it is said.
+func TestPushConflict(t *testing.T) {
+	t.Parallel()
+	s, other := newShell(t), newShell(t)
+	s.stored(3)
+	theirs := storetest.Sample(1)
+	theirs.Command = "another"
+	file, err := store.Rescue(t.TempDir(), theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.run("results", "import", file).wants(t, exitOK, nil, nil)
+	o := s.run("results", "push", "--to", other.env["WIRELAB_STORE"], "--all")
+	if o.code != exitFailed || !strings.Contains(o.stderr, "they differ") || !strings.Contains(o.stderr, "1 of 3 results are not copied") ||
+		!strings.Contains(o.stdout, "2 copied") || !strings.Contains(o.stdout, "1 not copied") {
+		t.Errorf("%+v", o)
+	}
+	got := s.pushed(exitFailed, "--to", other.env["WIRELAB_STORE"], "--all")
+	if len(got.Present) != 2 || len(got.Failed) != 1 || !got.Failed[0].Conflict || got.Failed[0].ID != theirs.ID {
+		t.Errorf("%+v", got)
+	}
+	other.run("results", "export", theirs.ID).wants(t, exitOK, []string{`"command": "another"`}, nil)
+}
+
+func TestTransferMistakes(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(1)
+	missing := filepath.Join(t.TempDir(), "missing.db")
+	for args, say := range map[string]string{
+		"results push --all":                                             "to",
+		"results push --to x.db":                                         "which results?",
+		"results push --to x.db --all r-1":                               "not both",
+		"results push --to x.db --all --name x":                          "leave the filters out",
+		"results push --to x.db --limit 0":                               "1 to 10000",
+		"results push --all --to " + s.env["WIRELAB_STORE"]:              "is the own store",
+		"results pull --all --from " + missing:                           "no store to copy from",
+		"results pull --all --from postgres://u:s3cr3t@127.0.0.1:port/x": "cannot be read",
+	} {
+		o := s.run(strings.Fields(args)...)
+		o.wants(t, exitUsage, nil, []string{say})
+		if strings.Contains(o.stderr, "s3cr3t") {
+			t.Errorf("%s: the password is shown: %s", args, o.stderr)
+		}
+	}
+	s.run("results", "push", "--to", missing, "r-1").wants(t, exitFailed, nil, nil)
+}
+
+// Ctrl-C keeps what was copied, and the same command goes on.
+func TestPushInterrupted(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(4)
+	from, err := sqlite.Open(t.Context(), s.env["WIRELAB_STORE"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = from.Close() }()
+	other := filepath.Join(t.TempDir(), "team.db")
+	to, err := sqlite.Open(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = to.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	a := &app{stderr: &bytes.Buffer{}, now: time.Now}
+	done := &transferred{}
+	if err := a.copyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done); err == nil || len(done.Copied) != 2 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	got := s.pushed(exitOK, "--to", other, "--all")
+	if len(got.Copied) != 2 || len(got.Present) != 2 {
+		t.Errorf("afterwards: %+v", got)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	o := s.runWith(ended, "", "results", "push", "--to", other, "--all")
+	o.wants(t, exitNoWord, nil, nil)
+}
+
+// cancelling ends a context when so many results have been put.
+type cancelling struct {
+	store.Store
+	cancel context.CancelFunc
+	after  int
+}
+
+func (c *cancelling) PutText(ctx context.Context, text []byte) error {
+	err := c.Store.PutText(ctx, text)
+	if c.after--; c.after == 0 {
+		c.cancel()
+	}
+	return err
+}
+
+// What takes long shows how far it is; what does not is quiet.
+func TestTransferShowsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	a := &app{stderr: &out, now: func() time.Time { return now }}
+	c := a.newCounter()
+	for n := range 30 {
+		c.show(n, 30)
+		if now = now.Add(time.Second); n == 1 && out.Len() > 0 {
+			t.Errorf("after a moment: %q", out.String())
+		}
+	}
+	c.wipe()
+	if got := strings.Count(out.String(), "of 30 results\n"); got != 3 {
+		t.Errorf("%d lines in 30 s:\n%s", got, out.String())
+	}
+}
+
+// All commands that know results do with a PostgreSQL what they do with a
+// file, and no password is shown or stored (grb-D14).
+func TestResultsInPostgreSQL(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := newShell(t)
+	s.stored(3)
+	dsn := server.DSN()
+	shown := "postgres://" + postgres.Redact(dsn)
+	s.run("results", "push", "--to", dsn, "--all").wants(t, exitOK, []string{"3 copied", "to " + shown}, nil)
+	team := newShell(t)
+	team.env["WIRELAB_STORE"] = dsn
+	for _, args := range []string{
+		"results list --json", "results show", "results show " + storetest.Sample(1).ID, "results export",
+		"results list --protocol connect", "verify latest", "results list --host nobody",
+	} {
+		mine, theirs := s.run(strings.Fields(args)...), team.run(strings.Fields(args)...)
+		if mine.code != theirs.code || mine.stdout != theirs.stdout {
+			t.Errorf("%s: exit code %d from the file, %d from PostgreSQL: %s\n%s\n%s", args, mine.code, theirs.code, theirs.stderr, mine.stdout, theirs.stdout)
+		}
+	}
+	s.run("results", "rm", storetest.Sample(0).ID, "--results", dsn).wants(t, exitOK, nil, []string{"removed"})
+	s.run("results", "pull", "--from", dsn, "--all").wants(t, exitOK, []string{"0 copied", "2 there already"}, nil)
+
+	// An experiment stores its result there, and says nothing of how.
+	p := beginWith(t, t.TempDir(), nil, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
+		"--rounds", "1", "--slices", "1", "--slice", "50ms", "-q", "--json", "--results", dsn)
+	p.ended(exitOK, exitNoWord)
+	p.wantNoneLeft()
+	list := decode[[]store.Summary](t, team.run("results", "list", "--json", "--limit", "1").stdout)
+	if len(list) != 1 || list[0].ID == storetest.Sample(2).ID || list[0].Workload != "routeguide" {
+		t.Fatalf("%+v", list)
+	}
+	password := dsn[strings.Index(dsn, ":")+1:]
+	password = password[strings.Index(password, ":")+1 : strings.Index(password, "@")]
+	export := team.run("results", "export", list[0].ID).stdout
+	if strings.Contains(export, password) || strings.Contains(p.stdout.String(), password) || strings.Contains(p.said.String(), password) {
+		t.Error("the password is shown or stored")
+	}
+	if !strings.Contains(export, "--results postgres://") {
+		t.Errorf("the command line is not what was typed: %.500s", export)
+	}
+}
+
+// A server that dies under an experiment costs no result: it is in a file, and
+// the words say how to take it in.
+func TestResultIsRescuedFromALostServer(t *testing.T) {
+	t.Parallel()
+	server, err := postgres.Start(t.Context(), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := t.TempDir()
+	p := beginWith(t, dir, nil, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
+		"--rounds", "2", "--slices", "1", "--slice", "50ms", "--results", server.DSN())
+	p.until("round 1 of 2")
+	if err := server.Kill(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.want(exitFailed, "cannot be reached", "wirelab results import r-")
+	p.wantNoneLeft()
+	files, err := filepath.Glob(filepath.Join(dir, "r-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	team := newShell(t)
+	team.env["WIRELAB_STORE"] = server.DSN()
+	team.run("results", "import", files[0]).wants(t, exitOK, []string{"r-"}, nil)
+	if list := decode[[]store.Summary](t, team.run("results", "list", "--json").stdout); len(list) != 1 || list[0].Rounds != 2 {
+		t.Errorf("%+v", list)
+	}
+}
