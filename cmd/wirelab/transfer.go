@@ -36,7 +36,7 @@ func newPullCommand(a *app) *cobra.Command {
 }
 
 const transferText = `The own store is that of --results, else of $WIRELAB_STORE. Which results: those
-named, --all, or those that filters select, the latest first.
+named ("latest" is one), --all, or those that filters select, the latest first.
 
 What is there already is told by its digest and left as it is, so that a copy
 that was cut short goes on when it is asked for again. Where another result has
@@ -177,8 +177,12 @@ func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f
 		return nil
 	}
 	if len(ids) > 0 {
-		for _, id := range ids {
-			if err := each(id); err != nil {
+		for _, name := range ids {
+			id, err := latest(ctx, from, name)
+			if err == nil {
+				err = each(id)
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,9 @@ func TestPushAndPull(t *testing.T) {
 	if some.Selected != 2 || strings.Join(some.Copied, " ") != id(0)+" "+id(1) || some.To != other {
 		t.Errorf("by ids: %+v", some)
 	}
+	if last := s.pushed(exitOK, "--to", filepath.Join(t.TempDir(), "one.db"), "latest"); strings.Join(last.Copied, " ") != id(5) {
+		t.Errorf("the latest: %+v", last)
+	}
 	byFilter := s.pushed(exitOK, "--to", other, "--name", "plan-1", "--limit", "2")
 	if strings.Join(byFilter.Copied, " ") != id(5)+" "+id(3) || byFilter.Selected != 2 {
 		t.Errorf("by filter: %+v", byFilter)
