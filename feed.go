@@ -93,3 +93,9 @@ func (c *typedClient[S]) Feed(operation string, rate int64) (func(context.Contex
 		return o.feed(ctx, c.stub, reference, rate, each)
 	}, nil
 }
+
+// Feed is how the operation is read as a feed: see [Client.Feed], with the stub
+// as service and what it must answer like as reference. nil unless it is one.
+func (o Operation[S]) Feed() func(ctx context.Context, service, reference S, rate int64, each func(Stamp, error) bool) error {
+	return o.feed
+}

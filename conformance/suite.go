@@ -135,6 +135,7 @@ func checks[S any]() []check[S] {
 		{"deadline", (*cell[S]).deadline},
 		{"cancel", (*cell[S]).cancel},
 		{"panic", (*cell[S]).panics},
+		{"feeds", (*cell[S]).feeds},
 		{"slow-reader", (*cell[S]).slowReader},
 		{"early-break", (*cell[S]).earlyBreak},
 		{"drain", (*cell[S]).drains},

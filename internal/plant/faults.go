@@ -5,7 +5,7 @@ import "slices"
 // faults are of different kinds and in different wires. Where a change of the
 // source makes one impossible to plant, plant it where it would be now.
 func faults() []Fault {
-	return slices.Concat(answerFaults(), wireFaults(), lifeFaults(), directoryFaults())
+	return slices.Concat(answerFaults(), wireFaults(), lifeFaults(), directoryFaults(), feedFaults())
 }
 
 // answerFaults make a cell answer wrongly.
