@@ -36,6 +36,7 @@ test: ## every test, and that generated code is fresh
 	@scripts/freshness
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
+	@scripts/openapi
 	# Alone: what it measures would be spoiled by the other packages' tests.
 	$(GO) test $(TESTFLAGS) -timeout 6m -run '^TestSelfTest$$' -v ./cmd/wirelab
 

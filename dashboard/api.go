@@ -100,7 +100,7 @@ func (d *Dashboard) listAPI(w http.ResponseWriter, r *http.Request) error {
 	if q.asksRuns() {
 		return d.runs(w, r, q)
 	}
-	f := q.filter()
+	f := q.filter(pageDefault)
 	if err := q.done(); err != nil {
 		return err
 	}
@@ -145,42 +145,42 @@ func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	taken, err := decode(data)
+	id, text, err := decode(data)
 	if err != nil {
 		return err
 	}
-	if err := d.config.Store.Put(r.Context(), taken); err != nil {
+	if err := d.config.Store.PutText(r.Context(), text); err != nil {
 		return err
 	}
-	d.config.Log.Info("result put", "id", taken.ID)
-	w.Header().Set("Location", "/api/v1/results/"+taken.ID)
-	d.json(w, http.StatusCreated, map[string]string{"id": taken.ID})
+	d.config.Log.Info("result put", "id", id)
+	w.Header().Set("Location", "/api/v1/results/"+id)
+	d.json(w, http.StatusCreated, map[string]string{"id": id})
 	return nil
 }
 
-// decode reads a result file, or the result in an exported document. It
-// refuses one that says of itself what cannot be so: what is shared must be
+// decode reads a result file, or the result in an exported document, and
+// returns its id and text. It refuses one that says of itself what cannot be so: what is shared must be
 // what was measured.
-func decode(data []byte) (*result.Result, error) {
+func decode(data []byte) (id string, text []byte, err error) {
 	raw, _, err := verify.Split(data)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	r, err := store.Decode(raw)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	checked, err := verify.File(data, r, "")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	for _, d := range checked.Differences {
 		// Words and analysis may be those of another build: they are made anew.
 		if part := d.Part(); part == "digest" || part == "result" {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "the result contradicts itself or was edited, first at %.80q; wirelab verify tells more", d.Path)
+			return "", nil, wirelab.Errorf(wirelab.InvalidArgument, "the result contradicts itself or was edited, first at %.80q; wirelab verify tells more", d.Path)
 		}
 	}
-	return r, nil
+	return r.ID, raw, nil
 }
 
 func (d *Dashboard) remove(w http.ResponseWriter, r *http.Request) error {

@@ -122,9 +122,9 @@ func (c *card) gates(r store.Running) {
 			}
 		}
 	}
-	c.Gates = fmt.Sprintf("after %s: %d checks hold", plural(r.Standing.Round, "round"), held)
-	if n := len(c.Failed); n > 0 {
-		c.Gates += fmt.Sprintf(", %d do not", n)
+	c.Gates = fmt.Sprintf("after %s: %s hold, %d failed", plural(r.Standing.Round, "round"), plural(held, "check"), len(c.Failed))
+	if held == 1 {
+		c.Gates = strings.Replace(c.Gates, "hold", "holds", 1)
 	}
 }
 

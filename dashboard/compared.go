@@ -120,7 +120,7 @@ func (c *comparison) pairOf(i int) comparePair {
 	case s.Comparable:
 		p.Mark, p.Why = "comparable", "The same machine, question and first arm: verdicts are on how each arm stood to "+c.Results[0].r.ArmName(0)+", which ran beside it in both."
 	case len(s.Machine) > 0:
-		p.Mark = "different machines"
+		p.Mark, p.Why = "different machines", "There is no verdict: what differs may be the machines' doing."
 	}
 	if !s.Comparable {
 		return p

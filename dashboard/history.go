@@ -210,6 +210,10 @@ func (d *Dashboard) narrow(ctx context.Context, h *history) ([]store.Summary, er
 func (h *history) choose(records []*record) {
 	var arms, loads, metrics []string
 	var last *figures
+	// What arms were called is taken, too, where it is not what one is.
+	named := slices.ContainsFunc(records, func(r *record) bool {
+		return slices.ContainsFunc(r.figures, func(f figures) bool { return f.arm == h.Of.Arm })
+	})
 	for _, r := range slices.Backward(records) {
 		for i := range r.figures {
 			f := &r.figures[i]
@@ -217,7 +221,7 @@ func (h *history) choose(records []*record) {
 				continue
 			}
 			arms = append(arms, f.arm)
-			if h.Of.Arm == "" {
+			if h.Of.Arm == "" || h.Of.Arm == f.name && f.name != f.arm && !named {
 				h.Of.Arm = f.arm
 			}
 			if f.arm != h.Of.Arm {

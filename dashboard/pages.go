@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func newPages() (*pages, error) {
 	code := p.add("script", ".js", "text/javascript; charset=utf-8", script)
 	p.templates, err = template.New("").Funcs(template.FuncMap{
 		"style": func() string { return style }, "script": func() string { return code },
-		"day": day, "join": strings.Join, "plural": plural, "tie": tie, "pick": pick,
+		"day": day, "join": strings.Join, "plural": plural, "differ": differ, "tie": tie, "pick": pick,
 		"blank": func() card { return card{Done: -1} },
 	}).ParseFS(files, "pages/*.gohtml")
 	return p, err
@@ -122,7 +123,7 @@ type listPage struct {
 
 func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
 	q := ask(r, true)
-	f := q.filter()
+	f := q.filter(pageDefault)
 	if err := q.done(); err != nil {
 		return err
 	}
@@ -171,6 +172,14 @@ func (d *Dashboard) runningPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return d.render(w, http.StatusOK, "running", runningPage{d.frame("running", "Running now"), d.describeRunning(now)})
+}
+
+// differ says how many versions and settings do.
+func differ(n int) string {
+	if n == 1 {
+		return "1 version or setting differs"
+	}
+	return strconv.Itoa(n) + " versions or settings differ"
 }
 
 // choice is a list to choose from.

@@ -49,15 +49,15 @@ func (q *query) wrong(format string, args ...any) {
 	}
 }
 
-// textLimit is how long a parameter may be, in bytes.
+// textLimit is how long a parameter may be, in characters.
 const textLimit = 500
 
 // all returns every value of a parameter.
 func (q *query) all(name string) []string {
 	q.taken = append(q.taken, name)
 	for _, text := range q.values[name] {
-		if len(text) > textLimit || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-			q.wrong("%s is longer than %d bytes, or no text", name, textLimit)
+		if !utf8.ValidString(text) || utf8.RuneCountInString(text) > textLimit || strings.ContainsRune(text, 0) {
+			q.wrong("%s is longer than %d characters, or no text", name, textLimit)
 			return nil
 		}
 	}
@@ -133,15 +133,15 @@ func (q *query) done() error {
 // The bounds of one page of a list.
 const (
 	pageDefault = 50
-	pageLimit   = 500
+	pageLimit   = 1000
 )
 
-// filter reads what lists are selected by.
-func (q *query) filter() store.Filter {
+// filter reads what lists are selected by, a page by its default size.
+func (q *query) filter(size int) store.Filter {
 	f := store.Filter{
 		Workload: q.text("workload"), Operation: q.text("operation"), Protocol: q.text("protocol"),
 		Name: q.text("preset"), Host: q.text("machine"), Since: q.when("since"), Until: q.when("until"),
-		Limit: q.number("limit", pageDefault, 1, pageLimit),
+		Limit: q.number("limit", size, 1, pageLimit),
 	}
 	cursor, err := store.ParseCursor(q.text("cursor"))
 	if err != nil && q.err == nil {

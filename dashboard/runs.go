@@ -18,10 +18,9 @@ import (
 // is given that only it has; its names mean what the views of the PostgreSQL
 // store say, and percentiles are never averaged (grb-M11): each row is one run.
 
-// The bounds of one answer, and of how many results are looked at for it.
+// The size of one answer, and how many results are looked at for it.
 const (
 	runsDefault = 100
-	runsLimit   = 1000
 	runsScanned = 1000
 )
 
@@ -169,28 +168,29 @@ func ours(scenario string) (workload, operation string) {
 	return workload, operation
 }
 
-// runs answers in that form, the latest first.
+// runs answers in that form, the latest first. All filters of lists hold, too.
 func (d *Dashboard) runs(w http.ResponseWriter, r *http.Request, q *query) error {
-	scenario, protocol, client, id := q.text("scenario"), q.text("protocol"), q.text("client"), q.text("run_id")
-	limit := q.number("limit", runsDefault, 1, runsLimit)
+	f := q.filter(runsDefault)
+	scenario, client, id := q.text("scenario"), q.text("client"), q.text("run_id")
 	if err := q.done(); err != nil {
 		return err
 	}
-	f := store.Filter{Limit: runsScanned}
+	limit, protocol, contradicts := f.Limit, f.Protocol, false
+	f.Limit = runsScanned
 	if scenario != "" {
-		f.Workload, f.Operation = ours(scenario)
+		workload, operation := ours(scenario)
+		contradicts = f.Workload != "" && f.Workload != workload || f.Operation != "" && f.Operation != operation
+		f.Workload, f.Operation = workload, operation
 	}
-	if protocol != "rest" {
-		f.Protocol = protocol
+	if protocol == "rest" {
+		f.Protocol = "" // it is called otherwise here
 	}
 	list, err := d.config.Store.List(r.Context(), f)
 	if err != nil {
 		return err
 	}
-	if id != "" {
-		result, _, _ := strings.Cut(id, ".")
-		list = slices.DeleteFunc(list, func(m store.Summary) bool { return m.ID != result })
-	}
+	result, _, _ := strings.Cut(id, ".")
+	list = slices.DeleteFunc(list, func(m store.Summary) bool { return contradicts || id != "" && m.ID != result })
 	answer := ranList{Results: []ran{}}
 	const batch = 20
 	for len(list) > 0 && len(answer.Results) < limit {
