@@ -227,6 +227,10 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *result.LoadAnal
 }
 
 func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
+	if l.Streams > 0 {
+		return s.stacked(l, "cpu", "CPU time per event", "Server and client added up, each with its 95 % interval at its end.",
+			part{plan.EventServerCPU, "server", "part0"}, part{plan.EventClientCPU, "client", "part1"})
+	}
 	server, client := part{plan.ServerCPU, "server", "part0"}, part{plan.ClientCPU, "client", "part1"}
 	caption := "Server and client added up, each with its 95 % interval at its end."
 	if l.Row(plan.DatabaseCPU) == nil {
@@ -237,11 +241,19 @@ func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
 }
 
 func (s *sheet) byteBars(l *result.LoadAnalysis) *figure {
+	if l.Streams > 0 {
+		return s.stacked(l, "bytes", "Bytes on the wire per event", "All bytes that came through the driver's sockets, headers and encryption included.",
+			part{plan.EventWireReceived, "received", "part1"})
+	}
 	return s.stacked(l, "bytes", "Bytes on the wire per request", "All bytes through the sockets, headers and encryption included.",
 		part{plan.WireSent, "sent", "part0"}, part{plan.WireReceived, "received", "part1"})
 }
 
 func (s *sheet) allocationBars(l *result.LoadAnalysis) *figure {
+	if l.Streams > 0 {
+		return s.stacked(l, "allocations", "Heap allocations per event", "Server and client added up.",
+			part{plan.EventServerAllocations, "server", "part0"}, part{plan.EventClientAllocations, "client", "part1"})
+	}
 	return s.stacked(l, "allocations", "Heap allocations per request", "Server and client added up.",
 		part{plan.ServerAllocations, "server", "part0"}, part{plan.ClientAllocations, "client", "part1"})
 }

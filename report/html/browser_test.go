@@ -163,6 +163,7 @@ func pages() map[string]struct {
 		"nothing":                 {resulttest.Short(0), 0},
 		"few rounds":              {resulttest.Short(4), 10},
 		"long names":              {resulttest.LongNames(), 7},
+		"streams":                 {resulttest.Streams(), 9},
 		"a database":              {resulttest.Ledger(), 14},
 		"a database elsewhere":    {resulttest.LedgerElsewhere(), 14},
 		"thirty-three long names": {resulttest.Crowded(), 7},

@@ -80,6 +80,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	if !report.Empty(l) {
 		p.table(l, report.Main(l), true)
 		p.line("")
+		p.streams(l)
 	}
 	for _, line := range report.Validity(l) {
 		p.line("- **checks**: " + escape(line))
@@ -99,6 +100,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.line("")
 		p.table(l, report.Secondary(l), false)
 		p.line("")
+		p.clients(l)
 		p.counts(l)
 		p.line("</details>")
 		p.line("")
@@ -154,6 +156,50 @@ func (p *page) counts(l *result.LoadAnalysis) {
 				p.row([]string{strings.TrimSuffix(c.Head, "/req"), escape(l.Arms[a].Name), strings.TrimSpace(one.Text + " " + c.Unit.Name)})
 			}
 		}
+	}
+	p.line("")
+}
+
+// streams writes what is to be seen of streams beside metrics.
+func (p *page) streams(l *result.LoadAnalysis) {
+	columns := report.StreamColumns(l)
+	if len(columns) == 0 {
+		return
+	}
+	head, align := []string{"arm"}, []string{"---"}
+	for _, c := range columns {
+		head, align = append(head, escape(c.Head)), append(align, "---:")
+	}
+	p.row(head)
+	p.row(align)
+	for a := range l.Arms {
+		cells := []string{escape(l.Arms[a].Name)}
+		for _, c := range columns {
+			cells = append(cells, c.Cells[a])
+		}
+		p.row(cells)
+	}
+	p.line("")
+	p.line(escape(report.StreamCaption(l)))
+	p.line("")
+}
+
+// clients writes each stream by itself.
+func (p *page) clients(l *result.LoadAnalysis) {
+	rows := report.Clients(l)
+	if len(rows) == 0 {
+		return
+	}
+	head := report.ClientHead()
+	align := []string{"---"}
+	for range head[1:] {
+		align = append(align, "---:")
+	}
+	p.row(head)
+	p.row(align)
+	for _, row := range rows {
+		row[0] = escape(row[0])
+		p.row(row)
 	}
 	p.line("")
 }
