@@ -22,7 +22,7 @@ func HTTP1Proto() wirelab.Binding[ledger.Service] {
 	}, httpbind.HTTP1(false), httprpc.Proto)
 }
 
-// HTTP1TLSJSON carries the ledger over HTTP/1.1 with TLS in JSON.
+// HTTP1TLSJSON carries the ledger over HTTP/1.1 with TLS in JSON, streams as lines.
 func HTTP1TLSJSON() wirelab.Binding[ledger.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http1-tls-json", Transport: "HTTP/1.1", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Secure: true,

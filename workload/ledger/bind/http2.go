@@ -7,7 +7,7 @@ import (
 	"wirelab/workload/ledger"
 )
 
-// H2CJSON carries the ledger over HTTP/2 in the clear in JSON.
+// H2CJSON carries the ledger over HTTP/2 in the clear in JSON, streams as lines.
 func H2CJSON() wirelab.Binding[ledger.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "h2c-json", Transport: "HTTP/2", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Multiplexed: true,
@@ -21,7 +21,7 @@ func H2CProto() wirelab.Binding[ledger.Service] {
 	}, httpbind.HTTP2(false), httprpc.Proto)
 }
 
-// HTTP2JSON carries the ledger over HTTP/2 with TLS in JSON.
+// HTTP2JSON carries the ledger over HTTP/2 with TLS in JSON, streams as lines.
 func HTTP2JSON() wirelab.Binding[ledger.Service] {
 	return restBinding(wirelab.Protocol{
 		Name: "http2-json", Transport: "HTTP/2", Framing: "HTTP", Encoding: "JSON", Network: "tcp", Secure: true, Multiplexed: true,
