@@ -111,7 +111,7 @@ func TestCoded(t *testing.T) {
 		if strings.Contains(got.Error(), "s3cret") {
 			t.Errorf("%s: %v gives the database's words away", c.name, got)
 		}
-		if _, is := got.(*wirelab.Error); !is { //nolint:errorlint // nothing around it
+		if _, is := got.(*wirelab.Error); !is {
 			t.Errorf("%s: %T would not cross a wire", c.name, got)
 		}
 	}

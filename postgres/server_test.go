@@ -322,7 +322,7 @@ func running(pid int, dir string) bool {
 // room for a socket's: those of t.TempDir are neither.
 func shortDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "wl-")
+	dir, err := os.MkdirTemp("", "wl-") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}

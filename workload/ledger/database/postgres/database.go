@@ -45,7 +45,7 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 		return wirelab.Opened[ledger.Service]{}, err
 	}
 	s := &service{pool: pool, dsn: at.Source, name: name, turn: make(chan struct{}, 1)}
-	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: pool.Use, Closer: s}, nil
+	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: pool.Settled, Closer: s}, nil
 }
 
 // schemaOf returns the schema that a data set lives in.

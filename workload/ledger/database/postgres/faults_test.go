@@ -304,8 +304,10 @@ func TestClose(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// Whatever a database is told to be like by default, a posting sees what others
-// have committed: positions have no gap and nobody gets a conflict for it.
+// Postings between accounts of their own commit side by side, and still the log
+// has no gap and nobody gets a conflict for it; whatever a database is told to
+// be like by default, a posting sees what others have committed. A reader who
+// comes while they commit sees no position before the one below it.
 func TestSerializableByDefault(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t, server)
@@ -320,19 +322,39 @@ func TestSerializableByDefault(t *testing.T) {
 	if err := conn.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := opened(t, dsn).Service
+	s, ok := opened(t, dsn).Service.(*service)
+	if !ok {
+		t.Fatal("the service is another")
+	}
 	var wg sync.WaitGroup
+	posted := make(chan struct{})
 	for i := range 4 {
 		wg.Go(func() {
 			for n := range 20 {
-				p := ledger.Posting{ID: fmt.Sprintf("p%d-%d", i, n), From: alice, To: bob, Amount: 1}
+				p := ledger.Posting{ID: fmt.Sprintf("p%d-%d", i, n), From: fmt.Sprint("0.0.10009", i), To: fmt.Sprint("0.0.10009", i+4), Amount: 1}
 				if _, err := s.PostTransaction(t.Context(), p); err != nil {
 					t.Errorf("%s: %v", p.ID, err)
 				}
 			}
 		})
 	}
-	wg.Wait()
+	go func() { wg.Wait(); close(posted) }()
+	for over := false; !over; {
+		select {
+		case <-posted:
+			over = true
+		default:
+		}
+		entries, err := s.Read(t.Context(), 1000, "", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range entries {
+			if e.Position != int64(1001+i) {
+				t.Fatalf("position %d is seen where %d should be", e.Position, 1001+i)
+			}
+		}
+	}
 	wantGapless(t, dsn)
 }
 

@@ -37,8 +37,9 @@ func statements() map[string]string {
 				(SELECT max(position) FROM transactions), 0) END`,
 		logStatement: `SELECT ` + row + ` FROM transactions WHERE position > $1 ORDER BY position LIMIT $2`,
 		// Two ranges of two indexes, each cut at the limit, and not one condition
-		// with OR, for which PostgreSQL reads the log until it has found enough
-		// (grb-D10). No transaction is in both: its accounts differ.
+		// with OR, for which PostgreSQL reads and sorts all that the account has, or
+		// the whole log until it has found enough (grb-D10). No transaction is in
+		// both: its accounts differ.
 		accountStatement: `(SELECT ` + row + ` FROM transactions WHERE from_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			UNION ALL (SELECT ` + row + ` FROM transactions WHERE to_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			ORDER BY position LIMIT $3`,
