@@ -57,7 +57,8 @@ func testPost(t *testing.T, s ledger.Service) {
 	}
 	same(t, "the log's end", log(t, s, end.ID), []ledger.Transaction{done, second})
 	same(t, "alice's end", stream(t, s, ledger.Feed{After: end.ID, Account: alice}), []ledger.Transaction{done})
-	same(t, "bob's end", stream(t, s, ledger.Feed{After: done.ID, Account: bob}), []ledger.Transaction{second})
+	same(t, "bob's end, on either side", stream(t, s, ledger.Feed{After: end.ID, Account: bob}), []ledger.Transaction{done, second})
+	same(t, "behind what bob received", stream(t, s, ledger.Feed{After: done.ID, Account: bob}), []ledger.Transaction{second})
 	same(t, "since it", stream(t, s, ledger.Feed{Since: done.Timestamp}), []ledger.Transaction{done, second})
 	if after := sum(t, s); after != before {
 		t.Errorf("the sum was %d and is %d", before, after)
