@@ -44,7 +44,7 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	}
 	there, err := digestOf(ctx, to, id)
 	switch {
-	case err != nil:
+	case err != nil && wirelab.CodeOf(err) != wirelab.InvalidArgument: // that: it is damaged, and so another one
 		return id, false, err
 	case there == digest:
 		return id, false, nil
@@ -63,8 +63,5 @@ func digestOf(ctx context.Context, s Store, id string) (string, error) {
 	if err != nil || found.JSON == nil {
 		return "", err
 	}
-	if digest, err = result.Digest(found.JSON); err != nil {
-		return "", nil // damaged: another one, in any case
-	}
-	return digest, nil
+	return result.Digest(found.JSON)
 }

@@ -86,7 +86,7 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "wirelab-small-") // not of the test's own: nobody else may enter that
+	dir, err := os.MkdirTemp("", "wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func TestSeedingALedgerTouchesNoResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := opened.Closer.Close(); err != nil {
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 		if after := picture(); after != before {
