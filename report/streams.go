@@ -162,11 +162,12 @@ func streamsName(l plan.Load) string {
 }
 
 // slowSentence says what becomes of what slow readers leave: "With 10 streams
-// at 10,000/s in all, read at 50 % of that, of the 10,000 events due by the end
-// of a slice grpc had read 5,000, buffered 1,200 and pushed back 3,800."
+// at 10,000/s in all, read at 50 % of that, grpc had of the events due by the
+// end of a slice read 50 %, buffered 12 %, pushed back 38 % and dropped none;
+// sse had …"
 func slowSentence(p plan.Plan, l *result.LoadAnalysis) string {
 	var said []string
-	due := "" // said once where all have the same
+	first := true
 	for a := range l.Arms {
 		arm := &l.Arms[a]
 		switch {
@@ -175,14 +176,23 @@ func slowSentence(p plan.Plan, l *result.LoadAnalysis) string {
 		case arm.Streams == nil || arm.Streams.Behind == nil:
 			said = append(said, "nothing was measured of "+arm.Name)
 		default:
-			b := arm.Streams.Behind
-			parts := []string{"read " + events(b.Decoded), "buffered " + events(b.Buffered), "pushed back " + events(b.PushedBack), "dropped " + events(b.Dropped)}
-			of := ""
-			if now := events(b.Due); now != due {
-				of, due = "of "+now+" events due by the end of a slice ", now
+			b, of := arm.Streams.Behind, ""
+			if first {
+				first, of = false, " of the events due by the end of a slice"
 			}
-			said = append(said, of+arm.Name+" had "+list(parts))
+			said = append(said, arm.Name+" had"+of+" "+list([]string{
+				"read " + part(b.Decoded, b.Due), "buffered " + part(b.Buffered, b.Due),
+				"pushed back " + part(b.PushedBack, b.Due), "dropped " + part(b.Dropped, b.Due),
+			}))
 		}
 	}
 	return Load(p, l.Load) + ", " + strings.Join(said, "; ") + "."
+}
+
+// part writes a count as a share of all.
+func part(n, all float64) string {
+	if n <= 0 || all <= 0 {
+		return "none"
+	}
+	return Percent(n / all)
 }
