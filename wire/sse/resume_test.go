@@ -23,7 +23,7 @@ type frail struct {
 
 func (f *frail) Read(p []byte) (int, error) {
 	if f.left <= 0 {
-		f.Conn.Close()
+		f.Close()
 		return 0, net.ErrClosed
 	}
 	n, err := f.Conn.Read(p[:min(len(p), f.left)])

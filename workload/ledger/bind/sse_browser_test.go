@@ -88,7 +88,7 @@ const listen = `((url, done) => new Promise((resolve) => {
 }))`
 
 // read has the page read a stream until done, in JavaScript, is true.
-func read(t *testing.T, page context.Context, address, query, done string) source {
+func read(page context.Context, t *testing.T, address, query, done string) source {
 	t.Helper()
 	var s source
 	script := fmt.Sprintf(`%s("http://%s/api/v1/transactions/stream%s", (name, source, seen) => %s)`, listen, address, query, done)
@@ -145,37 +145,37 @@ func TestSSEInABrowser(t *testing.T) {
 		return (&relay{to: address, cuts: cuts}).start(t)
 	}
 	t.Run("the whole log", func(t *testing.T) {
-		s := read(t, page, address, "", `name == "end"`)
+		s := read(page, t, address, "", `name == "end"`)
 		if fault := s.check(log); fault != "" || s.Opened != 1 || s.Broken != 0 {
 			t.Errorf("%s; opened %d, broken %d", fault, s.Opened, s.Broken)
 		}
 	})
 	t.Run("cut twice", func(t *testing.T) {
-		s := read(t, page, through(t, 100_003, 60_001, 0), "", `name == "end"`)
+		s := read(page, t, through(t, 100_003, 60_001, 0), "", `name == "end"`)
 		if fault := s.check(log); fault != "" || s.Opened != 3 || s.Broken != 2 {
 			t.Errorf("%s; opened %d, broken %d", fault, s.Opened, s.Broken)
 		}
 	})
 	t.Run("cut, with a beginning of its own", func(t *testing.T) {
-		s := read(t, page, through(t, 40_000, 0), "?after="+log[499].ID+"&rate=100000", `name == "end"`)
+		s := read(page, t, through(t, 40_000, 0), "?after="+log[499].ID+"&rate=100000", `name == "end"`)
 		if fault := s.check(log[500:]); fault != "" || s.Opened != 2 {
 			t.Errorf("%s; opened %d", fault, s.Opened)
 		}
 	})
 	t.Run("a page that does not listen for the end", func(t *testing.T) {
-		s := read(t, page, address, "?limit=10", `source.readyState == 2`)
+		s := read(page, t, address, "?limit=10", `source.readyState == 2`)
 		if fault := s.check(log[:10]); fault != "" || s.State != 2 || s.Opened != 1 {
 			t.Errorf("%s; state %d, opened %d: want it to stop by itself", fault, s.State, s.Opened)
 		}
 	})
 	t.Run("a stream that is refused", func(t *testing.T) {
-		s := read(t, page, address, "?rate=-1", `name == "broken"`)
+		s := read(page, t, address, "?rate=-1", `name == "broken"`)
 		if s.State != 2 || s.Opened != 0 {
 			t.Errorf("%+v: want it to stop by itself", s)
 		}
 	})
 	t.Run("a stream that fails", func(t *testing.T) {
-		s := read(t, page, restServe(t, breaking{service}), "", `name == "error"`)
+		s := read(page, t, restServe(t, breaking{service}), "", `name == "error"`)
 		if s.check(log[:1]) != "" || !strings.Contains(s.Failed, `"wirelab.code":"unavailable"`) || s.Ended {
 			t.Errorf("%+v", s)
 		}
@@ -184,7 +184,7 @@ func TestSSEInABrowser(t *testing.T) {
 		memory := ledger.New()
 		at := restServe(t, memory)
 		// It is connected before there is anything to read, by the heartbeat.
-		if s := read(t, page, at, "?follow=true&after="+lastInLog, `name == "open"`); s.Opened != 1 || len(s.IDs) != 0 {
+		if s := read(page, t, at, "?follow=true&after="+lastInLog, `name == "open"`); s.Opened != 1 || len(s.IDs) != 0 {
 			t.Errorf("%+v", s)
 		}
 		posted := make(chan error, 1)
@@ -192,7 +192,7 @@ func TestSSEInABrowser(t *testing.T) {
 			_, err := memory.PostTransaction(t.Context(), ledger.Posting{ID: "browser-1", From: payer, To: payee, Amount: 1})
 			posted <- err
 		}()
-		s := read(t, page, at, "?follow=true&after="+lastInLog, `name == "transaction"`)
+		s := read(page, t, at, "?follow=true&after="+lastInLog, `name == "transaction"`)
 		if err := <-posted; err != nil || len(s.IDs) != 1 || s.IDs[0] != "browser-1" {
 			t.Errorf("%+v, %v", s, err)
 		}
