@@ -181,7 +181,15 @@ func TestPoolLosesOneCall(t *testing.T) {
 // never with the password.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s, err := postgres.Start(t.Context(), postgres.Options{Settings: []postgres.Setting{{Name: "max_connections", Value: "20"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	password := secret(t, s)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -207,7 +215,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable, "nowhere.invalid"},
 		{"no string", "s3cret:" + password, 1, nil, wirelab.InvalidArgument, "postgres://"},
 		{"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument, "settings of a pool"},
-		{"more connections than it has", s.DSN(), 500, nil, wirelab.Unavailable, "max_connections"},
+		{"more connections than it has", s.DSN(), 40, nil, wirelab.Unavailable, "max_connections"},
 		{"none", s.DSN(), 0, nil, wirelab.InvalidArgument, "1 to 1000"},
 		{"too many", s.DSN(), 1001, nil, wirelab.InvalidArgument, "1 to 1000"},
 		{"given up", s.DSN(), 1, given, wirelab.Canceled, ""},

@@ -253,7 +253,7 @@ func TestListenerLost(t *testing.T) {
 			// One for all of them. A new one waits for its first notification after
 			// it has looked how long the log is.
 			if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
-				AND pid <> pg_backend_pid() AND query LIKE '%max(position)%' AND state = 'idle'`).Scan(&listeners); err != nil || listeners > 1 {
+				AND pid <> pg_backend_pid() AND query LIKE '%AS head%' AND state = 'idle'`).Scan(&listeners); err != nil || listeners > 1 {
 				t.Fatalf("%d connections listen, %v", listeners, err)
 			}
 		}
@@ -261,7 +261,7 @@ func TestListenerLost(t *testing.T) {
 		go func() { wg.Wait(); close(stopped) }()
 		for ended := false; !ended; { // followers may have begun to wait only now
 			if _, err := conn.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
-				AND pid <> pg_backend_pid() AND query LIKE '%max(position)%'`); err != nil {
+				AND pid <> pg_backend_pid() AND query LIKE '%AS head%'`); err != nil {
 				t.Fatal(err)
 			}
 			select {

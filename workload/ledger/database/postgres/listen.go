@@ -71,6 +71,9 @@ func (s *service) listening(ctx context.Context) (*listener, error) {
 // errClosed is what those who wait get when the service is closed.
 var errClosed = wirelab.Errorf(wirelab.Unavailable, "the ledger was closed")
 
+// headQuery asks for the log's last position, once for each listener.
+const headQuery = `SELECT coalesce(max(position), 0) AS head FROM transactions`
+
 // listen opens a connection, has it told of what is posted from now on, and
 // rings for what was posted before.
 func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
@@ -81,7 +84,7 @@ func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
 	var head int64
 	_, err = conn.Exec(ctx, "LISTEN "+pgx.Identifier{s.name}.Sanitize())
 	if err == nil {
-		err = conn.QueryRow(ctx, statements()[headStatement]).Scan(&head)
+		err = conn.QueryRow(ctx, headQuery).Scan(&head)
 	}
 	if err != nil {
 		closeSoon(conn)

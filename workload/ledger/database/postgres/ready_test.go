@@ -183,9 +183,11 @@ func TestStatementsUseIndexes(t *testing.T) {
 	}
 	arguments := map[string]string{
 		balanceStatement: `('0.0.100001')`, balancesStatement: `(ARRAY['0.0.100001', '0.0.100002'])`,
-		startStatement: `('tx-000000001', '2026-10-31')`, logStatement: `(1000, 256)`, accountStatement: `('0.0.100001', 10, 100)`, headStatement: ``,
+		startStatement: `('tx-000000001', '2026-10-31')`, logStatement: `(1000, 256)`, accountStatement: `('0.0.100001', 10, 100)`, "head": ``,
 	}
-	for name, sql := range statements() {
+	all := statements()
+	all["head"] = headQuery
+	for name, sql := range all {
 		if name == postStatement {
 			continue // a call of a function: its statements find one account, one transaction, and the last
 		}

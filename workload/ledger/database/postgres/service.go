@@ -22,7 +22,6 @@ const (
 	startStatement    = "start"
 	logStatement      = "log"
 	accountStatement  = "account"
-	headStatement     = "head"
 )
 
 func statements() map[string]string {
@@ -43,7 +42,6 @@ func statements() map[string]string {
 		accountStatement: `(SELECT ` + row + ` FROM transactions WHERE from_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			UNION ALL (SELECT ` + row + ` FROM transactions WHERE to_account = $1 AND position > $2 ORDER BY position LIMIT $3)
 			ORDER BY position LIMIT $3`,
-		headStatement: `SELECT coalesce(max(position), 0) FROM transactions`,
 	}
 }
 
