@@ -283,7 +283,7 @@ func TestFailingStore(t *testing.T) {
 func TestReports(t *testing.T) {
 	t.Parallel()
 	results := open(t)
-	r := at(resulttest.Closed(), 1, first)
+	r := run(1, 1)
 	put(t, results, r)
 	s := serve(t, results, "")
 	var alone strings.Builder
@@ -320,7 +320,7 @@ func TestReports(t *testing.T) {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	results := open(t)
-	r := at(resulttest.Closed(), 1, first)
+	r := at(resulttest.Short(10), 1, first)
 	put(t, results, r)
 	ledger := run(2, 1)
 	ledger.Plan.Workload, ledger.Plan.Operation = "ledger", "GetBalance"

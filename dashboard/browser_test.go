@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,116 @@ func running(round int) store.Running {
 	return r
 }
 
+// sight is what a reader would see wrong.
+type sight struct {
+	Overflow float64
+	Unnamed  []string // controls without a name
+	Headings int
+	Charts   int
+}
+
+const lookScript = `({
+	Overflow: document.scrollingElement.scrollWidth - document.documentElement.clientWidth,
+	Unnamed: [...document.querySelectorAll("a, button, input, select, progress")].filter((el) => el.checkVisibility() &&
+		!(el.textContent.trim() || el.getAttribute("aria-label") || (el.labels && el.labels.length))).map((el) => el.outerHTML.slice(0, 80)),
+	Headings: document.querySelectorAll("h1").length,
+	Charts: [...document.querySelectorAll("svg.chart")].filter((el) => el.checkVisibility()).length,
+})`
+
+// The pages in a browser: a person filters, opens, compares, looks at the past
+// and at what runs. No page complains, asks anybody else, or is wider than its
+// window, on a phone and on a desk, in the light and in the dark.
+func TestInABrowser(t *testing.T) {
+	results := demo(t)
+	s := serve(t, results, "")
+	p := openTab(browser(t), t, s)
+	of := run(1, 1).Plan
+	past := "/history?" + url.Values{"machine": {"lab"}, "arm": {armText(of, 1)}, "load": {loadText(of, 0)}}.Encode()
+	list, err := results.List(t.Context(), store.Filter{Name: "quick", Host: "lab", Limit: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []struct {
+		path   string
+		charts int
+	}{{"/", 0}, {past, 1}, {comparing([]string{list[0].ID, list[20].ID}), 0}, {"/running", 0}} {
+		p.open(page.path)
+		for _, width := range []int{360, 1280} {
+			for _, scheme := range []string{"light", "dark"} {
+				var seen sight
+				p.look(width, scheme)
+				p.do(chromedp.Evaluate(lookScript, &seen))
+				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Charts != page.charts {
+					t.Errorf("%s at %d px, %s: %+v", page.path, width, scheme, seen)
+				}
+			}
+		}
+	}
+	// Filter, by the form.
+	p.open("/")
+	p.do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery), chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
+		chromedp.Click(`.filters button`, chromedp.ByQuery), chromedp.WaitVisible(`//*[contains(text(), "Show all")]`))
+	if got := p.text(".count"); got != "32 results match" {
+		t.Errorf("filtered: %q", got)
+	}
+	// Tick two, by the keyboard, and compare.
+	disabled := false
+	p.do(chromedp.Evaluate(`document.querySelector("#compare button").disabled`, &disabled))
+	if !disabled {
+		t.Error("nothing is ticked, and it can be compared")
+	}
+	p.do(chromedp.Focus(`#t-`+list[0].ID, chromedp.ByQuery), chromedp.SendKeys(`#t-`+list[0].ID, " ", chromedp.ByQuery),
+		chromedp.SendKeys(`#t-`+list[2].ID, " ", chromedp.ByQuery), chromedp.Click(`#compare button`, chromedp.ByQuery), chromedp.WaitVisible(".badge", chromedp.ByQuery))
+	if got := p.text(".badge"); got != "comparable" {
+		t.Errorf("compared: %q", got)
+	}
+	// Open a result from there; its report is whole.
+	p.do(chromedp.Click(`.heads a`, chromedp.ByQuery), chromedp.WaitVisible("#verdict", chromedp.ByQuery))
+	if got := p.text(".beside"); !strings.Contains(got, "All results") {
+		t.Errorf("beside the report: %q", got)
+	}
+	// A point of the past has a hint, and leads to its result.
+	var hint string
+	p.look(1280, "light")
+	p.open(past)
+	p.do(chromedp.Evaluate(`(() => {
+		const dot = document.querySelector("svg.wide [data-to]");
+		dot.dispatchEvent(new PointerEvent("pointermove", {bubbles: true}));
+		return document.getElementById("tip").textContent;
+	})()`, &hint))
+	if !strings.Contains(hint, "µs") || !strings.Contains(hint, "r-2026") {
+		t.Errorf("hint %q", hint)
+	}
+	p.live(results)
+	for _, complaint := range p.complaints() {
+		t.Error(complaint)
+	}
+}
+
+// live looks at what runs while it begins, goes on and ends.
+func (p *tab) live(results store.Store) {
+	p.t.Helper()
+	until := func(what, script string) {
+		p.t.Helper()
+		if err := chromedp.Run(p.ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
+			p.t.Fatalf("%s: %v", what, err)
+		}
+	}
+	p.open("/running")
+	until("the stream is open", `document.getElementById("stream").textContent === "Live."`)
+	for round := 3; round < 5; round++ {
+		if err := results.Report(p.t.Context(), running(round)); err != nil {
+			p.t.Fatal(err)
+		}
+		until("its round", fmt.Sprintf(`document.querySelector(".running [data-f=rounds]")?.textContent.startsWith("round %d of 10 to 100") && document.getElementById("idle").hidden`, round))
+	}
+	until("its checks, as text", `document.querySelector(".running [data-f=failed] li").textContent.includes("<b>of</b>")`)
+	if err := results.Forget(p.t.Context(), running(3).ID); err != nil {
+		p.t.Fatal(err)
+	}
+	until("its end", `!document.querySelector(".running") && !document.getElementById("idle").hidden`)
+}
+
 // TestLook writes pictures, for people; it checks nothing.
 func TestLook(t *testing.T) {
 	if *shots == "" {
@@ -151,7 +262,7 @@ func TestLook(t *testing.T) {
 	for name, path := range map[string]string{
 		"list": "/", "filtered": "/?protocol=connect", "empty": "/?workload=none",
 		"compare": comparing([]string{list[20].ID, list[15].ID, list[2].ID}), "elsewhere": comparing([]string{list[20].ID, list[0].ID}),
-		"history": "/history?arm=grpc", "history-bytes": "/history?arm=grpc&metric=wire-sent", "running": "/running", "error": "/nothing",
+		"history": "/history?" + url.Values{"machine": {"lab"}, "arm": {armText(run(1, 1).Plan, 1)}, "load": {loadText(run(1, 1).Plan, 0)}}.Encode(), "history-bytes": "/history?machine=lab&metric=wire-sent", "running": "/running", "error": "/nothing",
 		"report": "/results/" + list[3].ID,
 	} {
 		for _, width := range []int{360, 1280} {

@@ -3,11 +3,13 @@ package dashboard
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -25,6 +27,12 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
+		goleak.Cleanup(func(code int) {
+			if folder, _ := demoFolder(); folder != "" {
+				_ = os.RemoveAll(folder)
+			}
+			os.Exit(code)
+		}),
 		// The browser's pipes, and the connections that clients of other tests keep.
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
@@ -75,26 +83,58 @@ func past(count int) []*result.Result {
 	return all
 }
 
-// demo is a store with a bit of everything.
-func demo(t *testing.T) store.Store {
-	t.Helper()
-	s := open(t)
+// demoFolder is where the store of [demo] is made, once for all tests: to make
+// results up takes most of their time.
+var demoFolder = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "wirelab-dashboard-")
+	if err != nil {
+		return "", err
+	}
+	s, err := sqlite.Open(context.Background(), filepath.Join(folder, "results.db"))
+	if err != nil {
+		return folder, err
+	}
 	later := first.AddDate(0, 0, 60)
-	for i, r := range []*result.Result{resulttest.Closed(), resulttest.Open(), resulttest.Troubled(), resulttest.Curves(), resulttest.Capacity()} {
-		put(t, s, at(r, 0xd000+i, later.Add(time.Duration(i)*time.Hour)))
+	all := past(32)
+	for i, r := range []*result.Result{resulttest.Short(10), resulttest.Open(), resulttest.Troubled(), resulttest.Curves(), resulttest.Capacity()} {
+		all = append(all, at(r, 0xd000+i, later.Add(time.Duration(i)*time.Hour)))
 	}
 	elsewhere := run(70, 1)
 	elsewhere.Environment.Host, elsewhere.Environment.CPU, elsewhere.Ending = "tower", "another CPU", result.Interrupted
-	put(t, s, elsewhere)
-	for _, r := range past(32) {
-		put(t, s, r)
+	for _, r := range append(all, elsewhere) {
+		if err := s.Put(context.Background(), r); err != nil {
+			return folder, errors.Join(err, s.Close())
+		}
 	}
-	return s
+	return folder, s.Close()
+})
+
+// demo is a store with a bit of everything.
+func demo(t *testing.T) store.Store {
+	t.Helper()
+	folder, err := demoFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "results.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "results.db")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openFile(t, file)
 }
 
 func open(t *testing.T) *sqlite.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "results.db"))
+	return openFile(t, filepath.Join(t.TempDir(), "results.db"))
+}
+
+func openFile(t *testing.T, file string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
