@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/workload/ledger"
 )
 
 // No statement looks at all rows of a table: the origin's filter, either side
@@ -40,5 +41,29 @@ func TestStatementsUseIndexes(t *testing.T) {
 		if err := rows.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Whoever was about to fill the file when another did finds it filled.
+func TestFilledMeanwhile(t *testing.T) {
+	t.Parallel()
+	s, err := open(t.Context(), wirelab.DatabaseAddress{}, "10x20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	set, err := ledger.SetOf("10x20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := s.write.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fillIn(t.Context(), tx, set); err != nil {
+		t.Error(err)
+	}
+	if err := rollback(tx); err != nil {
+		t.Error(err)
 	}
 }
