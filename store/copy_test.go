@@ -65,7 +65,7 @@ func TestCopy(t *testing.T) {
 	if _, copied, err := store.Copy(t.Context(), to, from, id); err != nil || copied {
 		t.Errorf("back: %t, %v", copied, err)
 	}
-	if _, _, err := store.Copy(t.Context(), from, to, "r-1"); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, _, err := store.Copy(t.Context(), from, to, "r-1"); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
 		t.Errorf("one that is not there: %v", err)
 	}
 }
@@ -83,7 +83,7 @@ func TestCopyRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, copied, err := store.Copy(t.Context(), from, to, mine.ID)
-	if copied || wirelab.CodeOf(err) != wirelab.Conflict {
+	if copied || err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
 		t.Errorf("copied %t, %v", copied, err)
 	}
 	for s, want := range map[*sqlite.Store]string{from: mine.Command, to: theirs.Command} {
@@ -97,7 +97,7 @@ func TestCopyRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, spoilt := range map[string]store.Stored{"edited": {JSON: edited}, "damaged": {Damage: "torn"}, "no JSON": {JSON: []byte("{")}} {
-		if _, _, err := store.Copy(t.Context(), altered{from, spoilt}, other, mine.ID); wirelab.CodeOf(err) != wirelab.Internal {
+		if _, _, err := store.Copy(t.Context(), altered{from, spoilt}, other, mine.ID); err == nil || wirelab.CodeOf(err) != wirelab.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -188,6 +188,23 @@ func TestWhatPostgreSQLCannotHoldIsStoredAllTheSame(t *testing.T) {
 	}
 }
 
+// Old news is not only hidden: nothing grows for ever.
+func TestOldNewsIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := open(t, database(t, server))
+	for n, ago := range []time.Duration{store.ForgottenAfter + time.Second, store.ForgottenAfter + time.Minute, 0} {
+		r := storetest.News(n)
+		r.Reported = time.Now().Add(-ago)
+		if err := s.Report(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var n int
+	if one(t, s, `SELECT count(*) FROM wirelab_results.running`, nil, &n); n != 1 {
+		t.Errorf("%d rows, want 1", n)
+	}
+}
+
 // What cannot be opened says why and what to do, and never shows the password
 // (grb-D14).
 func TestOpenSaysWhatToDo(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -158,6 +159,24 @@ func TestDamageIsOneResultsOnly(t *testing.T) {
 	}
 	if err := s.Delete(t.Context(), storetest.Sample(0).ID); err != nil {
 		t.Errorf("delete a damaged one: %v", err)
+	}
+}
+
+// Old news is not only hidden: nothing grows for ever.
+func TestOldNewsIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "results.db"))
+	defer closing(t, s)
+	for n, ago := range []time.Duration{store.ForgottenAfter + time.Second, store.ForgottenAfter + time.Minute, 0} {
+		r := storetest.News(n)
+		r.Reported = time.Now().Add(-ago)
+		if err := s.Report(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var n int
+	if err := s.read.QueryRowContext(t.Context(), "SELECT count(*) FROM running").Scan(&n); err != nil || n != 1 {
+		t.Errorf("%d rows, %v; want 1", n, err)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"wirelab/store"
 )
 
-// news is what the experiment of [Sample] n tells while it runs.
-func news(n int) store.Running {
+// News is what the experiment of [Sample] n tells while it runs.
+func News(n int) store.Running {
 	s := Sample(n)
 	r := store.StartRunning(s.ID, s.Began, s.Plan, s.Environment.Host)
 	r.Phase, r.Round, r.RoundsMin, r.RoundsMax, r.Step, r.Steps = "measuring", 3, 10, 100, 4, 12
@@ -58,14 +58,14 @@ func testRunning(t *testing.T, s store.Store) {
 	if all := running(t, s); len(all) != 0 {
 		t.Errorf("an empty store: %+v", all)
 	}
-	want := news(0)
+	want := News(0)
 	before := time.Now()
 	report(t, s, want, 0)
 	want.Phase, want.Round = "round over", 4
 	later := want
 	later.Standing = nil // what stood before stands
 	report(t, s, later, 0)
-	report(t, s, news(1), 0)
+	report(t, s, News(1), 0)
 	all := running(t, s)
 	got := all[want.ID]
 	// The clock may be another machine's; the tests' is near.
@@ -86,7 +86,7 @@ func testRunning(t *testing.T, s store.Store) {
 			t.Fatal(err)
 		}
 	}
-	if all := running(t, s); len(all) != 1 || all[news(1).ID].ID == "" {
+	if all := running(t, s); len(all) != 1 || all[News(1).ID].ID == "" {
 		t.Errorf("after one was forgotten: %+v", all)
 	}
 }
@@ -94,13 +94,13 @@ func testRunning(t *testing.T, s store.Store) {
 // testStale: an experiment without news is told apart from one that lives, and
 // later it is gone, from the store too.
 func testStale(t *testing.T, s store.Store) {
-	report(t, s, news(0), 0)
-	report(t, s, news(1), store.StaleAfter+time.Second)
-	report(t, s, news(2), store.StaleAfter-10*time.Second)
-	report(t, s, news(3), store.ForgottenAfter+time.Second)
+	report(t, s, News(0), 0)
+	report(t, s, News(1), store.StaleAfter+time.Second)
+	report(t, s, News(2), store.StaleAfter-10*time.Second)
+	report(t, s, News(3), store.ForgottenAfter+time.Second)
 	all := running(t, s)
 	for n, stale := range []bool{false, true, false} {
-		if got, there := all[news(n).ID]; !there || got.Stale != stale {
+		if got, there := all[News(n).ID]; !there || got.Stale != stale {
 			t.Errorf("experiment %d: there %t, stale %t, want %t", n, there, got.Stale, stale)
 		}
 	}
@@ -108,8 +108,8 @@ func testStale(t *testing.T, s store.Store) {
 		t.Errorf("%d experiments; what has told nothing for so long is to be gone", len(all))
 	}
 	// News again, and it lives again.
-	report(t, s, news(1), 0)
-	if got := running(t, s)[news(1).ID]; got.Stale {
+	report(t, s, News(1), 0)
+	if got := running(t, s)[News(1).ID]; got.Stale {
 		t.Error("stale, in spite of news")
 	}
 }
@@ -118,14 +118,14 @@ func testStale(t *testing.T, s store.Store) {
 // result is refused still does.
 func testStored(t *testing.T, s store.Store) {
 	put(t, s, 1, 2)
-	report(t, s, news(0), 0)
-	report(t, s, news(1), 0)
+	report(t, s, News(0), 0)
+	report(t, s, News(1), 0)
 	refused(t, "again", s.Put(t.Context(), Small(1)), wirelab.Conflict)
 	if all := running(t, s); len(all) != 2 {
 		t.Errorf("%d run, want 2", len(all))
 	}
 	put(t, s, 0, 1)
-	if all := running(t, s); len(all) != 1 || all[news(1).ID].ID == "" {
+	if all := running(t, s); len(all) != 1 || all[News(1).ID].ID == "" {
 		t.Errorf("stored, and still running: %+v", all)
 	}
 }
@@ -143,7 +143,7 @@ func testNewsRefused(t *testing.T, s store.Store) {
 			r.Standing.Analysis = json.RawMessage(`"` + strings.Repeat("a", 1<<20) + `"`)
 		},
 	} {
-		r := news(0)
+		r := News(0)
 		spoil(&r)
 		refused(t, name, s.Report(t.Context(), r), wirelab.InvalidArgument)
 	}
@@ -159,7 +159,7 @@ func testNewsAtOnce(t *testing.T, s store.Store) {
 	for n := range 4 {
 		group.Go(func() {
 			for round := 1; round <= 5; round++ {
-				r := news(n)
+				r := News(n)
 				r.Round = round
 				if err := s.Report(t.Context(), r); err != nil && wirelab.CodeOf(err) != wirelab.Unavailable {
 					t.Errorf("report: %v", err)

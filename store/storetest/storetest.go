@@ -373,7 +373,7 @@ func testContext(t *testing.T, s store.Store) {
 	refused(t, "delete", s.Delete(ended, Sample(0).ID), wirelab.Canceled)
 	_, err = s.Total(ended, store.Filter{})
 	refused(t, "total", err, wirelab.Canceled)
-	refused(t, "report", s.Report(ended, news(1)), wirelab.Canceled)
+	refused(t, "report", s.Report(ended, News(1)), wirelab.Canceled)
 	_, err = s.Running(ended)
 	refused(t, "running", err, wirelab.Canceled)
 	refused(t, "forget", s.Forget(ended, Sample(0).ID), wirelab.Canceled)
