@@ -23,6 +23,7 @@ const defaultSliceStreams = Duration(2e9)
 // event, so that no figure of one is taken for one of the other.
 const (
 	EventServerCPU         = "event-server-cpu"    // CPU time of the server per event
+	EventDatabaseCPU       = "event-database-cpu"  // CPU time of the database's processes per event
 	EventRate              = "event-rate"          // events delivered per second, of all streams
 	DeliveryP50            = "delivery-p50"        // from when an event was due until it was decoded
 	DeliveryP90            = "delivery-p90"        //
@@ -43,7 +44,7 @@ const (
 // which reports show them.
 func StreamMetricIDs() []string {
 	return []string{
-		EventServerCPU, EventRate, DeliveryP50, DeliveryP90, DeliveryP99, DeliveryP999,
+		EventServerCPU, EventDatabaseCPU, EventRate, DeliveryP50, DeliveryP90, DeliveryP99, DeliveryP999,
 		TransitP50, TransitP90, TransitP99, JitterP50, JitterP99,
 		EventClientCPU, EventWireReceived, EventServerAllocations, EventClientAllocations,
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"wirelab"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
@@ -271,6 +272,19 @@ func (a *Account) ask(ctx context.Context) (log, read, hit, commits, rollbacks, 
 		FROM pg_stat_database WHERE datname = $1`, a.counted).
 		Scan(&log, &read, &hit, &commits, &rollbacks, &checkpoints, new(bool))
 	return log, read, hit, commits, rollbacks, checkpoints, err
+}
+
+// flushLimit bounds the time that [Pool.Settled] takes.
+const flushLimit = time.Second
+
+// Settled is [Pool.Use] after [Pool.Flush]: how the pool was used, with all that
+// was done through it handed in. That it could not be handed in is not told; a
+// server that is gone shows where calls are made.
+func (p *Pool) Settled() wirelab.PoolUse {
+	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	_ = p.Flush(ctx)
+	return p.Use()
 }
 
 // Flush has every connection of the pool that is not in use hand in its counts

@@ -132,6 +132,10 @@ type CountedCell struct {
 // Those that are 0 for all arms are left out.
 func Counts(l *result.LoadAnalysis) []Counted {
 	var all []Counted
+	per := "/req"
+	if l.Streams > 0 {
+		per = "/event"
+	}
 	index := map[string]int{}
 	dimension := map[string]result.Dimension{}
 	for a := range l.Arms {
@@ -143,7 +147,7 @@ func Counts(l *result.LoadAnalysis) []Counted {
 			if !ok {
 				at = len(all)
 				index[c.ID], dimension[c.ID] = at, c.Dimension
-				all = append(all, Counted{ID: c.ID, Head: c.Title + "/req", Cells: make([]CountedCell, len(l.Arms))})
+				all = append(all, Counted{ID: c.ID, Head: c.Title + per, Cells: make([]CountedCell, len(l.Arms))})
 			}
 			all[at].Cells[a] = CountedCell{Known: true, Value: c.Value}
 		}

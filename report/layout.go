@@ -20,7 +20,7 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 	case l.Slow:
 		ids = []string{l.Primary}
 	case l.Streams > 0:
-		ids = []string{l.Primary, plan.EventServerCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99}
+		ids = []string{l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99}
 	}
 	return metrics(l, ids)
 }
@@ -371,7 +371,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 // inside reports whether an arm has no figure since its database is inside the
 // server; that is said once for the arm, too.
 func inside(arm *result.ArmState, m result.Metric) bool {
-	return arm.Database != nil && arm.Database.Within && (m.ID == plan.DatabaseCPU || m.ID == plan.PoolWait)
+	return arm.Database != nil && arm.Database.Within && (m.ID == plan.DatabaseCPU || m.ID == plan.EventDatabaseCPU || m.ID == plan.PoolWait)
 }
 
 // gated reports whether a gate is why an arm has no figure; that is said once

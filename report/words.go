@@ -169,6 +169,8 @@ func words(m result.Metric) worded {
 		return worded{" delivered in all", "ahead", "delivers %s more events", "delivers %s fewer events"}
 	case m.ID == plan.ClientCPU:
 		return worded{" of CPU per request", "cheapest on the client", "costs %s more", "costs %s less"}
+	case m.ID == plan.EventDatabaseCPU:
+		return worded{" of CPU per event", "cheapest on the database", "costs %s more", "costs %s less"}
 	case m.ID == plan.DatabaseCPU:
 		return worded{" of CPU per request", "cheapest on the database", "costs %s more", "costs %s less"}
 	case m.ID == plan.BackendCPU:

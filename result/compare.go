@@ -104,7 +104,7 @@ func unknown(m Metric, trials []*Trial) string {
 		return slices.ContainsFunc(trials, func(t *Trial) bool { return t.Database != nil && is(t.Database) })
 	}
 	switch m.ID {
-	case plan.DatabaseCPU, plan.BackendCPU, plan.PoolWait:
+	case plan.DatabaseCPU, plan.EventDatabaseCPU, plan.BackendCPU, plan.PoolWait:
 		switch {
 		case behind(func(d *DatabaseUse) bool { return d.Within }):
 			return "its database is inside the server"

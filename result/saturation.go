@@ -46,6 +46,8 @@ const (
 //     waiting for a connection. It limits if nothing is full: only then can a
 //     larger one help, and then it need not, since what its connections wait
 //     for may be a disk or a lock. Otherwise it is where the queue stood.
+//   - what neighbours used is known of all CPUs together only. Where that is
+//     more than a tenth, and nothing else is full, what limited is left open.
 //
 // That nothing limited is no fault: with one call in flight, or at a rate well
 // below what is possible, nothing should.
@@ -126,7 +128,8 @@ func (s *subject) database() {
 // saturation says what limited the arm.
 func (s *subject) saturation(d *DatabaseState) Saturation {
 	found := Saturation{Busy: s.busy(), Pool: s.poolQueue()}
-	full := slices.MaxFunc(append(s.groups(found.Busy), coreGroup{}), func(a, b coreGroup) int { return cmp.Compare(a.share(), b.share()) })
+	groups := s.groups(found.Busy)
+	full := slices.MaxFunc(append(groups, coreGroup{}), func(a, b coreGroup) int { return cmp.Compare(a.share(), b.share()) })
 	queue := found.Pool != nil && found.Pool.Share >= queueShare
 	switch {
 	case full.share() >= fullShare:
@@ -137,10 +140,10 @@ func (s *subject) saturation(d *DatabaseState) Saturation {
 	case queue:
 		found.Limit = LimitPool
 		found.Says = fmt.Sprintf("the pool of %d was the queue: %s a connection, while no cores were full: %s",
-			found.Pool.Size, found.Pool.waited(), listBusy(found.Busy))
+			found.Pool.Size, found.Pool.waited(), listBusy(found.Busy, groups))
 	default:
 		found.Limit = LimitNone
-		found.Says = "neither cores nor pool were the limit: " + listBusy(found.Busy)
+		found.Says = "neither cores nor pool were the limit: " + listBusy(found.Busy, groups)
 		if found.Pool != nil {
 			found.Says += "; " + found.Pool.says()
 		}
@@ -155,7 +158,26 @@ func (s *subject) saturation(d *DatabaseState) Saturation {
 	case d.Within:
 		found.Says += "; the database is inside the server"
 	}
+	if others := s.others(); others > neighbourShare && full.share() < fullShare {
+		if found.Limit == LimitNone {
+			found.Limit = LimitUnknown
+		}
+		found.Says += fmt.Sprintf("; other processes used %s of all CPUs meanwhile, and may have filled cores", percent(others))
+	}
 	return found
+}
+
+// others is the share of all CPUs that other processes used, on average over
+// the rounds; whose cores those were is not known.
+func (s *subject) others() float64 {
+	if len(s.rounds) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, n := range s.rounds {
+		sum += max(0, s.result.Rounds[n].Noise.Others)
+	}
+	return finite(sum / float64(len(s.rounds)))
 }
 
 // stretch is how long a trial's calls took, the first one's begin to the last one's end.
@@ -278,10 +300,7 @@ func (g coreGroup) limit() (Limit, string) {
 	if len(filled) == 1 {
 		return Limit(filled[0].Who), fmt.Sprintf("the %s was the limit: it used %s of %s it had", filled[0].Who, cores(filled[0].Used), of)
 	}
-	names := make([]string, len(filled))
-	for i, b := range filled {
-		names[i] = b.Who
-	}
+	names := coreGroup{parts: filled}.names()
 	if g.cores > 1 {
 		of = fmt.Sprintf("the %d", g.cores)
 	}
@@ -302,6 +321,9 @@ func (q *PoolQueue) waited() string {
 // poolQueue is how the pool was used over all rounds; nil where a round does
 // not tell.
 func (s *subject) poolQueue() *PoolQueue {
+	if s.load.Streaming() {
+		return nil // an event's time begins when it is due, and not with the wait for a row
+	}
 	var sum *PoolUse
 	calls := uint64(0)
 	for _, t := range s.trials {
@@ -334,8 +356,8 @@ func usedBy(all []Busy) string {
 	return strings.Join(texts, ", ")
 }
 
-// listBusy lists what parts used of what they had.
-func listBusy(all []Busy) string {
+// listBusy lists what parts used of what they had, and of what they shared.
+func listBusy(all []Busy, groups []coreGroup) string {
 	texts := make([]string, len(all))
 	for i, b := range all {
 		texts[i] = fmt.Sprintf("the %s used %s of %d", b.Who, cores(b.Used), b.Cores)
@@ -346,5 +368,20 @@ func listBusy(all []Busy) string {
 	if len(texts) == 0 {
 		return "no CPU time is known"
 	}
+	shared := map[string]bool{}
+	for _, g := range groups {
+		if names := and(g.names()); len(g.parts) > 1 && !shared[names] {
+			shared[names] = true
+			texts = append(texts, fmt.Sprintf("%s together %s of the %d", names, cores(g.used()), g.cores))
+		}
+	}
 	return strings.Join(texts, ", ")
+}
+
+func (g coreGroup) names() []string {
+	all := make([]string, len(g.parts))
+	for i, b := range g.parts {
+		all[i] = b.Who
+	}
+	return all
 }

@@ -59,58 +59,98 @@ func TestSaturation(t *testing.T) {
 		says   []string
 	}{
 		"the database's own core is full": {
-			behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}, pool: true}, nil,
-			result.LimitDatabase, []string{"the database was the limit: it used 0.94 of the 1 core it had"},
+			behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}, pool: true},
+			nil,
+			result.LimitDatabase,
+			[]string{"the database was the limit: it used 0.94 of the 1 core it had"},
 		},
 		"and calls queue for it at the pool": {
-			behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}, pool: true, wait: 0.6}, nil,
-			result.LimitDatabase, []string{"it used 0.94 of the 1 core", "the queue for it stood at the pool: calls waited", "of its 16 connections"},
+			behind{server: 0.5, client: 0.4, database: 0.94, cpus: []int{2}, pool: true, wait: 0.6},
+			nil,
+			result.LimitDatabase,
+			[]string{"it used 0.94 of the 1 core", "the queue for it stood at the pool: calls waited", "of its 16 connections"},
 		},
 		"the pool, while cores have time": {
-			behind{server: 0.5, client: 0.4, database: 0.45, cpus: []int{2}, pool: true, wait: 0.6}, nil,
-			result.LimitPool, []string{"the pool of 16 was the queue: calls waited", "no cores were full: the database used 0.45 of 1 core, the server used 0.50 of 1"},
+			behind{server: 0.5, client: 0.4, database: 0.45, cpus: []int{2}, pool: true, wait: 0.6},
+			nil,
+			result.LimitPool,
+			[]string{"the pool of 16 was the queue: calls waited", "no cores were full: the database used 0.45 of 1 core, the server used 0.50 of 1"},
 		},
 		"neither": {
-			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2, 3}, pool: true}, nil,
-			result.LimitNone, []string{"neither cores nor pool were the limit: the database used 0.30 of 2 cores", "no call waited for one of the pool's 16"},
+			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2, 3}, pool: true},
+			nil,
+			result.LimitNone,
+			[]string{"neither cores nor pool were the limit: the database used 0.30 of 2 cores", "no call waited for one of the pool's 16"},
 		},
 		"a wait that is a small part of a call is no queue": {
-			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2}, pool: true, wait: 0.05}, nil,
-			result.LimitNone, []string{"neither cores nor pool"},
+			behind{server: 0.2, client: 0.2, database: 0.3, cpus: []int{2}, pool: true, wait: 0.05},
+			nil,
+			result.LimitNone,
+			[]string{"neither cores nor pool"},
 		},
 		"server and database fill the core they share": {
-			behind{server: 0.42, client: 0.4, database: 0.55, cpus: []int{0}}, nil,
-			result.LimitCores, []string{"database and server filled the one core they share: database 0.55, server 0.42, 0.97 in all"},
+			behind{server: 0.42, client: 0.4, database: 0.55, cpus: []int{0}},
+			nil,
+			result.LimitCores,
+			[]string{"database and server filled the one core they share: database 0.55, server 0.42, 0.97 in all"},
+		},
+		"server and database share a core that has time": {
+			behind{server: 0.3, client: 0.4, database: 0.4, cpus: []int{0}},
+			nil,
+			result.LimitNone,
+			[]string{"the database used 0.40 of 1 core, the server used 0.30 of 1, the client used 0.40 of 1, database and server together 0.70 of the 1"},
+		},
+		"a neighbour may have been": {
+			behind{server: 0.3, client: 0.4, database: 0.4, cpus: []int{2}},
+			func(r *result.Result) {
+				for n := range r.Rounds {
+					r.Rounds[n].Noise.Others = 0.4
+				}
+			},
+			result.LimitUnknown,
+			[]string{"other processes used 40.0 % of all CPUs meanwhile, and may have filled cores"},
 		},
 		"a database that may run anywhere is not said to have filled the server's core": {
-			behind{server: 0.5, client: 0.4, database: 0.9, cpus: []int{0, 1, 2, 3}}, nil,
-			result.LimitNone, []string{"the database used 0.90 of 4 cores"},
+			behind{server: 0.5, client: 0.4, database: 0.9, cpus: []int{0, 1, 2, 3}},
+			nil,
+			result.LimitNone,
+			[]string{"the database used 0.90 of 4 cores"},
 		},
 		"all of them fill all cores": {
 			behind{server: 1.3, client: 1.2, database: 1.3, cpus: []int{0, 1, 2, 3}},
 			func(r *result.Result) { r.Placement = result.Placement{} },
-			result.LimitCores, []string{"database, server and client filled the 4 they share", "3.80 in all"},
+			result.LimitCores,
+			[]string{"database, server and client filled the 4 they share", "3.80 in all"},
 		},
 		"the client": {
-			behind{server: 0.5, client: 0.99, database: 0.4, cpus: []int{2}}, nil,
-			result.LimitClient, []string{"the client was the limit: it used 0.99 of the 1 core"},
+			behind{server: 0.5, client: 0.99, database: 0.4, cpus: []int{2}},
+			nil,
+			result.LimitClient,
+			[]string{"the client was the limit: it used 0.99 of the 1 core"},
 		},
 		"the client with the network's relay": {
 			behind{server: 0.5, client: 0.6, relay: 0.38, database: 0.4, cpus: []int{2}},
 			func(r *result.Result) { r.Placement.RelayCPUs = r.Placement.DriverCPUs },
-			result.LimitCores, []string{"client and relay filled the one core they share"},
+			result.LimitCores,
+			[]string{"client and relay filled the one core they share"},
 		},
 		"a database on another host may be the limit": {
-			behind{server: 0.5, client: 0.5, pool: true}, nil,
-			result.LimitUnknown, []string{"nothing that was seen was the limit", "what the database used is not known"},
+			behind{server: 0.5, client: 0.5, pool: true},
+			nil,
+			result.LimitUnknown,
+			[]string{"nothing that was seen was the limit", "what the database used is not known"},
 		},
 		"or not be, where another is": {
-			behind{server: 0.97, client: 0.5, pool: true}, nil,
-			result.LimitServer, []string{"the server was the limit", "what the database used is not known"},
+			behind{server: 0.97, client: 0.5, pool: true},
+			nil,
+			result.LimitServer,
+			[]string{"the server was the limit", "what the database used is not known"},
 		},
 		"an embedded database is in the server": {
-			behind{server: 0.97, client: 0.5, within: true}, nil,
-			result.LimitServer, []string{"the server was the limit: it used 0.97 of the 1 core it had; the database is inside the server"},
+			behind{server: 0.97, client: 0.5, within: true},
+			nil,
+			result.LimitServer,
+			[]string{"the server was the limit: it used 0.97 of the 1 core it had; the database is inside the server"},
 		},
 	} {
 		d := saturated(t, c.behind, c.change).Database
@@ -178,7 +218,10 @@ func TestDatabaseElsewhereIsAMark(t *testing.T) {
 		id   string
 		want bool
 	}{
-		{0, plan.Throughput, true}, {0, plan.ResponseP50, true}, {0, plan.ServerCPU, false}, {0, plan.WireSent, false},
+		{0, plan.Throughput, true},
+		{0, plan.ResponseP50, true},
+		{0, plan.ServerCPU, false},
+		{0, plan.WireSent, false},
 		{2, plan.Throughput, false}, // its database is inside the server
 	} {
 		if got := marked(c.arm, c.id); got != c.want {

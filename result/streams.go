@@ -150,6 +150,7 @@ func streamMetrics() []Metric {
 	}
 	all := []Metric{
 		perEvent(plan.EventServerCPU, "server CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Server) }),
+		optional(perEvent(plan.EventDatabaseCPU, "database CPU", Time, databaseCPU)),
 		{
 			ID: plan.EventRate, Title: "events delivered per second, in all", Short: "events/s in all", Dimension: Frequency, Higher: true,
 			Gain: "more", Loss: "fewer", Streams: true, Slow: true, take: throughput,

@@ -128,8 +128,12 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 		}
 	}
 	bench.Databases(sources)
+	accounts, err := a.databases.accounts(ctx, p, bench)
+	if err != nil {
+		return nil, err
+	}
 	return &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Environment: probe.Environment(),
+		Plan: p, Arms: arms, Bench: bench, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(),
 	}, nil

@@ -228,16 +228,19 @@ func (s *sheet) barTable(f *figure, c *barChart, file string, l *result.LoadAnal
 
 func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
 	if l.Streams > 0 {
-		return s.stacked(l, "cpu", "CPU time per event", "Server and client added up, each with its 95 % interval at its end.",
-			part{plan.EventServerCPU, "server", "part0"}, part{plan.EventClientCPU, "client", "part1"})
+		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"}, part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
 	}
-	server, client := part{plan.ServerCPU, "server", "part0"}, part{plan.ClientCPU, "client", "part1"}
-	caption := "Server and client added up, each with its 95 % interval at its end."
-	if l.Row(plan.DatabaseCPU) == nil {
-		return s.stacked(l, "cpu", "CPU time per request", caption, server, client)
+	return s.costs(l, "request", part{plan.ServerCPU, "server", "part0"}, part{plan.DatabaseCPU, "database", "part2"}, part{plan.ClientCPU, "client", "part1"})
+}
+
+// costs are the CPU times of server, database, where there is one, and client.
+func (s *sheet) costs(l *result.LoadAnalysis, per string, server, database, client part) *figure {
+	title := "CPU time per " + per
+	if l.Row(database.metric) == nil {
+		return s.stacked(l, "cpu", title, "Server and client added up, each with its 95 % interval at its end.", server, client)
 	}
-	caption = "Server, database and client added up, each with its 95 % interval at its end. A database that runs inside the server is in the server's."
-	return s.stacked(l, "cpu", "CPU time per request", caption, server, part{plan.DatabaseCPU, "database", "part2"}, client)
+	caption := "Server, database and client added up, each with its 95 % interval at its end. A database that runs inside the server is in the server's."
+	return s.stacked(l, "cpu", title, caption, server, database, client)
 }
 
 func (s *sheet) byteBars(l *result.LoadAnalysis) *figure {

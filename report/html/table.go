@@ -126,7 +126,7 @@ func (s *sheet) counts(l *result.LoadAnalysis) *figure {
 	if len(columns) == 0 {
 		return nil
 	}
-	f := &figure{ID: fmt.Sprintf("counts-%d", l.Load+1), Title: "What the database did for each call", Head: []string{"arm"}}
+	f := &figure{ID: fmt.Sprintf("counts-%d", l.Load+1), Title: "What the database did", Head: []string{"arm"}}
 	raw := [][]string{{"arm"}}
 	for _, c := range columns {
 		f.Head = append(f.Head, strings.TrimSpace(c.Head+" "+c.Unit.Name))

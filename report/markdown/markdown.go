@@ -148,12 +148,12 @@ func (p *page) counts(l *result.LoadAnalysis) {
 	if len(counts) == 0 {
 		return
 	}
-	p.row([]string{"what the database did", "arm", "for each call"})
+	p.row([]string{"what the database did", "arm", "on average"})
 	p.row([]string{"---", "---", "---:"})
 	for _, c := range counts {
 		for a, one := range c.Cells {
 			if one.Known {
-				p.row([]string{strings.TrimSuffix(c.Head, "/req"), escape(l.Arms[a].Name), strings.TrimSpace(one.Text + " " + c.Unit.Name)})
+				p.row([]string{c.Head, escape(l.Arms[a].Name), strings.TrimSpace(one.Text + " " + c.Unit.Name)})
 			}
 		}
 	}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/postgres"
+)
+
+// accounts opens what tells of the databases of a plan what they cost, by kind;
+// an embedded one's cost is its server's. A server that was started here gets
+// cores beside the plan's servers.
+func (d *databases) accounts(ctx context.Context, p plan.Plan, bench *experiment.Processes) (map[string]experiment.Database, error) {
+	all := map[string]experiment.Database{}
+	for _, kind := range p.Databases() {
+		all[kind] = nil
+		if kind != postgresKind {
+			continue
+		}
+		account, err := postgres.OpenAccount(ctx, d.sources[kind])
+		if err != nil {
+			return nil, err
+		}
+		d.close = append(d.close, func() error { return account.Close(context.WithoutCancel(ctx)) })
+		all[kind] = account
+		if d.private == nil {
+			continue
+		}
+		if cpus, err := bench.PlaceDatabase(); err != nil || len(cpus) == 0 {
+			return all, err
+		} else if err := account.Pin(cpus); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
