@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -389,5 +390,55 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 				t.Errorf("%s, %v over %d connections", got, err, opened)
 			}
 		})
+	}
+}
+
+// overseen is a listener that notes whether a connection of its was ever given
+// a time by which something must be written.
+type overseen struct {
+	net.Listener
+	limited *atomic.Bool
+}
+
+func (o overseen) Accept() (net.Conn, error) {
+	conn, err := o.Listener.Accept()
+	return overseenConn{conn, o.limited}, err
+}
+
+type overseenConn struct {
+	net.Conn
+	limited *atomic.Bool
+}
+
+func (o overseenConn) SetWriteDeadline(at time.Time) error {
+	if !at.IsZero() {
+		o.limited.Store(true)
+	}
+	return o.Conn.SetWriteDeadline(at)
+}
+
+// TestNoTimeToWrite streams from a server as it is: nothing says how long a
+// reply may take (grb-M16).
+func TestNoTimeToWrite(t *testing.T) {
+	t.Parallel()
+	for _, v := range versions() {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limited atomic.Bool
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			at := wirelab.Endpoint{Listener: overseen{listener, &limited}}
+			ended <- v.serve(ctx, at, counting(numbers(), upTo(3)), false)
+		}()
+		if got, err := taken(v.counter(t, numbers(), listener.Addr().String(), nil)(t.Context(), count{})); got != "1@1 2@2 3@3" || err != nil || limited.Load() {
+			t.Errorf("%s: %s, %v; a time to write by: %v", v.name, got, err, limited.Load())
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }
