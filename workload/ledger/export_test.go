@@ -8,6 +8,16 @@ func Keeping(limit int) Service {
 	return m
 }
 
+// Holding returns a service in which an account has more than the data set
+// gives it: nothing but many thousand postings could.
+func Holding(account string, amount int64) Service {
+	m := over(small())
+	i, _ := m.set.account(account)
+	m.changed = map[int]holding{i: {amount: amount}}
+	m.byID = map[string]int32{}
+	return m
+}
+
 // ReadAhead is how many transactions a stream reads at once.
 const ReadAhead = readAhead
 
