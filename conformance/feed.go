@@ -11,9 +11,10 @@ const (
 	// feedRead is how many events of a feed are read and looked at one by one:
 	// enough to meet what goes wrong once in ten thousand.
 	feedRead = 25_000
-	// feedPaced is how many are read at feedRate, to see how they are stamped.
-	feedPaced = 30
-	feedRate  = 1000
+	// feedPaced is how many are read at feedRate, to see how they are stamped. A
+	// period that is no whole number of milliseconds shows where those are cut off.
+	feedPaced = 60
+	feedRate  = 3000
 	// feedSlip is how far a due time may be from its place, in ns.
 	feedSlip = int64(time.Microsecond)
 )

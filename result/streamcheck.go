@@ -46,7 +46,7 @@ func (c *consistency) streams(l plan.Load, path string, t *Trial) {
 		{"streams.missing", s.Missing, all.Missing},
 		{"streams.duplicated", s.Duplicated, all.Duplicated},
 		{"streams.reordered", s.Reordered, all.Reordered},
-		{"streams.sent", s.Behind.Sent, all.Behind.Sent},
+		{"streams.sent", s.Sent, all.Sent},
 		{"streams.decoded", s.Decoded, all.Decoded},
 	} {
 		if sum.got != sum.parts {

@@ -99,6 +99,3 @@ func (s *subject) streamNotes() {
 	}
 	s.state.Notes = append(s.state.Notes, "streams are no calls, so these checks are left out by rule: Little's law, arrival law, calls made on time, floor")
 }
-
-// unread is what a slow reader left, which is no failure of anybody's.
-func (s *subject) unread() uint64 { return s.all.planned - min(s.all.planned, s.all.sent) }

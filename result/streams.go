@@ -92,7 +92,7 @@ func (s *Streams) Add(more Streams) *Streams {
 	s.Slipped += more.Slipped
 	s.Opening = max(s.Opening, more.Opening)
 	s.Ends += more.Ends
-	s.Behind.add(more.Behind)
+	s.add(more.Behind)
 	for i, c := range more.Clients {
 		if i == len(s.Clients) {
 			s.Clients = append(s.Clients, Client{})
@@ -291,7 +291,7 @@ func streamState(l plan.Load, trials []*Trial) *StreamState {
 	if l.Slow() && all.Ends > 0 {
 		mean := func(n uint64) float64 { return float64(n) / float64(all.Ends) }
 		found.Behind = &SlowState{
-			Due: mean(all.Due), Sent: mean(all.Behind.Sent), Decoded: mean(all.Decoded), Dropped: mean(all.Dropped),
+			Due: mean(all.Due), Sent: mean(all.Sent), Decoded: mean(all.Decoded), Dropped: mean(all.Dropped),
 			Buffered: mean(all.Buffered()), PushedBack: mean(all.PushedBack()),
 		}
 		if read > 0 {

@@ -238,7 +238,7 @@ func (t Threshold) Check(p plan.Plan) error {
 		return refuse(t.Text, "no load is called %q; known: %s", t.Load, strings.Join(names, "; "))
 	}
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
-	if !slices.ContainsFunc(loads, func(l plan.Load) bool { return m.Under(l) }) {
+	if !slices.ContainsFunc(loads, m.Under) {
 		if p.Streaming() || m.Streams && !m.Open {
 			return refuse(t.Text, "%s is not measured under such a load: streams have metrics of events, calls have others", m.ID)
 		}
