@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -204,21 +205,23 @@ func sinceFirst(t *testing.T, x ledger.Transaction) ledger.Transaction {
 	return list.Transactions[0]
 }
 
-// refusals are requests that are refused, with a part of what they are told.
-func refusals() []struct {
+// refusal is a request that is refused, with a part of what it is told.
+type refusal struct {
 	why, method, target, body string
 	status                    int
 	want                      string
-} {
-	const id, stream, post = "/api/v1/accounts/0.0.100000/balance", "/api/v1/transactions/stream", "/api/v1/transactions"
-	const valid = `{"tx_id":"x-1","from":"0.0.100001","to":"0.0.100002","amount":1,"type":"transfer"}`
+}
+
+const (
+	restStream = "/api/v1/transactions/stream"
+	restLog    = "/api/v1/transactions"
+)
+
+// refusedReads are refusals of the published paths.
+func refusedReads() []refusal {
+	const id = "/api/v1/accounts/0.0.100000/balance"
 	huge := strings.Repeat("0.0.100000,", ledger.BatchLimit)
-	type refusal = struct {
-		why, method, target, body string
-		status                    int
-		want                      string
-	}
-	all := []refusal{
+	return []refusal{
 		{"unknown (grb-D09)", "GET", "/api/v1/accounts/0.0.7/balance", "", 404, `"wirelab.code":"not_found"`},
 		{"no id (grb-F05)", "GET", "/api/v1/accounts//balance", "", 400, "account \\\"\\\" is not 1 to 64 characters"},
 		{"no id at all", "GET", "/api/v1/accounts/", "", 400, "is not 1 to 64 characters"},
@@ -248,6 +251,14 @@ func refusals() []struct {
 		{"many ids too many", "GET", "/api/v1/balances?ids=" + strings.Repeat(",", 50_000), "", 400, "50001 ids; want 1 to 1000"},
 		{"injection among ids", "GET", "/api/v1/balances?ids=0.0.100000'),('0.0.100001", "", 400, "other characters"},
 		{"ids twice", "GET", "/api/v1/balances?ids=0.0.100000&ids=0.0.100001", "", 400, "more than once"},
+	}
+}
+
+// refusedMethods are refusals of methods, of paths and of what is posted.
+func refusedMethods() []refusal {
+	const id, stream, post = "/api/v1/accounts/0.0.100000/balance", restStream, restLog
+	const valid = `{"tx_id":"x-1","from":"0.0.100001","to":"0.0.100002","amount":1,"type":"transfer"}`
+	return []refusal{
 		{"POST of a balance (grb-F05)", "POST", id, "{}", 405, "takes GET, HEAD, not POST"},
 		{"DELETE of balances (grb-F06)", "DELETE", "/api/v1/balances?ids=0.0.100000", "", 405, "not DELETE"},
 		{"POST to a stream (grb-F07)", "POST", stream, "{}", 405, "not POST"},
@@ -270,8 +281,12 @@ func refusals() []struct {
 		{"more than there is", "POST", post, strings.Replace(valid, `:1,`, `:9007199254740991,`, 1), 409, `"wirelab.code":"conflict"`},
 		{"deep", "POST", post, `{"tx_id":` + strings.Repeat("[", 100_000), 400, "cannot be read"},
 	}
-	// Of a stream the status alone tells a refusal from the beginning of the
-	// log, which is what the origin made of them (grb-D08), or of its end (grb-D01).
+}
+
+// refusedQueries are refusals of what stands in the query of the stream, and of
+// pages. Its status alone tells a refusal from the beginning of the log, which is
+// what the origin made of them (grb-D08), or from its end (grb-D01).
+func refusedQueries() (all []refusal) {
 	for _, c := range [][2]string{
 		{"since=yesterday", "since:"},
 		{"since=2024-01-31", "since:"},
@@ -307,9 +322,9 @@ func refusals() []struct {
 		{"Rate=1", "is not known"},
 		{"rate=1&rate=2", "more than once"},
 	} {
-		all = append(all, refusal{"?" + c[0], "GET", stream + "?" + c[0], "", 400, c[1]})
+		all = append(all, refusal{"?" + c[0], "GET", restStream + "?" + c[0], "", 400, c[1]})
 		if name, _, _ := strings.Cut(c[0], "="); name == "since" || name == "account" {
-			all = append(all, refusal{"page ?" + c[0], "GET", post + "?" + c[0], "", 400, c[1]})
+			all = append(all, refusal{"page ?" + c[0], "GET", restLog + "?" + c[0], "", 400, c[1]})
 		}
 	}
 	return all
@@ -320,7 +335,7 @@ func refusals() []struct {
 func TestRESTPublishedFailures(t *testing.T) {
 	t.Parallel()
 	address := restServe(t, ledger.New())
-	for _, c := range refusals() {
+	for _, c := range slices.Concat(refusedReads(), refusedMethods(), refusedQueries()) {
 		header := []string{"Accept: */*"}
 		if c.body != "" || c.method == "POST" {
 			header = append(header, "Content-Type: application/json")
