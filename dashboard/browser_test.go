@@ -23,7 +23,10 @@ import (
 	"wirelab/store"
 )
 
-var shots = flag.String("shots", "", "write pictures of the pages into this folder, to be looked at")
+var (
+	shots = flag.String("shots", "", "write pictures of the pages into this folder, to be looked at")
+	only  = flag.String("only", "", "of -shots only pages whose name begins so")
+)
 
 // browser starts a browser that lives as long as the test. A machine without
 // one fails, and is told what to do.
@@ -265,6 +268,9 @@ func TestLook(t *testing.T) {
 		"history": "/history?" + url.Values{"machine": {"lab"}, "arm": {armText(run(1, 1).Plan, 1)}, "load": {loadText(run(1, 1).Plan, 0)}}.Encode(), "history-bytes": "/history?machine=lab&metric=wire-sent", "running": "/running", "error": "/nothing",
 		"report": "/results/" + list[3].ID,
 	} {
+		if !strings.HasPrefix(name, *only) {
+			continue
+		}
 		for _, width := range []int{360, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
 				p.look(width, scheme)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"testing"
 
 	"wirelab"
 	"wirelab/result"
@@ -78,4 +80,17 @@ func (w *recorder) Write(p []byte) (int, error) {
 		w.status = http.StatusOK
 	}
 	return w.body.Write(p)
+}
+
+// visit asks a dashboard without a network.
+func visit(tb testing.TB, board *Dashboard, path string) *recorder {
+	tb.Helper()
+	address, err := url.ParseRequestURI(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	w := &recorder{header: http.Header{}}
+	r := (&http.Request{Method: http.MethodGet, URL: address, Host: "localhost", Header: http.Header{}, Body: http.NoBody}).WithContext(tb.Context())
+	board.handler(tb.Context(), true).ServeHTTP(w, r)
+	return w
 }
