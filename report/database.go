@@ -52,7 +52,7 @@ func placeOf(r *result.Result, arm int) string {
 			if t.Arm != arm || t.Database == nil {
 				continue
 			}
-			text := ""
+			var text string
 			switch d := t.Database; {
 			case d.Within:
 				return " inside the server"

@@ -358,12 +358,13 @@ func usedBy(all []Busy) string {
 
 // listBusy lists what parts used of what they had, and of what they shared.
 func listBusy(all []Busy, groups []coreGroup) string {
-	texts := make([]string, len(all))
+	var texts []string
 	for i, b := range all {
-		texts[i] = fmt.Sprintf("the %s used %s of %d", b.Who, cores(b.Used), b.Cores)
+		text := fmt.Sprintf("the %s used %s of %d", b.Who, cores(b.Used), b.Cores)
 		if i == 0 {
-			texts[i] += map[bool]string{true: " core", false: " cores"}[b.Cores == 1]
+			text += map[bool]string{true: " core", false: " cores"}[b.Cores == 1]
 		}
+		texts = append(texts, text)
 	}
 	if len(texts) == 0 {
 		return "no CPU time is known"
