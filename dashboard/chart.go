@@ -87,12 +87,12 @@ func capitalTitle(text string) string {
 func (p *historyPage) describe(known int) {
 	h := p.history
 	for i, s := range h.Parts {
-		switch {
-		case s.Begins == "change":
+		switch s.Begins {
+		case "change":
 			word := report.Word(h.metric, s.Verdict)
 			p.Said = append(p.Said, saidShift{fmt.Sprintf("%s: %s %s: %s to %s, %s.", day(h.Points[s.From].Began), ratioText(s.Ratio), word,
 				p.value(h.Parts[i-1].Mean), p.value(s.Mean), pText(s.P)), toneOf(s.Verdict)})
-		case s.Begins == "environment":
+		case "environment":
 			p.Said = append(p.Said, saidShift{day(h.Points[s.From].Began) + ": the environment changed (" + changesText(h.Points[s.From].Broken) + "), so nothing is compared across.", "open"})
 		}
 	}
@@ -258,14 +258,14 @@ func tickText(v float64, ticks []float64) string {
 
 // dates name the times along the foot, as far as they have room.
 func (p *historyPage) dates(d *svg.Drawing, q plot) {
-	n := len(p.history.Points)
+	n := len(p.Points)
 	order := []float64{0, float64(n - 1)}
 	for parts := 2; parts <= 8; parts *= 2 {
 		for i := 1; i < parts; i++ {
 			order = append(order, float64(i*(n-1)/parts))
 		}
 	}
-	name := func(v float64) string { return p.history.Points[int(v)].Began.UTC().Format("2 Jan 15:04") }
+	name := func(v float64) string { return p.Points[int(v)].Began.UTC().Format("2 Jan 15:04") }
 	at := func(v float64) float64 { // the ends stay inside
 		half := svg.Width(name(v), smallSize) / 2
 		return min(max(q.x.At(v), q.left+half), q.right-half)
@@ -278,13 +278,13 @@ func (p *historyPage) dates(d *svg.Drawing, q plot) {
 // stretches draws the mean of each and the borders between them.
 func (p *historyPage) stretches(d *svg.Drawing, q plot) {
 	free := q.left // where a label may begin
-	for _, s := range p.history.Parts {
+	for _, s := range p.Parts {
 		from, to := q.x.At(float64(s.From)-0.5), q.x.At(float64(s.To)-0.5)
 		if s.Points > 0 {
 			y := q.y.At(s.Mean / p.Unit.Size)
 			d.Line(from+1, y, to-1, y, svg.Class("mean"))
 		}
-		label, class := "", ""
+		var label, class string
 		switch s.Begins {
 		case "change":
 			label, class = ratioText(s.Ratio), toneOf(s.Verdict)
@@ -307,9 +307,9 @@ func (p *historyPage) stretches(d *svg.Drawing, q plot) {
 
 // points draws the values with their intervals.
 func (p *historyPage) points(d *svg.Drawing, q plot) {
-	size := min(4, max(1.6, (q.right-q.left)/float64(len(p.history.Points))/3))
+	size := min(4, max(1.6, (q.right-q.left)/float64(len(p.Points))/3))
 	clip := func(v float64) float64 { return min(max(q.y.At(v/p.Unit.Size), q.top), q.bottom) }
-	for i, one := range p.history.Points {
+	for i, one := range p.Points {
 		x := q.x.At(float64(i))
 		if !one.Known {
 			d.Mark(5, x, q.bottom-6, 3, svg.Class("lost"), svg.Attr{Name: "data-tip", Value: one.ID + "\n" + day(one.Began) + " UTC\nno value: " + one.Why})

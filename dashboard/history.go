@@ -162,8 +162,11 @@ func (d *Dashboard) history(ctx context.Context, w wanted) (*history, error) {
 	h.Results = len(records)
 	slices.Reverse(records)
 	h.choose(records)
-	if h.metric, err = result.MetricByID(h.Of.Metric); err != nil {
+	if h.Of.Metric == "" {
 		return h, nil // nothing is stored
+	}
+	if h.metric, err = result.MetricByID(h.Of.Metric); err != nil {
+		return nil, err
 	}
 	h.Unit = report.BaseUnit(h.metric.Dimension)
 	h.fill(records)
@@ -284,7 +287,7 @@ func (h *history) fill(records []*record) {
 		}
 		if before != nil {
 			machine, builds := result.Moved(before.place, r.place)
-			p.Broken = append(machine, result.Questions(before.place.Plan, r.place.Plan)...)
+			p.Broken = slices.Concat(machine, result.Questions(before.place.Plan, r.place.Plan))
 			for _, c := range builds {
 				if c.Setting() {
 					p.Broken = append(p.Broken, c)

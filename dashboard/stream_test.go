@@ -17,7 +17,7 @@ func (s *site) events() (lines *bufio.Scanner, stop func()) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	reply, err := (&http.Client{Transport: s.client.Transport}).Do(r)
+	reply, err := (&http.Client{Transport: s.client.Transport}).Do(r) //nolint:bodyclose // stop closes it
 	if err != nil {
 		s.t.Fatal(err)
 	}
