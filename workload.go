@@ -124,6 +124,8 @@ type Cell struct {
 	Usual bool
 	Style Style
 	Holes map[string]string // operation to reason
+	// Fresh are the operations whose requests may be made once: see [Operation.Fresh].
+	Fresh []string
 
 	// Serve serves the workload's reference service; see [Server].
 	Serve func(ctx context.Context, at Endpoint) error
@@ -240,6 +242,11 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 			}
 			return &typedClient[S]{workload: w, stub: stub, Closer: closer, reference: sync.OnceValue(w.New)}, nil
 		},
+	}
+	for _, o := range w.Operations {
+		if o.Fresh {
+			cell.Fresh = append(cell.Fresh, o.Name)
+		}
 	}
 	cell.with = func(data string) (Cell, error) {
 		other, err := w.With(data)

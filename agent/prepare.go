@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"wirelab"
@@ -38,7 +39,7 @@ type calls struct {
 // prepareClients opens the clients of a load. On a multiplexed protocol each
 // client is one connection and the workers are dealt out over them; on the
 // others one client keeps a pool.
-func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
 	p := &prepared{width: l.InFlight, traffic: sockets.Count, made: func() (n uint64) {
@@ -51,9 +52,13 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	if err != nil {
 		return p, err
 	}
+	once := uint64(0)
+	if slices.Contains(cell.Fresh, l.Operation) {
+		once = order.Once
+	}
 	callers := make([]load.Call, l.InFlight)
 	for i := range callers {
-		call, err := dialled[i%len(dialled)].Caller(l.Operation, l.Requests, seeds.Uint64())
+		call, err := dialled[i%len(dialled)].Caller(l.Operation, l.Requests, seeds.Uint64()^once)
 		if err != nil {
 			return p, err
 		}

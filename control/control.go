@@ -72,6 +72,9 @@ type Dial struct {
 	Address   string `json:"address"`
 	Authority string `json:"authority,omitempty"`
 	Seed      uint64 `json:"seed"` // of this driver: its callers draw from it
+	// Once is mixed into the seed of operations whose requests may be made once,
+	// and is unlike that of any other driver.
+	Once uint64 `json:"once,omitempty"`
 	// Deadline is what each call gets.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -142,7 +143,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
 		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
-		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Deadline: p.Deadline,
+		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range p.Loads {
 		order.Loads = append(order.Loads, control.Load{
@@ -155,6 +156,16 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 	}
 	_, err := a.driver.Ask(ctx, control.Order{Dial: &order})
 	return err
+}
+
+// once tells an arm's driver in this round apart from every other's. All arms
+// are asked the same, but what may be asked once must not be: over a database
+// that they share, the second arm would be told what the first did, and a later
+// run with the same seed would do nothing at all.
+func (w *round) once(a *armRun) uint64 {
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s %d %d", w.result.ID, w.number, a.index) // a hash takes all
+	return h.Sum64()
 }
 
 // Connections is how many connections a driver holds for an arm under a load:

@@ -162,3 +162,40 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// Arms that share a database must not share the ids of what they post, or the
+// second would only be told what the first one did.
+func TestEveryArmPostsForItself(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, err := postgres.Start(ctx, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	right := uint64(0)
+	for range 2 { // the same seed again, over the same database
+		p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
+			"--db", server.DSN(), "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "100ms", "-q")
+		p.ended(exitOK, exitNoWord)
+		for _, trial := range p.stored().Rounds[0].Trials {
+			right += trial.OK
+		}
+	}
+	pool, err := postgres.Open(ctx, server.DSN(), postgres.Pooling{Size: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	posted := uint64(0)
+	if err := pool.QueryRow(ctx, `SELECT count(*) FROM ledger_100x1000.transactions WHERE position > 1000`).Scan(&posted); err != nil {
+		t.Fatal(err)
+	}
+	if right == 0 || posted < right {
+		t.Errorf("%d postings were right, and %d are in the log", right, posted)
+	}
+}
