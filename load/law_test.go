@@ -46,13 +46,13 @@ func TestRecordedArrivalsKeepTheirGaps(t *testing.T) {
 		// Its own mean is 10 ms, so 200/s is twice as fast.
 		s := &load.Schedule{Law: load.Recorded, Gaps: gaps, Stages: []load.Stage{{From: 200, To: 200}}}
 		got := dueTimes(t, s, workers, 40*time.Millisecond)
-		want := []time.Duration{0, 0, 0, 15, 20, 20, 20, 35}
+		want := []time.Duration{0, 0, 0, 15e6, 20e6, 20e6, 20e6, 35e6}
 		if len(got) != len(want) {
 			t.Fatalf("%d workers: %d arrivals at %v; want %d", workers, len(got), got, len(want))
 		}
 		for i := range want {
-			if off := got[i] - got[0] - want[i]*time.Millisecond; off < -time.Microsecond || off > time.Microsecond {
-				t.Errorf("%d workers: arrival %d was due at %v, want %v ms", workers, i, got[i], int64(want[i]))
+			if off := got[i] - got[0] - want[i]; off < -time.Microsecond || off > time.Microsecond {
+				t.Errorf("%d workers: arrival %d was due at %v, want %v", workers, i, got[i]-got[0], want[i])
 			}
 		}
 	}

@@ -22,12 +22,12 @@ func Database(r *result.Result) string {
 		}
 		who[text] = append(who[text], r.ArmName(i))
 	}
-	parts := make([]string, len(order))
-	for i, text := range order {
-		parts[i] = text
+	parts := make([]string, 0, len(order)+1)
+	for _, text := range order {
 		if len(who[text]) < len(r.Arms) {
-			parts[i] = text + " (" + list(who[text]) + ")"
+			text += " (" + list(who[text]) + ")"
 		}
+		parts = append(parts, text)
 	}
 	if n := len(parts); n > 0 && len(who) > 0 {
 		memory := []string{}

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -160,7 +161,7 @@ func (e Environment) changes(here Environment) []Change {
 	var all []Change
 	add := func(what, was, is string) {
 		if was != is {
-			all = append(all, Change{what, or(was, "none"), or(is, "none")})
+			all = append(all, Change{what, cmp.Or(was, "none"), cmp.Or(is, "none")})
 		}
 	}
 	add("host", e.Host, here.Host)
@@ -197,11 +198,4 @@ func build(e Environment) string {
 		return e.Commit + " with changes"
 	}
 	return e.Commit
-}
-
-func or(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }

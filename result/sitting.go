@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -142,7 +143,7 @@ func Questions(was, here plan.Plan) []Change {
 	maps.Copy(names, b)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !slices.Contains(unasked(), name) && a[name] != b[name] {
-			all = append(all, Change{strings.ReplaceAll(name, "_", " "), or(a[name], "none"), or(b[name], "none")})
+			all = append(all, Change{strings.ReplaceAll(name, "_", " "), cmp.Or(a[name], "none"), cmp.Or(b[name], "none")})
 		}
 	}
 	return all

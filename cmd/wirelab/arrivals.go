@@ -206,7 +206,7 @@ func newArrivalsShowCommand(a *app) *cobra.Command {
 		ms := func(v float64) string { return fmt.Sprintf("%.4g ms", v) }
 		return a.printTable([][]string{
 			{"arrivals", fmt.Sprint(d.Count)},
-			{"span", time.Duration(r.Span()).Round(time.Millisecond).String()},
+			{"span", r.Span().Round(time.Millisecond).String()},
 			{"rate", fmt.Sprintf("%.4g/s", d.Rate)},
 			{"gap mean", ms(d.Stats.Avg)},
 			{"gap p50", ms(d.Stats.P50)},

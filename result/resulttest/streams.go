@@ -67,7 +67,7 @@ func stream(t *result.Trial, load plan.Load, random *rand.Rand) {
 			c.Behind = result.Behind{Due: slices * 2000, Sent: slices * (1400 + 100*uint64(t.Arm)), Decoded: slices * 1000}
 			s.Ends = slices
 			s.Due += c.Due
-			s.Behind.Sent += c.Sent
+			s.Sent += c.Sent
 			s.Decoded += c.Decoded
 		}
 		s.Clients = append(s.Clients, c)
