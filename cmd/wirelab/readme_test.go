@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -60,6 +61,13 @@ func TestReadmeCommands(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(mine), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	arrivals, err := os.ReadFile("../../docs/arrivals-bursty.json")
+	if err == nil {
+		err = errors.Join(os.Mkdir(filepath.Join(dir, "docs"), 0o700), os.WriteFile(filepath.Join(dir, "docs", "arrivals-bursty.json"), arrivals, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	begin(t, dir, brief(1)...).end() // something to list, show and export
 	ran := 0
 	for _, block := range readmeBlocks(t) {
@@ -78,6 +86,16 @@ func TestReadmeCommands(t *testing.T) {
 			}
 			if words[1] == "capacity" { // has no plan: it is searched for, and here in a hurry
 				begin(t, t.TempDir(), append(words[1:], "--rounds", "1", "--probe", "100ms")...).ended(exitOK, exitUndecided, exitNoWord)
+				ran++
+				continue
+			}
+			if words[1] == "serve-results" { // until it is told to stop
+				p := begin(t, dir, words[1:]...)
+				p.until("http://127.0.0.1:")
+				if err := p.command.Process.Signal(os.Interrupt); err != nil {
+					t.Fatal(err)
+				}
+				p.want(exitOK)
 				ran++
 				continue
 			}
