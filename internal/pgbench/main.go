@@ -123,7 +123,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintln(b.progress, "making tables")
-	if _, err := b.output(ctx, b.pgbench, "--initialize", "--quiet", "--scale", "1", "--dbname", b.server.DSN()); err != nil {
+	if _, err := b.output(ctx, b.pgbench, "--initialize", "--quiet", "--scale", "1", b.server.DSN()); err != nil {
 		return err
 	}
 	_, err = b.ours(ctx, b.arms[0], 1)
