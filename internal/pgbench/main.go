@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -99,7 +100,9 @@ type bench struct {
 	files    string
 	progress io.Writer
 	pgbench  string
-	found    map[string][]outcome // by what was run, a value for each round
+	// environment says where the server is, as its own programs read it.
+	environment []string
+	found       map[string][]outcome // by what was run, a value for each round
 }
 
 // outcome is one run. CPU times are per balance, in µs; NaN-free: 0 is unknown.
@@ -116,6 +119,15 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	b.found = map[string][]outcome{}
+	at, err := url.Parse(b.server.DSN())
+	if err != nil {
+		return err
+	}
+	password, _ := at.User.Password()
+	b.environment = []string{
+		"PGHOST=" + at.Hostname(), "PGPORT=" + at.Port(), "PGUSER=" + at.User.Username(), "PGPASSWORD=" + password,
+		"PGDATABASE=" + strings.TrimPrefix(at.Path, "/"),
+	}
 	b.pgbench = filepath.Join(installed.Bin, "pgbench")
 	if _, err := os.Stat(b.pgbench); err != nil {
 		if b.pgbench, err = exec.LookPath("pgbench"); err != nil {
@@ -123,7 +135,7 @@ func (b *bench) prepare(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintln(b.progress, "making tables")
-	if _, err := b.output(ctx, b.pgbench, "--initialize", "--quiet", "--scale", "1", b.server.DSN()); err != nil {
+	if _, err := b.output(ctx, b.pgbench, "--initialize", "--quiet", "--scale", "1"); err != nil {
 		return err
 	}
 	_, err = b.ours(ctx, b.arms[0], 1)
@@ -133,8 +145,7 @@ func (b *bench) prepare(ctx context.Context) error {
 // output runs a program to its end.
 func (b *bench) output(ctx context.Context, program string, args ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, program, args...)
-	command.Env = append(os.Environ(), b.server.Env()...)
-	command.Env = append(command.Env, "WIRELAB_STORE="+filepath.Join(b.files, "results.db"))
+	command.Env = slices.Concat(os.Environ(), b.server.Env(), b.environment, []string{"WIRELAB_STORE=" + filepath.Join(b.files, "results.db")})
 	var said strings.Builder
 	command.Stderr = &said
 	out, err := command.Output()
@@ -183,7 +194,8 @@ func (b *bench) theirs(ctx context.Context) (outcome, error) {
 		return outcome{}, err
 	}
 	command := exec.CommandContext(ctx, b.pgbench, "--select-only", "--protocol", "prepared", "--no-vacuum",
-		"--client", strconv.Itoa(b.callers), "--jobs", "2", "--time", strconv.Itoa(b.seconds), b.server.DSN())
+		"--client", strconv.Itoa(b.callers), "--jobs", "2", "--time", strconv.Itoa(b.seconds))
+	command.Env = append(os.Environ(), b.environment...)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		return outcome{}, fmt.Errorf("%w: %s", err, lastLine(string(out)))
