@@ -44,8 +44,9 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (wirelab
 		pool.Close()
 		return wirelab.Opened[ledger.Service]{}, err
 	}
-	s := &service{pool: pool, dsn: at.Source, name: name, turn: make(chan struct{}, 1)}
-	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: pool.Settled, Closer: s}, nil
+	s := &service{pool: pool, balances: newGatherer(pool, at.Pool), dsn: at.Source, name: name, turn: make(chan struct{}, 1)}
+	use := func() wirelab.PoolUse { return s.balances.use(pool.Settled()) }
+	return wirelab.Opened[ledger.Service]{Service: s, About: about, Pool: use, Closer: s}, nil
 }
 
 // schemaOf returns the schema that a data set lives in.

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -58,9 +57,11 @@ func prepare(ctx context.Context, conn *pgx.Conn) error {
 // service is the ledger in a database.
 type service struct {
 	pool *postgres.Pool
-	dsn  string
-	name string // of the schema, and of the channel
-	bell ledger.Bell
+	// balances asks for those of GetBalance.
+	balances *gatherer
+	dsn      string
+	name     string // of the schema, and of the channel
+	bell     ledger.Bell
 
 	turn     chan struct{} // holds one: a lock of all below that a context can give up
 	listener *listener     // nil: nobody waited yet
@@ -81,16 +82,7 @@ func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.B
 	if err := id.Validate(); err != nil {
 		return ledger.Balance{}, err
 	}
-	b := ledger.Balance{Account: id.ID}
-	err := s.pool.QueryRow(ctx, balanceStatement, id.ID).Scan(&b.Amount, &b.UpdatedAt)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return ledger.Balance{}, ledger.UnknownAccount(id.ID)
-	}
-	if err != nil {
-		return ledger.Balance{}, s.pool.Coded(ctx, err)
-	}
-	b.UpdatedAt = b.UpdatedAt.UTC()
-	return b, nil
+	return s.balances.balance(ctx, id.ID)
 }
 
 // GetBalances implements [ledger.Service]. One statement sees one moment.
@@ -98,18 +90,9 @@ func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledge
 	if err := ids.Validate(); err != nil {
 		return ledger.Balances{}, err
 	}
-	rows, err := s.pool.Query(ctx, balancesStatement, ids.IDs)
-	if err != nil {
-		return ledger.Balances{}, s.pool.Coded(ctx, err)
-	}
 	known := make(map[string]ledger.Balance, len(ids.IDs))
-	var b ledger.Balance
-	if _, err := pgx.ForEachRow(rows, []any{&b.Account, &b.Amount, &b.UpdatedAt}, func() error {
-		b.UpdatedAt = b.UpdatedAt.UTC()
-		known[b.Account] = b
-		return nil
-	}); err != nil {
-		return ledger.Balances{}, s.pool.Coded(ctx, err)
+	if err := s.balances.read(ctx, ids.IDs, known); err != nil {
+		return ledger.Balances{}, err
 	}
 	all := ledger.Balances{Verdicts: make([]ledger.Verdict, len(ids.IDs))}
 	for i, id := range ids.IDs {
