@@ -74,13 +74,6 @@ func HandleUnary[Req, Rep any](
 	procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
 	call func(context.Context, Req) (Rep, error), more ...connect.HandlerOption,
 ) http.Handler {
-	options := append(HandlerOptions(), more...)
-	for _, usual := range []string{"proto", "json"} {
-		if usual != encoding {
-			options = append(options, connect.WithCodec(deafCodec{name: usual, want: encoding}))
-		}
-	}
-	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
 	return connect.NewUnaryHandler(procedure, func(
 		ctx context.Context, message *connect.Request[form.Message[Req]],
 	) (*connect.Response[form.Message[Rep]], error) {
@@ -93,7 +86,20 @@ func HandleUnary[Req, Rep any](
 			return nil, Encode(err)
 		}
 		return connect.NewResponse(reply.Of(rep)), nil
-	}, options...)
+	}, formOptions(encoding, request, reply, more)...)
+}
+
+// formOptions are the options of a handler that speaks one encoding alone.
+func formOptions[Req, Rep any](
+	encoding string, request form.Form[Req], reply form.Form[Rep], more []connect.HandlerOption,
+) []connect.HandlerOption {
+	options := append(HandlerOptions(), more...)
+	for _, usual := range []string{"proto", "json"} {
+		if usual != encoding {
+			options = append(options, connect.WithCodec(deafCodec{name: usual, want: encoding}))
+		}
+	}
+	return append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
 }
 
 // CallUnary returns the stub of a unary method at a procedure's path, whose
@@ -102,19 +108,32 @@ func CallUnary[Req, Rep any](
 	client connect.HTTPClient, baseURL, procedure, encoding string, request form.Form[Req], reply form.Form[Rep],
 	more ...connect.ClientOption,
 ) func(context.Context, Req) (Rep, error) {
-	options := append(ClientOptions(), more...)
-	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
-	calls := connect.NewClient[form.Message[Req], form.Message[Rep]](client, baseURL+procedure, options...)
+	calls := formClient(client, baseURL+procedure, encoding, request, reply, more)
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
 		sent := request.Of(req)
 		received, err := calls.CallUnary(ctx, connect.NewRequest(sent))
 		if err != nil {
-			var unsent *wirelab.Error
-			if errors.As(sent.Sent(), &unsent) {
-				return rep, unsent
-			}
-			return rep, Decode(err)
+			return rep, unsent(sent.Sent(), err)
 		}
 		return received.Msg.Reply()
 	}
+}
+
+// formClient is connect-go's client of one method in an encoding of its own.
+func formClient[Req, Rep any](
+	client connect.HTTPClient, url, encoding string, request form.Form[Req], reply form.Form[Rep], more []connect.ClientOption,
+) *connect.Client[form.Message[Req], form.Message[Rep]] {
+	options := append(ClientOptions(), more...)
+	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
+	return connect.NewClient[form.Message[Req], form.Message[Rep]](client, url, options...)
+}
+
+// unsent returns the first error if it is the house's: what a form says of its
+// message goes before what connect-go, which knows no more, makes of it.
+func unsent(own, err error) error {
+	var coded *wirelab.Error
+	if errors.As(own, &coded) {
+		return coded
+	}
+	return Decode(err)
 }

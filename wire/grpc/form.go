@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -70,10 +69,12 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// Method is a method of a service S whose messages are in an encoding of their own.
+// Method is a method of a service S whose messages are in an encoding of their
+// own. Make one with [Unary] or [ServerStream].
 type Method[S any] struct {
 	name   string
 	answer func(ctx context.Context, service S, receive func(any) error) (any, error)
+	stream func(service S, to grpc.ServerStream) error // instead of answer
 }
 
 // Unary is the unary method that call answers.
@@ -103,6 +104,10 @@ func Unary[S, Req, Rep any](
 func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: service, HandlerType: (*S)(nil)}
 	for _, m := range methods {
+		if m.stream != nil {
+			d.Streams = append(d.Streams, m.describeStream(service, subtype))
+			continue
+		}
 		info := "/" + service + "/" + m.name
 		d.Methods = append(d.Methods, grpc.MethodDesc{
 			MethodName: m.name,
@@ -148,11 +153,7 @@ func CallUnary[Req, Rep any](
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
 		sent, received := request.Of(req), reply.Empty()
 		if err := conn.Invoke(ctx, path, sent, received, speak); err != nil {
-			var unsent *wirelab.Error
-			if errors.As(sent.Sent(), &unsent) {
-				return rep, unsent
-			}
-			return rep, Decode(err)
+			return rep, unsent(sent.Sent(), err)
 		}
 		return received.Reply()
 	}
