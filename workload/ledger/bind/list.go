@@ -15,11 +15,19 @@ import (
 func Bindings() []wirelab.Binding[ledger.Service] {
 	return slices.Concat(
 		[]wirelab.Binding[ledger.Service]{
+			HTTP1Avro(),
+			HTTP1TLSAvro(),
+			H2CAvro(),
+			HTTP2Avro(),
 			Connect(),
 			ConnectHTTP1(),
 			GraphQL(),
 			GRPC(),
 			GRPCTLS(),
+			GRPCAvro(),
+			GRPCTLSAvro(),
+			GRPCJSON(),
+			GRPCTLSJSON(),
 			HTTP1JSON(),
 			HTTP1Proto(),
 			HTTP1TLSJSON(),

@@ -47,24 +47,29 @@ func newRESTCodecs() restCodecs {
 		balance: httprpc.Forms[ledger.Balance]{
 			JSON:  httprpc.CheckedJSONOf(balanceToJSON, balanceFromJSON),
 			Proto: httprpc.CheckedProtoOf[ledger.Balance, gen.Balance](balanceToProto, balanceFromProto),
+			Avro:  inAvro().balance.http(),
 		},
 		balances: httprpc.Forms[ledger.Balances]{
 			JSON:  httprpc.CheckedJSONOf(balancesToJSON, balancesFromJSON),
 			Proto: httprpc.CheckedProtoOf[ledger.Balances, gen.GetBalancesResponse](balancesToProto, balancesFromProto),
+			Avro:  inAvro().balances.http(),
 		},
 		list: httprpc.Forms[ledger.TransactionList]{
 			JSON:  httprpc.CheckedJSONOf(listToJSON, listFromJSON),
 			Proto: httprpc.CheckedProtoOf[ledger.TransactionList, gen.GetTransactionsResponse](listToProto, listFromProto),
+			Avro:  inAvro().list.http(),
 		},
 		posting: httprpc.Forms[ledger.Posting]{
 			JSON: httprpc.JSONOf(
 				func(p ledger.Posting) postingJSON { return postingJSON(p) },
 				func(p postingJSON) ledger.Posting { return ledger.Posting(p) }),
 			Proto: httprpc.ProtoOf[ledger.Posting, gen.PostTransactionRequest](postingToProto, postingFromProto),
+			Avro:  inAvro().posting.http(),
 		},
 		transaction: httprpc.Forms[ledger.Transaction]{
 			JSON:  httprpc.CheckedJSONOf(transactionToJSON, transactionFromJSON),
 			Proto: httprpc.CheckedProtoOf[ledger.Transaction, gen.Transaction](transactionToProto, transactionFromProto),
+			Avro:  inAvro().transaction.http(),
 		},
 		event: httprpc.CheckedJSONOf(eventToJSON, eventFromJSON),
 	}
@@ -130,9 +135,19 @@ func (c *restCalls) StreamTransactions(ctx context.Context, feed ledger.Feed) it
 	return c.streamTransactions(ctx, feed)
 }
 
-// noFraming is why the protobuf protocols carry no stream.
-const noFraming = "there is no agreed framing of a stream of protobuf messages in a plain HTTP body; " +
-	"the agreed ones are gRPC's and Connect's, which are protocols of their own here"
+// noFraming is why a protocol whose client asks in an encoding carries no
+// stream; "" where it does.
+func noFraming(encoding httprpc.Encoding) string {
+	switch encoding {
+	case httprpc.Proto:
+		return "there is no agreed framing of a stream of protobuf messages in a plain HTTP body; " +
+			"the agreed ones are gRPC's and Connect's, which are protocols of their own here"
+	case httprpc.Avro:
+		return "there is no agreed framing of a stream of Avro messages in a plain HTTP body: an object container file " +
+			"has blocks, and no way to say that it failed; gRPC's is a protocol of its own here"
+	}
+	return ""
+}
 
 // restStub calls every operation in one encoding; the stream is one of JSON alone.
 func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
@@ -143,10 +158,10 @@ func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 		getTransactions: httprpc.CallGet(client, pathTransactions, pageParameters(), *c.list.In(encoding)),
 		postTransaction: httprpc.CallUnary(client, pathTransactions, *c.posting.In(encoding), *c.transaction.In(encoding)),
 	}
-	if encoding == httprpc.JSON {
-		calls.streamTransactions = httprpc.CallGetStream(client, pathStream, feedParameters(), c.event)
+	if why := noFraming(encoding); why != "" {
+		calls.streamTransactions = holesStub(why).streamTransactions
 	} else {
-		calls.streamTransactions = holesStub(noFraming).streamTransactions
+		calls.streamTransactions = httprpc.CallGetStream(client, pathStream, feedParameters(), c.event)
 	}
 	return stub{calls}
 }
@@ -174,8 +189,8 @@ func holesStub(why string) *restCalls {
 // restBinding is the ledger over wire as protocol, in one encoding.
 func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, encoding httprpc.Encoding) wirelab.Binding[ledger.Service] {
 	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service { return restStub(client, encoding) })
-	if encoding == httprpc.Proto {
-		b.Holes = map[string]string{"StreamTransactions": noFraming}
+	if why := noFraming(encoding); why != "" {
+		b.Holes = map[string]string{"StreamTransactions": why}
 	}
 	return b
 }
