@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -94,7 +95,7 @@ func headOf(letter string, c *comparedResult) compareHead {
 	s := c.Summary
 	h := compareHead{
 		Letter: letter, ID: s.ID, Title: c.r.Plan.About, Work: workOf(s.Workload, s.Operations), Began: day(s.Began) + " UTC",
-		Machine: report.Machine(c.Environment), Host: s.Host, Build: c.Environment.Commit, Rounds: plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
+		Machine: report.Machine(c.Environment), Host: s.Host, Build: fmt.Sprintf("%.12s", c.Environment.Commit), Rounds: plural(s.Rounds, "round"), Resolves: report.Resolves(c.Certificate),
 	}
 	if h.Title == "" {
 		h.Title = h.Work

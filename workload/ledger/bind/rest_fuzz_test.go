@@ -26,6 +26,8 @@ func FuzzRESTMessages(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	f.Add([]byte(handHead(inAvro().posting.schema).text("p", "a", "b").long(5).text("transfer")))
+	f.Add([]byte(handHead(inAvro().balance.schema).text("a").long(5).text("2024-01-31T12:00:00.1234567+01:00")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for e := httprpc.JSON; e <= httprpc.Avro; e++ {
 			restAgain(t, c.balance.In(e), data)
