@@ -70,7 +70,7 @@ func TestHostileReplies(t *testing.T) {
 						events = append(events, event)
 						continue
 					}
-					if wirelab.CodeOf(err) != wirelab.Internal || !strings.Contains(err.Error(), "the reply cannot be read: ") ||
+					if wirelab.CodeOf(err) != wirelab.Internal || !strings.HasPrefix(wirelab.Public(err).Message, "the reply cannot be read: ") ||
 						!strings.Contains(err.Error(), c.says) {
 						t.Errorf("%s: %v, want internal with %q", client.Library, err, c.says)
 					}
