@@ -48,7 +48,7 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 short: ## the tests that take less than two minutes together
 	@scripts/browser
 	@scripts/database
-	$(GO) test $(TESTFLAGS) -short -timeout 2m ./...
+	$(GO) test $(TESTFLAGS) -short -timeout 5m ./...
 
 .PHONY: race
 race: ## every test under the race detector
