@@ -327,8 +327,16 @@ func (s *Server) gone(ctx context.Context, p *process, by syscall.Signal) error 
 	if err := released(ctx, s.at.alive()); err != nil {
 		return fmt.Errorf("processes of PostgreSQL are still there: %w", err)
 	}
-	if by == syscall.SIGINT && p.err != nil {
+	if by == syscall.SIGINT && p.err != nil && !p.killed() {
 		return fmt.Errorf("PostgreSQL ended: %w%s", p.err, s.at.words())
 	}
 	return nil
+}
+
+// killed says that SIGKILL ended the first process. When somebody else sends it
+// just before we would stop the server, our signal finds it dead though its end
+// is not yet known: that is no worse than having known.
+func (p *process) killed() bool {
+	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }

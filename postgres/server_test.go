@@ -153,6 +153,27 @@ func TestKillAndRestart(t *testing.T) {
 	}
 }
 
+// Somebody else's kill that we could not have noticed yet fails neither the
+// restart that follows it at once nor the stop.
+func TestRestartRightAfterAKill(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for range 3 {
+		if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Kill(s.PID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A pool whose server was restarted while it was idle loses one call, not one
 // for each of its connections.
 func TestPoolLosesOneCall(t *testing.T) {
