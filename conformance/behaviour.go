@@ -68,11 +68,14 @@ func (h *held) before(ctx context.Context, _ string) error {
 const deadlineSlack = time.Second
 
 // deadline checks, for each operation, that the caller's deadline reaches the
-// service's context and ends it, and that the caller is told.
+// service's context and ends it, and that the caller is told. It asks of all
+// operations at once, each with a server of its own, since each waits.
 func (c *cell[S]) deadline(r reporter) {
+	var all sync.WaitGroup
 	for _, o := range c.live() {
-		c.deadlineOf(r, o)
+		all.Go(func() { c.deadlineOf(r, o) })
 	}
+	all.Wait()
 }
 
 func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {

@@ -85,7 +85,7 @@ func (c *cell[S]) await(r reporter, run *running) {
 			r.Errorf("Serve returned %v after a stop, want nil", err)
 		}
 	case <-time.After(c.patience):
-		c.stuck = true
+		c.stuck.Store(true)
 		r.Errorf("server does not stop: Serve is still running %v after its context ended", c.patience)
 	}
 }
@@ -95,7 +95,7 @@ func (c *cell[S]) await(r reporter, run *running) {
 // suite's patience again, and say the same.
 func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 	r.Helper()
-	if c.stuck {
+	if c.stuck.Load() {
 		r.Errorf("not asked: an earlier server of this cell did not stop")
 		return nil
 	}

@@ -104,12 +104,12 @@ type cell[S any] struct {
 	quiet time.Duration
 
 	exchanges atomic.Int64 // asked of this cell so far
-	stuck     bool         // whether a server of it did not stop
+	stuck     atomic.Bool  // whether a server of it did not stop
 }
 
-// name is workload/protocol/client→server: the arrow is the request's way.
+// name is protocol/client→server: the arrow is the request's way.
 func (c *cell[S]) name() string {
-	return fmt.Sprintf("%s/%s/%s→%s", c.workload.Name, c.binding.Protocol.Name, c.client.Library, c.server.Library)
+	return fmt.Sprintf("%s/%s→%s", c.binding.Protocol.Name, c.client.Library, c.server.Library)
 }
 
 // check is one subject on which a cell is judged.
@@ -153,18 +153,11 @@ func (c *cell[S]) judge(k check[S], r reporter) {
 	}
 }
 
-// Run judges every cell of the workload. It does not run cells at once: a
-// leaked goroutine must have one suspect.
+// Run judges every cell of the workload. Cells run at once, as many as -parallel
+// says, since they mostly wait; a goroutine that one of them leaves behind is
+// then sought by running each cell alone.
 func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 	t.Helper()
-	id, err := newIdentity()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seed, err := seedFrom(os.Getenv("WIRELAB_SEED"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	quieten(t)
 	t.Run(workload.Name+"/reference", func(t *testing.T) { reference(t, workload, suite) })
 	if fault := wrapFault(workload, suite.Behaviour); fault != "" {
@@ -174,24 +167,62 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 		for _, fault := range unserved(b) {
 			t.Errorf("%s/%s %s", workload.Name, b.Protocol.Name, fault)
 		}
+	}
+	all := cells(t, workload, suite)
+	before := goleak.IgnoreCurrent()
+	t.Run(workload.Name, func(t *testing.T) {
+		for _, c := range all {
+			t.Run(c.name(), func(t *testing.T) {
+				t.Parallel()
+				for _, k := range checks[S]() {
+					t.Run(k.name, func(t *testing.T) { k.run(c, t) })
+				}
+				t.Logf("%s: %d exchanges, %d holes, seed %d", c.name(), c.exchanges.Load(), len(c.binding.Holes), c.seed)
+			})
+		}
+	})
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("a cell leaks a goroutine after stop and close; each now runs alone, to find which: %v", err)
+		t.Run(workload.Name+"/alone", func(t *testing.T) { alone(t, cells(t, workload, suite)) })
+	}
+}
+
+// alone judges cells one after the other, so that a leak has one suspect.
+func alone[S any](t *testing.T, all []*cell[S]) {
+	for _, c := range all {
+		for _, k := range checks[S]() {
+			t.Run(c.name()+"/"+k.name, func(t *testing.T) { c.judge(k, t) })
+		}
+	}
+}
+
+// cells returns every cell of a workload, as fast to judge as the test run asks.
+func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []*cell[S] {
+	t.Helper()
+	id, err := newIdentity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := seedFrom(os.Getenv("WIRELAB_SEED"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pace, quiet := fullPace, 300*time.Millisecond
+	if testing.Short() {
+		pace, quiet = shortPace, 100*time.Millisecond
+	}
+	var all []*cell[S]
+	for _, b := range workload.Bindings {
 		for _, server := range b.Servers {
 			for _, client := range b.Clients {
-				c := &cell[S]{
+				all = append(all, &cell[S]{
 					workload: workload, suite: suite, binding: b, server: server, client: client,
-					identity: id, pace: fullPace, seed: seed, patience: 20 * time.Second, quiet: 300 * time.Millisecond,
-				}
-				if testing.Short() {
-					c.pace, c.quiet = shortPace, 100*time.Millisecond
-				}
-				t.Run(c.name(), func(t *testing.T) {
-					for _, k := range checks[S]() {
-						t.Run(k.name, func(t *testing.T) { c.judge(k, t) })
-					}
-					t.Logf("%s: %d exchanges, %d holes, seed %d", c.name(), c.exchanges.Load(), len(b.Holes), seed)
+					identity: id, pace: pace, seed: seed, patience: 20 * time.Second, quiet: quiet,
 				})
 			}
 		}
 	}
+	return all
 }
 
 func seedFrom(text string) (uint64, error) {
