@@ -21,6 +21,14 @@ const (
 	H2TLS Carrier = "HTTP/2 over TLS" // 1.3
 )
 
+// HTTP2 is the carrier of HTTP/2, in plaintext or over TLS.
+func HTTP2(secure bool) Carrier {
+	if secure {
+		return H2TLS
+	}
+	return H2C
+}
+
 // protocols returns what net/http may speak.
 func (c Carrier) protocols() *http.Protocols {
 	var p http.Protocols

@@ -23,6 +23,9 @@ type Wire struct {
 	Serve   func(context.Context, wirelab.Endpoint, http.Handler) error
 	Dial    func(wirelab.Dialing) (*httprpc.Client, error)
 	Raw     raw.Over // the zero value: there is no raw driver of it
+
+	version, network    string // as in [wirelab.Protocol]
+	secure, multiplexed bool
 }
 
 // HTTP1 is HTTP/1.1 by net/http.
@@ -34,6 +37,8 @@ func HTTP1(secure bool) Wire {
 		},
 		Dial: func(to wirelab.Dialing) (*httprpc.Client, error) { return http1.Dial(to, secure), nil },
 		Raw:  raw.Over{Version: raw.HTTP1, Secure: secure},
+
+		version: "HTTP/1.1", network: "tcp", secure: secure,
 	}
 }
 
@@ -46,11 +51,18 @@ func HTTP2(secure bool) Wire {
 		},
 		Dial: func(to wirelab.Dialing) (*httprpc.Client, error) { return http2.Dial(to, secure), nil },
 		Raw:  raw.Over{Version: raw.HTTP2, Secure: secure},
+
+		version: "HTTP/2", network: "tcp", secure: secure, multiplexed: true,
 	}
 }
 
 // HTTP3 is HTTP/3 by quic-go.
-func HTTP3() Wire { return Wire{Library: "quic-go", Serve: http3.Serve, Dial: http3.Dial} }
+func HTTP3() Wire {
+	return Wire{
+		Library: "quic-go", Serve: http3.Serve, Dial: http3.Dial,
+		version: "HTTP/3", network: "udp", secure: true, multiplexed: true,
+	}
+}
 
 // Service is how S lies on plain HTTP, on any version of it.
 type Service[S any] struct {
@@ -61,11 +73,12 @@ type Service[S any] struct {
 	Fresh    []string
 }
 
-// Over returns the binding of the service over a wire as protocol. stub makes
-// the client's end.
-func (s Service[S]) Over(protocol wirelab.Protocol, wire Wire, stub func(*httprpc.Client) S) wirelab.Binding[S] {
+// Over returns the binding of the service over a protocol of plain HTTP. stub
+// makes the client's end.
+func (s Service[S]) Over(c Carriage, stub func(*httprpc.Client) S) wirelab.Binding[S] {
+	wire := c.Wire
 	b := wirelab.Binding[S]{
-		Protocol: protocol,
+		Protocol: c.Protocol,
 		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[S]{{
 			Library: wire.Library,

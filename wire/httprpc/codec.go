@@ -28,6 +28,17 @@ const (
 	encodingsEnd // one past the last
 )
 
+// String returns the encoding's name.
+func (e Encoding) String() string {
+	switch e {
+	case Proto:
+		return "Protocol Buffers"
+	case Avro:
+		return "Avro"
+	}
+	return "JSON"
+}
+
 // The media types of bodies.
 const (
 	MediaJSON   = "application/json"

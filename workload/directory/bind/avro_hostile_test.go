@@ -21,6 +21,7 @@ import (
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/conformance"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/httpbind"
 	"wirelab/workload/directory"
@@ -263,7 +264,7 @@ func TestAvroHostileReplies(t *testing.T) {
 					_, _ = io.WriteString(w, message)
 				}))
 			})
-			if err := listBy(t, HTTP1Avro().Clients[0], plain); wirelab.CodeOf(err) != wirelab.Internal {
+			if err := listBy(t, conformance.Pick(t, HTTP(), "http1-avro").Clients[0], plain); wirelab.CodeOf(err) != wirelab.Internal {
 				t.Errorf("HTTP: %v, want internal", err)
 			}
 		})

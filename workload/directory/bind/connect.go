@@ -17,16 +17,12 @@ import (
 
 // Connect carries the directory over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[directory.Service] {
-	return withRawConnect(connectBinding(wirelab.Protocol{
-		Name: "connect", Transport: "HTTP/2", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
-	}, wireconnect.H2C), raw.Over{Version: raw.HTTP2})
+	return withRawConnect(connectBinding(wireconnect.Protocol(), wireconnect.H2C), raw.Over{Version: raw.HTTP2})
 }
 
 // ConnectHTTP1 carries the directory over the Connect protocol on HTTP/1.1.
 func ConnectHTTP1() wirelab.Binding[directory.Service] {
-	return withRawConnect(connectBinding(wirelab.Protocol{
-		Name: "connect-http1", Transport: "HTTP/1.1", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp",
-	}, wireconnect.HTTP1), raw.Over{Version: raw.HTTP1})
+	return withRawConnect(connectBinding(wireconnect.ProtocolHTTP1(), wireconnect.HTTP1), raw.Over{Version: raw.HTTP1})
 }
 
 func connectBinding(protocol wirelab.Protocol, over wireconnect.Carrier) wirelab.Binding[directory.Service] {

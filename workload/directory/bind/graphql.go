@@ -18,21 +18,19 @@ import (
 // GraphQL carries the directory by the schema in schema/directory.graphqls: a
 // document for each call, as if it were any other wire.
 func GraphQL() wirelab.Binding[directory.Service] {
-	return graphqlBinding("graphql", func(client *httprpc.Client) directory.Service { return newGraphQLStub(client) })
+	return graphqlBinding(graphql.Protocol(), func(client *httprpc.Client) directory.Service { return newGraphQLStub(client) })
 }
 
 // GraphQLComposed is the same server, asked as GraphQL is meant to be: the
 // eight calls of a composition are one document, and one round trip.
 func GraphQLComposed() wirelab.Binding[directory.Service] {
-	return graphqlBinding("graphql-composed", func(client *httprpc.Client) directory.Service { return newComposedStub(client) })
+	return graphqlBinding(graphql.Composed(), func(client *httprpc.Client) directory.Service { return newComposedStub(client) })
 }
 
-func graphqlBinding(name string, stub func(*httprpc.Client) directory.Service) wirelab.Binding[directory.Service] {
+func graphqlBinding(protocol wirelab.Protocol, stub func(*httprpc.Client) directory.Service) wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
-		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp",
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: protocol,
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[directory.Service]{{
 			Library: "gqlgen",
 			Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {

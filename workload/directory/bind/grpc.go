@@ -20,21 +20,19 @@ import (
 // GRPC carries the directory over gRPC in plaintext. Library is a dimension of
 // its own, and so grpc-go and connect-go both serve and both call.
 func GRPC() wirelab.Binding[directory.Service] {
-	return grpcBinding("grpc", false, wireconnect.H2C)
+	return grpcBinding(false)
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[directory.Service] {
-	return grpcBinding("grpc-tls", true, wireconnect.H2TLS)
+	return grpcBinding(true)
 }
 
-func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Binding[directory.Service] {
+func grpcBinding(secure bool) wirelab.Binding[directory.Service] {
+	over := wireconnect.HTTP2(secure)
 	return withRawConnect(wirelab.Binding[directory.Service]{
-		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/2", Framing: "gRPC", Encoding: "Protocol Buffers", Network: "tcp",
-			Secure: secure, Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: wiregrpc.Protocol(secure),
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[directory.Service]{
 			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
 				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {

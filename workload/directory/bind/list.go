@@ -3,42 +3,35 @@
 package bind
 
 import (
+	"slices"
+
 	"wirelab"
 	"wirelab/workload/directory"
 )
 
-// Bindings returns the bindings of this folder, by file name.
+// Bindings returns the bindings of this folder, by file name,
+// those made in one function with others last.
 func Bindings() []wirelab.Binding[directory.Service] {
-	return []wirelab.Binding[directory.Service]{
-		HTTP1Avro(),
-		HTTP1TLSAvro(),
-		H2CAvro(),
-		HTTP2Avro(),
-		Connect(),
-		ConnectHTTP1(),
-		GraphQL(),
-		GraphQLComposed(),
-		GRPC(),
-		GRPCTLS(),
-		GRPCAvro(),
-		GRPCTLSAvro(),
-		GRPCJSON(),
-		GRPCTLSJSON(),
-		HTTP1JSON(),
-		HTTP1Proto(),
-		HTTP1TLSJSON(),
-		HTTP1TLSProto(),
-		H2CJSON(),
-		H2CProto(),
-		HTTP2JSON(),
-		HTTP2Proto(),
-		HTTP3Proto(),
-		NetRPC(),
-		RawTCP(),
-		SSE(),
-		SSEH2C(),
-		WebSocket(),
-	}
+	return slices.Concat(
+		[]wirelab.Binding[directory.Service]{
+			Connect(),
+			ConnectHTTP1(),
+			GraphQL(),
+			GraphQLComposed(),
+			GRPC(),
+			GRPCTLS(),
+			GRPCAvro(),
+			GRPCTLSAvro(),
+			GRPCJSON(),
+			GRPCTLSJSON(),
+			NetRPC(),
+			RawTCP(),
+			SSE(),
+			SSEH2C(),
+			WebSocket(),
+		},
+		HTTP(),
+	)
 }
 
 // Workload returns the workload with every binding of this folder.

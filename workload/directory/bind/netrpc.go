@@ -16,10 +16,8 @@ const netrpcName = "Directory"
 // which is how net/rpc is used: their fields' names are on the wire.
 func NetRPC() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "netrpc", Transport: "TCP", Framing: "net/rpc", Encoding: "gob", Network: "tcp", Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: netrpc.Protocol(),
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[directory.Service]{{
 			Library: "net/rpc",
 			Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {

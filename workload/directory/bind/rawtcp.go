@@ -10,11 +10,9 @@ import (
 // length in front. What it costs is what any protocol here must cost.
 func RawTCP() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "raw-tcp", Transport: "TCP", Framing: "length-prefixed", Encoding: "Protocol Buffers", Network: "tcp",
-		},
-		Style:   wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{exchangeServer("net", rawtcp.Serve)},
-		Clients: []wirelab.Dialer[directory.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Protocol: rawtcp.Protocol(),
+		Style:    wirelab.Idiomatic,
+		Servers:  []wirelab.Server[directory.Service]{exchangeServer("net", rawtcp.Serve)},
+		Clients:  []wirelab.Dialer[directory.Service]{exchangeDialer("net", rawtcp.Dial)},
 	}
 }

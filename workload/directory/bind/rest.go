@@ -118,9 +118,9 @@ func restStub(client *httprpc.Client, encoding httprpc.Encoding) stub {
 	}}
 }
 
-// restBinding is the directory over wire as protocol, in one encoding.
-func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, encoding httprpc.Encoding) wirelab.Binding[directory.Service] {
+// restBinding is the directory over a protocol of plain HTTP.
+func restBinding(c httpbind.Carriage) wirelab.Binding[directory.Service] {
 	return httpbind.Service[directory.Service]{
 		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{http.MethodPost + " " + pathPersons},
-	}.Over(protocol, wire, func(client *httprpc.Client) directory.Service { return restStub(client, encoding) })
+	}.Over(c, func(client *httprpc.Client) directory.Service { return restStub(client, c.Encoding) })
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 )
@@ -26,7 +27,9 @@ func restServe(t *testing.T, service directory.Service) string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- bind.HTTP1JSON().Servers[0].Serve(ctx, wirelab.Endpoint{Listener: listener}, service) }()
+	go func() {
+		ended <- conformance.Pick(t, bind.HTTP(), "http1-json").Servers[0].Serve(ctx, wirelab.Endpoint{Listener: listener}, service)
+	}()
 	t.Cleanup(sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -342,7 +345,7 @@ func TestPublishedTrouble(t *testing.T) {
 // what it has answered before but not to this.
 func TestNullResponderCreates(t *testing.T) {
 	t.Parallel()
-	for _, b := range []wirelab.Binding[directory.Service]{bind.HTTP1JSON(), bind.H2CProto()} {
+	for _, b := range []wirelab.Binding[directory.Service]{conformance.Pick(t, bind.HTTP(), "http1-json"), conformance.Pick(t, bind.HTTP(), "h2c-proto")} {
 		address := serveUntil(t, func(ctx context.Context, at wirelab.Endpoint) error { return b.Null(ctx, at, directory.New()) })
 		stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: address})
 		if err != nil {

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/httpbind"
 	"wirelab/workload/directory"
 )
 
@@ -10,14 +11,10 @@ const oneReply = "server-sent events are a stream of replies, and every call of 
 
 // SSE is a hole: nothing in the directory is a stream.
 func SSE() wirelab.Binding[directory.Service] {
-	return wirelab.Hole[directory.Service](wirelab.Protocol{
-		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
-	}, oneReply+"http1-json")
+	return wirelab.Hole[directory.Service](httpbind.SSE().Protocol, oneReply+"http1-json")
 }
 
 // SSEH2C is a hole: nothing in the directory is a stream.
 func SSEH2C() wirelab.Binding[directory.Service] {
-	return wirelab.Hole[directory.Service](wirelab.Protocol{
-		Name: "sse-h2c", Transport: "HTTP/2", Framing: "SSE", Encoding: "JSON", Network: "tcp", Multiplexed: true,
-	}, oneReply+"h2c-json")
+	return wirelab.Hole[directory.Service](httpbind.SSEH2C().Protocol, oneReply+"h2c-json")
 }

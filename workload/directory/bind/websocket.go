@@ -10,11 +10,9 @@ import (
 // time on a connection, as WebSocket itself has no calls.
 func WebSocket() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "websocket", Transport: "HTTP/1.1", Framing: "WebSocket", Encoding: "Protocol Buffers", Network: "tcp",
-		},
-		Style:   wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients: []wirelab.Dialer[directory.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Protocol: websocket.Protocol(),
+		Style:    wirelab.Idiomatic,
+		Servers:  []wirelab.Server[directory.Service]{exchangeServer("coder/websocket", websocket.Serve)},
+		Clients:  []wirelab.Dialer[directory.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
 	}
 }

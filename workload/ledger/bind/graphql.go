@@ -22,10 +22,8 @@ import (
 // an amount would be cut and a rate refused for another reason than elsewhere.
 func GraphQL() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "graphql", Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp",
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: graphql.Protocol(),
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[ledger.Service]{{
 			Library: "gqlgen",
 			Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {

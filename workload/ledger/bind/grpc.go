@@ -23,21 +23,19 @@ import (
 // messages that clients of the published service know (grb-F01 to F04).
 // grpc-go and connect-go both serve and both call; see the route guide for why.
 func GRPC() wirelab.Binding[ledger.Service] {
-	return grpcBinding("grpc", false, wireconnect.H2C)
+	return grpcBinding(false)
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[ledger.Service] {
-	return grpcBinding("grpc-tls", true, wireconnect.H2TLS)
+	return grpcBinding(true)
 }
 
-func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Binding[ledger.Service] {
+func grpcBinding(secure bool) wirelab.Binding[ledger.Service] {
+	over := wireconnect.HTTP2(secure)
 	return withRawConnect(wirelab.Binding[ledger.Service]{
-		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/2", Framing: "gRPC", Encoding: "Protocol Buffers", Network: "tcp",
-			Secure: secure, Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: wiregrpc.Protocol(secure),
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[ledger.Service]{
 			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
 				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {

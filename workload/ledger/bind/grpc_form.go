@@ -23,23 +23,23 @@ import (
 // those of [GRPC], and only the messages differ, which the content type
 // application/grpc+avro says.
 func GRPCAvro() wirelab.Binding[ledger.Service] {
-	return grpcForm("grpc-avro", false, "Avro", avroForms)
+	return grpcForm(wiregrpc.ProtocolAvro(false), avroForms)
 }
 
 // GRPCTLSAvro is [GRPCAvro] over TLS 1.3.
 func GRPCTLSAvro() wirelab.Binding[ledger.Service] {
-	return grpcForm("grpc-tls-avro", true, "Avro", avroForms)
+	return grpcForm(wiregrpc.ProtocolAvro(true), avroForms)
 }
 
 // GRPCJSON is the same with the JSON of plain HTTP, which is not the JSON that
 // Protocol Buffers define.
 func GRPCJSON() wirelab.Binding[ledger.Service] {
-	return grpcForm("grpc-json", false, "JSON", jsonForms)
+	return grpcForm(wiregrpc.ProtocolJSON(false), jsonForms)
 }
 
 // GRPCTLSJSON is [GRPCJSON] over TLS 1.3.
 func GRPCTLSJSON() wirelab.Binding[ledger.Service] {
-	return grpcForm("grpc-tls-json", true, "JSON", jsonForms)
+	return grpcForm(wiregrpc.ProtocolJSON(true), jsonForms)
 }
 
 // forms are the messages in one encoding, whose subtype in content types is name.
@@ -109,17 +109,13 @@ func jsonForm[T any](c httprpc.Codec[T]) form.Form[T] {
 
 // grpcForm is the ledger over gRPC in an encoding of its own. As with [GRPC],
 // the library is another dimension.
-func grpcForm(name string, secure bool, encoding string, in func() forms) wirelab.Binding[ledger.Service] {
-	over := wireconnect.H2C
-	if secure {
-		over = wireconnect.H2TLS
-	}
+func grpcForm(protocol wirelab.Protocol, in func() forms) wirelab.Binding[ledger.Service] {
+	secure := protocol.Secure
+	over := wireconnect.HTTP2(secure)
 	wire := raw.Over{Version: raw.HTTP2, Secure: secure}
 	return wirelab.Binding[ledger.Service]{
-		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/2", Framing: "gRPC", Encoding: encoding, Network: "tcp", Secure: secure, Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: protocol,
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[ledger.Service]{
 			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
 				f := in()

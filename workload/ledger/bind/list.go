@@ -15,10 +15,6 @@ import (
 func Bindings() []wirelab.Binding[ledger.Service] {
 	return slices.Concat(
 		[]wirelab.Binding[ledger.Service]{
-			HTTP1Avro(),
-			HTTP1TLSAvro(),
-			H2CAvro(),
-			HTTP2Avro(),
 			Connect(),
 			ConnectHTTP1(),
 			GraphQL(),
@@ -28,15 +24,6 @@ func Bindings() []wirelab.Binding[ledger.Service] {
 			GRPCTLSAvro(),
 			GRPCJSON(),
 			GRPCTLSJSON(),
-			HTTP1JSON(),
-			HTTP1Proto(),
-			HTTP1TLSJSON(),
-			HTTP1TLSProto(),
-			H2CJSON(),
-			H2CProto(),
-			HTTP2JSON(),
-			HTTP2Proto(),
-			HTTP3Proto(),
 			NetRPC(),
 			RawTCP(),
 			SSE(),
@@ -44,6 +31,7 @@ func Bindings() []wirelab.Binding[ledger.Service] {
 			WebSocket(),
 		},
 		Holes(),
+		HTTP(),
 	)
 }
 

@@ -20,11 +20,9 @@ const netrpcHole = "net/rpc has no streams: one reply answers one request"
 // which is how net/rpc is used: their fields' names are on the wire.
 func NetRPC() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "netrpc", Transport: "TCP", Framing: "net/rpc", Encoding: "gob", Network: "tcp", Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
-		Holes: map[string]string{"StreamTransactions": netrpcHole},
+		Protocol: netrpc.Protocol(),
+		Style:    wirelab.Idiomatic,
+		Holes:    map[string]string{"StreamTransactions": netrpcHole},
 		Servers: []wirelab.Server[ledger.Service]{{
 			Library: "net/rpc",
 			Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {

@@ -186,19 +186,19 @@ func holesStub(why string) *restCalls {
 	}
 }
 
-// restBinding is the ledger over wire as protocol, in one encoding.
-func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, encoding httprpc.Encoding) wirelab.Binding[ledger.Service] {
-	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service { return restStub(client, encoding) })
-	if why := noFraming(encoding); why != "" {
+// restBinding is the ledger over a protocol of plain HTTP.
+func restBinding(c httpbind.Carriage) wirelab.Binding[ledger.Service] {
+	b := restOver(c, func(client *httprpc.Client) ledger.Service { return restStub(client, c.Encoding) })
+	if why := noFraming(c.Encoding); why != "" {
 		b.Holes = map[string]string{"StreamTransactions": why}
 	}
 	return b
 }
 
-// restOver is the ledger over wire as protocol, by a stub of its own.
-func restOver(protocol wirelab.Protocol, wire httpbind.Wire, stub func(*httprpc.Client) ledger.Service) wirelab.Binding[ledger.Service] {
+// restOver is the ledger over a protocol of plain HTTP, by a stub of its own.
+func restOver(c httpbind.Carriage, stub func(*httprpc.Client) ledger.Service) wirelab.Binding[ledger.Service] {
 	return httpbind.Service[ledger.Service]{
 		Handler: restHandler, RawHoles: rawHoles(),
 		Fresh: []string{http.MethodPost + " " + pathTransactions, pathStream},
-	}.Over(protocol, wire, stub)
+	}.Over(c, stub)
 }

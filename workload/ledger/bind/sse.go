@@ -13,25 +13,21 @@ import (
 // SSE carries StreamTransactions over HTTP/1.1 as server-sent events, as
 // published (systems.md grb-F07).
 func SSE() wirelab.Binding[ledger.Service] {
-	return sseBinding(wirelab.Protocol{
-		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
-	}, httpbind.HTTP1(false), "http1-json")
+	return sseBinding(httpbind.SSE(), "http1-json")
 }
 
 // SSEH2C carries StreamTransactions over HTTP/2 in the clear as server-sent
 // events: many streams over one connection, where a browser opens at most six
 // over HTTP/1.1.
 func SSEH2C() wirelab.Binding[ledger.Service] {
-	return sseBinding(wirelab.Protocol{
-		Name: "sse-h2c", Transport: "HTTP/2", Framing: "SSE", Encoding: "JSON", Network: "tcp", Multiplexed: true,
-	}, httpbind.HTTP2(false), "h2c-json")
+	return sseBinding(httpbind.SSEH2C(), "h2c-json")
 }
 
 // sseBinding is the ledger as events; plain is the protocol that carries the
 // rest over the same wire.
-func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire, plain string) wirelab.Binding[ledger.Service] {
+func sseBinding(c httpbind.Carriage, plain string) wirelab.Binding[ledger.Service] {
 	why := "server-sent events are a stream: a call with one reply is plain HTTP, as in " + plain
-	b := restOver(protocol, wire, func(client *httprpc.Client) ledger.Service {
+	b := restOver(c, func(client *httprpc.Client) ledger.Service {
 		calls := holesStub(why)
 		calls.streamTransactions = sse.Call(client, pathStream, feedParameters(), eventStream(newRESTCodecs().event))
 		return stub{calls}

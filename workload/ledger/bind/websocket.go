@@ -10,11 +10,9 @@ import (
 // stream at a time on a connection, as WebSocket itself has no calls.
 func WebSocket() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "websocket", Transport: "HTTP/1.1", Framing: "WebSocket", Encoding: "Protocol Buffers", Network: "tcp",
-		},
-		Style:   wirelab.Idiomatic,
-		Servers: []wirelab.Server[ledger.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients: []wirelab.Dialer[ledger.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Protocol: websocket.Protocol(),
+		Style:    wirelab.Idiomatic,
+		Servers:  []wirelab.Server[ledger.Service]{exchangeServer("coder/websocket", websocket.Serve)},
+		Clients:  []wirelab.Dialer[ledger.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
 	}
 }

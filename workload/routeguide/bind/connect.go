@@ -20,17 +20,13 @@ import (
 
 // Connect carries the route guide over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[routeguide.Service] {
-	return withRawConnect(connectBinding(wirelab.Protocol{
-		Name: "connect", Transport: "HTTP/2", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true,
-	}, wireconnect.H2C, nil), raw.Over{Version: raw.HTTP2})
+	return withRawConnect(connectBinding(wireconnect.Protocol(), wireconnect.H2C, nil), raw.Over{Version: raw.HTTP2})
 }
 
 // ConnectHTTP1 carries the route guide over the Connect protocol on HTTP/1.1,
 // but for RouteChat.
 func ConnectHTTP1() wirelab.Binding[routeguide.Service] {
-	return withRawConnect(connectBinding(wirelab.Protocol{
-		Name: "connect-http1", Transport: "HTTP/1.1", Framing: "Connect", Encoding: "Protocol Buffers", Network: "tcp",
-	}, wireconnect.HTTP1, map[string]string{
+	return withRawConnect(connectBinding(wireconnect.ProtocolHTTP1(), wireconnect.HTTP1, map[string]string{
 		"RouteChat": "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505",
 	}), raw.Over{Version: raw.HTTP1})
 }

@@ -21,10 +21,8 @@ import (
 // client cannot stream in GraphQL at all.
 func GraphQL() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "graphql", Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp",
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: graphql.Protocol(),
+		Style:    wirelab.Idiomatic,
 		Holes: map[string]string{
 			"RecordRoute": "GraphQL has no client streams: a mutation with a list of points is another operation",
 			"RouteChat":   "GraphQL has no streams both ways: a subscription takes its variables once",

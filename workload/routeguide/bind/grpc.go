@@ -27,21 +27,19 @@ import (
 // both serve and both call: each has its own HTTP/2, and what is often said of
 // gRPC is true of one of them.
 func GRPC() wirelab.Binding[routeguide.Service] {
-	return grpcBinding("grpc", false, wireconnect.H2C)
+	return grpcBinding(false)
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[routeguide.Service] {
-	return grpcBinding("grpc-tls", true, wireconnect.H2TLS)
+	return grpcBinding(true)
 }
 
-func grpcBinding(name string, secure bool, over wireconnect.Carrier) wirelab.Binding[routeguide.Service] {
+func grpcBinding(secure bool) wirelab.Binding[routeguide.Service] {
+	over := wireconnect.HTTP2(secure)
 	return withRawConnect(wirelab.Binding[routeguide.Service]{
-		Protocol: wirelab.Protocol{
-			Name: name, Transport: "HTTP/2", Framing: "gRPC", Encoding: "Protocol Buffers", Network: "tcp",
-			Secure: secure, Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: wiregrpc.Protocol(secure),
+		Style:    wirelab.Idiomatic,
 		Servers: []wirelab.Server[routeguide.Service]{
 			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
 				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {

@@ -19,15 +19,6 @@ func Bindings() []wirelab.Binding[routeguide.Service] {
 			GraphQL(),
 			GRPC(),
 			GRPCTLS(),
-			HTTP1JSON(),
-			HTTP1Proto(),
-			HTTP1TLSJSON(),
-			HTTP1TLSProto(),
-			H2CJSON(),
-			H2CProto(),
-			HTTP2JSON(),
-			HTTP2Proto(),
-			HTTP3Proto(),
 			NetRPC(),
 			RawTCP(),
 			SSE(),
@@ -35,6 +26,7 @@ func Bindings() []wirelab.Binding[routeguide.Service] {
 			WebSocket(),
 		},
 		Holes(),
+		HTTP(),
 	)
 }
 

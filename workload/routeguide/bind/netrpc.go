@@ -17,10 +17,8 @@ const netrpcName = "RouteGuide"
 // types, which is how net/rpc is used: their fields' names are on the wire.
 func NetRPC() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "netrpc", Transport: "TCP", Framing: "net/rpc", Encoding: "gob", Network: "tcp", Multiplexed: true,
-		},
-		Style: wirelab.Idiomatic,
+		Protocol: netrpc.Protocol(),
+		Style:    wirelab.Idiomatic,
 		Holes: map[string]string{
 			"ListFeatures": "net/rpc has no streams: one reply answers one request",
 			"RecordRoute":  "net/rpc has no streams: a list in one request is another operation",

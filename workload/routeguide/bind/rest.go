@@ -190,12 +190,12 @@ func holesStub(why string) *restStub {
 	}
 }
 
-// restBinding is the route guide over wire as protocol, by the stub of its
-// encoding. The protocol's encoding decides the holes.
-func restBinding(protocol wirelab.Protocol, wire httpbind.Wire, stub func(*httprpc.Client) *restStub, holes map[string]string) wirelab.Binding[routeguide.Service] {
+// restBinding is the route guide over a protocol of plain HTTP, by the stub of
+// its encoding. The protocol's encoding decides the holes.
+func restBinding(c httpbind.Carriage, stub func(*httprpc.Client) *restStub, holes map[string]string) wirelab.Binding[routeguide.Service] {
 	b := httpbind.Service[routeguide.Service]{
 		Handler: restHandler, RawHoles: rawHoles(), Fresh: []string{pathRouteChat},
-	}.Over(protocol, wire, func(client *httprpc.Client) routeguide.Service { return stub(client) })
+	}.Over(c, func(client *httprpc.Client) routeguide.Service { return stub(client) })
 	b.Holes = holes
 	return b
 }

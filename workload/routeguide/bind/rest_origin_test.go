@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 	"wirelab/workload/routeguide/gen"
@@ -24,7 +25,7 @@ import (
 // protobuf's own rules.
 func TestRESTPublishedClients(t *testing.T) {
 	t.Parallel()
-	address := restServe(t, bind.HTTP1Proto(), routeguide.New(), 0).address
+	address := restServe(t, conformance.Pick(t, bind.HTTP(), "http1-proto"), routeguide.New(), 0).address
 	point := &gen.Point{Latitude: routeguide.Published.Latitude, Longitude: routeguide.Published.Longitude}
 	inProto, err := proto.Marshal(point)
 	if err != nil {
@@ -76,7 +77,7 @@ func TestRESTPublishedClients(t *testing.T) {
 // curl would.
 func TestRESTByHand(t *testing.T) {
 	t.Parallel()
-	address := "http://" + restServe(t, bind.HTTP1JSON(), routeguide.New(), 0).address
+	address := "http://" + restServe(t, conformance.Pick(t, bind.HTTP(), "http1-json"), routeguide.New(), 0).address
 	const corner = `{"latitude":409146138,"longitude":-746188906}`
 	const named = `{"name":"Berkshire Valley Trailhead, Jefferson","location":` + corner + `}`
 	for _, c := range []struct{ why, method, path, body, kind, want string }{
@@ -196,7 +197,7 @@ func TestRESTConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	const connections, rounds = 5, 4
 	arrived, goOn := make(chan struct{}), make(chan struct{})
-	peer := restServe(t, bind.HTTP1Proto(), &puppet{get: func(context.Context) (routeguide.Feature, error) {
+	peer := restServe(t, conformance.Pick(t, bind.HTTP(), "http1-proto"), &puppet{get: func(context.Context) (routeguide.Feature, error) {
 		arrived <- struct{}{}
 		<-goOn
 		return routeguide.Feature{}, nil

@@ -8,22 +8,22 @@ import (
 	"iter"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )
 
 // restBindings are the protocols of plain HTTP.
 func restBindings() []wirelab.Binding[routeguide.Service] {
-	return []wirelab.Binding[routeguide.Service]{
-		bind.HTTP1JSON(), bind.HTTP1Proto(), bind.HTTP1TLSJSON(), bind.HTTP1TLSProto(),
-		bind.H2CJSON(), bind.H2CProto(), bind.HTTP2JSON(), bind.HTTP2Proto(), bind.HTTP3Proto(), bind.SSE(), bind.SSEH2C(),
-	}
+	all := slices.DeleteFunc(bind.HTTP(), func(b wirelab.Binding[routeguide.Service]) bool { return b.Missing != "" })
+	return append(all, bind.SSE(), bind.SSEH2C())
 }
 
 // restPeer is a running server of one protocol.
@@ -309,7 +309,7 @@ func TestRESTSpeaksItsVersionOnly(t *testing.T) {
 	for _, c := range []struct {
 		binding wirelab.Binding[routeguide.Service]
 		speaks  string
-	}{{bind.HTTP1TLSProto(), "http/1.1"}, {bind.HTTP2Proto(), "h2"}} {
+	}{{conformance.Pick(t, bind.HTTP(), "http1-tls-proto"), "http/1.1"}, {conformance.Pick(t, bind.HTTP(), "http2-proto"), "h2"}} {
 		t.Run(c.binding.Protocol.Name, func(t *testing.T) {
 			t.Parallel()
 			peer := restServe(t, c.binding, routeguide.New(), 0)

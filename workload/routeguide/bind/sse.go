@@ -14,21 +14,17 @@ import (
 // SSE carries ListFeatures over HTTP/1.1 as server-sent events, which flow one
 // way: from the server, after a GET.
 func SSE() wirelab.Binding[routeguide.Service] {
-	return sseBinding(wirelab.Protocol{
-		Name: "sse", Transport: "HTTP/1.1", Framing: "SSE", Encoding: "JSON", Network: "tcp",
-	}, httpbind.HTTP1(false), "http1-json")
+	return sseBinding(httpbind.SSE(), "http1-json")
 }
 
 // SSEH2C carries ListFeatures over HTTP/2 in the clear as server-sent events.
 func SSEH2C() wirelab.Binding[routeguide.Service] {
-	return sseBinding(wirelab.Protocol{
-		Name: "sse-h2c", Transport: "HTTP/2", Framing: "SSE", Encoding: "JSON", Network: "tcp", Multiplexed: true,
-	}, httpbind.HTTP2(false), "h2c-json")
+	return sseBinding(httpbind.SSEH2C(), "h2c-json")
 }
 
 // sseBinding is the route guide as events; plain is the protocol that carries
 // the rest over the same wire.
-func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire, plain string) wirelab.Binding[routeguide.Service] {
+func sseBinding(c httpbind.Carriage, plain string) wirelab.Binding[routeguide.Service] {
 	const oneWay = "server-sent events are a stream of replies to a GET: they carry no stream of requests"
 	unary := "server-sent events are a stream: a call with one reply is plain HTTP, as in " + plain
 	call := func(client *httprpc.Client) *restStub {
@@ -38,7 +34,7 @@ func sseBinding(protocol wirelab.Protocol, wire httpbind.Wire, plain string) wir
 		stub.listFeatures = sse.CallServerStream(client, pathFeatureFeed, rectangleQuery(), c.feature.JSON)
 		return stub
 	}
-	return restBinding(protocol, wire, call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
+	return restBinding(c, call, map[string]string{"GetFeature": unary, "RecordRoute": oneWay, "RouteChat": oneWay})
 }
 
 // rectangleQuery writes a rectangle as the query lo.latitude=…&lo.longitude=…&

@@ -11,11 +11,9 @@ import (
 // them would be a protocol of our own, measured as if it were WebSocket's.
 func WebSocket() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
-		Protocol: wirelab.Protocol{
-			Name: "websocket", Transport: "HTTP/1.1", Framing: "WebSocket", Encoding: "Protocol Buffers", Network: "tcp",
-		},
-		Style:   wirelab.Idiomatic,
-		Servers: []wirelab.Server[routeguide.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients: []wirelab.Dialer[routeguide.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Protocol: websocket.Protocol(),
+		Style:    wirelab.Idiomatic,
+		Servers:  []wirelab.Server[routeguide.Service]{exchangeServer("coder/websocket", websocket.Serve)},
+		Clients:  []wirelab.Dialer[routeguide.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
 	}
 }

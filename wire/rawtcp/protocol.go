@@ -1,0 +1,10 @@
+package rawtcp
+
+import "wirelab"
+
+// Protocol is what this room speaks, with messages in protobuf.
+func Protocol() wirelab.Protocol {
+	return wirelab.Protocol{
+		Name: "raw-tcp", Transport: "TCP", Framing: "length-prefixed", Encoding: "Protocol Buffers", Network: "tcp",
+	}
+}
