@@ -138,6 +138,9 @@ func holding(t *testing.T, c wirelab.Cell, l control.Load, length time.Duration)
 // TestEveryFaultOfAStreamIsFound: a wire that loses, doubles, reorders or
 // corrupts one event in ten thousand has no figure (grb-M02, R2).
 func TestEveryFaultOfAStreamIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		fault                    string
 		missing, doubled, turned uint64

@@ -71,6 +71,9 @@ func judgeToy(t *testing.T, w toyWire, patience time.Duration, names ...string) 
 // TestSoundBindingPasses is the other half of the table below: a suite that
 // always fails would catch every fault.
 func TestSoundBindingPasses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, p := range toyProtocols() {
 		t.Run(p.Name, func(t *testing.T) {
 			for _, fault := range judgeToy(t, toyWire{protocol: p}, 20*time.Second) {
@@ -81,6 +84,9 @@ func TestSoundBindingPasses(t *testing.T) {
 }
 
 func TestPlantedFaultsAreNamed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const h2c, h2, h1, h1tls = 0, 1, 2, 3
 	faults := []struct {
 		fault string

@@ -107,6 +107,9 @@ func TestFiltersFindWhatTheyOffer(t *testing.T) {
 // Pages of a list hold everything once (grb-D12: bounded), also without scripts.
 func TestPages(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := serve(t, demo(t), "")
 	seen, next := map[string]bool{}, ""
 	for {

@@ -157,6 +157,9 @@ const lookScript = `({
 // and at what runs. No page complains, asks anybody else, or is wider than its
 // window, on a phone and on a desk, in the light and in the dark.
 func TestInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	results := demo(t)
 	s := serve(t, results, "")
 	p := openTab(browser(t), t, s)

@@ -18,6 +18,9 @@ import (
 // machine, after which nothing was compared with what was before.
 func TestHistory(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := serve(t, demo(t), "")
 	of := run(1, 1).Plan
 	chosen := url.Values{"machine": {"lab"}, "arm": {armText(of, 1)}, "load": {loadText(of, 0)}, "limit": {"500"}}.Encode()
@@ -83,6 +86,9 @@ func TestHistory(t *testing.T) {
 // Verdicts only where results can be compared.
 func TestCompare(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	results := demo(t)
 	s := serve(t, results, "")
 	list, err := results.List(t.Context(), store.Filter{Name: "quick", Host: "lab", Limit: 100})

@@ -94,6 +94,9 @@ func TestStream(t *testing.T) {
 // There are so many streams and no more; one that ends makes room.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := serve(t, memory{}, "")
 	for range readers {
 		s.board.open <- struct{}{}

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // a place of its own, and costs on both sides.
 func TestRunMeasuresEveryArm(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	c := conductor(t, newBench(), 3, "a", "b")
 	var places []string
 	c.Observe = func(e experiment.Event) {
@@ -84,6 +87,9 @@ func checkTrial(t *testing.T, p plan.Plan, trial result.Trial) {
 // responder that does not start is the arm's failure.
 func TestFloors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, test := range map[string]struct {
 		set   func(*experiment.Conductor)
 		nulls int
@@ -125,6 +131,9 @@ func alternating(arms []string) bool {
 // The same seed asks and orders the same.
 func TestSeedFixesTheOrder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	run := func() (orders [][]int) {
 		r, err := conductor(t, newBench(), 2, "a", "b", "c").Run(t.Context())
 		if err != nil {
@@ -147,6 +156,9 @@ func TestSeedFixesTheOrder(t *testing.T) {
 // Ctrl-C in the third round keeps the two that were complete.
 func TestInterruptKeepsCompleteRounds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	bench := newBench()
 	c := conductor(t, bench, 5, "a", "b")
@@ -169,6 +181,9 @@ func TestInterruptKeepsCompleteRounds(t *testing.T) {
 // other arm keeps its figures, and the next round starts a new server.
 func TestServerDiesInMidRound(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	bench := newBench()
 	c := conductor(t, bench, 4, "a", "b")
 	c.Observe = func(e experiment.Event) {

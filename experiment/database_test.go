@@ -96,6 +96,9 @@ func TestTrialsSayWhatTheDatabaseUsed(t *testing.T) {
 // what it used is not known, and nothing is made up.
 func TestTrialsOfADatabaseThatIsNotSeen(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for why, s := range map[string]*shelf{"elsewhere": {elsewhere: true}, "gone in mid-run": {gone: 4}} {
 		_, r, err := kept(t, map[string]experiment.Database{"shelf": s})
 		if err != nil {

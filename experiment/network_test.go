@@ -86,6 +86,9 @@ func on(t *testing.T, c *experiment.Conductor, network string) *experiment.Condu
 // a stall of a server's own is not (mt-M08).
 func TestNetworkIsBeforeEveryServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	b := newNetworked()
 	c := on(t, conductor(t, b.bench, 2, "a", "stalling"), "rtt=4ms")
 	c.Bench = b
@@ -155,6 +158,9 @@ func checkDescribed(t *testing.T, r *result.Result) {
 // The order of a round is not changed by a network: what is drawn is the same.
 func TestNetworkKeepsTheOrder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	run := func(network string) (orders [][]int) {
 		b := newNetworked()
 		c := on(t, conductor(t, b.bench, 1, "a", "b", "c"), network)
@@ -223,6 +229,9 @@ func TestInterruptWhileFloorIsMeasured(t *testing.T) {
 // started; where that cannot be, nothing is measured.
 func TestNetem(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	b := newNetworked()
 	c := on(t, conductor(t, b.bench, 1, "a", "b"), "rtt=5ms,via=netem")
 	c.Bench = b

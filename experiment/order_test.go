@@ -13,6 +13,9 @@ import (
 // without, also after an arm was taken out: else a result could not be checked.
 func TestOrdersFollowFromTheSeed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		name, floor string
 		arms        []string

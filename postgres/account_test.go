@@ -154,6 +154,9 @@ func TestAccountCounts(t *testing.T) {
 // A server that was killed is not known, and the one in its place is known anew.
 func TestAccountOfAServerThatIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := start(t)
 	account, err := postgres.OpenAccount(t.Context(), s.DSN())
 	if err != nil {

@@ -290,6 +290,9 @@ const orphanVariable = "WIRELAB_TEST_ORPHAN"
 // A server dies with who started it, however that died, and its directory is
 // swept by the next (systems.md grb-D15: servers were left behind).
 func TestNoServerOutlivesItsParent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if os.Getenv(orphanVariable) != "" {
 		s, err := postgres.Start(t.Context(), postgres.Options{Parent: os.Getenv(orphanVariable)})
 		if err != nil {

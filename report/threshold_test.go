@@ -44,6 +44,9 @@ func TestFigure(t *testing.T) {
 
 func TestJudged(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct {
 		r     *result.Result
 		texts []string

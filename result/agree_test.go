@@ -68,6 +68,9 @@ func TestAgree(t *testing.T) {
 
 func TestConclusionsInOrder(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	r := resulttest.Closed()
 	got := agree(r, r)
 	if n := got.Count(true, result.Holds); n != 4 || got.Environment != nil {

@@ -137,6 +137,9 @@ func TestMadeUpEffects(t *testing.T) {
 // Two arms that are the same must not be told apart more often than promised.
 func TestAlikeArmsAreRarelyToldApart(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, c := range []struct{ arms, repeats int }{{2, 400}, {6, 200}} {
 		experiments, claims := 0, 0
 		for seed := range uint64(c.repeats) {
@@ -295,6 +298,9 @@ func TestZerosGiveNoRatio(t *testing.T) {
 // What is computed from a stored result is what was computed from the fresh one.
 func TestStoredResultsSayTheSame(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(), "none": {}} {
 		text, err := json.Marshal(r)
 		if err != nil {

@@ -30,6 +30,9 @@ func copied[T any](t *testing.T, v *T) *T {
 // of the queues, survives JSON, and contradicts nothing.
 func TestCapacityOfMadeUpQueues(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	made := resulttest.Capacity()
 	r := copied(t, made)
 	if flaws := result.Inconsistencies(r); len(flaws) > 0 {
@@ -56,6 +59,9 @@ func TestCapacityOfMadeUpQueues(t *testing.T) {
 // changes what is said of it with it.
 func TestEditedSearchIsFound(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	made := resulttest.Search([]resulttest.Server{{Name: "one", Protocol: "grpc", Rate: 500}}, "p99<50ms", 2)
 	for name, test := range map[string]struct {
 		edit func(*result.Capacity)

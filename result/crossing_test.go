@@ -180,6 +180,9 @@ func TestOutcomesAreMonotone(t *testing.T) {
 // it; a false regression among four of them must stay rare all the same.
 func TestManyFindingsAreAdjusted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const repeats = 120
 	alone, together := 0, 0
 	for seed := range uint64(repeats) {

@@ -175,6 +175,9 @@ func TestSharesAreWhatWasPlantedAndAddUp(t *testing.T) {
 // in the primary metric in one of twenty experiments, here of 18 arms.
 func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	r := resulttest.Factorial(100, nil)
 	a := result.Analyse(r) // of gates only, which look at no CPU time this small
 	random := rand.New(rand.NewPCG(1, 2))

@@ -120,6 +120,9 @@ func TestSittingsWithGates(t *testing.T) {
 // Sittings of one thing with itself are claimed to differ as rarely as promised.
 func TestSittingsOfEqualArms(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const repeats = 60
 	claims := 0
 	for seed := range uint64(repeats) {

@@ -28,6 +28,9 @@ func streamTrials(r *result.Result, arm int) []*result.Trial {
 // does; what a sound arm lacks is said (grb-M02, R2).
 func TestStreamsAreJudgedByTheirEvents(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range map[string]struct {
 		spoil func(*result.Trial)
 		gate  result.Gate
@@ -149,6 +152,9 @@ func TestSlowReaders(t *testing.T) {
 // TestStreamsThatDoNotAddUp are found in a file.
 func TestStreamsThatDoNotAddUp(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if flaws := result.Inconsistencies(resulttest.Streams()); len(flaws) > 0 {
 		t.Fatalf("a sound result: %v", flaws)
 	}

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // What is computed is tried here, whatever else the machine does.
 func TestComputed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, test := range []Test{queueTest(), mergeTest(), derivationTest()} {
 		done, err := test.Run(t.Context(), Env{Seed: 1, Say: func(string) {}})
 		spared := test.Name == "queue" && testing.Short()
@@ -170,6 +173,9 @@ func TestRelabelCountsFalseClaims(t *testing.T) {
 // The power of comparisons with a spin is counted, and its interval held or not.
 func TestPowerOfSpin(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	e := Env{Seed: 1}
 	r := equals(30, 5000) // 5 µs a call
 	for spin, held := range map[time.Duration]bool{5 * time.Microsecond: true, 2 * time.Microsecond: false} {

@@ -29,6 +29,9 @@ func queue(r *rand.Rand, rho float64, n int) *stat.Histogram {
 
 func TestQuantileIntervalCoversTheTruth(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const repeats, rounds = 200, 10
 	for _, c := range []struct {
 		rho, q float64
@@ -61,6 +64,9 @@ func TestQuantileIntervalCoversTheTruth(t *testing.T) {
 
 func TestQuantileRatioOfIdenticalArms(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const repeats, rounds = 200, 10
 	r := rand.New(rand.NewPCG(22, 22))
 	differ, covered := 0, 0

@@ -83,6 +83,9 @@ func canned(t *testing.T, tool, file string) string {
 // What the tools printed once, through the whole command.
 func TestAuditSaysWhatToolsReport(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range map[string]struct {
 		tool, file, args string
 		code             int
@@ -158,6 +161,9 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 // rightly, and the closed loop is found out.
 func TestAuditRunsAToolThatCalls(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, args := range map[string]string{
 		"POST":                  `POST {target} {body}`,
 		"POST of a file":        `POST {target} "$(cat {bodyfile})"`,

@@ -98,6 +98,9 @@ func TestStoredCertificates(t *testing.T) {
 // and prints it; none keeps none; another word is a mistake.
 func TestCompareWithACertificate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	// Of the program's own environment: it is this test's binary.
 	made := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
@@ -128,6 +131,9 @@ func TestCompareWithACertificate(t *testing.T) {
 // does not keep the comparison from being made.
 func TestCompareMakesACertificate(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), brief(1, "--certificate", "new")...)
 	p.until("comparing http1-proto with itself")
 	if code := p.end(); code != exitOK && code != exitNoWord {

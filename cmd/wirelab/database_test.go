@@ -24,6 +24,9 @@ func overDatabase(more ...string) []string {
 // the result what it was, and leaves neither a process nor a password behind.
 func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), overDatabase()...)
 	p.ended(exitOK, exitNoWord)
 	p.wantNoneLeft()
@@ -50,6 +53,9 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 // without PostgreSQL gets the embedded one, and is told.
 func TestResultsAreLabelledWithTheirDatabase(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "-w", "ledger.GetBalance", "--data", "100x1000",
 		"--rounds", "1", "--slices", "1", "--slice", "100ms", "--db", "embedded", "-q")
 	p.ended(exitOK, exitNoWord)
@@ -70,6 +76,9 @@ func TestResultsAreLabelledWithTheirDatabase(t *testing.T) {
 // counted by its code, and later rounds are measured again.
 func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := t.Context()
 	server, err := postgres.Start(ctx, postgres.Options{})
 	if err != nil {
@@ -167,6 +176,9 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 // second would only be told what the first one did.
 func TestEveryArmPostsForItself(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := t.Context()
 	server, err := postgres.Start(ctx, postgres.Options{})
 	if err != nil {

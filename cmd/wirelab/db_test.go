@@ -16,6 +16,9 @@ import (
 // password (grb-D14); seeding twice changes nothing (grb-D05).
 func TestDB(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := newShell(t)
 	getenv := func(key string) string { return s.env[key] }
 	t.Cleanup(func() { _, _, _ = postgres.Dismiss(context.Background(), getenv, false) }) // where the test failed

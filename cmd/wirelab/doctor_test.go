@@ -14,6 +14,9 @@ import (
 // The doctor looks at this very machine, whatever it is like.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "doctor", "--json", "--burst", "3s")
 	code := p.end()
 	var e doctor.Examination
@@ -47,6 +50,9 @@ func TestDoctor(t *testing.T) {
 
 func TestDoctorLooksOnly(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "doctor", "--no-burst")
 	if code := p.end(); code != exitOK && code != exitFailed {
 		t.Errorf("exit code %d", code)
@@ -64,6 +70,9 @@ func TestDoctorLooksOnly(t *testing.T) {
 
 func TestDoctorIsInterrupted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, when := range []string{"watching the machine", "comparing http1-proto with itself"} {
 		p := begin(t, t.TempDir(), "doctor")
 		p.until(when)

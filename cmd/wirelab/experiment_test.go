@@ -172,6 +172,9 @@ func (p *program) stored() *result.Result {
 // A comparison runs from end to end: fresh processes, a report, a stored result.
 func TestCompare(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), brief(2, "--in-flight", "1,4")...)
 	code := p.end()
 	if code != exitOK && code != exitNoWord { // a busy machine may spoil a number; it must then say so
@@ -200,6 +203,9 @@ func TestCompare(t *testing.T) {
 // An open loop makes the calls that its rate plans, and tells their lag.
 func TestCompareOpenLoop(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "compare", "grpc", "--workload", "routeguide.GetFeature", "--rate", "400",
 		"--rounds", "2", "--max-rounds", "2", "--slices", "1", "--slice", "300ms", "--json")
 	if code := p.end(); code != exitOK && code != exitNoWord {
@@ -218,6 +224,9 @@ func TestCompareOpenLoop(t *testing.T) {
 // Ctrl-C keeps the complete rounds, says so, and ends with 3.
 func TestInterrupt(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), brief(50)...)
 	p.until("round 2")
 	_ = p.command.Process.Signal(os.Interrupt)
@@ -231,6 +240,9 @@ func TestInterrupt(t *testing.T) {
 // A child that is killed costs its arm the round, not the experiment.
 func TestKilledChildren(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, kind := range []string{"serve", "drive"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -338,6 +350,9 @@ func TestMalformedPlan(t *testing.T) {
 // can be imported once there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	if os.Geteuid() != 0 {
 		if os.Getenv("CI") != "" {
 			t.Fatal("needs root to mount a small file system")

@@ -103,6 +103,9 @@ func TestExplainRefusals(t *testing.T) {
 // A stored result is explained in every form, and verify makes all of it again.
 func TestExplainAResult(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := newShell(t)
 	r := s.factorialStored()
 	s.run("explain", "latest").wants(t, exitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)

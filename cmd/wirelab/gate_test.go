@@ -32,6 +32,9 @@ func resultFile(t *testing.T, r *result.Result) string {
 // line none of theirs.
 func TestCheckExitCodes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := newShell(t)
 	closed, troubled := resultFile(t, resulttest.Closed()), resultFile(t, resulttest.Troubled())
 	interrupted := resultFile(t, resulttest.Short(12))
@@ -80,6 +83,9 @@ func TestCheckExitCodes(t *testing.T) {
 
 func TestGateFiles(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s, dir := newShell(t), t.TempDir()
 	file := resultFile(t, resulttest.Closed())
 	comment, cases := filepath.Join(dir, "comment.md"), filepath.Join(dir, "junit.xml")
@@ -120,6 +126,9 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 // A whole experiment with a threshold: two rounds decide nothing.
 func TestCompareWithThreshold(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	begin(t, dir, brief(2, "--fail-if", "errors > 0.0001%", "--markdown", "comment.md", "--junit", "junit.xml")...).want(exitUndecided)
 	if text, err := os.ReadFile(filepath.Join(dir, "comment.md")); err != nil || !bytes.HasPrefix(text, []byte("## wirelab: inconclusive")) {

@@ -21,6 +21,9 @@ import (
 // and a replay is over the same one.
 func TestCompareOverNetwork(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	p := begin(t, dir, "compare", "http1-json", "http3-proto", "--workload", "routeguide.GetFeature", "--seed", "11",
 		"--rounds", "2", "--max-rounds", "2", "--slices", "2", "--slice", "100ms", "--network", "cloud,loss=0.2%", "--json")

@@ -35,6 +35,9 @@ func telling(t *testing.T, s store.Store, wanted func(store.Running) bool) store
 // far; when it is over its result is there instead.
 func TestExperimentTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
 		"--rounds", "1000", "--slices", "1", "--slice", "50ms", "-q")
 	s, err := sqlite.Open(t.Context(), p.mark)

@@ -45,6 +45,9 @@ func (p *program) ended(codes ...int) {
 // answered, nothing that was due is left out, and it is no failure.
 func TestCurveIsHonestInOverload(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "curve", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
 		"--rates", "40,100,400", "--in-flight", "4", "--rounds", "2", "--slice", "500ms", "--json", "-q")
 	p.ended(exitOK, exitNoWord)
@@ -78,6 +81,9 @@ func TestCurveIsHonestInOverload(t *testing.T) {
 // look is stored.
 func TestCurveFindsItsRates(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "curve", "http1-proto,inject=constant 5ms", "-w", "routeguide.GetFeature",
 		"--in-flight", "2", "--rounds", "1", "--slice", "100ms", "--steps", "3", "--driver", "client", "--json")
 	p.ended(exitOK, exitNoWord)
@@ -97,6 +103,9 @@ func TestCurveFindsItsRates(t *testing.T) {
 // can be verified and shown, and is not replayed.
 func TestCapacityRuns(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "capacity", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
 		"--slo", "p50<200ms,errors<50%", "--in-flight", "2", "--probe", "300ms", "--rounds", "1", "--json", "-q")
 	p.ended(exitOK, exitUndecided, exitNoWord)
@@ -121,6 +130,9 @@ func TestCapacityRuns(t *testing.T) {
 // TestCapacityInterrupted: Ctrl-C keeps the rounds that are complete.
 func TestCapacityInterrupted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	p := begin(t, t.TempDir(), "capacity", "http1-proto", "-w", "routeguide.GetFeature",
 		"--slo", "p50<200ms", "--in-flight", "2", "--probe", "100ms", "--rounds", "50")
 	p.until("round 1 of 50")

@@ -56,6 +56,9 @@ func shellWords(line string) []string {
 // planned and not run here: their runs have tests of their own.
 func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	mine := "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(mine), 0o600); err != nil {
@@ -119,6 +122,9 @@ func TestReadmeCommands(t *testing.T) {
 // one round: that is inconclusive, or invalid on a machine that is too busy.
 func TestReadmeWorkflow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)

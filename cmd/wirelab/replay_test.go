@@ -15,6 +15,9 @@ import (
 // original of two rounds, which concludes nothing, gives it nothing to hold.
 func TestReplay(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	begin(t, dir, brief(2, "-q")...).end()
 	p := begin(t, dir, "replay", "latest", "--rounds", "1", "--json", "-q")
@@ -60,6 +63,9 @@ func TestAgain(t *testing.T) {
 // The exit code says whether the conclusions hold.
 func TestAgreementCodes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	was := resulttest.Closed()
 	other := resulttest.Arms()
 	other[1].ServerCPU = 15000 // grpc is cheaper there

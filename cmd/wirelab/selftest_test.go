@@ -10,6 +10,9 @@ import (
 // checks to let numbers out, that is said and not held against wirelab: a
 // number that is wrong, or a fault that is not seen, is.
 func TestSelfTest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	args := []string{"selftest", "-q"}
 	if testing.Short() {
 		args = append(args, "--only", "merge,derivation,flipped")

@@ -182,6 +182,9 @@ func TestTransferShowsHowFarItIs(t *testing.T) {
 // file, and no password is shown or stored (grb-D14).
 func TestResultsInPostgreSQL(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -234,6 +237,9 @@ func TestResultsInPostgreSQL(t *testing.T) {
 // the words say how to take it in.
 func TestResultIsRescuedFromALostServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

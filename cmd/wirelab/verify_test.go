@@ -21,6 +21,9 @@ import (
 // was changed does not, and the place is named.
 func TestVerify(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	dir := t.TempDir()
 	p := begin(t, dir, brief(2, "--json")...)
 	p.end()
@@ -72,6 +75,9 @@ func TestVerify(t *testing.T) {
 // what lists show.
 func TestVerifyStore(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range map[string]struct {
 		column string
 		edit   func(t *testing.T, body []byte) any

@@ -64,6 +64,9 @@ func TestWindows(t *testing.T) {
 // bounded, and all of it arrives once it is taken after all.
 func TestBackPressure(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	begun, take := make(chan struct{}), make(chan struct{})
 	total := make(chan int64, 1)
 	r := tcp(t, "rtt=1ms", serve(t, func(c *net.TCPConn) {

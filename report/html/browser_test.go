@@ -175,6 +175,9 @@ func pages() map[string]struct {
 // others, nothing is wider than the page, nothing complains and no network is
 // asked.
 func TestPagesInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := browser(t)
 	for name, c := range pages() {
 		t.Run(name, func(t *testing.T) {
@@ -260,6 +263,9 @@ func TestKeyboardAndSwitch(t *testing.T) {
 // The page of twelve arms in 30 rounds is small; how long it took to draw is
 // told and not judged, since the machine may be busy.
 func TestSizeAndTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	began := time.Now()
 	file, size := write(t, resulttest.Wide())
 	written := time.Since(began)

@@ -95,6 +95,9 @@ func plain(text string) string { return strings.ReplaceAll(text, "\u00a0", " ") 
 // analysed, and every sentence and number of the page is held against that.
 func TestPageFollowsFromTheResult(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range rendered() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -329,6 +332,9 @@ func gates(t *testing.T, a *result.Analysis, all []element) {
 // The page holds all it needs and may ask for nothing, and its ids are each one's own.
 func TestPageIsWhole(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range rendered() {
 		page := c.text
 		ids := map[string]bool{}
@@ -369,6 +375,9 @@ func TestPageIsWhole(t *testing.T) {
 // Each chart has data to save, which is CSV of as many columns in each row.
 func TestDataLinks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, c := range rendered() {
 		links := 0
 		for _, e := range read(t, c.text) {

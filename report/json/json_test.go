@@ -13,6 +13,9 @@ import (
 
 func TestReadAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "troubled": resulttest.Troubled(), "nothing": {}} {
 		var once, twice strings.Builder
 		if err := report.Write(&once, r); err != nil {

@@ -12,6 +12,9 @@ import (
 
 func TestAgreement(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	was, here := resulttest.Closed(), resulttest.Short(8)
 	other := resulttest.Arms()
 	other[1].ServerCPU, other[2].ServerCPU = 20000, 24900 // grpc is cheaper here, connect dearer

@@ -42,6 +42,9 @@ func rated() map[string]*result.Result {
 
 func TestRatedGolden(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for name, r := range rated() {
 		a := result.Analyse(r)

@@ -29,6 +29,9 @@ func examples() map[string]*result.Result {
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, r := range examples() {
 		for suffix, style := range map[string]terminal.Style{"-80": {Width: 80}, "-140": {Width: 140}} {
 			var got strings.Builder
@@ -55,6 +58,9 @@ func TestGolden(t *testing.T) {
 // Whatever the width, no line is longer, and nothing but colour is added by colour.
 func TestWidthAndColor(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	for _, name := range []string{"troubled", "one-arm", "long-names"} {
 		r := examples()[name]

@@ -110,6 +110,9 @@ func small() *result.Result {
 
 func TestWhatIsWrittenHolds(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for name, r := range map[string]*result.Result{"closed": resulttest.Short(11), "open": resulttest.Open(), "streams": resulttest.Streams(), "troubled": resulttest.Troubled(), "one arm": resulttest.OneArm()} {
 		v := check(t, document(t, r, "errors > 0.1%"))
 		if !v.Holds() || len(v.Checked) != 5 || len(v.Unchecked) != 0 {

@@ -186,6 +186,9 @@ func TestViewsRefuseWhatWirelabRefuses(t *testing.T) {
 // The function quantile in SQL is stat's, for any histogram and any q.
 func TestQuantileInSQLIsStats(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	s := open(t, database(t, server))
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := range 60 {

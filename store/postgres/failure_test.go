@@ -81,6 +81,9 @@ func wantFirst(t *testing.T, s *Store, n int) {
 // its files are in a small memory disk, so that the server itself goes on.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	own := ownServer(t)
 	owner, err := os.Stat(own.Directory())
 	if err != nil {
@@ -152,6 +155,9 @@ func TestNoRoom(t *testing.T) {
 // stored, keeps no half, and is used again when it is back.
 func TestServerKilledWhilePutting(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	own := ownServer(t)
 	s := open(t, own.DSN())
 	stored, first := 0, 0

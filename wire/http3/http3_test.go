@@ -152,6 +152,9 @@ func TestStop(t *testing.T) {
 // is told, and not left to wait for a server that will never take it.
 func TestStopRefuses(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	entered, goOn := make(chan struct{}), make(chan struct{})
 	stub, stop, _ := start(t, time.Hour, func(_ context.Context, s string) (string, error) {
 		if s == "stay" {

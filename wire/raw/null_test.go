@@ -23,6 +23,9 @@ import (
 // against the null responder, with every operation, many calls at once.
 func TestNullServesEveryClient(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, cell := range bind.Workload().Erase().Cells {
 		if cell.Null == nil || cell.Server == "connect-go" && strings.HasPrefix(cell.Protocol.Name, "grpc") {
 			continue // the second server's clients are the first's

@@ -73,6 +73,9 @@ func inPlace(edit func(reply []byte)) func([]byte) ([]byte, bool) {
 // mismatch, or its call fails, and no other does.
 func TestFlippedByte(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, protocol := range []string{"http1-json", "http1-proto", "h2c-json", "grpc", "connect"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
@@ -112,6 +115,9 @@ func TestFlippedByte(t *testing.T) {
 // another meaning: the call is right, or it fails, and the lines go on.
 func TestFlippedAnywhere(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, protocol := range []string{"http1-proto", "http1-tls-proto", "h2c-json", "http2-proto", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()

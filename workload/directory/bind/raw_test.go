@@ -72,6 +72,9 @@ func drive(t *testing.T, cell wirelab.Cell, address, operation string, calls int
 // persons too. What it does not carry it says.
 func TestRaw(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	driven := map[string]bool{}
 	for _, cell := range bind.Workload().Erase().Cells {
 		if cell.DialRaw == nil || cell.Null == nil || cell.Protocol.Secure {

@@ -52,6 +52,9 @@ func drive(t *testing.T, cell wirelab.Cell, address, operation, requests string,
 // null responder answers as the server does. What it does not carry it says.
 func TestRaw(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	driven := map[string]bool{}
 	for _, cell := range bind.Workload().Erase().Cells {
 		if cell.DialRaw == nil || cell.Null == nil || cell.Protocol.Secure || cell.Holes["GetBalance"] != "" {

@@ -136,6 +136,9 @@ func (b breaking) StreamTransactions(ctx context.Context, feed ledger.Feed) iter
 // page of another origin: what it gets, how it goes on after its connection
 // broke, and when it stops (grb-F07, grb-D10).
 func TestSSEInABrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	page := page(t)
 	service, log := smallLog(t)
 	address := restServe(t, service)

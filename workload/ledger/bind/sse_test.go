@@ -129,6 +129,9 @@ func asLate(log []ledger.Transaction, at time.Time) []ledger.Transaction {
 // caller each once (grb-D10, R2).
 func TestSSEResumes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	for _, p := range events() {
 		t.Run(p.Protocol.Name, func(t *testing.T) {
 			t.Parallel()

@@ -136,6 +136,9 @@ func (h *heavy) stalled() int64 {
 // A reader that stops holds the server back, and has lost nothing when it goes
 // on: no event is dropped, repeated, or out of its place (S7, grb-M02).
 func TestSlowReader(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	eachServer(t, "StreamTransactions", func(t *testing.T, p pair) {
 		service := &heavy{Service: ledger.New()}
 		stub := p.open(t, service, 1)

@@ -22,6 +22,9 @@ const long = time.Hour
 // TestRPCDeadlineReachesTheServer looks at the server's context and waits for it to end.
 func TestRPCDeadlineReachesTheServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		deadlines, ended := make(chan time.Time, 1), make(chan error, 1)
 		stub := p.dial(t, p.serve(t, scripted{get: func(ctx context.Context, _ routeguide.Point) (routeguide.Feature, error) {
@@ -345,6 +348,9 @@ func TestRPCCloseEndsCalls(t *testing.T) {
 // TestRPCReconnects stops a server and starts another where it was.
 func TestRPCReconnects(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		if p.Protocol.Secure {
 			t.Skip("the second server has another certificate here; nothing else differs")

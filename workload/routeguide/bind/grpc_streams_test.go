@@ -45,6 +45,9 @@ func endless(t *testing.T, running *atomic.Bool) iter.Seq2[routeguide.RouteNote,
 // stays. It is done often, since a client that resets many streams is what
 // some servers take for an attack.
 func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 		t.Run("break", func(t *testing.T) {
@@ -103,6 +106,9 @@ func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 // consumer that reads nothing until a hundred notes are on their way.
 func TestRPCChatOfThousands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const count, ahead = 2000, 100
 	text := strings.Repeat("x", 300)
 	eachPair(t, func(t *testing.T, p rpcPair) {

@@ -199,6 +199,9 @@ func TestRPCPairsAnswerLikeTheReference(t *testing.T) {
 // TestRPCErrorsAreTheReferences compares code and message of what fails.
 func TestRPCErrorsAreTheReferences(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	bad := routeguide.Point{Latitude: routeguide.LatitudeLimit + 1}
 	points := func(n int, last routeguide.Point) iter.Seq2[routeguide.Point, error] {
 		return func(yield func(routeguide.Point, error) bool) {

@@ -83,6 +83,9 @@ func (p *poster) run(t *testing.T, s ledger.Service, name string, stop <-chan st
 // log without a gap, and what was not acknowledged can be posted again (S2, S8).
 func TestKilledInMidRun(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	// One of its own, with fsync, to be killed.
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {

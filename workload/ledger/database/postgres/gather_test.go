@@ -62,8 +62,11 @@ func TestBalancesThatAreGivenUp(t *testing.T) {
 					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(n)*20*time.Microsecond)
 				}
 				_, err := s.GetBalance(ctx, ledger.AccountID{ID: "0.0.100001"})
-				if err != nil && (ctx.Err() == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded) {
-					t.Errorf("%v, where the call's own deadline says %v", err, ctx.Err())
+				// By the clock: a context may learn of its deadline a moment later than a
+				// trip that has the same.
+				deadline, _ := ctx.Deadline()
+				if left := time.Until(deadline); err != nil && (left > 0 || wirelab.CodeOf(err) != wirelab.DeadlineExceeded) {
+					t.Errorf("%v, with %v left of the call's own deadline", err, left)
 				}
 				cancel()
 			}

@@ -66,6 +66,9 @@ func TestSeed(t *testing.T) {
 // version, errors not stopping).
 func TestMigrations(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil || len(names) != latestVersion {
 		t.Fatalf("%d files of form %d, %v", len(names), latestVersion, err)
