@@ -1,6 +1,9 @@
 package wirelab
 
-import "context"
+import (
+	"context"
+	"iter"
+)
 
 // Hooks are what a wrapped service calls beside its work; see [Workload.Wrap].
 // Each may be nil, and the zero value is no hooks at all.
@@ -38,4 +41,42 @@ func (h Hooks) whole() Hooks {
 		h.After = func(string) {}
 	}
 	return h
+}
+
+// Between makes a call of one reply with the hooks around it, for what
+// [Workload.Wrap] returns.
+func Between[Req, Rep any](
+	ctx context.Context, hooks Hooks, operation string, call func(context.Context, Req) (Rep, error), req Req,
+) (rep Rep, err error) {
+	defer hooks.After(operation)
+	if err := hooks.Before(ctx, operation); err != nil {
+		return rep, err
+	}
+	return call(ctx, req)
+}
+
+// BetweenItems makes a call that streams replies with the hooks around it.
+// endless is the item of a number, from 1, of the stream that Item asks for.
+func BetweenItems[Req, Item any](
+	ctx context.Context, hooks Hooks, operation string, call func(context.Context, Req) iter.Seq2[Item, error], req Req,
+	endless func(n uint64) Item,
+) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		defer hooks.After(operation)
+		if err := hooks.Before(ctx, operation); err != nil {
+			var none Item
+			yield(none, err)
+			return
+		}
+		if hooks.Item == nil {
+			call(ctx, req)(yield)
+			return
+		}
+		for n := uint64(1); ; n++ {
+			err := hooks.Item(ctx)
+			if !yield(endless(n), err) || err != nil {
+				return
+			}
+		}
+	}
 }

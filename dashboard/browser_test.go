@@ -1,24 +1,18 @@
 package dashboard
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"wirelab/internal/browsertest"
 	"wirelab/plan"
 	"wirelab/store"
 )
@@ -28,99 +22,28 @@ var (
 	only  = flag.String("only", "", "of -shots only pages whose name begins so")
 )
 
-// browser starts a browser that lives as long as the test. A machine without
-// one fails, and is told what to do.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Fatal("there is no Chromium here, so no page can be looked at; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
-	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
-	t.Cleanup(func() {
-		done()
-		stop()
-	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("%s does not start: %v", program, err)
-	}
-	return ctx
-}
-
-// tab is one page in a browser, and what it complained of or asked for.
+// tab is a page of a site in a browser.
 type tab struct {
-	ctx    context.Context
-	t      *testing.T
-	own    string     // the address that it may ask
-	mu     sync.Mutex // guards all below
-	errors []string
+	*browsertest.Tab
+	t       *testing.T
+	address string
 }
 
-func openTab(parent context.Context, t *testing.T, s *site) *tab {
+func openTab(t *testing.T, s *site) *tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(parent)
-	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(cancel)
-	p := &tab{ctx: ctx, t: t, own: s.address + "/"}
-	chromedp.ListenTarget(ctx, p.listen)
-	p.do(network.Enable(), log.Enable(), runtime.Enable())
-	return p
-}
-
-func (p *tab) do(actions ...chromedp.Action) {
-	p.t.Helper()
-	if err := chromedp.Run(p.ctx, actions...); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-func (p *tab) listen(event any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		p.errors = append(p.errors, e.ExceptionDetails.Error())
-	case *runtime.EventConsoleAPICalled:
-		p.errors = append(p.errors, fmt.Sprintf("console.%s", e.Type))
-	case *log.EventEntryAdded:
-		p.errors = append(p.errors, e.Entry.Text+" "+e.Entry.URL)
-	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, p.own) && !strings.HasPrefix(e.Request.URL, "data:") {
-			p.errors = append(p.errors, "asked the network for "+e.Request.URL)
-		}
-	}
-}
-
-func (p *tab) complaints() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string{}, p.errors...)
+	return &tab{browsertest.Open(browsertest.Start(t), t, s.address+"/"), t, s.address}
 }
 
 func (p *tab) open(path string) {
 	p.t.Helper()
-	p.do(chromedp.Navigate(strings.TrimSuffix(p.own, "/") + path))
-}
-
-func (p *tab) look(width int, scheme string) {
-	p.t.Helper()
-	p.do(chromedp.EmulateViewport(int64(width), 900), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+	p.Do(chromedp.Navigate(p.address + path))
 }
 
 // text is that of the first element a selector finds.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	var text string
-	p.do(chromedp.Text(selector, &text, chromedp.ByQuery))
+	p.Do(chromedp.Text(selector, &text, chromedp.ByQuery))
 	return text
 }
 
@@ -162,7 +85,7 @@ func TestInABrowser(t *testing.T) {
 	}
 	results := demo(t)
 	s := serve(t, results, "")
-	p := openTab(browser(t), t, s)
+	p := openTab(t, s)
 	of := run(1, 1).Plan
 	past := "/history?" + url.Values{"machine": {"lab"}, "arm": {armText(of, 1)}, "load": {loadText(of, 0)}}.Encode()
 	list, err := results.List(t.Context(), store.Filter{Name: "quick", Host: "lab", Limit: 40})
@@ -177,8 +100,8 @@ func TestInABrowser(t *testing.T) {
 		for _, width := range []int{360, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
 				var seen sight
-				p.look(width, scheme)
-				p.do(chromedp.Evaluate(lookScript, &seen))
+				p.Look(width, scheme)
+				p.Do(chromedp.Evaluate(lookScript, &seen))
 				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Charts != page.charts {
 					t.Errorf("%s at %d px, %s: %+v", page.path, width, scheme, seen)
 				}
@@ -187,32 +110,32 @@ func TestInABrowser(t *testing.T) {
 	}
 	// Filter, by the form.
 	p.open("/")
-	p.do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery), chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
+	p.Do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery), chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
 		chromedp.Click(`.filters button`, chromedp.ByQuery), chromedp.WaitVisible(`//*[contains(text(), "Show all")]`))
 	if got := p.text(".count"); got != "32 results match" {
 		t.Errorf("filtered: %q", got)
 	}
 	// Tick two, by the keyboard, and compare.
 	disabled := false
-	p.do(chromedp.Evaluate(`document.querySelector("#compare button").disabled`, &disabled))
+	p.Do(chromedp.Evaluate(`document.querySelector("#compare button").disabled`, &disabled))
 	if !disabled {
 		t.Error("nothing is ticked, and it can be compared")
 	}
-	p.do(chromedp.Focus(`#t-`+list[0].ID, chromedp.ByQuery), chromedp.SendKeys(`#t-`+list[0].ID, " ", chromedp.ByQuery),
+	p.Do(chromedp.Focus(`#t-`+list[0].ID, chromedp.ByQuery), chromedp.SendKeys(`#t-`+list[0].ID, " ", chromedp.ByQuery),
 		chromedp.SendKeys(`#t-`+list[2].ID, " ", chromedp.ByQuery), chromedp.Click(`#compare button`, chromedp.ByQuery), chromedp.WaitVisible(".badge", chromedp.ByQuery))
 	if got := p.text(".badge"); got != "comparable" {
 		t.Errorf("compared: %q", got)
 	}
 	// Open a result from there; its report is whole.
-	p.do(chromedp.Click(`.heads a`, chromedp.ByQuery), chromedp.WaitVisible("#verdict", chromedp.ByQuery))
+	p.Do(chromedp.Click(`.heads a`, chromedp.ByQuery), chromedp.WaitVisible("#verdict", chromedp.ByQuery))
 	if got := p.text(".beside"); !strings.Contains(got, "All results") {
 		t.Errorf("beside the report: %q", got)
 	}
 	// A point of the past has a hint, and leads to its result.
 	var hint string
-	p.look(1280, "light")
+	p.Look(1280, "light")
 	p.open(past)
-	p.do(chromedp.Evaluate(`(() => {
+	p.Do(chromedp.Evaluate(`(() => {
 		const dot = document.querySelector("svg.wide [data-to]");
 		dot.dispatchEvent(new PointerEvent("pointermove", {bubbles: true}));
 		return document.getElementById("tip").textContent;
@@ -221,7 +144,7 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("hint %q", hint)
 	}
 	p.live(results)
-	for _, complaint := range p.complaints() {
+	for _, complaint := range p.Complaints() {
 		t.Error(complaint)
 	}
 }
@@ -231,7 +154,7 @@ func (p *tab) live(results store.Store) {
 	p.t.Helper()
 	until := func(what, script string) {
 		p.t.Helper()
-		if err := chromedp.Run(p.ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
+		if err := chromedp.Run(p.Ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
 			p.t.Fatalf("%s: %v", what, err)
 		}
 	}
@@ -264,7 +187,7 @@ func TestLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := openTab(browser(t), t, s)
+	p := openTab(t, s)
 	for name, path := range map[string]string{
 		"list": "/", "filtered": "/?protocol=connect", "empty": "/?workload=none",
 		"compare": comparing([]string{list[20].ID, list[15].ID, list[2].ID}), "elsewhere": comparing([]string{list[20].ID, list[0].ID}),
@@ -276,10 +199,10 @@ func TestLook(t *testing.T) {
 		}
 		for _, width := range []int{360, 1280} {
 			for _, scheme := range []string{"light", "dark"} {
-				p.look(width, scheme)
+				p.Look(width, scheme)
 				p.open(path)
 				var picture []byte
-				p.do(chromedp.FullScreenshot(&picture, 100))
+				p.Do(chromedp.FullScreenshot(&picture, 100))
 				if err := os.WriteFile(filepath.Join(*shots, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), picture, 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -7,11 +7,8 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"wirelab"
 )
@@ -125,25 +122,4 @@ func lastLine(text []byte) string {
 		}
 	}
 	return last
-}
-
-// startOn starts a command on the given cores, nil: any. The child inherits
-// them from the thread that starts it, and its own children from it.
-func startOn(command *exec.Cmd, cpus []int) error {
-	if cpus == nil {
-		return command.Start()
-	}
-	var before, wanted unix.CPUSet
-	for _, cpu := range cpus {
-		wanted.Set(cpu)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return err
-	}
-	if err := unix.SchedSetaffinity(0, &wanted); err != nil {
-		return fmt.Errorf("run on cores %v: %w", cpus, err)
-	}
-	return errors.Join(command.Start(), unix.SchedSetaffinity(0, &before))
 }

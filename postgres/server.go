@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
+	"wirelab/cores"
 )
 
 // owner and database are what a server of ours has.
@@ -170,7 +171,7 @@ func (s *Server) run(ctx context.Context, name string) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), environment(string(s.at)), s.as.attributes(s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
-	if err := startOn(command, s.cpus); err != nil {
+	if err := cores.Start(command, s.cpus); err != nil {
 		return err
 	}
 	p := &process{command: command, ended: make(chan struct{})}

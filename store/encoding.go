@@ -185,6 +185,21 @@ func Unpack(data []byte) (*result.Result, error) {
 	return Decode(plain)
 }
 
+// UnpackAs is [Unpack] of a body that a store kept under an ID, at a place that
+// it names. What is not that result is damaged, but for what a later wirelab wrote.
+func UnpackAs(data []byte, id, place string) (*result.Result, error) {
+	r, err := Unpack(data)
+	switch {
+	case err != nil && wirelab.CodeOf(err) == wirelab.Unimplemented:
+		return nil, err
+	case err != nil:
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: %s", id, place, wirelab.Public(err).Message)
+	case r.ID != id:
+		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, place, r.ID)
+	}
+	return r, nil
+}
+
 // UnpackText returns the text that [Pack] compressed. Its error is
 // InvalidArgument, or ResourceExhausted for text beyond all bounds.
 func UnpackText(data []byte) ([]byte, error) {

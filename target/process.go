@@ -16,9 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"wirelab/control"
+	"wirelab/cores"
 )
 
 // Command says what to start.
@@ -94,7 +93,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 // thread that starts it, as it does the cores.
 func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
 	if namespace == nil {
-		return startOn(command, cpus)
+		return cores.Start(command, cpus)
 	}
 	runtime.LockOSThread()
 	own, err := os.Open("/proc/thread-self/ns/net")
@@ -107,34 +106,12 @@ func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
 		runtime.UnlockOSThread()
 		return err
 	}
-	started := startOn(command, cpus)
+	started := cores.Start(command, cpus)
 	if err := enter(own); err != nil {
 		return errors.Join(started, err) // a thread that is elsewhere stays locked, and ends with its goroutine
 	}
 	runtime.UnlockOSThread()
 	return started
-}
-
-// startOn starts the command on the given cores. The child inherits them from
-// the thread that starts it: set before it runs, they hold for every thread it
-// makes, and its runtime sizes itself by them.
-func startOn(command *exec.Cmd, cpus []int) error {
-	if cpus == nil {
-		return command.Start()
-	}
-	var before, wanted unix.CPUSet
-	for _, cpu := range cpus {
-		wanted.Set(cpu)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return err
-	}
-	if err := unix.SchedSetaffinity(0, &wanted); err != nil {
-		return fmt.Errorf("run on cores %v: %w", cpus, err)
-	}
-	return errors.Join(command.Start(), unix.SchedSetaffinity(0, &before))
 }
 
 // listen passes the child's replies on until its output ends.

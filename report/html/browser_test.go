@@ -7,19 +7,16 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"wirelab/internal/browsertest"
 	"wirelab/report/html"
 	"wirelab/result"
 	"wirelab/result/resulttest"
@@ -27,33 +24,6 @@ import (
 
 //go:embed testdata/check.js
 var check string
-
-// browser starts a browser that lives as long as the test. There is no page
-// without one: a machine that has none fails the test, and is told what to do.
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Fatal("there is no Chromium here, so no page can be looked at; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
-	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
-	t.Cleanup(func() {
-		done()
-		stop()
-	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("%s does not start: %v", program, err)
-	}
-	return ctx
-}
 
 // sight is what check.js found.
 type sight struct {
@@ -65,65 +35,17 @@ type sight struct {
 	Background              string
 }
 
-// tab is one page in a browser, and what it complained of or asked for.
-type tab struct {
-	ctx    context.Context
-	mu     sync.Mutex // guards all below
-	errors []string
-	asked  []string
-}
-
 // openTab opens a page file.
-func openTab(parent context.Context, t *testing.T, file string, width int, dark bool) *tab {
+func openTab(ctx context.Context, t *testing.T, file string, width int, dark bool) *browsertest.Tab {
 	t.Helper()
-	ctx, closeTab := chromedp.NewContext(parent)
-	t.Cleanup(closeTab)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	t.Cleanup(cancel)
-	p := &tab{ctx: ctx}
-	chromedp.ListenTarget(ctx, p.listen)
+	p := browsertest.Open(ctx, t, "file://")
 	scheme := "light"
 	if dark {
 		scheme = "dark"
 	}
-	err := chromedp.Run(
-		ctx, network.Enable(), log.Enable(), runtime.Enable(),
-		chromedp.EmulateViewport(int64(width), 900),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-		chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.Look(width, scheme)
+	p.Do(chromedp.Navigate((&url.URL{Scheme: "file", Path: file}).String()))
 	return p
-}
-
-func (p *tab) listen(event any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch e := event.(type) {
-	case *runtime.EventExceptionThrown:
-		p.errors = append(p.errors, e.ExceptionDetails.Error())
-	case *runtime.EventConsoleAPICalled:
-		p.errors = append(p.errors, fmt.Sprintf("console.%s", e.Type))
-	case *log.EventEntryAdded:
-		p.errors = append(p.errors, e.Entry.Text)
-	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, "file://") && !strings.HasPrefix(e.Request.URL, "data:") {
-			p.asked = append(p.asked, e.Request.URL)
-		}
-	}
-}
-
-// complaints are what went wrong on a page so far.
-func (p *tab) complaints() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := append([]string{}, p.errors...)
-	for _, address := range p.asked {
-		all = append(all, "asked the network for "+address)
-	}
-	return all
 }
 
 // write writes a result's page to a file.
@@ -178,7 +100,7 @@ func TestPagesInABrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	ctx := browser(t)
+	ctx := browsertest.Start(t)
 	for name, c := range pages() {
 		t.Run(name, func(t *testing.T) {
 			file, _ := write(t, c.r)
@@ -188,7 +110,7 @@ func TestPagesInABrowser(t *testing.T) {
 				for _, scheme := range []string{"light", "dark"} {
 					var s sight
 					err := chromedp.Run(
-						p.ctx, chromedp.EmulateViewport(int64(width), 900),
+						p.Ctx, chromedp.EmulateViewport(int64(width), 900),
 						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 						chromedp.Evaluate(check, &s),
 					)
@@ -202,7 +124,7 @@ func TestPagesInABrowser(t *testing.T) {
 			if len(backgrounds) != 2 {
 				t.Errorf("dark and light have the backgrounds %v", backgrounds)
 			}
-			for _, complaint := range p.complaints() {
+			for _, complaint := range p.Complaints() {
 				t.Error(complaint)
 			}
 		})
@@ -231,10 +153,10 @@ func (s sight) judge(t *testing.T, where string, charts int) {
 // Hints come by keyboard, and the switch turns the page dark.
 func TestKeyboardAndSwitch(t *testing.T) {
 	file, _ := write(t, resulttest.Closed())
-	p := openTab(browser(t), t, file, 1100, false)
+	p := openTab(browsertest.Start(t), t, file, 1100, false)
 	var before, after, tip, live string
 	err := chromedp.Run(
-		p.ctx,
+		p.Ctx,
 		chromedp.Evaluate(`document.querySelector("#fig-spectrum-1 svg.wide").focus(); getComputedStyle(document.body).backgroundColor`, &before),
 		chromedp.Evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}))`, nil),
 		chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`, &tip),
@@ -255,7 +177,7 @@ func TestKeyboardAndSwitch(t *testing.T) {
 	if before == after {
 		t.Errorf("the switch leaves the background %s", before)
 	}
-	if all := p.complaints(); len(all) > 0 {
+	if all := p.Complaints(); len(all) > 0 {
 		t.Errorf("%q", all)
 	}
 }
@@ -273,9 +195,9 @@ func TestSizeAndTime(t *testing.T) {
 	if size > most {
 		t.Errorf("the page of 12 arms in 30 rounds has %d bytes, more than %d", size, most)
 	}
-	p := openTab(browser(t), t, file, 1440, false)
+	p := openTab(browsertest.Start(t), t, file, 1440, false)
 	var times struct{ Load, Paint float64 }
-	err := chromedp.Run(p.ctx, chromedp.Evaluate(`new Promise((done) => setTimeout(() => {
+	err := chromedp.Run(p.Ctx, chromedp.Evaluate(`new Promise((done) => setTimeout(() => {
 		const paint = performance.getEntriesByName("first-contentful-paint")[0];
 		done({Load: performance.getEntriesByType("navigation")[0].loadEventEnd, Paint: paint ? paint.startTime : 0});
 	}, 100))`, &times, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))

@@ -7,6 +7,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -179,16 +180,7 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 	if err != nil {
 		return nil, s.explain(ctx, "read result "+id, err)
 	}
-	r, err := store.Unpack(body)
-	switch {
-	case err != nil && wirelab.CodeOf(err) == wirelab.Unimplemented:
-		return nil, err
-	case err != nil:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in PostgreSQL at %s: %s", id, s.at, wirelab.Public(err).Message)
-	case r.ID != id:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in PostgreSQL at %s: its body is that of %s", id, s.at, r.ID)
-	}
-	return r, nil
+	return store.UnpackAs(body, id, fmt.Sprintf("PostgreSQL at %s", s.at))
 }
 
 // Raw implements [store.Store].

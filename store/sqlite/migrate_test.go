@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"wirelab/sqlite"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )
@@ -63,7 +64,7 @@ func TestResultsFromBeforeDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	// An old file, and what was put into it.
-	old, err := connect(path, 1, busyTimeout)
+	old, err := sqlite.Open(path, 1, busyTimeout)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,6 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/result"
+	"wirelab/sqlite"
 	"wirelab/store"
 )
 
@@ -57,35 +56,19 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	// A commit waits for the disk (FULL): what Put has returned is still
 	// there after a power cut. Transactions take the write lock when they
 	// begin, or two that read first could each wait for the other.
-	if s.write, err = connect(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
+	if s.write, err = sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
 	if err := migrate(ctx, s.write, migrationFiles, path); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.write.Close())
 	}
-	if s.read, err = connect(path, readers, busyTimeout, "query_only(1)"); err != nil {
+	if s.read, err = sqlite.Open(path, readers, busyTimeout, "query_only(1)"); err != nil {
 		return nil, errors.Join(err, s.write.Close())
 	}
-	if s.news, err = connect(path, 1, newsTimeout, "synchronous(NORMAL)"); err != nil {
+	if s.news, err = sqlite.Open(path, 1, newsTimeout, "synchronous(NORMAL)"); err != nil {
 		return nil, errors.Join(err, s.read.Close(), s.write.Close())
 	}
 	return s, nil
-}
-
-// connect returns a pool of connections on a file. None is opened yet.
-func connect(path string, most int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
-	query := url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds())}, pragmas...),
-	}
-	// Escaped, since a path may hold a question mark or a percent sign.
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(most)
-	return db, nil
 }
 
 // Close closes the file. Calls in progress fail.
@@ -159,16 +142,7 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 	if err != nil {
 		return nil, s.explain("read result "+id, err)
 	}
-	r, err := store.Unpack(body)
-	switch {
-	case err != nil && wirelab.CodeOf(err) == wirelab.Unimplemented:
-		return nil, err
-	case err != nil:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: %s", id, s.path, wirelab.Public(err).Message)
-	case r.ID != id:
-		return nil, wirelab.Errorf(wirelab.Internal, "result %s is damaged in %s: its body is that of %s", id, s.path, r.ID)
-	}
-	return r, nil
+	return store.UnpackAs(body, id, s.path)
 }
 
 // Raw implements [store.Store].

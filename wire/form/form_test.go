@@ -119,7 +119,7 @@ func serve(t *testing.T, library string) string {
 	ended := make(chan error, 1)
 	go func() {
 		if library == "grpc-go" {
-			ended <- wiregrpc.ServeIn(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
+			ended <- wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.Unary("Measure", wordForm(), sizeForm(), measure.Measure)), ruler{})
 			})
 			return

@@ -68,7 +68,7 @@ func serveStream(t *testing.T, library string) (address string, ended <-chan str
 	served := make(chan error, 1)
 	go func() {
 		if library == "grpc-go" {
-			served <- wiregrpc.ServeIn(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
+			served <- wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(), counting.Count)), counts)
 			})
 			return

@@ -15,22 +15,13 @@ import (
 	"wirelab/wire/recovery"
 )
 
-// Serve serves what register registers, with health and reflection beside it,
-// by grpc-go as the package comment says. It follows the contract of
-// [wirelab.Server]; when the drain time is over it ends the contexts of the
-// calls that are left and waits for their handlers, which must heed that.
-func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, register func(grpc.ServiceRegistrar)) error {
-	return serve(ctx, at, secure, "", register)
-}
-
-// ServeIn is [Serve] for services of [Describe] in the encoding of a subtype.
-// There is no reflection beside them, which describes Protocol Buffers only.
-func ServeIn(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
-	return serve(ctx, at, secure, subtype, register)
-}
-
-// serve serves in the encoding of a subtype; in Protocol Buffers where it is "".
-func serve(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
+// Serve serves what register registers, with health beside it, by grpc-go as the
+// package comment says. Messages are in the encoding of a subtype, for services
+// of [Describe], or in Protocol Buffers where it is "": then there is reflection
+// too, which describes those only. It follows the contract of [wirelab.Server];
+// when the drain time is over it ends the contexts of the calls that are left
+// and waits for their handlers, which must heed that.
+func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "gRPC needs a listener")
 	}

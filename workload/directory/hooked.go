@@ -17,33 +17,22 @@ type hooked struct {
 	hooks   wirelab.Hooks // Before and After are set
 }
 
-// between makes a call with the hooks around it.
-func between[Req, Rep any](
-	ctx context.Context, hooks wirelab.Hooks, operation string, call func(context.Context, Req) (Rep, error), req Req,
-) (rep Rep, err error) {
-	defer hooks.After(operation)
-	if err := hooks.Before(ctx, operation); err != nil {
-		return rep, err
-	}
-	return call(ctx, req)
-}
-
 func (h hooked) ListPersons(ctx context.Context, page Page) (PersonList, error) {
-	return between(ctx, h.hooks, "ListPersons", h.service.ListPersons, page)
+	return wirelab.Between(ctx, h.hooks, "ListPersons", h.service.ListPersons, page)
 }
 
 func (h hooked) GetPerson(ctx context.Context, id PersonID) (Person, error) {
-	return between(ctx, h.hooks, "GetPerson", h.service.GetPerson, id)
+	return wirelab.Between(ctx, h.hooks, "GetPerson", h.service.GetPerson, id)
 }
 
 func (h hooked) GetPersonLinks(ctx context.Context, id PersonID) (PersonLinkList, error) {
-	return between(ctx, h.hooks, "GetPersonLinks", h.service.GetPersonLinks, id)
+	return wirelab.Between(ctx, h.hooks, "GetPersonLinks", h.service.GetPersonLinks, id)
 }
 
 func (h hooked) CreatePerson(ctx context.Context, person Person) (Person, error) {
-	return between(ctx, h.hooks, "CreatePerson", h.service.CreatePerson, person)
+	return wirelab.Between(ctx, h.hooks, "CreatePerson", h.service.CreatePerson, person)
 }
 
 func (h hooked) ProgramComposition(ctx context.Context, ask Composition) (Aggregation, error) {
-	return between(ctx, h.hooks, "ProgramComposition", h.service.ProgramComposition, ask)
+	return wirelab.Between(ctx, h.hooks, "ProgramComposition", h.service.ProgramComposition, ask)
 }

@@ -18,53 +18,30 @@ type hooked struct {
 	hooks   wirelab.Hooks // Before and After are set
 }
 
-// between makes a call with the hooks around it.
-func between[Req, Rep any](
-	ctx context.Context, hooks wirelab.Hooks, operation string, call func(context.Context, Req) (Rep, error), req Req,
-) (rep Rep, err error) {
-	defer hooks.After(operation)
-	if err := hooks.Before(ctx, operation); err != nil {
-		return rep, err
-	}
-	return call(ctx, req)
-}
-
 func (h hooked) GetBalance(ctx context.Context, id AccountID) (Balance, error) {
-	return between(ctx, h.hooks, "GetBalance", h.service.GetBalance, id)
+	return wirelab.Between(ctx, h.hooks, "GetBalance", h.service.GetBalance, id)
 }
 
 func (h hooked) GetBalances(ctx context.Context, ids AccountIDs) (Balances, error) {
-	return between(ctx, h.hooks, "GetBalances", h.service.GetBalances, ids)
+	return wirelab.Between(ctx, h.hooks, "GetBalances", h.service.GetBalances, ids)
 }
 
 func (h hooked) GetTransactions(ctx context.Context, page Page) (TransactionList, error) {
-	return between(ctx, h.hooks, "GetTransactions", h.service.GetTransactions, page)
+	return wirelab.Between(ctx, h.hooks, "GetTransactions", h.service.GetTransactions, page)
 }
 
 func (h hooked) PostTransaction(ctx context.Context, posting Posting) (Transaction, error) {
-	return between(ctx, h.hooks, "PostTransaction", h.service.PostTransaction, posting)
+	return wirelab.Between(ctx, h.hooks, "PostTransaction", h.service.PostTransaction, posting)
 }
 
 func (h hooked) StreamTransactions(ctx context.Context, feed Feed) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		defer h.hooks.After("StreamTransactions")
-		if err := h.hooks.Before(ctx, "StreamTransactions"); err != nil {
-			yield(Event{}, err)
-			return
-		}
-		if h.hooks.Item == nil {
-			h.service.StreamTransactions(ctx, feed)(yield)
-			return
-		}
-		large := usual().run(0, 1)[0].Transaction
+	var large Transaction
+	if h.hooks.Item != nil {
+		large = usual().run(0, 1)[0].Transaction
 		large.Type = strings.Repeat("n", wirelab.ItemSize)
-		for n := uint64(1); ; n++ {
-			err := h.hooks.Item(ctx)
-			if !yield(Event{Transaction: large, Stamp: stampOf(n, time.Time{})}, err) || err != nil {
-				return
-			}
-		}
 	}
+	return wirelab.BetweenItems(ctx, h.hooks, "StreamTransactions", h.service.StreamTransactions, feed,
+		func(n uint64) Event { return Event{Transaction: large, Stamp: stampOf(n, time.Time{})} })
 }
 
 // Ready implements [Readier].

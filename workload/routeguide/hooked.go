@@ -18,32 +18,12 @@ type hooked struct {
 }
 
 func (h hooked) GetFeature(ctx context.Context, at Point) (Feature, error) {
-	defer h.hooks.After("GetFeature")
-	if err := h.hooks.Before(ctx, "GetFeature"); err != nil {
-		return Feature{}, err
-	}
-	return h.Service.GetFeature(ctx, at)
+	return wirelab.Between(ctx, h.hooks, "GetFeature", h.Service.GetFeature, at)
 }
 
 func (h hooked) ListFeatures(ctx context.Context, in Rectangle) iter.Seq2[Feature, error] {
-	return func(yield func(Feature, error) bool) {
-		defer h.hooks.After("ListFeatures")
-		if err := h.hooks.Before(ctx, "ListFeatures"); err != nil {
-			yield(Feature{}, err)
-			return
-		}
-		if h.hooks.Item == nil {
-			h.Service.ListFeatures(ctx, in)(yield)
-			return
-		}
-		large := Feature{Name: strings.Repeat("n", wirelab.ItemSize)}
-		for {
-			err := h.hooks.Item(ctx)
-			if !yield(large, err) || err != nil {
-				return
-			}
-		}
-	}
+	large := Feature{Name: strings.Repeat("n", wirelab.ItemSize)}
+	return wirelab.BetweenItems(ctx, h.hooks, "ListFeatures", h.Service.ListFeatures, in, func(uint64) Feature { return large })
 }
 
 func (h hooked) RecordRoute(ctx context.Context, points iter.Seq2[Point, error]) (RouteSummary, error) {

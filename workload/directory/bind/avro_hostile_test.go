@@ -249,7 +249,7 @@ func TestAvroHostileReplies(t *testing.T) {
 			evil := avroForms()
 			evil.list.Append = func(dst []byte, _ *directory.PersonList) ([]byte, error) { return append(dst, message...), nil }
 			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
-				return wiregrpc.ServeIn(ctx, at, false, "avro", func(to grpc.ServiceRegistrar) {
+				return wiregrpc.Serve(ctx, at, false, "avro", func(to grpc.ServiceRegistrar) {
 					to.RegisterService(evil.describe(), directory.New())
 				})
 			})

@@ -209,7 +209,7 @@ func TestAvroEvolutionOverGRPC(t *testing.T) {
 				f.person = avroForm(today)
 			}
 			server := serveAvro(t, false, func(ctx context.Context, at wirelab.Endpoint) error {
-				return wiregrpc.ServeIn(ctx, at, false, f.name, func(to grpc.ServiceRegistrar) {
+				return wiregrpc.Serve(ctx, at, false, f.name, func(to grpc.ServiceRegistrar) {
 					to.RegisterService(f.describe(), directory.New())
 				})
 			})

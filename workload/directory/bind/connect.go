@@ -2,14 +2,11 @@ package bind
 
 import (
 	"context"
-	"io"
-	"net/http"
 
 	"connectrpc.com/connect"
 
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/raw"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen"
 	"wirelab/workload/directory/gen/genconnect"
@@ -17,32 +14,12 @@ import (
 
 // Connect carries the directory over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[directory.Service] {
-	return withRawConnect(connectBinding(wireconnect.Protocol(), wireconnect.H2C), raw.Over{Version: raw.HTTP2})
+	return rpc().OverConnect(wireconnect.Protocol())
 }
 
 // ConnectHTTP1 carries the directory over the Connect protocol on HTTP/1.1.
 func ConnectHTTP1() wirelab.Binding[directory.Service] {
-	return withRawConnect(connectBinding(wireconnect.ProtocolHTTP1(), wireconnect.HTTP1), raw.Over{Version: raw.HTTP1})
-}
-
-func connectBinding(protocol wirelab.Protocol, over wireconnect.Carrier) wirelab.Binding[directory.Service] {
-	return wirelab.Binding[directory.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				mux := http.NewServeMux()
-				mux.Handle(genconnect.NewPersonServiceHandler(connectServer{service}, wireconnect.HandlerOptions()...))
-				return wireconnect.Serve(ctx, at, over, mux)
-			}},
-		},
-		Clients: []wirelab.Dialer[directory.Service]{
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return newConnectStub(client), client, nil
-			}},
-		},
-	}
+	return rpc().OverConnect(wireconnect.ProtocolHTTP1())
 }
 
 // connectServer answers for service through connect-go, whichever protocol the call came by.
@@ -97,12 +74,6 @@ func (s connectServer) CreatePerson(
 // connectCalls makes the calls through connect-go.
 type connectCalls struct {
 	client genconnect.PersonServiceClient
-}
-
-// newConnectStub returns a stub that speaks the Connect protocol unless more says otherwise.
-func newConnectStub(client *wireconnect.Client, more ...connect.ClientOption) stub {
-	options := append(wireconnect.ClientOptions(), more...)
-	return stub{connectCalls{genconnect.NewPersonServiceClient(client, client.BaseURL(), options...)}}
 }
 
 // ListPersons implements [calls].

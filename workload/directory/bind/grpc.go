@@ -2,7 +2,6 @@ package bind
 
 import (
 	"context"
-	"io"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -11,58 +10,41 @@ import (
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
 	wiregrpc "wirelab/wire/grpc"
-	"wirelab/wire/raw"
+	"wirelab/wire/grpcbind"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen"
 	"wirelab/workload/directory/gen/genconnect"
 )
 
-// GRPC carries the directory over gRPC in plaintext. Library is a dimension of
-// its own, and so grpc-go and connect-go both serve and both call.
+// GRPC carries the directory over gRPC in plaintext.
 func GRPC() wirelab.Binding[directory.Service] {
-	return grpcBinding(false)
+	return rpc().OverGRPC(wiregrpc.Protocol(false))
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[directory.Service] {
-	return grpcBinding(true)
+	return rpc().OverGRPC(wiregrpc.Protocol(true))
 }
 
-func grpcBinding(secure bool) wirelab.Binding[directory.Service] {
-	over := wireconnect.HTTP2(secure)
-	return withRawConnect(wirelab.Binding[directory.Service]{
-		Protocol: wiregrpc.Protocol(secure),
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{
-			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {
-					gen.RegisterPersonServiceServer(to, grpcServer{service: service})
-				})
-			}},
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				options := wireconnect.HandlerOptions()
-				mux := http.NewServeMux()
-				mux.Handle(genconnect.NewPersonServiceHandler(connectServer{service}, options...))
-				for path, handler := range wiregrpc.Standard([]string{genconnect.PersonServiceName}, options...) {
-					mux.Handle(path, handler)
-				}
-				return wireconnect.Serve(ctx, at, over, mux)
-			}},
+// rpc is the directory on gRPC and Connect, in protobuf.
+func rpc() grpcbind.Service[directory.Service] {
+	return grpcbind.Service[directory.Service]{
+		Names: []string{genconnect.PersonServiceName},
+		Register: func(to grpc.ServiceRegistrar, service directory.Service) {
+			gen.RegisterPersonServiceServer(to, grpcServer{service: service})
 		},
-		Clients: []wirelab.Dialer[directory.Service]{
-			{Library: "grpc-go", Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				conn, err := wiregrpc.Dial(to, secure)
-				if err != nil {
-					return nil, nil, err
-				}
-				return stub{grpcCalls{gen.NewPersonServiceClient(conn)}}, conn, nil
-			}},
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return newConnectStub(client, connect.WithGRPC()), client, nil
-			}},
+		Handle: func(mux *http.ServeMux, service directory.Service) {
+			mux.Handle(genconnect.NewPersonServiceHandler(connectServer{service}, wireconnect.HandlerOptions()...))
 		},
-	}, raw.Over{Version: raw.HTTP2, Secure: secure}, connect.WithGRPC())
+		GRPC: func(conn *grpc.ClientConn) directory.Service {
+			return stub{grpcCalls{gen.NewPersonServiceClient(conn)}}
+		},
+		Connect: func(client connect.HTTPClient, url string, speak ...connect.ClientOption) directory.Service {
+			options := append(wireconnect.ClientOptions(), speak...)
+			return stub{connectCalls{genconnect.NewPersonServiceClient(client, url, options...)}}
+		},
+		RawHoles: rawHoles(), Fresh: []string{genconnect.PersonServiceCreatePersonProcedure},
+	}
 }
 
 // grpcServer answers for service through grpc-go.

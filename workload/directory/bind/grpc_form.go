@@ -1,8 +1,6 @@
 package bind
 
 import (
-	"context"
-	"io"
 	"net/http"
 
 	"connectrpc.com/connect"
@@ -13,8 +11,8 @@ import (
 	wireconnect "wirelab/wire/connect"
 	"wirelab/wire/form"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/grpcbind"
 	"wirelab/wire/httprpc"
-	"wirelab/wire/raw"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen/genconnect"
 )
@@ -23,23 +21,23 @@ import (
 // those of [GRPC], and only the messages differ, which the content type
 // application/grpc+avro says.
 func GRPCAvro() wirelab.Binding[directory.Service] {
-	return grpcForm(wiregrpc.ProtocolAvro(false), avroForms)
+	return inForms("avro", avroForms).OverGRPC(wiregrpc.ProtocolAvro(false))
 }
 
 // GRPCTLSAvro is [GRPCAvro] over TLS 1.3.
 func GRPCTLSAvro() wirelab.Binding[directory.Service] {
-	return grpcForm(wiregrpc.ProtocolAvro(true), avroForms)
+	return inForms("avro", avroForms).OverGRPC(wiregrpc.ProtocolAvro(true))
 }
 
 // GRPCJSON is the same with the JSON of plain HTTP, which is not the JSON that
 // Protocol Buffers define.
 func GRPCJSON() wirelab.Binding[directory.Service] {
-	return grpcForm(wiregrpc.ProtocolJSON(false), jsonForms)
+	return inForms("json", jsonForms).OverGRPC(wiregrpc.ProtocolJSON(false))
 }
 
 // GRPCTLSJSON is [GRPCJSON] over TLS 1.3.
 func GRPCTLSJSON() wirelab.Binding[directory.Service] {
-	return grpcForm(wiregrpc.ProtocolJSON(true), jsonForms)
+	return inForms("json", jsonForms).OverGRPC(wiregrpc.ProtocolJSON(true))
 }
 
 // forms are the messages in one encoding, whose subtype in content types is name.
@@ -77,79 +75,30 @@ type (
 func jsonForms() forms {
 	return forms{
 		name: "json",
-		page: jsonForm(httprpc.JSONOf(
-			func(p directory.Page) pageJSON { return pageJSON(p) }, func(p pageJSON) directory.Page { return directory.Page(p) })),
-		id: jsonForm(httprpc.JSONOf(
-			func(id directory.PersonID) idJSON { return idJSON(id) }, func(id idJSON) directory.PersonID { return directory.PersonID(id) })),
-		person: jsonForm(httprpc.JSONOf(personToJSON, personFromJSON)),
-		list:   jsonForm(httprpc.JSONOf(listToJSON, listFromJSON)),
-		links:  jsonForm(httprpc.JSONOf(linksToJSON, linksFromJSON)),
+		page: httprpc.JSONOf(
+			func(p directory.Page) pageJSON { return pageJSON(p) }, func(p pageJSON) directory.Page { return directory.Page(p) }).Form(),
+		id: httprpc.JSONOf(
+			func(id directory.PersonID) idJSON { return idJSON(id) }, func(id idJSON) directory.PersonID { return directory.PersonID(id) }).Form(),
+		person: httprpc.JSONOf(personToJSON, personFromJSON).Form(),
+		list:   httprpc.JSONOf(listToJSON, listFromJSON).Form(),
+		links:  httprpc.JSONOf(linksToJSON, linksFromJSON).Form(),
 	}
 }
 
-func jsonForm[T any](c httprpc.Codec[T]) form.Form[T] {
-	return form.Form[T]{
-		Append: func(dst []byte, v *T) ([]byte, error) {
-			message, err := c.Encode(*v)
-			if err != nil {
-				return dst, wirelab.Errorf(wirelab.InvalidArgument, "the value cannot be written in JSON")
-			}
-			return append(dst, message...), nil
+// inForms is the directory on gRPC in an encoding of its own, named by its subtype.
+// Its forms are made when it is served or called.
+func inForms(subtype string, in func() forms) grpcbind.Service[directory.Service] {
+	return grpcbind.Service[directory.Service]{
+		Names: []string{genconnect.PersonServiceName}, Subtype: subtype,
+		Register: func(to grpc.ServiceRegistrar, service directory.Service) {
+			to.RegisterService(in().describe(), service)
 		},
-		Decode: func(message []byte) (T, error) {
-			v, err := c.Decode(message)
-			if err != nil {
-				return v, wirelab.Errorf(wirelab.InvalidArgument, "the message cannot be read as JSON")
-			}
-			return v, nil
+		Handle: func(mux *http.ServeMux, service directory.Service) { in().handle(mux, service) },
+		GRPC:   func(conn *grpc.ClientConn) directory.Service { return in().grpcStub(conn) },
+		Connect: func(client connect.HTTPClient, url string, speak ...connect.ClientOption) directory.Service {
+			return in().connectStub(client, url, speak...)
 		},
-	}
-}
-
-// grpcForm is the directory over gRPC in an encoding of its own. As with
-// [GRPC], the library is another dimension.
-func grpcForm(protocol wirelab.Protocol, in func() forms) wirelab.Binding[directory.Service] {
-	secure := protocol.Secure
-	over := wireconnect.HTTP2(secure)
-	wire := raw.Over{Version: raw.HTTP2, Secure: secure}
-	return wirelab.Binding[directory.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[directory.Service]{
-			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				f := in()
-				return wiregrpc.ServeIn(ctx, at, secure, f.name, func(to grpc.ServiceRegistrar) {
-					to.RegisterService(f.describe(), service)
-				})
-			}},
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-				handler := in().handler(service)
-				health := wiregrpc.Health([]string{genconnect.PersonServiceName}, wireconnect.HandlerOptions()...)
-				for path, answer := range health {
-					handler.Handle(path, answer)
-				}
-				return wireconnect.Serve(ctx, at, over, handler)
-			}},
-		},
-		Clients: []wirelab.Dialer[directory.Service]{
-			{Library: "grpc-go", Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				conn, err := wiregrpc.Dial(to, secure)
-				if err != nil {
-					return nil, nil, err
-				}
-				return in().grpcStub(conn), conn, nil
-			}},
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return in().connectStub(client, client.BaseURL()), client, nil
-			}},
-		},
-		Raw: raw.Driver(wire, rawHoles(), func(t *raw.Transport, scheme, address string) directory.Service {
-			return in().connectStub(t, scheme+"://"+address)
-		}),
-		Null: raw.Null(wire, func(service directory.Service) http.Handler {
-			return in().handler(service)
-		}, genconnect.PersonServiceCreatePersonProcedure),
+		RawHoles: rawHoles(), Fresh: []string{genconnect.PersonServiceCreatePersonProcedure},
 	}
 }
 
@@ -164,9 +113,8 @@ func (f forms) describe() *grpc.ServiceDesc {
 	)
 }
 
-// handler is the service as connect-go serves it.
-func (f forms) handler(service directory.Service) *http.ServeMux {
-	mux := http.NewServeMux()
+// handle has connect-go serve.
+func (f forms) handle(mux *http.ServeMux, service directory.Service) {
 	mux.Handle(genconnect.PersonServiceListPersonsProcedure, wireconnect.HandleUnary(
 		genconnect.PersonServiceListPersonsProcedure, f.name, f.page, f.list, service.ListPersons))
 	mux.Handle(genconnect.PersonServiceGetPersonProcedure, wireconnect.HandleUnary(
@@ -175,7 +123,6 @@ func (f forms) handler(service directory.Service) *http.ServeMux {
 		genconnect.PersonServiceGetPersonLinksProcedure, f.name, f.id, f.links, service.GetPersonLinks))
 	mux.Handle(genconnect.PersonServiceCreatePersonProcedure, wireconnect.HandleUnary(
 		genconnect.PersonServiceCreatePersonProcedure, f.name, f.person, f.person, service.CreatePerson))
-	return mux
 }
 
 // grpcStub calls through grpc-go.
@@ -190,12 +137,11 @@ func (f forms) grpcStub(conn *grpc.ClientConn) directory.Service {
 }
 
 // connectStub calls through connect-go.
-func (f forms) connectStub(client connect.HTTPClient, baseURL string) directory.Service {
-	speak := connect.WithGRPC()
+func (f forms) connectStub(client connect.HTTPClient, baseURL string, speak ...connect.ClientOption) directory.Service {
 	return stub{&restCalls{
-		listPersons:    wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceListPersonsProcedure, f.name, f.page, f.list, speak),
-		getPerson:      wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonProcedure, f.name, f.id, f.person, speak),
-		getPersonLinks: wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonLinksProcedure, f.name, f.id, f.links, speak),
-		createPerson:   wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceCreatePersonProcedure, f.name, f.person, f.person, speak),
+		listPersons:    wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceListPersonsProcedure, f.name, f.page, f.list, speak...),
+		getPerson:      wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonProcedure, f.name, f.id, f.person, speak...),
+		getPersonLinks: wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceGetPersonLinksProcedure, f.name, f.id, f.links, speak...),
+		createPerson:   wireconnect.CallUnary(client, baseURL, genconnect.PersonServiceCreatePersonProcedure, f.name, f.person, f.person, speak...),
 	}}
 }

@@ -2,15 +2,12 @@ package bind
 
 import (
 	"context"
-	"io"
 	"iter"
-	"net/http"
 
 	"connectrpc.com/connect"
 
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/raw"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
 	"wirelab/workload/ledger/gen/genconnect"
@@ -18,38 +15,12 @@ import (
 
 // Connect carries the ledger over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[ledger.Service] {
-	return withRawConnect(connectBinding(wireconnect.Protocol(), wireconnect.H2C), raw.Over{Version: raw.HTTP2})
+	return rpc().OverConnect(wireconnect.Protocol())
 }
 
 // ConnectHTTP1 carries the ledger over the Connect protocol on HTTP/1.1.
 func ConnectHTTP1() wirelab.Binding[ledger.Service] {
-	return withRawConnect(connectBinding(wireconnect.ProtocolHTTP1(), wireconnect.HTTP1), raw.Over{Version: raw.HTTP1})
-}
-
-func connectBinding(protocol wirelab.Protocol, over wireconnect.Carrier) wirelab.Binding[ledger.Service] {
-	return wirelab.Binding[ledger.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[ledger.Service]{
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
-				return wireconnect.Serve(ctx, at, over, connectHandler(service))
-			}},
-		},
-		Clients: []wirelab.Dialer[ledger.Service]{
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (ledger.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return newConnectStub(client), client, nil
-			}},
-		},
-	}
-}
-
-// handleConnect registers the three services.
-func handleConnect(mux *http.ServeMux, service ledger.Service, options ...connect.HandlerOption) {
-	server := connectServer{service}
-	mux.Handle(genconnect.NewBalanceServiceHandler(server, options...))
-	mux.Handle(genconnect.NewTransactionServiceHandler(server, options...))
-	mux.Handle(genconnect.NewLedgerServiceHandler(server, options...))
+	return rpc().OverConnect(wireconnect.ProtocolHTTP1())
 }
 
 // connectServer answers for service through connect-go, whichever protocol the call came by.
@@ -145,11 +116,6 @@ func newConnectCalls(by connect.HTTPClient, url string, options ...connect.Clien
 		transactions: genconnect.NewTransactionServiceClient(by, url, options...),
 		ledger:       genconnect.NewLedgerServiceClient(by, url, options...),
 	}
-}
-
-// newConnectStub returns a stub that speaks the Connect protocol unless more says otherwise.
-func newConnectStub(client *wireconnect.Client, more ...connect.ClientOption) stub {
-	return stub{newConnectCalls(client, client.BaseURL(), append(wireconnect.ClientOptions(), more...)...)}
 }
 
 // GetBalance implements [ledger.Service].

@@ -97,7 +97,7 @@ func serveForms(t *testing.T, f forms) (address string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- wiregrpc.ServeIn(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}, false, f.name, func(to grpc.ServiceRegistrar) {
+		ended <- wiregrpc.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}, false, f.name, func(to grpc.ServiceRegistrar) {
 			f.register(to, ledger.New())
 		})
 	}()

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"context"
-	"io"
 	"iter"
 	"net/http"
 
@@ -12,7 +11,7 @@ import (
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
 	wiregrpc "wirelab/wire/grpc"
-	"wirelab/wire/raw"
+	"wirelab/wire/grpcbind"
 	"wirelab/wire/stream"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
@@ -21,55 +20,47 @@ import (
 
 // GRPC carries the ledger over gRPC in plaintext, under the paths and the
 // messages that clients of the published service know (grb-F01 to F04).
-// grpc-go and connect-go both serve and both call; see the route guide for why.
 func GRPC() wirelab.Binding[ledger.Service] {
-	return grpcBinding(false)
+	return rpc().OverGRPC(wiregrpc.Protocol(false))
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[ledger.Service] {
-	return grpcBinding(true)
+	return rpc().OverGRPC(wiregrpc.Protocol(true))
 }
 
-func grpcBinding(secure bool) wirelab.Binding[ledger.Service] {
-	over := wireconnect.HTTP2(secure)
-	return withRawConnect(wirelab.Binding[ledger.Service]{
-		Protocol: wiregrpc.Protocol(secure),
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[ledger.Service]{
-			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
-				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {
-					server := grpcServer{service: service}
-					gen.RegisterBalanceServiceServer(to, server)
-					gen.RegisterTransactionServiceServer(to, server)
-					gen.RegisterLedgerServiceServer(to, server)
-				})
-			}},
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
-				options := wireconnect.HandlerOptions()
-				mux := http.NewServeMux()
-				handleConnect(mux, service, options...)
-				names := []string{genconnect.BalanceServiceName, genconnect.TransactionServiceName, genconnect.LedgerServiceName}
-				for path, handler := range wiregrpc.Standard(names, options...) {
-					mux.Handle(path, handler)
-				}
-				return wireconnect.Serve(ctx, at, over, mux)
-			}},
+// rpc is the ledger on gRPC and Connect, in protobuf.
+func rpc() grpcbind.Service[ledger.Service] {
+	return grpcbind.Service[ledger.Service]{
+		Names: rpcNames(),
+		Register: func(to grpc.ServiceRegistrar, service ledger.Service) {
+			server := grpcServer{service: service}
+			gen.RegisterBalanceServiceServer(to, server)
+			gen.RegisterTransactionServiceServer(to, server)
+			gen.RegisterLedgerServiceServer(to, server)
 		},
-		Clients: []wirelab.Dialer[ledger.Service]{
-			{Library: "grpc-go", Dial: func(_ context.Context, to wirelab.Dialing) (ledger.Service, io.Closer, error) {
-				conn, err := wiregrpc.Dial(to, secure)
-				if err != nil {
-					return nil, nil, err
-				}
-				return stub{newGRPCCalls(conn)}, conn, nil
-			}},
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (ledger.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return newConnectStub(client, connect.WithGRPC()), client, nil
-			}},
+		Handle: func(mux *http.ServeMux, service ledger.Service) {
+			server, options := connectServer{service}, wireconnect.HandlerOptions()
+			mux.Handle(genconnect.NewBalanceServiceHandler(server, options...))
+			mux.Handle(genconnect.NewTransactionServiceHandler(server, options...))
+			mux.Handle(genconnect.NewLedgerServiceHandler(server, options...))
 		},
-	}, raw.Over{Version: raw.HTTP2, Secure: secure}, connect.WithGRPC())
+		GRPC: func(conn *grpc.ClientConn) ledger.Service { return stub{newGRPCCalls(conn)} },
+		Connect: func(client connect.HTTPClient, url string, speak ...connect.ClientOption) ledger.Service {
+			return stub{newConnectCalls(client, url, append(wireconnect.ClientOptions(), speak...)...)}
+		},
+		RawHoles: rawHoles(), Fresh: rpcFresh(),
+	}
+}
+
+// rpcNames are the services of gRPC that the ledger is.
+func rpcNames() []string {
+	return []string{genconnect.BalanceServiceName, genconnect.TransactionServiceName, genconnect.LedgerServiceName}
+}
+
+// rpcFresh are the procedures whose replies differ from call to call.
+func rpcFresh() []string {
+	return []string{genconnect.LedgerServicePostTransactionProcedure, genconnect.TransactionServiceStreamTransactionsProcedure}
 }
 
 // grpcServer answers for service through grpc-go.

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -16,33 +15,15 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"wirelab"
+	"wirelab/internal/browsertest"
 	"wirelab/workload/ledger"
 )
 
-// page is a blank page in a browser that lives as long as the test. There is no
-// EventSource without one: a machine that has none fails the test, and is told
-// what to do.
+// page is a blank page in a browser that lives as long as the test.
 func page(t *testing.T) context.Context {
 	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Fatal("there is no Chromium here, so no EventSource can be tried; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
-	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox)
-	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	tab, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
-	t.Cleanup(func() {
-		cancel()
-		done()
-		stop()
-	})
+	ctx, cancel := context.WithTimeout(browsertest.Start(t), 2*time.Minute)
+	t.Cleanup(cancel)
 	// A page of this host: a browser keeps those of others from it.
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -50,7 +31,7 @@ func page(t *testing.T) context.Context {
 	}))
 	t.Cleanup(host.Close)
 	if err := chromedp.Run(ctx, chromedp.Navigate(host.URL)); err != nil {
-		t.Fatalf("%s does not start: %v", program, err)
+		t.Fatal(err)
 	}
 	return ctx
 }

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"net/http"
 
 	"connectrpc.com/connect"
 
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
-	"wirelab/wire/raw"
 	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
@@ -20,40 +18,22 @@ import (
 
 // Connect carries the route guide over the Connect protocol on HTTP/2 in plaintext.
 func Connect() wirelab.Binding[routeguide.Service] {
-	return withRawConnect(connectBinding(wireconnect.Protocol(), wireconnect.H2C, nil), raw.Over{Version: raw.HTTP2})
+	return rpc().OverConnect(wireconnect.Protocol())
 }
 
 // ConnectHTTP1 carries the route guide over the Connect protocol on HTTP/1.1,
 // but for RouteChat.
 func ConnectHTTP1() wirelab.Binding[routeguide.Service] {
-	return withRawConnect(connectBinding(wireconnect.ProtocolHTTP1(), wireconnect.HTTP1, map[string]string{
-		"RouteChat": "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505",
-	}), raw.Over{Version: raw.HTTP1})
-}
-
-func connectBinding(
-	protocol wirelab.Protocol, over wireconnect.Carrier, holes map[string]string,
-) wirelab.Binding[routeguide.Service] {
-	return wirelab.Binding[routeguide.Service]{
-		Protocol: protocol,
-		Style:    wirelab.Idiomatic,
-		Holes:    holes,
-		Servers: []wirelab.Server[routeguide.Service]{
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-				mux := http.NewServeMux()
-				mux.Handle(genconnect.NewRouteGuideHandler(connectServer{service}, wireconnect.HandlerOptions()...))
-				return wireconnect.Serve(ctx, at, over, mux)
-			}},
-		},
-		Clients: []wirelab.Dialer[routeguide.Service]{
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				stub := newConnectStub(client)
-				stub.noChat = holes["RouteChat"]
-				return stub, client, nil
-			}},
-		},
+	const noChat = "the Connect protocol asks for HTTP/2 here: connect-go answers a bidirectional call over HTTP/1.1 with status 505"
+	s := rpc()
+	s.Connect = func(client connect.HTTPClient, url string, speak ...connect.ClientOption) routeguide.Service {
+		stub := newConnectStub(client, url, speak...)
+		stub.noChat = noChat
+		return stub
 	}
+	b := s.OverConnect(wireconnect.ProtocolHTTP1())
+	b.Holes = map[string]string{"RouteChat": noChat}
+	return b
 }
 
 // connectServer answers for service through connect-go, whichever protocol the call came by.
@@ -130,10 +110,9 @@ type connectStub struct {
 
 var _ routeguide.Service = connectStub{}
 
-// newConnectStub returns a stub that speaks the Connect protocol unless more says otherwise.
-func newConnectStub(client *wireconnect.Client, more ...connect.ClientOption) connectStub {
-	options := append(wireconnect.ClientOptions(), more...)
-	return connectStub{calls: genconnect.NewRouteGuideClient(client, client.BaseURL(), options...)}
+// newConnectStub returns a stub that speaks the Connect protocol unless told otherwise.
+func newConnectStub(client connect.HTTPClient, url string, speak ...connect.ClientOption) connectStub {
+	return connectStub{calls: genconnect.NewRouteGuideClient(client, url, append(wireconnect.ClientOptions(), speak...)...)}
 }
 
 // GetFeature implements [routeguide.Service].

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	wireconnect "wirelab/wire/connect"
 	wiregrpc "wirelab/wire/grpc"
-	"wirelab/wire/raw"
+	"wirelab/wire/grpcbind"
 	"wirelab/wire/stream"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
@@ -22,54 +22,31 @@ import (
 
 // GRPC carries the route guide over gRPC in plaintext, under the path and the
 // messages that existing clients of routeguide.RouteGuide know.
-//
-// Protocol and library are separate dimensions, and so grpc-go and connect-go
-// both serve and both call: each has its own HTTP/2, and what is often said of
-// gRPC is true of one of them.
 func GRPC() wirelab.Binding[routeguide.Service] {
-	return grpcBinding(false)
+	return rpc().OverGRPC(wiregrpc.Protocol(false))
 }
 
 // GRPCTLS is [GRPC] over TLS 1.3.
 func GRPCTLS() wirelab.Binding[routeguide.Service] {
-	return grpcBinding(true)
+	return rpc().OverGRPC(wiregrpc.Protocol(true))
 }
 
-func grpcBinding(secure bool) wirelab.Binding[routeguide.Service] {
-	over := wireconnect.HTTP2(secure)
-	return withRawConnect(wirelab.Binding[routeguide.Service]{
-		Protocol: wiregrpc.Protocol(secure),
-		Style:    wirelab.Idiomatic,
-		Servers: []wirelab.Server[routeguide.Service]{
-			{Library: "grpc-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-				return wiregrpc.Serve(ctx, at, secure, func(to grpc.ServiceRegistrar) {
-					gen.RegisterRouteGuideServer(to, grpcServer{service: service})
-				})
-			}},
-			{Library: "connect-go", Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-				options := wireconnect.HandlerOptions()
-				mux := http.NewServeMux()
-				mux.Handle(genconnect.NewRouteGuideHandler(connectServer{service}, options...))
-				for path, handler := range wiregrpc.Standard([]string{genconnect.RouteGuideName}, options...) {
-					mux.Handle(path, handler)
-				}
-				return wireconnect.Serve(ctx, at, over, mux)
-			}},
+// rpc is the route guide on gRPC and Connect.
+func rpc() grpcbind.Service[routeguide.Service] {
+	return grpcbind.Service[routeguide.Service]{
+		Names: []string{genconnect.RouteGuideName},
+		Register: func(to grpc.ServiceRegistrar, service routeguide.Service) {
+			gen.RegisterRouteGuideServer(to, grpcServer{service: service})
 		},
-		Clients: []wirelab.Dialer[routeguide.Service]{
-			{Library: "grpc-go", Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
-				conn, err := wiregrpc.Dial(to, secure)
-				if err != nil {
-					return nil, nil, err
-				}
-				return grpcStub{gen.NewRouteGuideClient(conn)}, conn, nil
-			}},
-			{Library: "connect-go", Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
-				client := wireconnect.Dial(to, over)
-				return newConnectStub(client, connect.WithGRPC()), client, nil
-			}},
+		Handle: func(mux *http.ServeMux, service routeguide.Service) {
+			mux.Handle(genconnect.NewRouteGuideHandler(connectServer{service}, wireconnect.HandlerOptions()...))
 		},
-	}, raw.Over{Version: raw.HTTP2, Secure: secure}, connect.WithGRPC())
+		GRPC: func(conn *grpc.ClientConn) routeguide.Service { return grpcStub{gen.NewRouteGuideClient(conn)} },
+		Connect: func(client connect.HTTPClient, url string, speak ...connect.ClientOption) routeguide.Service {
+			return newConnectStub(client, url, speak...)
+		},
+		RawHoles: rawHoles(), Fresh: []string{genconnect.RouteGuideRouteChatProcedure},
+	}
 }
 
 // grpcServer answers for service through grpc-go.

@@ -8,8 +8,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,6 +18,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"wirelab"
+	"wirelab/sqlite"
 	"wirelab/workload/ledger"
 )
 
@@ -109,12 +108,12 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 	// A commit waits for the disk (FULL), as PostgreSQL's does: what was posted
 	// is still there after a power cut. Transactions take the lock for writing
 	// when they begin, or two that read first could each wait for the other.
-	if s.write, err = connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
+	if s.write, err = sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"); err != nil {
 		return nil, err
 	}
 	s.read = s.write
 	if pool > 1 {
-		if s.read, err = connect(path, pool-1, "query_only(1)"); err != nil {
+		if s.read, err = sqlite.Open(path, pool-1, busyTimeout, "query_only(1)"); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +124,7 @@ func open(ctx context.Context, at wirelab.DatabaseAddress, data string) (_ *serv
 // what the data set names is known to exist. Another process may be doing so:
 // that is waited for, as long as ctx lasts.
 func prepareFile(ctx context.Context, path string, set *ledger.Set) (err error) {
-	db, err := connect(path, 1, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)") // KiB
+	db, err := sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-65536)") // KiB
 	if err != nil {
 		return err
 	}
@@ -139,24 +138,6 @@ func prepareFile(ctx context.Context, path string, set *ledger.Set) (err error) 
 			return err
 		}
 	}
-}
-
-// connect returns a pool of connections on a file. None is opened yet, and
-// none is closed before the pool is.
-func connect(path string, most int, pragmas ...string) (*sql.DB, error) {
-	query := url.Values{
-		"_txlock": {"immediate"},
-		"_pragma": append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, pragmas...),
-	}
-	// Escaped, since a path may hold a question mark or a percent sign.
-	name := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(most)
-	db.SetMaxIdleConns(most)
-	return db, nil
 }
 
 // Close closes the file, and removes a private one. Calls in progress fail.

@@ -1,0 +1,108 @@
+// Package browsertest is the Chromium that tests look at pages with. It knows no page.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// Start starts a browser that lives as long as the test. A machine without one
+// fails it, and is told what to do.
+func Start(t *testing.T) context.Context {
+	t.Helper()
+	program := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			program = path
+			break
+		}
+	}
+	if program == "" {
+		t.Fatal("there is no Chromium here, so no page can be looked at; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
+	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
+	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
+	t.Cleanup(func() {
+		done()
+		stop()
+	})
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("%s does not start: %v", program, err)
+	}
+	return ctx
+}
+
+// Tab is one page in a browser, and what it complained of or asked for.
+type Tab struct {
+	Ctx context.Context //nolint:containedctx // chromedp's handle of the page
+
+	t          *testing.T
+	own        string     // what the addresses it may ask for begin with
+	mu         sync.Mutex // guards all below
+	complaints []string
+}
+
+// Open opens an empty tab of a browser that [Start] started. Its page may ask
+// for addresses that begin with own; all else is a complaint.
+func Open(ctx context.Context, t *testing.T, own string) *Tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	p := &Tab{Ctx: ctx, t: t, own: own}
+	chromedp.ListenTarget(ctx, p.listen)
+	p.Do(network.Enable(), log.Enable(), runtime.Enable())
+	return p
+}
+
+// Do does what is asked, or fails the test.
+func (p *Tab) Do(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.Ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Look gives the page a width, in px, and a scheme: light or dark.
+func (p *Tab) Look(width int, scheme string) {
+	p.t.Helper()
+	p.Do(chromedp.EmulateViewport(int64(width), 900), emulation.SetEmulatedMedia().WithFeatures(
+		[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+}
+
+// Complaints are what went wrong on the page so far.
+func (p *Tab) Complaints() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.complaints)
+}
+
+// listen notes what is wrong, from a goroutine of chromedp's.
+func (p *Tab) listen(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		p.complaints = append(p.complaints, e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		p.complaints = append(p.complaints, fmt.Sprintf("console.%s", e.Type))
+	case *log.EventEntryAdded:
+		p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, p.own) && !strings.HasPrefix(e.Request.URL, "data:") {
+			p.complaints = append(p.complaints, "asked the network for "+e.Request.URL)
+		}
+	}
+}

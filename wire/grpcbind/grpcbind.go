@@ -1,0 +1,117 @@
+// Package grpcbind carries any service over gRPC and the Connect protocol: it
+// joins grpc-go and connect-go to a binding, with the raw driver and the null
+// responder. It knows no workload; what its calls are is the binding's.
+//
+// Protocol and library are separate dimensions: over gRPC both libraries serve
+// and both call, since each has its own HTTP/2, and what is often said of gRPC
+// is true of one of them.
+package grpcbind
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc"
+
+	"wirelab"
+	wireconnect "wirelab/wire/connect"
+	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/raw"
+)
+
+// Service is how S lies on gRPC, in one encoding.
+type Service[S any] struct {
+	// Names are the services of gRPC that S is, with their packages: health,
+	// and reflection in Protocol Buffers, tell of these.
+	Names []string
+	// Subtype is that of the content type application/grpc+…; "": Protocol
+	// Buffers.
+	Subtype string
+	// Register has grpc-go serve, and Handle connect-go.
+	Register func(grpc.ServiceRegistrar, S)
+	Handle   func(*http.ServeMux, S)
+	// GRPC calls by grpc-go, and Connect by connect-go: a server at a URL, by
+	// gRPC where speak says so and else by the Connect protocol.
+	GRPC    func(*grpc.ClientConn) S
+	Connect func(client connect.HTTPClient, url string, speak ...connect.ClientOption) S
+	// RawHoles are the operations that the raw driver does not carry, and
+	// Fresh the paths that [raw.Null] leaves to the handler.
+	RawHoles map[string]string
+	Fresh    []string
+}
+
+// OverGRPC returns the binding of the service over gRPC, by both libraries.
+func (s Service[S]) OverGRPC(protocol wirelab.Protocol) wirelab.Binding[S] {
+	b := s.binding(protocol, func(mux *http.ServeMux) {
+		beside := wiregrpc.Health
+		if s.Subtype == "" {
+			beside = wiregrpc.Standard
+		}
+		for path, handler := range beside(s.Names, wireconnect.HandlerOptions()...) {
+			mux.Handle(path, handler)
+		}
+	}, connect.WithGRPC())
+	b.Servers = append([]wirelab.Server[S]{{
+		Library: "grpc-go",
+		Serve: func(ctx context.Context, at wirelab.Endpoint, service S) error {
+			return wiregrpc.Serve(ctx, at, protocol.Secure, s.Subtype, func(to grpc.ServiceRegistrar) { s.Register(to, service) })
+		},
+	}}, b.Servers...)
+	b.Clients = append([]wirelab.Dialer[S]{{
+		Library: "grpc-go",
+		Dial: func(_ context.Context, to wirelab.Dialing) (none S, _ io.Closer, _ error) {
+			conn, err := wiregrpc.Dial(to, protocol.Secure)
+			if err != nil {
+				return none, nil, err
+			}
+			return s.GRPC(conn), conn, nil
+		},
+	}}, b.Clients...)
+	return b
+}
+
+// OverConnect returns the binding of the service over the Connect protocol.
+func (s Service[S]) OverConnect(protocol wirelab.Protocol) wirelab.Binding[S] {
+	return s.binding(protocol, func(*http.ServeMux) {})
+}
+
+// binding is the service by connect-go; beside adds to what it serves.
+func (s Service[S]) binding(
+	protocol wirelab.Protocol, beside func(*http.ServeMux), speak ...connect.ClientOption,
+) wirelab.Binding[S] {
+	over, wire := wireconnect.HTTP2(protocol.Secure), raw.Over{Version: raw.HTTP2, Secure: protocol.Secure}
+	if protocol.Transport == string(wireconnect.HTTP1) {
+		over, wire.Version = wireconnect.HTTP1, raw.HTTP1
+	}
+	return wirelab.Binding[S]{
+		Protocol: protocol,
+		Style:    wirelab.Idiomatic,
+		Servers: []wirelab.Server[S]{{
+			Library: "connect-go",
+			Serve: func(ctx context.Context, at wirelab.Endpoint, service S) error {
+				mux := s.handler(service)
+				beside(mux)
+				return wireconnect.Serve(ctx, at, over, mux)
+			},
+		}},
+		Clients: []wirelab.Dialer[S]{{
+			Library: "connect-go",
+			Dial: func(_ context.Context, to wirelab.Dialing) (S, io.Closer, error) {
+				client := wireconnect.Dial(to, over)
+				return s.Connect(client, client.BaseURL(), speak...), client, nil
+			},
+		}},
+		Raw: raw.Driver(wire, s.RawHoles, func(t *raw.Transport, scheme, address string) S {
+			return s.Connect(t, scheme+"://"+address, speak...)
+		}),
+		Null: raw.Null(wire, func(service S) http.Handler { return s.handler(service) }, s.Fresh...),
+	}
+}
+
+func (s Service[S]) handler(service S) *http.ServeMux {
+	mux := http.NewServeMux()
+	s.Handle(mux, service)
+	return mux
+}
