@@ -79,6 +79,30 @@ func parseCall(content []byte) (call, error) {
 	}, nil
 }
 
+// Ends reports whether a message that begins with b ends an answer.
+func Ends(b byte) bool {
+	k := kind(b)
+	return k == kindEnd || k == kindLast || k == kindFailure
+}
+
+// Retimed returns a call message with another timeout, 0: none, its operation
+// and where its payload begins.
+func Retimed(message []byte, timeout time.Duration) (same []byte, operation byte, payload int, err error) {
+	k, content, err := split(message)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if k != kindCall {
+		return nil, 0, 0, malformedf("message of kind %d for a call", k)
+	}
+	c, err := parseCall(content)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	same = appendCall(nil, c.operation, timeout)
+	return append(same, c.payload...), c.operation, len(same), nil
+}
+
 // malformed is the error for bytes that are not this protocol. The server tells
 // its client InvalidArgument; to a client its server is at fault.
 type malformed string

@@ -407,3 +407,23 @@ func TestADeadlineThatHasPassedIsTold(t *testing.T) {
 		t.Errorf("%v, want deadline exceeded", err)
 	}
 }
+
+// A call of another timeout is the same call, and nothing else is one.
+func TestRetimed(t *testing.T) {
+	t.Parallel()
+	asked := append(appendCall(nil, 7, 9_999_987*time.Microsecond), "payload"...)
+	for _, timeout := range []time.Duration{0, time.Microsecond, 10 * time.Second} {
+		same, operation, at, err := Retimed(asked, timeout)
+		if err != nil || operation != 7 || string(same[at:]) != "payload" {
+			t.Fatalf("%v: operation %d, payload %q, %v", timeout, operation, same[at:], err)
+		}
+		if c, err := parseCall(same[1:]); err != nil || c.timeout != timeout {
+			t.Errorf("%v became %v, %v", timeout, c.timeout, err)
+		}
+	}
+	for _, other := range [][]byte{nil, {byte(kindLast)}, {byte(kindCall)}, {byte(kindCall), 7}, {99}} {
+		if _, _, _, err := Retimed(other, 0); err == nil {
+			t.Errorf("%v is taken for a call", other)
+		}
+	}
+}

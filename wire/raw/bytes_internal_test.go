@@ -16,28 +16,32 @@ import (
 	"wirelab"
 )
 
-// bench holds a client of HTTP/2 without a socket, and its calls.
+// bench holds a client without a socket, and its calls.
 type bench struct {
-	t         testing.TB
-	transport *Transport
-	series    []*exchange
-	client    client
-	calls     []*call
-	ends      []string // "slot: error", in order
+	t      testing.TB
+	series []*exchange
+	client client
+	calls  []*call
+	ends   []string // "slot: error", in order
 }
 
 // newBench has one request for each body; the right reply to it is its echo.
 func newBench(t testing.TB, over Over, bodies ...string) *bench {
-	b := &bench{t: t, transport: new(Transport)}
+	transport := new(Transport)
 	checks := make([]func(context.Context) error, len(bodies))
 	for i, body := range bodies {
-		checks[i] = func(ctx context.Context) error { return b.check(ctx, body) }
+		checks[i] = func(ctx context.Context) error { return posted(ctx, transport, body) }
 	}
-	p, err := newPlan(t.Context(), over, wirelab.Dialing{Address: "x:1", Connections: 16}, 16, b.transport, checks)
+	p, err := newPlan(t.Context(), over, wirelab.Dialing{Address: "x:1", Connections: 16}, 16, transport, checks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.series = p.series
+	return benchOf(t, p)
+}
+
+// benchOf is the bench of what a driver is made of.
+func benchOf(t testing.TB, p *plan) *bench {
+	b := &bench{t: t, series: p.series}
 	b.client = p.newClient(16, heads{}, func(c *call, err error) {
 		c.state = idle
 		b.ends = append(b.ends, fmt.Sprintf("%d: %v", c.slot, err))
@@ -48,14 +52,14 @@ func newBench(t testing.TB, over Over, bodies ...string) *bench {
 	return b
 }
 
-// check is the stub's: it posts body and wants it back, as text, with status 200.
-func (b *bench) check(ctx context.Context, body string) error {
+// posted is the stub's check: it posts body and wants it back, as text, with status 200.
+func posted(ctx context.Context, transport *Transport, body string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://x:1/echo", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "text/plain")
-	reply, err := b.transport.RoundTrip(r) //nolint:bodyclose // it is memory
+	reply, err := transport.RoundTrip(r) //nolint:bodyclose // it is memory
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,17 @@
 // Package raw is the cheapest client per request that we can write, and the
 // server with the least work: HTTP/1.1 and HTTP/2 in the clear and over TLS
-// 1.3, with what gRPC and Connect lay on HTTP/2. It knows how bytes travel and
-// nothing of what they mean: the requests are those that a binding's own stub
-// would send, and replies are judged by that stub.
+// 1.3, with what gRPC and Connect lay on HTTP/2; the client also over messages
+// behind their lengths. It knows how bytes travel and nothing of what they mean:
+// the requests are those that a binding's own stub would send, and replies are
+// judged by that stub.
 //
 // # The client
 //
-// [Driver] makes a [wirelab.Raw]. One goroutine drives all connections over
+// [Driver] makes a [wirelab.Raw], and [Framed] one without HTTP. One goroutine drives all connections over
 // its own epoll, level-triggered, with sockets that Go's poller does not know.
 // A turn reads each ready connection once, into one buffer for all, takes
 // every reply in it, and writes once what its calls' successors have to say.
-// The protocols (conn1, conn2) know no sockets: bytes come in and go out, so
+// The protocols (conn1, conn2, connFramed) know no sockets: bytes come in and go out, so
 // that they can be fuzzed and the servers here share their frames and headers.
 //
 // Requests are learnt: each check of the series is performed once against the
@@ -18,7 +19,7 @@
 // A reply is right if its bytes are those of a reply to the same request which
 // the check has passed before; else the check sees it through the same stub.
 // What counts as its bytes are the status, the fields that our stubs read
-// (see decisive), the body and the trailers' same.
+// (see decisive), the body and the trailers' same; without HTTP, all of them.
 //
 // # The server
 //

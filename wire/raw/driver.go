@@ -50,8 +50,14 @@ type plan struct {
 	slots       int
 	connections int
 	series      []*exchange
-	judge       *judge
+	judge       *judge  // HTTP
 	script      *script // HTTP/2
+	tape        *Tape   // frames
+}
+
+// learner writes down the request that a call makes.
+type learner interface {
+	learn(ctx context.Context, deadline time.Duration, check func(context.Context) error) (request, error)
 }
 
 // Driver returns the raw driver of a binding: over is its wire, holes are the
@@ -77,7 +83,7 @@ func Driver[S any](over Over, holes map[string]string, stub func(t *Transport, s
 	}
 }
 
-// newPlan learns the requests and works out what can be known before the first call.
+// newPlan is what a driver over HTTP is made of.
 func newPlan(
 	ctx context.Context, over Over, to wirelab.Dialing, slots int,
 	transport *Transport, checks []func(context.Context) error,
@@ -86,20 +92,31 @@ func newPlan(
 		over: over, to: to, slots: slots, connections: to.ConnectionCount(),
 		judge: newJudge(transport, int(over.Version)),
 	}
+	if err := p.learn(ctx, transport, checks); err != nil {
+		return nil, err
+	}
+	if over.Version == HTTP2 {
+		p.script = newScript(p.series, over.scheme(), to.Address)
+	}
+	return p, nil
+}
+
+// learn learns the requests and works out what can be known before the first call.
+func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Context) error) error {
 	switch {
-	case slots < 1 || len(checks) == 0:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d slots for a series of %d calls", slots, len(checks))
-	case over.Version == HTTP1 && slots > p.connections:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument,
-			"%d calls at once over %d connections: HTTP/1.1 carries one call at a time on each", slots, p.connections)
+	case p.slots < 1 || len(checks) == 0:
+		return wirelab.Errorf(wirelab.InvalidArgument, "%d slots for a series of %d calls", p.slots, len(checks))
+	case p.over.Version != HTTP2 && p.slots > p.connections:
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"%d calls at once over %d connections: each carries one call at a time", p.slots, p.connections)
 	}
 	for i, check := range checks {
-		q, err := transport.learn(ctx, to.Deadline, check)
+		q, err := from.learn(ctx, p.to.Deadline, check)
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.CodeOf(err), "call %d of the series: %v", i, err)
+			return wirelab.Errorf(wirelab.CodeOf(err), "call %d of the series: %v", i, err)
 		}
 		if len(p.series) > 0 && q.method != p.series[0].method {
-			return nil, wirelab.Errorf(wirelab.Unimplemented, "a series with both %s and %s", q.method, p.series[0].method)
+			return wirelab.Errorf(wirelab.Unimplemented, "a series with both %s and %s", q.method, p.series[0].method)
 		}
 		if len(p.series) > 0 {
 			q.sameDeadline(p.series[0].request)
@@ -110,21 +127,21 @@ func newPlan(
 			p.series = append(p.series, p.series[at])
 			continue
 		}
-		x := &exchange{request: q, check: check}
-		if over.Version == HTTP1 {
-			x.text = x.text1(to.Address)
+		x := &exchange{request: q, check: check, text: q.frame}
+		if p.over.Version == HTTP1 {
+			x.text = x.text1(p.to.Address)
 		}
 		p.series = append(p.series, x)
 	}
-	if over.Version == HTTP2 {
-		p.script = newScript(p.series, over.scheme(), to.Address)
-	}
-	return p, nil
+	return nil
 }
 
 // newClient makes the client's end of a connection that carries up to calls calls.
 func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) client {
-	if p.over.Version == HTTP2 {
+	switch p.over.Version {
+	case lengths:
+		return &connFramed{tape: p.tape, ended: ended}
+	case HTTP2:
 		return newConn2(p.judge, p.script, calls, ended)
 	}
 	return &conn1{judge: p.judge, heads: heads, ended: ended}

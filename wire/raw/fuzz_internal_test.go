@@ -21,16 +21,21 @@ func drive(t *testing.T, over Over, hello, data []byte) {
 			t.Fatal(err)
 		}
 	}
+	slots := 1
+	if over.Version == HTTP2 {
+		slots = 8
+	}
+	driveBench(t, b, slots, data)
+}
+
+// driveBench is drive for a client that is made, with calls in so many slots.
+func driveBench(t *testing.T, b *bench, slots int, data []byte) {
 	under := map[int]bool{}
 	begin := func(slot int) {
 		if !b.client.spent() && !under[slot] {
 			under[slot] = true
 			b.begin(slot, slot%2)
 		}
-	}
-	slots := 1
-	if over.Version == HTTP2 {
-		slots = 8
 	}
 	for slot := range slots {
 		begin(slot)

@@ -31,7 +31,8 @@ type request struct {
 	method, path string
 	fields       []field // sorted; without those of the connection and content-length
 	body         []byte
-	length       bool // whether the body's length is announced
+	length       bool   // whether the body's length is announced
+	frame        []byte // all of it, on a wire of frames, whose path is the operation
 }
 
 // Transport is what a stub sends its requests through, as an
@@ -174,9 +175,11 @@ type exchange struct {
 	check func(context.Context) error // through the stub over the driver's Transport
 	good  *accepted                   // nil before the first
 
-	// HTTP/1.1: the request's bytes, and those of the last right reply. A
-	// reply that begins with them is the same, since its length is in them.
-	text, wire []byte
+	// HTTP/1.1 and frames: the request's bytes.
+	text []byte
+	// HTTP/1.1: the bytes of the last right reply. A reply that begins with
+	// them is the same, since its length is in them.
+	wire []byte
 
 	// HTTP/2: the fields that differ from those of other exchanges, encoded
 	// so that no table is needed, and both frames where that makes them fixed.

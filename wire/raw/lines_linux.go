@@ -327,5 +327,8 @@ func (l *lines) Close() error {
 	}
 	l.poll.close()
 	l.poll = nil
+	if l.tape != nil {
+		l.tape.close()
+	}
 	return nil
 }

@@ -103,6 +103,14 @@ func one(t testing.TB, protocol, server string) wirelab.Cell {
 	return wirelab.Cell{}
 }
 
+// least is the server of a protocol that does the least.
+func least(protocol string) string {
+	if protocol == "raw-tcp" {
+		return "net" // there is no null responder of it
+	}
+	return "null"
+}
+
 // operations of a cell that its raw driver carries.
 func operations(cell wirelab.Cell) []string {
 	var all []string

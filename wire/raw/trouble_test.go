@@ -76,10 +76,10 @@ func TestFlippedByte(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, protocol := range []string{"http1-json", "http1-proto", "h2c-json", "grpc", "connect"} {
+	for _, protocol := range []string{"http1-json", "http1-proto", "h2c-json", "grpc", "connect", "raw-tcp"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			cell := one(t, protocol, "null")
+			cell := one(t, protocol, least(protocol))
 			server := start(t, false, "", cell.Serve)
 			// A name of the data set is in about every second reply; the
 			// connection is one, so that replies come in the order of calls.
@@ -118,10 +118,10 @@ func TestFlippedAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, protocol := range []string{"http1-proto", "http1-tls-proto", "h2c-json", "http2-proto", "grpc"} {
+	for _, protocol := range []string{"http1-proto", "http1-tls-proto", "h2c-json", "http2-proto", "grpc", "raw-tcp"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			cell := one(t, protocol, "null")
+			cell := one(t, protocol, least(protocol))
 			server := start(t, cell.Protocol.Secure, "", cell.Serve)
 			var passed atomic.Int64
 			address := relay(t, server.address, inPlace(func(data []byte) {
@@ -201,7 +201,7 @@ func TestClosedMidReply(t *testing.T) {
 	for _, protocol := range []string{"http1-json", "h2c-json", "grpc"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			cell := one(t, protocol, "null")
+			cell := one(t, protocol, least(protocol))
 			server := start(t, false, "", cell.Serve)
 			near, far := newCutter(t, server.address)
 			lines := dial(t, cell, wirelab.Dialing{Address: near, Connections: 1}, 1, "ListFeatures")
@@ -283,7 +283,7 @@ func TestCancel(t *testing.T) {
 	for _, protocol := range []string{"http1-proto", "grpc", "http2-proto"} {
 		t.Run(protocol, func(t *testing.T) {
 			t.Parallel()
-			cell := one(t, protocol, "null")
+			cell := one(t, protocol, least(protocol))
 			server := start(t, cell.Protocol.Secure, "", cell.Serve)
 			var held sync.Mutex // while the server is slow
 			to := server.dialing(2)

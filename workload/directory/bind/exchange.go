@@ -59,12 +59,17 @@ func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client)
 		Library: library,
 		Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
 			client := dial(to)
-			return stub{&exchangeCalls{
-				client: client,
-				list:   listPersons(), get: getPerson(), links: getPersonLinks(), create: createPerson(),
-			}}, client, nil
+			return newExchangeStub(client), client, nil
 		},
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) directory.Service {
+	return stub{&exchangeCalls{
+		client: client,
+		list:   listPersons(), get: getPerson(), links: getPersonLinks(), create: createPerson(),
+	}}
 }
 
 // exchangeCalls makes the calls.

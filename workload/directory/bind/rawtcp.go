@@ -14,5 +14,6 @@ func RawTCP() wirelab.Binding[directory.Service] {
 		Style:    wirelab.Idiomatic,
 		Servers:  []wirelab.Server[directory.Service]{exchangeServer("net", rawtcp.Serve)},
 		Clients:  []wirelab.Dialer[directory.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Raw:      rawtcp.Raw(rawHoles(), newExchangeStub),
 	}
 }

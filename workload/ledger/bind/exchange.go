@@ -69,13 +69,18 @@ func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client)
 		Library: library,
 		Dial: func(_ context.Context, to wirelab.Dialing) (ledger.Service, io.Closer, error) {
 			client := dial(to)
-			return stub{&exchangeCalls{
-				client: client,
-				get:    getBalance(), batch: getBalances(), page: getTransactions(),
-				post: postTransaction(), stream: streamTransactions(),
-			}}, client, nil
+			return newExchangeStub(client), client, nil
 		},
 	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) ledger.Service {
+	return stub{&exchangeCalls{
+		client: client,
+		get:    getBalance(), batch: getBalances(), page: getTransactions(),
+		post: postTransaction(), stream: streamTransactions(),
+	}}
 }
 
 // exchangeCalls makes the calls.

@@ -14,5 +14,6 @@ func RawTCP() wirelab.Binding[ledger.Service] {
 		Style:    wirelab.Idiomatic,
 		Servers:  []wirelab.Server[ledger.Service]{exchangeServer("net", rawtcp.Serve)},
 		Clients:  []wirelab.Dialer[ledger.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Raw:      rawtcp.Raw(rawHoles(), newExchangeStub),
 	}
 }

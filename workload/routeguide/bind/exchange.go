@@ -60,11 +60,16 @@ func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client)
 		Library: library,
 		Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
 			client := dial(to)
-			return &exchangeStub{
-				client: client,
-				get:    getFeature(), list: listFeatures(), record: recordRoute(), chat: routeChat(),
-			}, client, nil
+			return newExchangeStub(client), client, nil
 		},
+	}
+}
+
+// newExchangeStub returns the stub over a client.
+func newExchangeStub(client *exchange.Client) routeguide.Service {
+	return &exchangeStub{
+		client: client,
+		get:    getFeature(), list: listFeatures(), record: recordRoute(), chat: routeChat(),
 	}
 }
 
