@@ -3,12 +3,15 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
 )
 
 // Open returns a pool of at most so many connections on a file, none of which is
@@ -29,4 +32,27 @@ func Open(path string, most int, busy time.Duration, pragmas ...string) (*sql.DB
 	db.SetMaxOpenConns(most)
 	db.SetMaxIdleConns(most)
 	return db, nil
+}
+
+// pause is how long [WhileBusy] waits between two tries.
+const pause = 10 * time.Millisecond
+
+// WhileBusy does what is first done to a file, again and again while other
+// processes do the same, until ctx ends. The connection's own patience does not
+// cover that: where several turn on the log of a new file, SQLite tells all but
+// one of them at once that it is busy, since their waiting could be for each
+// other.
+func WhileBusy(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		var failed *driver.Error
+		if !errors.As(err, &failed) || failed.Code()&0xff != codes.SQLITE_BUSY { // the low byte is the primary code
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+	}
 }

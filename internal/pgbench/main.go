@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string, stdout, progress io.Writer) (err er
 	var o options
 	flags := flag.NewFlagSet("pgbench", flag.ContinueOnError)
 	flags.StringVar(&o.wirelab, "wirelab", "bin/wirelab", "the program to measure")
-	arms := flags.String("arms", "grpc,driver=raw http1-json,driver=raw raw-tcp", "arms of wirelab compare, with spaces between them")
+	arms := flags.String("arms", "raw-tcp,driver=raw grpc,driver=raw raw-tcp", "arms of wirelab compare, with spaces between them")
 	flags.IntVar(&o.callers, "callers", 50, "calls in flight, and clients of pgbench")
 	flags.IntVar(&o.pool, "pool", 16, "connections to the database that our server holds; pgbench has one for each client")
 	flags.IntVar(&o.seconds, "seconds", 5, "length of each run")

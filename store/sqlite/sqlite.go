@@ -59,7 +59,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if s.write, err = sqlite.Open(path, 1, busyTimeout, "journal_mode(WAL)", "synchronous(FULL)"); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, s.write, migrationFiles, path); err != nil {
+	patient, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	if err := sqlite.WhileBusy(patient, func() error { return migrate(ctx, s.write, migrationFiles, path) }); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.write.Close())
 	}
 	if s.read, err = sqlite.Open(path, readers, busyTimeout, "query_only(1)"); err != nil {

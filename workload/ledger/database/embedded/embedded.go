@@ -129,15 +129,12 @@ func prepareFile(ctx context.Context, path string, set *ledger.Set) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	for {
-		err := migrate(ctx, db, migrationFiles)
-		if err == nil {
-			err = fill(ctx, db, set)
-		}
-		if codeOf(err)&primary != codes.SQLITE_BUSY || ctx.Err() != nil {
+	return sqlite.WhileBusy(ctx, func() error {
+		if err := migrate(ctx, db, migrationFiles); err != nil {
 			return err
 		}
-	}
+		return fill(ctx, db, set)
+	})
 }
 
 // Close closes the file, and removes a private one. Calls in progress fail.
