@@ -37,9 +37,10 @@ func (c *cell[S]) feeds(r reporter) {
 	}
 }
 
-// everyEvent reads many events as fast as they come.
+// everyEvent reads many events as fast as they come. Under the race detector
+// some wires take longer for all of them than one event may take.
 func (c *cell[S]) everyEvent(r reporter, g *rig[S], o wirelab.Operation[S]) {
-	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*c.patience)
 	defer cancel()
 	c.exchanges.Add(1)
 	var last uint64

@@ -204,7 +204,7 @@ func serve(t *testing.T, results store.Store, token string) *site {
 		transport.CloseIdleConnections()
 	})
 	s.address = "http://" + listener.Addr().String()
-	s.client = &http.Client{Transport: transport, Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{Transport: transport, Timeout: 5 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return s
 }
 
