@@ -25,6 +25,14 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 	return metrics(l, ids)
 }
 
+// Shown are the main metrics for a table of one load: the primary one, and the
+// others of which anything is valid.
+func Shown(l *result.LoadAnalysis) []result.Metric {
+	return slices.DeleteFunc(Main(l), func(m result.Metric) bool {
+		return m.ID != l.Primary && !worthShowing(m, *l.Row(m.ID))
+	})
+}
+
 // Secondary are the other metrics, for a table of its own. In the closed loop
 // a call is due when it is made, so service times would say the same twice.
 func Secondary(l *result.LoadAnalysis) []result.Metric {

@@ -164,3 +164,22 @@ func TestAnInvalidFirstArmIsSaid(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A metric of which nothing is valid has no table, though the primary one does.
+func TestTablesOfNothingAreNotShown(t *testing.T) {
+	t.Parallel()
+	a := result.Analyse(resulttest.Two())
+	l := &a.Loads[0]
+	whole := len(report.Shown(l))
+	if whole != len(report.Main(l)) {
+		t.Errorf("%d of %d are shown where all are known", whole, len(report.Main(l)))
+	}
+	for _, id := range []string{plan.ResponseP99, l.Primary} {
+		for i := range l.Row(id).Cells {
+			l.Row(id).Cells[i].Estimate.Known = false
+		}
+		if shown := report.Shown(l); len(shown) != whole-1 || shown[0].ID != l.Primary {
+			t.Errorf("without any %s: %d of %d are shown", id, len(shown), whole)
+		}
+	}
+}

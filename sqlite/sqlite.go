@@ -43,16 +43,19 @@ const pause = 10 * time.Millisecond
 // one of them at once that it is busy, since their waiting could be for each
 // other.
 func WhileBusy(ctx context.Context, do func() error) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
 	for {
 		err := do()
 		var failed *driver.Error
 		if !errors.As(err, &failed) || failed.Code()&0xff != codes.SQLITE_BUSY { // the low byte is the primary code
 			return err
 		}
+		timer.Reset(pause)
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause):
+		case <-timer.C:
 		}
 	}
 }

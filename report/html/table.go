@@ -45,7 +45,7 @@ type lineCell struct {
 // mainTable shows the main metrics.
 func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	var g grid
-	metrics := report.Main(l)
+	metrics := report.Shown(l)
 	columns := make([][]number, len(metrics))
 	for i, m := range metrics {
 		columns[i] = s.numbers(l, m)

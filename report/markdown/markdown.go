@@ -78,7 +78,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	p.line("**" + escape(report.Sentence(r.Plan, l)) + "**")
 	p.line("")
 	if !report.Empty(l) {
-		p.table(l, report.Main(l), true)
+		p.table(l, report.Shown(l), true)
 		p.line("")
 		p.streams(l)
 	}

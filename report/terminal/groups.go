@@ -18,7 +18,7 @@ type group struct {
 // mainGroups shows each main metric with its differences and verdicts.
 func mainGroups(l *result.LoadAnalysis) []group {
 	var all []group
-	for _, m := range report.Main(l) {
+	for _, m := range report.Shown(l) {
 		row := l.Row(m.ID)
 		unit := report.RowUnit(m, row)
 		g := group{first: row.Primary}
