@@ -46,48 +46,65 @@ func (e Env) rounds(what string) func(experiment.Event) {
 	}
 }
 
-// twinsTest compares a server with itself, and with one of a known cost.
+// twinsTest compares a server with itself, and with one of a known cost. An
+// interval of 95 % misses what it is of one time in twenty, and the comparisons
+// of one experiment share its rounds, so that it then misses in many of them:
+// such an experiment is made again, as it would be by whoever doubts it, and the
+// second decides. Two that miss are by chance one time in four hundred.
 func twinsTest() Test {
 	return Test{
 		Name:  "twins",
 		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each request is measured to burn that",
 		Required: fmt.Sprintf("at most %.1f %% of %d comparisons of equals claim a difference, in any metric; "+
-			"the interval of the difference in server CPU per request holds the spin in 90 %%", 100*falseShare(0.05, comparisons), comparisons),
+			"the interval of the difference in server CPU per request holds the spin in 90 %%, or in a second experiment's", 100*falseShare(0.05, comparisons), comparisons),
 		Short: 45e9, Long: 300e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
-			spins := choose(e, []time.Duration{5 * time.Microsecond},
-				[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
-			names := make([]string, len(spins))
-			for i, spin := range spins {
-				names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
-			}
-			r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), names...), nil, e.rounds("twins"))
-			if err != nil {
-				return finding{}, err
-			}
-			f, err := e.falsely(r)
-			if err != nil {
+			f, missed, err := e.twins(ctx)
+			if err != nil || !missed {
 				return f, err
 			}
-			for i, spin := range spins {
-				p, err := e.power(r, 2+i, spin)
-				if err != nil {
-					return finding{}, err
-				}
-				with := judged(p.String(), p.figures()...)
-				f.found += "; " + with.found
-				f.figures = append(f.figures, with.figures...)
-				if p.made == 0 {
-					f.refused = f.pass || f.refused
-					f.pass = false
-					continue
-				}
-				f.refused = f.refused && with.pass
-				f.pass = f.pass && with.pass
-			}
-			return f, e.keep(ctx, &f, r)
+			again, _, err := e.twins(ctx)
+			again.found = "measured again, since the intervals missed (" + f.found + "): " + again.found
+			again.kept = append(f.kept, again.kept...)
+			return again, err
 		},
 	}
+}
+
+// twins is one experiment of the test. missed is whether all that is wrong with
+// it is that the intervals do not hold what a server is known to burn.
+func (e Env) twins(ctx context.Context) (f finding, missed bool, err error) {
+	spins := choose(e, []time.Duration{5 * time.Microsecond},
+		[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
+	names := make([]string, len(spins))
+	for i, spin := range spins {
+		names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
+	}
+	r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), names...), nil, e.rounds("twins"))
+	if err != nil {
+		return finding{}, false, err
+	}
+	if f, err = e.falsely(r); err != nil {
+		return f, false, err
+	}
+	missed = f.pass
+	for i, spin := range spins {
+		p, err := e.power(r, 2+i, spin)
+		if err != nil {
+			return finding{}, false, err
+		}
+		with := judged(p.String(), p.figures()...)
+		f.found += "; " + with.found
+		f.figures = append(f.figures, with.figures...)
+		if p.made == 0 {
+			f.refused = f.pass || f.refused
+			f.pass, missed = false, false
+			continue
+		}
+		f.refused = f.refused && with.pass
+		f.pass = f.pass && with.pass
+	}
+	return f, missed && !f.pass, e.keep(ctx, &f, r)
 }
 
 // falsely counts the false claims in an A/A experiment.
