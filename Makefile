@@ -38,7 +38,7 @@ test: ## every test, and that generated code is fresh
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
 	@scripts/openapi
 	# Alone: what it measures would be spoiled by the other packages' tests.
-	$(GO) test $(TESTFLAGS) -timeout 6m -run '^TestSelfTest$$' -v ./cmd/wirelab
+	$(GO) test $(TESTFLAGS) -timeout 12m -run '^TestSelfTest$$' -v ./cmd/wirelab
 
 .PHONY: selftest
 selftest: build ## try wirelab itself against what is known beforehand, some twenty minutes

@@ -41,8 +41,11 @@ func starvedTest() Test {
 			var failed error
 			r, err := e.conduct(ctx, p, placed, func(event experiment.Event) {
 				// Once it is warm, so that the experiment is one that would have been valid.
-				if event.Phase == experiment.Measuring && all == nil && failed == nil {
+				switch {
+				case event.Phase == experiment.Measuring && all == nil && failed == nil:
 					all, failed = startHogs(ctx, e, count*max(len(cpus), 1), cpus)
+				case event.Phase == experiment.Stopping && all != nil:
+					failed = errors.Join(failed, all.stop())
 				}
 			})
 			if err = errors.Join(err, failed); err != nil {

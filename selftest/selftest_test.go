@@ -154,7 +154,7 @@ func TestRelabelCountsFalseClaims(t *testing.T) {
 		t.Fatal("no server CPU")
 		return 0
 	}
-	if got := share(equals(30, 0)); got > falseShare(0.05, 200) {
+	if got := share(equals(30, 0)); got > 0.0808 {
 		t.Errorf("equals that drift are called different in %v", got)
 	}
 	// Where the coin does not decide who is who, everything is a false claim.
@@ -183,7 +183,7 @@ func TestPowerOfSpin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.made != comparisons || (p.share(p.held) >= 90) != held || p.share(p.won) < 90 {
+		if p.made != ofUnequals || (p.share(p.held) >= 90) != held || p.share(p.won) < 90 {
 			t.Errorf("5 µs measured as %v: %s", spin, p)
 		}
 	}

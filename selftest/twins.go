@@ -17,22 +17,35 @@ import (
 // twinWire is the wire that equal servers are compared over.
 const twinWire = "http1-proto"
 
-// comparisons is how many are made of the rounds of one experiment, and
-// roundsOf how many rounds each has: the fewest that allow a claim.
+// ofEquals and ofUnequals are how many comparisons are made of the rounds of one
+// experiment, and roundsOf how many rounds each has: the fewest that allow a
+// claim. 1,000 of equals tell 5 % that are false from 8 %, without chance.
 const (
-	comparisons = 200
-	roundsOf    = result.MinRounds
+	ofEquals   = 1000
+	ofUnequals = 200
+	roundsOf   = result.MinRounds
 )
 
-// twinPlan compares equal servers, and those after the second with what spins say.
-func twinPlan(rounds int, spins ...string) plan.Plan {
+// footing is what equal servers burn for each request. It is there for those
+// that burn more: whatever else burning does to a server, it does to both.
+const footing = 500 * time.Nanosecond
+
+// doubts is how often an experiment is made whose intervals miss.
+const doubts = 3
+
+// twinPlan compares equal servers with each other, and with those that burn more.
+func twinPlan(rounds int, more ...time.Duration) plan.Plan {
 	p := plan.Plan{
-		Arms:   []plan.Arm{{Name: "a", Protocol: twinWire}, {Name: "a again", Protocol: twinWire}},
 		Rounds: plan.Rounds{Min: rounds, Max: rounds},
 		Slice:  plan.Duration(30 * time.Millisecond),
 	}
-	for _, spin := range spins {
-		p.Arms = append(p.Arms, plan.Arm{Name: spin, Protocol: twinWire, Inject: spin})
+	arm := func(name string, burns time.Duration) {
+		p.Arms = append(p.Arms, plan.Arm{Name: name, Protocol: twinWire, Inject: fmt.Sprintf("spin %dns", burns.Nanoseconds())})
+	}
+	arm("a", footing)
+	arm("a again", footing)
+	for _, spin := range more {
+		arm(fmt.Sprintf("%v more", spin), footing+spin)
 	}
 	return p
 }
@@ -49,24 +62,29 @@ func (e Env) rounds(what string) func(experiment.Event) {
 // twinsTest compares a server with itself, and with one of a known cost. An
 // interval of 95 % misses what it is of one time in twenty, and the comparisons
 // of one experiment share its rounds, so that it then misses in many of them:
-// such an experiment is made again, as it would be by whoever doubts it, and the
-// second decides. Two that miss are by chance one time in four hundred.
+// such an experiment is made again, as it would be by whoever doubts it, and
+// again. Three that miss are by chance one time in 8,000; an analysis that is
+// wrong, or burning that is, misses in all.
 func twinsTest() Test {
 	return Test{
 		Name:  "twins",
 		Shows: "two servers that are the same are seldom called different, and one that burns some µs more for each request is measured to burn that",
 		Required: fmt.Sprintf("at most %.1f %% of %d comparisons of equals claim a difference, in any metric; "+
-			"the interval of the difference in server CPU per request holds the spin in 90 %%, or in a second experiment's", 100*falseShare(0.05, comparisons), comparisons),
+			"the interval of the difference in server CPU per request holds the spin in 90 %%, in one of %d experiments", 100*falseShare(0.05, ofEquals), ofEquals, doubts),
 		Short: 45e9, Long: 300e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
 			f, missed, err := e.twins(ctx)
-			if err != nil || !missed {
-				return f, err
+			for range doubts - 1 {
+				if err != nil || !missed {
+					break
+				}
+				var again finding
+				again, missed, err = e.twins(ctx)
+				again.found = "measured again, since the intervals missed (" + f.found + "): " + again.found
+				again.kept = append(f.kept, again.kept...)
+				f = again
 			}
-			again, _, err := e.twins(ctx)
-			again.found = "measured again, since the intervals missed (" + f.found + "): " + again.found
-			again.kept = append(f.kept, again.kept...)
-			return again, err
+			return f, err
 		},
 	}
 }
@@ -76,11 +94,7 @@ func twinsTest() Test {
 func (e Env) twins(ctx context.Context) (f finding, missed bool, err error) {
 	spins := choose(e, []time.Duration{5 * time.Microsecond},
 		[]time.Duration{time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond})
-	names := make([]string, len(spins))
-	for i, spin := range spins {
-		names[i] = fmt.Sprintf("spin %dus", spin.Microseconds())
-	}
-	r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), names...), nil, e.rounds("twins"))
+	r, err := e.conduct(ctx, twinPlan(choose(e, 12, 60), spins...), nil, e.rounds("twins"))
 	if err != nil {
 		return finding{}, false, err
 	}
@@ -109,7 +123,7 @@ func (e Env) twins(ctx context.Context) (f finding, missed bool, err error) {
 
 // falsely counts the false claims in an A/A experiment.
 func (e Env) falsely(r *result.Result) (finding, error) {
-	all, err := Relabel(r, 0, 1, comparisons, roundsOf, rand.New(rand.NewPCG(e.Seed, 1)))
+	all, err := Relabel(r, 0, 1, ofEquals, roundsOf, rand.New(rand.NewPCG(e.Seed, 1)))
 	if err != nil {
 		return finding{}, err
 	}
@@ -144,7 +158,7 @@ func (e Env) power(r *result.Result, arm int, spin time.Duration) (power, error)
 	p := power{spin: spin}
 	random := rand.New(rand.NewPCG(e.Seed, uint64(arm)))
 	everything := chosen(len(r.Rounds), len(r.Rounds), random)
-	for i := range comparisons + 1 {
+	for i := range ofUnequals + 1 {
 		rounds := everything
 		if i > 0 {
 			rounds = chosen(len(r.Rounds), roundsOf, random)
@@ -195,7 +209,7 @@ func driftTest() Test {
 	return Test{
 		Name:     "drift",
 		Shows:    "a process that takes the processor for a third of the time makes nothing look different",
-		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons", 100*falseShare(0.05, comparisons), comparisons),
+		Required: fmt.Sprintf("no more false differences than without it: at most %.1f %% of %d comparisons", 100*falseShare(0.05, ofEquals), ofEquals),
 		Short:    30e9, Long: 90e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
 			p := twinPlan(choose(e, 12, 60))

@@ -81,6 +81,14 @@ func (p *program) until(text string) {
 	}
 }
 
+// within asks the program for its goroutines' stacks, which ends it, if it has
+// not ended after so long: a test that only ran out of time would not say where.
+func (p *program) within(patience time.Duration) *program {
+	quit := time.AfterFunc(patience, func() { _ = p.command.Process.Signal(syscall.SIGQUIT) })
+	p.t.Cleanup(func() { quit.Stop() })
+	return p
+}
+
 // end waits and returns the exit code.
 func (p *program) end() int {
 	p.t.Helper()
