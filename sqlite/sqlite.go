@@ -34,6 +34,18 @@ func Open(path string, most int, busy time.Duration, pragmas ...string) (*sql.DB
 	return db, nil
 }
 
+// Code returns SQLite's primary code of an error, 0 if it is not SQLite's.
+func Code(err error) int { return ExtendedCode(err) & 0xff } // the low byte
+
+// ExtendedCode returns SQLite's extended code of an error, 0 if it is not SQLite's.
+func ExtendedCode(err error) int {
+	var failed *driver.Error
+	if errors.As(err, &failed) {
+		return failed.Code()
+	}
+	return 0
+}
+
 // pause is how long [WhileBusy] waits between two tries.
 const pause = 10 * time.Millisecond
 
@@ -47,8 +59,7 @@ func WhileBusy(ctx context.Context, do func() error) error {
 	defer timer.Stop()
 	for {
 		err := do()
-		var failed *driver.Error
-		if !errors.As(err, &failed) || failed.Code()&0xff != codes.SQLITE_BUSY { // the low byte is the primary code
+		if Code(err) != codes.SQLITE_BUSY {
 			return err
 		}
 		timer.Reset(pause)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
 	"wirelab"
@@ -109,7 +108,7 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, r.Schema, m.Name, m.Workload, strings.Join(m.Operations, " "), " "+strings.Join(m.Protocols, " ")+" ",
 		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, p.Body, p.Digest)
-	if code := codeOf(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
+	if code := sqlite.ExtendedCode(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
 	}
 	if err == nil { // it runs no more
@@ -325,15 +324,6 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// codeOf returns SQLite's extended code of an error, 0 if it is not SQLite's.
-func codeOf(err error) int {
-	var failed *driver.Error
-	if errors.As(err, &failed) {
-		return failed.Code()
-	}
-	return 0
-}
-
 // explain turns an error of SQLite into one that says what to do about it.
 // nil, a coded error, and an ended context stay what they are.
 func (s *Store) explain(doing string, err error) error {
@@ -341,7 +331,7 @@ func (s *Store) explain(doing string, err error) error {
 	if err == nil || errors.As(err, &coded) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	switch codeOf(err) & 0xff { // the low byte is the primary code
+	switch sqlite.Code(err) {
 	case codes.SQLITE_FULL:
 		return wirelab.Errorf(wirelab.ResourceExhausted,
 			"cannot %s: no room on the disk of %s; nothing stored before is lost; make room, or set WIRELAB_STORE to a file elsewhere", doing, s.path)

@@ -7,7 +7,6 @@ import (
 
 	"connectrpc.com/connect"
 
-	"wirelab"
 	"wirelab/wire/form"
 )
 
@@ -113,7 +112,7 @@ func CallUnary[Req, Rep any](
 		sent := request.Of(req)
 		received, err := calls.CallUnary(ctx, connect.NewRequest(sent))
 		if err != nil {
-			return rep, unsent(sent.Sent(), err)
+			return rep, form.Ours(sent.Sent(), Decode(err))
 		}
 		return received.Msg.Reply()
 	}
@@ -126,14 +125,4 @@ func formClient[Req, Rep any](
 	options := append(ClientOptions(), more...)
 	options = append(options, connect.WithCodec(&formCodec[Req, Rep]{name: encoding, request: request, reply: reply}))
 	return connect.NewClient[form.Message[Req], form.Message[Rep]](client, url, options...)
-}
-
-// unsent returns the first error if it is the house's: what a form says of its
-// message goes before what connect-go, which knows no more, makes of it.
-func unsent(own, err error) error {
-	var coded *wirelab.Error
-	if errors.As(own, &coded) {
-		return coded
-	}
-	return Decode(err)
 }

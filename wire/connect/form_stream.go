@@ -51,7 +51,7 @@ func CallServerStream[Req, Rep any](
 			sent := request.Of(req)
 			call, err := calls.CallServerStream(ctx, connect.NewRequest(sent))
 			if err != nil {
-				yield(none, unsent(sent.Sent(), err))
+				yield(none, form.Ours(sent.Sent(), Decode(err)))
 				return
 			}
 			// Resets the stream if its end was not read, else keeps the connection.

@@ -108,3 +108,13 @@ func (m *Message[T]) Reply() (T, error) {
 	}
 	return v, wirelab.Errorf(wirelab.Internal, "the reply cannot be read: %s", coded.Message)
 }
+
+// Ours returns own if it is the house's, else otherwise: what a form says of its
+// message goes before what a library, which knows no more, makes of it.
+func Ours(own, otherwise error) error {
+	var coded *wirelab.Error
+	if errors.As(own, &coded) {
+		return coded
+	}
+	return otherwise
+}

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -110,33 +109,37 @@ const (
 // serve serves by a library until the test ends.
 func serve(t *testing.T, library string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := wirelab.Endpoint{Listener: listener, Drain: time.Second}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
+	return served(t, func(ctx context.Context, at wirelab.Endpoint) error {
 		if library == "grpc-go" {
-			ended <- wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
+			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.Unary("Measure", wordForm(), sizeForm(), measure.Measure)), ruler{})
 			})
-			return
 		}
 		mux := http.NewServeMux()
 		mux.Handle(procedure, wireconnect.HandleUnary(procedure, subtype, wordForm(), sizeForm(), ruler{}.Measure))
 		for path, handler := range wiregrpc.Health([]string{service}, wireconnect.HandlerOptions()...) {
 			mux.Handle(path, handler)
 		}
-		ended <- wireconnect.Serve(ctx, at, wireconnect.H2C, mux)
-	}()
-	t.Cleanup(sync.OnceFunc(func() {
+		return wireconnect.Serve(ctx, at, wireconnect.H2C, mux)
+	})
+}
+
+// served is the address of what serve serves on loopback until the test ends.
+func served(t *testing.T, serve func(context.Context, wirelab.Endpoint) error) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}) }()
+	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("serve: %v", err)
 		}
-	}))
+	})
 	return listener.Addr().String()
 }
 

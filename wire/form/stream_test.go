@@ -3,7 +3,6 @@ package form_test
 import (
 	"context"
 	"iter"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,32 +57,17 @@ const counter = "/" + service + "/Count"
 // serveStream serves by a library until the test ends.
 func serveStream(t *testing.T, library string) (address string, ended <-chan struct{}) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
 	counts := abacus{make(chan struct{}, 100)} // more than a test makes calls
-	at := wirelab.Endpoint{Listener: listener, Drain: time.Second}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() {
+	return served(t, func(ctx context.Context, at wirelab.Endpoint) error {
 		if library == "grpc-go" {
-			served <- wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
+			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(), counting.Count)), counts)
 			})
-			return
 		}
 		mux := http.NewServeMux()
 		mux.Handle(counter, wireconnect.HandleServerStream(counter, subtype, wordForm(), sizeForm(), counts.Count))
-		served <- wireconnect.Serve(ctx, at, wireconnect.H2C, mux)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Errorf("serve: %v", err)
-		}
-	})
-	return listener.Addr().String(), counts.ended
+		return wireconnect.Serve(ctx, at, wireconnect.H2C, mux)
+	}), counts.ended
 }
 
 // dialStream returns a call by a library.

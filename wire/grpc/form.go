@@ -153,7 +153,7 @@ func CallUnary[Req, Rep any](
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
 		sent, received := request.Of(req), reply.Empty()
 		if err := conn.Invoke(ctx, path, sent, received, speak); err != nil {
-			return rep, unsent(sent.Sent(), err)
+			return rep, form.Ours(sent.Sent(), Decode(err))
 		}
 		return received.Reply()
 	}

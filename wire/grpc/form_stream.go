@@ -2,13 +2,11 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/wire/form"
 	"wirelab/wire/stream"
 )
@@ -76,7 +74,7 @@ func CallServerStream[Req, Rep any](
 				err = call.CloseSend()
 			}
 			if err != nil {
-				yield(none, unsent(sent.Sent(), err))
+				yield(none, form.Ours(sent.Sent(), Decode(err)))
 				return
 			}
 			receive := func() (Rep, error) {
@@ -87,18 +85,8 @@ func CallServerStream[Req, Rep any](
 				return message.Reply()
 			}
 			// A reply that cannot be read is already as the caller is to see it.
-			translate := func(err error) error { return unsent(err, err) }
+			translate := func(err error) error { return form.Ours(err, Decode(err)) }
 			stream.Items(receive, func(v Rep) Rep { return v }, translate)(yield)
 		}
 	}
-}
-
-// unsent returns the first error if it is the house's: what a form says of its
-// message goes before what grpc-go, which knows no more, makes of it.
-func unsent(own, err error) error {
-	var coded *wirelab.Error
-	if errors.As(own, &coded) {
-		return coded
-	}
-	return Decode(err)
 }

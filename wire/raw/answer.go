@@ -133,6 +133,14 @@ func (a *answer) add(data []byte) bool {
 	return true
 }
 
+// whole returns a copy of the body.
+func (a *answer) whole() []byte {
+	if a.differs {
+		return bytes.Clone(a.body)
+	}
+	return bytes.Clone(a.good.body[:a.matched])
+}
+
 // same reports whether the reply is one that has passed, to the last byte.
 func (a *answer) same() bool {
 	if a.differs || a.matched != len(a.good.body) || a.head.reply.kind != a.good.head {
@@ -149,11 +157,7 @@ func (j *judge) verify(x *exchange, a *answer) error {
 	if a.same() {
 		return nil
 	}
-	body := a.body
-	if !a.differs {
-		body = a.good.body[:a.matched]
-	}
-	body = bytes.Clone(body)                                                                       // becomes the accepted one
+	body := a.whole()                                                                              // becomes the accepted one
 	if err := j.transport.replay(context.Background(), j.response(a, body), x.check); err != nil { //nolint:bodyclose // it is memory, and the stub closes it
 		return err
 	}

@@ -45,7 +45,7 @@ const openTime = 5 * time.Second
 
 // plan is what a driver is made of.
 type plan struct {
-	over        Over
+	over        Over // HTTP
 	to          wirelab.Dialing
 	slots       int
 	connections int
@@ -70,17 +70,22 @@ func Driver[S any](over Over, holes map[string]string, stub func(t *Transport, s
 		Dial: func(ctx context.Context, to wirelab.Dialing, slots int, series []wirelab.Check[S]) (wirelab.Lines, error) {
 			transport := new(Transport)
 			service := stub(transport, over.scheme(), to.Address)
-			checks := make([]func(context.Context) error, len(series))
-			for i, check := range series {
-				checks[i] = func(ctx context.Context) error { return check(ctx, service) }
-			}
-			p, err := newPlan(ctx, over, to, slots, transport, checks)
+			p, err := newPlan(ctx, over, to, slots, transport, checksOf(series, service))
 			if err != nil {
 				return nil, err
 			}
 			return openLines(ctx, p)
 		},
 	}
+}
+
+// checksOf are the checks of a series, performed against a stub.
+func checksOf[S any](series []wirelab.Check[S], stub S) []func(context.Context) error {
+	checks := make([]func(context.Context) error, len(series))
+	for i, check := range series {
+		checks[i] = func(ctx context.Context) error { return check(ctx, stub) }
+	}
+	return checks
 }
 
 // newPlan is what a driver over HTTP is made of.
@@ -138,10 +143,10 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 
 // newClient makes the client's end of a connection that carries up to calls calls.
 func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) client {
-	switch p.over.Version {
-	case lengths:
+	switch {
+	case p.tape != nil:
 		return &connFramed{tape: p.tape, ended: ended}
-	case HTTP2:
+	case p.over.Version == HTTP2:
 		return newConn2(p.judge, p.script, calls, ended)
 	}
 	return &conn1{judge: p.judge, heads: heads, ended: ended}

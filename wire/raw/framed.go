@@ -29,13 +29,8 @@ func Framed[S any](frames Frames, holes map[string]string, stub func(t *Tape) S)
 		Holes: holes,
 		Dial: func(ctx context.Context, to wirelab.Dialing, slots int, series []wirelab.Check[S]) (wirelab.Lines, error) {
 			tape := newTape(frames)
-			service := stub(tape)
-			checks := make([]func(context.Context) error, len(series))
-			for i, check := range series {
-				checks[i] = func(ctx context.Context) error { return check(ctx, service) }
-			}
-			p := &plan{over: Over{Version: lengths}, to: to, slots: slots, connections: to.ConnectionCount(), tape: tape}
-			if err := p.learn(ctx, tape, checks); err != nil {
+			p := &plan{to: to, slots: slots, connections: to.ConnectionCount(), tape: tape}
+			if err := p.learn(ctx, tape, checksOf(series, stub(tape))); err != nil {
 				tape.close()
 				return nil, err
 			}
@@ -47,9 +42,6 @@ func Framed[S any](frames Frames, holes map[string]string, stub func(t *Tape) S)
 		},
 	}
 }
-
-// lengths is the version of no HTTP: frames.
-const lengths Version = 0
 
 // frameLength is how many bytes a message's length takes.
 const frameLength = 4

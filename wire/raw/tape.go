@@ -125,11 +125,7 @@ func (t *Tape) verify(x *exchange, a *answer) error {
 	if !a.differs && a.matched == len(a.good.body) {
 		return nil
 	}
-	body := a.body
-	if !a.differs {
-		body = a.good.body[:a.matched]
-	}
-	body = bytes.Clone(body) // becomes the accepted one
+	body := a.whole() // becomes the accepted one
 	t.mu.Lock()
 	t.asked, t.reply = nil, body
 	t.mu.Unlock()

@@ -3,7 +3,6 @@ package bind
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -69,59 +67,11 @@ func serveAvro(t *testing.T, secure bool, serve func(context.Context, wirelab.En
 // that is not ours, and returns what became of it.
 func (s avroServer) post(t *testing.T, p wirelab.Protocol, contentType string, message []byte) (code, text string) {
 	t.Helper()
-	var protocols http.Protocols
-	switch {
-	case p.Transport == "HTTP/1.1":
-		protocols.SetHTTP1(true)
-	case p.Secure:
-		protocols.SetHTTP2(true)
-	default:
-		protocols.SetUnencryptedHTTP2(true)
-	}
-	transport := &http.Transport{
-		Protocols: &protocols, DisableCompression: true,
-		TLSClientConfig: &tls.Config{RootCAs: s.roots, MinVersion: tls.VersionTLS13},
-	}
-	defer transport.CloseIdleConnections()
-	scheme, path := "http://", pathPersons
-	if p.Secure {
-		scheme = "https://"
-	}
-	body := message
+	path := pathPersons
 	if p.Framing == "gRPC" {
 		path = genconnect.PersonServiceCreatePersonProcedure
-		body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+s.address+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", contentType)
-	r.Header.Set("Accept", "application/json")
-	if p.Framing == "gRPC" {
-		r.Header.Set("Te", "trailers")
-	}
-	reply, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reply.Body.Close() }()
-	said, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p.Framing != "gRPC" {
-		return reply.Status[:3], string(said)
-	}
-	end := reply.Trailer
-	if end.Get("Grpc-Status") == "" {
-		end = reply.Header // a reply of trailers alone
-	}
-	text, err = url.PathUnescape(end.Get("Grpc-Message"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "grpc " + end.Get("Grpc-Status"), text
+	return conformance.Peer{Protocol: p, Address: s.address, Roots: s.roots}.Post(t, path, contentType, message)
 }
 
 // Bytes that are no person are refused with what is wrong with them, on every

@@ -1,18 +1,13 @@
 package bind_test
 
 import (
-	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
-	"io"
 	"math"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/wire/avro"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
@@ -23,8 +18,7 @@ import (
 // foreign is a server as somebody sees it who has the schemas and no stub of ours.
 type foreign struct {
 	pair
-	address string
-	roots   *x509.CertPool
+	conformance.Peer
 }
 
 // eachForeign runs test for every server of the bindings that want says.
@@ -40,67 +34,11 @@ func eachForeign(t *testing.T, want func(wirelab.Protocol) bool, test func(t *te
 				t.Parallel()
 				p := pair{Binding: b, server: server}
 				address, roots := p.serve(t, ledger.New())
-				test(t, foreign{p, address, roots})
+				test(t, foreign{p, conformance.Peer{Protocol: b.Protocol, Address: address, Roots: roots}})
 			})
 		}
 	}
 	return servers
-}
-
-// post sends a message to a path, framed as the protocol has it, and returns
-// what became of it.
-func (s foreign) post(t *testing.T, path, contentType string, message []byte) (code, text string) {
-	t.Helper()
-	var protocols http.Protocols
-	switch p := s.Protocol; {
-	case p.Transport == "HTTP/1.1":
-		protocols.SetHTTP1(true)
-	case p.Secure:
-		protocols.SetHTTP2(true)
-	default:
-		protocols.SetUnencryptedHTTP2(true)
-	}
-	transport := &http.Transport{
-		Protocols: &protocols, DisableCompression: true,
-		TLSClientConfig: &tls.Config{RootCAs: s.roots, MinVersion: tls.VersionTLS13},
-	}
-	defer transport.CloseIdleConnections()
-	scheme, grpc := "http://", s.Protocol.Framing == "gRPC"
-	if s.Protocol.Secure {
-		scheme = "https://"
-	}
-	if grpc {
-		message = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(message))), message...)
-	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, scheme+s.address+path, bytes.NewReader(message))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Header.Set("Content-Type", contentType)
-	r.Header.Set("Accept", "application/json")
-	if grpc {
-		r.Header.Set("Te", "trailers")
-	}
-	reply, err := transport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reply.Body.Close() }()
-	said, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !grpc {
-		return reply.Status[:3], string(said)
-	}
-	end := reply.Trailer
-	if end.Get("Grpc-Status") == "" {
-		end = reply.Header // a reply of trailers alone
-	}
-	if text, err = url.PathUnescape(end.Get("Grpc-Message")); err != nil {
-		t.Fatal(err)
-	}
-	return "grpc " + end.Get("Grpc-Status"), text
 }
 
 // postingByHand is a posting in Avro, made of the schema's text alone.
@@ -153,17 +91,17 @@ func TestAvroHostile(t *testing.T) {
 			contentType, invalid, conflict = "application/grpc+avro", "grpc 3", "grpc 6"
 		}
 		for _, c := range hostile {
-			code, text := s.post(t, path, contentType, []byte(c.message))
+			code, text := s.Post(t, path, contentType, []byte(c.message))
 			if code != invalid || !strings.Contains(text, c.says) || strings.Contains(text, "invalid_argument: ") {
 				t.Errorf("%s: %s %q, want %s with %q", c.name, code, text, invalid, c.says)
 			}
 		}
 		for range 2 { // the same again is the same posting
-			if code, text := s.post(t, path, contentType, []byte(good)); code != "200" && code != "grpc 0" {
+			if code, text := s.Post(t, path, contentType, []byte(good)); code != "200" && code != "grpc 0" {
 				t.Errorf("a good message: %s %q", code, text)
 			}
 		}
-		if code, text := s.post(t, path, contentType, []byte(other)); code != conflict {
+		if code, text := s.Post(t, path, contentType, []byte(other)); code != conflict {
 			t.Errorf("another posting of that id: %s %q, want %s", code, text, conflict)
 		}
 	})
@@ -184,7 +122,7 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 				if strings.HasSuffix(contentType, strings.ToLower(s.Protocol.Encoding)) {
 					continue
 				}
-				code, text := s.post(t, path, contentType, []byte("\x0a\x015"))
+				code, text := s.Post(t, path, contentType, []byte("\x0a\x015"))
 				if s.server.Library == "connect-go" && code == "grpc " {
 					continue // status 415, where connect-go knows no codec at all
 				}
@@ -196,13 +134,13 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 				continue
 			}
 			for _, message := range []string{"", "{", "\xff", `{"after": 1}{}`, `[]`, `{} {}`, `{"limit": 9223372036854775808, "amount": 0.5}`} {
-				if code, text := s.post(t, path, "application/grpc+json", []byte(message)); code != "grpc 3" {
+				if code, text := s.Post(t, path, "application/grpc+json", []byte(message)); code != "grpc 3" {
 					t.Errorf("%s of %q: %s %q", path, message, code, text)
 				}
 			}
 		}
 		if s.Protocol.Encoding == "JSON" { // grb-D08: never "from the beginning"
-			code, text := s.post(t, paths[1], "application/grpc+json", []byte(`{"since": "yesterday", "limit": 1}`))
+			code, text := s.Post(t, paths[1], "application/grpc+json", []byte(`{"since": "yesterday", "limit": 1}`))
 			if code != "grpc 3" || !strings.Contains(text, "is not a time") {
 				t.Errorf("since yesterday: %s %q", code, text)
 			}

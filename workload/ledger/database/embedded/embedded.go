@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
 
 	"wirelab"
@@ -190,18 +189,6 @@ func (s *service) explain(ctx context.Context, err error) error {
 	return explain(ctx, err)
 }
 
-// primary is the bits of SQLite's extended codes that are the primary code.
-const primary = 0xff
-
-// codeOf returns SQLite's extended code of an error, 0 if it is not SQLite's.
-func codeOf(err error) int {
-	var failed *driver.Error
-	if errors.As(err, &failed) {
-		return failed.Code()
-	}
-	return 0
-}
-
 // explain turns an error of SQLite into one that may be shown to any caller: it
 // says what is wrong, and neither where the file is nor what was asked of it
 // (grb-D09). nil and coded errors stay what they are.
@@ -213,7 +200,7 @@ func explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil: // SQLite says that it was interrupted
 		return ctx.Err()
 	}
-	switch codeOf(err) & primary {
+	switch sqlite.Code(err) {
 	case codes.SQLITE_FULL:
 		return wirelab.Errorf(wirelab.ResourceExhausted, "no room on the disk of the ledger; nothing stored before is lost")
 	case codes.SQLITE_BUSY, codes.SQLITE_LOCKED:
