@@ -33,6 +33,8 @@ type Operation[S any] struct {
 	// Fresh operations answer from what earlier calls left behind, so an
 	// exchange drawn for one may be asked once and its requests never reused.
 	Fresh bool
+	// Followed operations are those of [Following].
+	Followed bool
 	// Requests names the ways requests are drawn; the first is the default.
 	Requests []string
 
@@ -45,6 +47,9 @@ type Operation[S any] struct {
 
 // Exchange is one call before it is made: its request, and ways to ask it.
 type Exchange[S any] struct {
+	// ID is what the request hands over is known by; "" unless its operation is
+	// a [Following] one.
+	ID string
 	// Request renders what is asked, for people.
 	Request func() string
 	// Ask performs the call and returns every item of the reply in order.
@@ -105,31 +110,34 @@ func Unary[S, Req any, Rep Message[Rep]](
 	name string, draw func(*rand.Rand) Req,
 	call func(S, context.Context, Req) (Rep, error), more ...Drawing[Req],
 ) Operation[S] {
-	return describe(name, UnaryCall, draw, more, func(req Req) Exchange[S] {
-		return Exchange[S]{
-			Request: func() string { return fmt.Sprintf("%+v", req) },
-			Ask: func(ctx context.Context, s S) ([]any, error) {
-				rep, err := call(s, ctx, req)
-				if err != nil {
-					return nil, err
+	return describe(name, UnaryCall, draw, more, func(req Req) Exchange[S] { return unaryExchange(req, call) })
+}
+
+// unaryExchange is the exchange of a call with one request and one reply.
+func unaryExchange[S, Req any, Rep Message[Rep]](req Req, call func(S, context.Context, Req) (Rep, error)) Exchange[S] {
+	return Exchange[S]{
+		Request: func() string { return fmt.Sprintf("%+v", req) },
+		Ask: func(ctx context.Context, s S) ([]any, error) {
+			rep, err := call(s, ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return []any{rep}, nil
+		},
+		Expect: func(ctx context.Context, reference S) Check[S] {
+			want, wantErr := call(reference, ctx, req)
+			return func(ctx context.Context, s S) error {
+				got, err := call(s, ctx, req)
+				if err != nil || wantErr != nil {
+					return compareErrors(err, wantErr)
 				}
-				return []any{rep}, nil
-			},
-			Expect: func(ctx context.Context, reference S) Check[S] {
-				want, wantErr := call(reference, ctx, req)
-				return func(ctx context.Context, s S) error {
-					got, err := call(s, ctx, req)
-					if err != nil || wantErr != nil {
-						return compareErrors(err, wantErr)
-					}
-					if !got.Equal(want) {
-						return &Mismatch{Got: fmt.Sprintf("%+v", got), Want: fmt.Sprintf("%+v", want)}
-					}
-					return nil
+				if !got.Equal(want) {
+					return &Mismatch{Got: fmt.Sprintf("%+v", got), Want: fmt.Sprintf("%+v", want)}
 				}
-			},
-		}
-	})
+				return nil
+			}
+		},
+	}
 }
 
 // ServerStreaming describes a call with one request and a stream of replies.

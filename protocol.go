@@ -22,6 +22,10 @@ type Protocol struct {
 	// Multiplexed wires carry many calls at once over one connection. The
 	// others carry one call at a time and so need a connection per call in flight.
 	Multiplexed bool
+	// Pipeline is a way through several processes that are started together, of
+	// which the protocol is the first hop. No server of a cell can be it, and no
+	// other workload owes it.
+	Pipeline bool
 }
 
 // Endpoint is where a server serves, opened by the caller so that the address

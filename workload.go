@@ -111,6 +111,8 @@ type OperationInfo struct {
 	Requests []string
 	// Feed is whether it can be held open and timed event by event: see [Feeding].
 	Feed bool
+	// Followed is whether what it hands over can be followed: see [Following].
+	Followed bool
 }
 
 // Cell is a workload over a protocol with the library at each end chosen: it
@@ -183,6 +185,9 @@ type Client interface {
 	// used by two goroutines at once: make one for each. requests is one of
 	// the operation's, or "".
 	Caller(operation, requests string, seed uint64) (func(context.Context) error, error)
+	// Follow is as Caller, of an operation that is a [Following] one, with a
+	// second function that names what the call made last has handed over.
+	Follow(operation, requests string, seed uint64) (call func(context.Context) error, last func() string, err error)
 	// Call performs one call from a request in JSON (see [Operation.Parse]),
 	// or from a drawn one where data is nil, and returns what was asked and
 	// every item of the reply.
@@ -207,7 +212,7 @@ func (w Workload[S]) Erase() Work {
 	}
 	for _, o := range w.Operations {
 		work.Operations = append(work.Operations, OperationInfo{
-			Name: o.Name, Kind: o.Kind, Requests: o.Requests, Feed: o.feed != nil,
+			Name: o.Name, Kind: o.Kind, Requests: o.Requests, Feed: o.feed != nil, Followed: o.Followed,
 		})
 	}
 	for _, b := range w.Bindings {
@@ -341,13 +346,8 @@ func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(c
 		if _, err := o.Draw(requests, newDraws(seed)); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context) error {
-			exchange, err := o.Draw(requests, r)
-			if err != nil {
-				return err
-			}
-			return exchange.Expect(ctx, c.workload.New())(ctx, c.stub)
-		}, nil
+		call, _ := c.once(o, requests, r)
+		return call, nil
 	}
 	checks, err := o.series(requests, r, c.workload.New())
 	if err != nil {

@@ -155,6 +155,7 @@ func (p *pipeline) over(slot int, err error) {
 	s, call := p.s, &p.calls[slot]
 	end := s.clock.Now()
 	p.record(s, call.due, call.sent, end, err)
+	s.ended(slot, call.due, call.sent, end, err)
 	if p.closed && end < s.end && s.outer.Err() == nil {
 		call.due, call.sent = end, end
 		p.lines.Begin(slot)

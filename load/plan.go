@@ -46,9 +46,22 @@ type Plan struct {
 	// response times are also kept apart, by when a call was due: what means
 	// of batches are made of. 0: none; at most [PartsLimit].
 	Parts int
+	// Watch, if set, is told of each call once it has ended, by the goroutine
+	// that made it and before it makes its next: who wants to know what became
+	// of a call elsewhere keeps it by what it asked for.
+	Watch func(Ended)
 	// Around, if set, is called in place of the run and must call it once: it
 	// can read counters at both ends, with the merging of histograms outside.
 	Around func(run func())
+}
+
+// Ended is a call that has ended, for [Plan.Watch]. Times are Unix nanoseconds,
+// by the monotonic clock since the run began.
+type Ended struct {
+	Caller         int // whose call it was, or in which slot of lines
+	Due, Sent, End int64
+	Recorded       bool // it was due in the window
+	Err            error
 }
 
 const (

@@ -36,8 +36,8 @@ type Runner struct {
 // NewRunner returns a runner with one worker for each caller.
 func NewRunner(callers []Call) *Runner {
 	r := &Runner{gaps: stat.NewHistogram()}
-	for _, call := range callers {
-		r.workers = append(r.workers, newWorker(call))
+	for i, call := range callers {
+		r.workers = append(r.workers, newWorker(i, call))
 	}
 	return r
 }
@@ -139,6 +139,7 @@ type slice struct {
 	giveUp int64 // of the drain
 	parts  int64 // of the window, whose response times are kept apart; 0: none
 	wall   time.Time
+	watch  func(Ended) // nil: nobody
 
 	// turn holds one token: who takes it leads, and owns all below. A
 	// channel, not a mutex, so that in virtual time waiting for it is idle.
@@ -155,7 +156,7 @@ type slice struct {
 func newSlice(ctx context.Context, p Plan, gaps *stat.Histogram) *slice {
 	s := &slice{
 		clock: p.Clock, classify: p.Classify, deadline: p.Deadline,
-		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1, parts: int64(p.Parts),
+		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1, parts: int64(p.Parts), watch: p.Watch,
 	}
 	s.margin = sharedMargin
 	if p.Own {
@@ -210,6 +211,15 @@ func (s *slice) runLines(p *pipeline, slots int) error {
 // drain has the calls cut off when the drain is over.
 func (s *slice) drain() *time.Timer {
 	return time.AfterFunc(time.Duration(s.giveUp-s.clock.Now()), func() { s.cut(errDrained) })
+}
+
+// ended tells who watches of a call.
+func (s *slice) ended(caller int, due, sent, end int64, err error) {
+	if s.watch == nil {
+		return
+	}
+	wall := s.wall.UnixNano() - s.start
+	s.watch(Ended{Caller: caller, Due: due + wall, Sent: sent + wall, End: end + wall, Recorded: due >= s.begin, Err: err})
 }
 
 // part is the part of the window that a time in it belongs to.

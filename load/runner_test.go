@@ -326,7 +326,7 @@ func BenchmarkRecord(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, s := newWorker(func(context.Context) error { return nil }), newSlice(b.Context(), p, nil)
+	w, s := newWorker(0, func(context.Context) error { return nil }), newSlice(b.Context(), p, nil)
 	defer w.release()
 	b.ReportAllocs()
 	begin := s.clock.Now()

@@ -6,7 +6,8 @@ import "context"
 // are its own.
 type worker struct {
 	*sheet
-	call Call
+	call   Call
+	number int
 
 	// The context that calls are given, and until when it may be given.
 	ctx    context.Context
@@ -14,7 +15,9 @@ type worker struct {
 	renew  int64
 }
 
-func newWorker(call Call) *worker { return &worker{sheet: newSheet(), call: call} }
+func newWorker(number int, call Call) *worker {
+	return &worker{sheet: newSheet(), call: call, number: number}
+}
 
 // closed calls again and again until the window ends. One reading of the
 // clock serves as the end of a call and the beginning of the next.
@@ -42,6 +45,7 @@ func (w *worker) perform(s *slice, due, sent int64) (end int64) {
 	err := w.call(w.context(s, sent))
 	end = s.clock.Now()
 	w.record(s, due, sent, end, err)
+	s.ended(w.number, due, sent, end, err)
 	return end
 }
 
