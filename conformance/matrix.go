@@ -18,7 +18,9 @@ func Absences(works []wirelab.Work, required []string) []string {
 	protocols := slices.Clone(required)
 	for _, w := range works {
 		for _, p := range declared(w) {
-			protocols = append(protocols, p.Name)
+			if !p.Pipeline {
+				protocols = append(protocols, p.Name)
+			}
 		}
 	}
 	slices.Sort(protocols)

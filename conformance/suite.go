@@ -223,6 +223,9 @@ func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []
 	}
 	var all []*cell[S]
 	for _, b := range workload.Bindings {
+		if b.Protocol.Pipeline {
+			continue // its processes are judged together, where they are started
+		}
 		for i, server := range b.Servers {
 			for j, client := range b.Clients {
 				if !pace.everyPair && i%len(b.Clients) != j%len(b.Servers) {

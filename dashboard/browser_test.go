@@ -152,25 +152,19 @@ func TestInABrowser(t *testing.T) {
 // live looks at what runs while it begins, goes on and ends.
 func (p *tab) live(results store.Store) {
 	p.t.Helper()
-	until := func(what, script string) {
-		p.t.Helper()
-		if err := chromedp.Run(p.Ctx, chromedp.Poll(script, nil, chromedp.WithPollingTimeout(30*time.Second))); err != nil {
-			p.t.Fatalf("%s: %v", what, err)
-		}
-	}
 	p.open("/running")
-	until("the stream is open", `document.getElementById("stream").textContent === "Live."`)
+	p.Until("the stream is open", `document.getElementById("stream").textContent === "Live."`)
 	for round := 3; round < 5; round++ {
 		if err := results.Report(p.t.Context(), running(round)); err != nil {
 			p.t.Fatal(err)
 		}
-		until("its round", fmt.Sprintf(`document.querySelector(".running [data-f=rounds]")?.textContent.startsWith("round %d of 10 to 100") && document.getElementById("idle").hidden`, round))
+		p.Until("its round", fmt.Sprintf(`document.querySelector(".running [data-f=rounds]")?.textContent.startsWith("round %d of 10 to 100") && document.getElementById("idle").hidden`, round))
 	}
-	until("its checks, as text", `document.querySelector(".running [data-f=failed] li").textContent.includes("<b>of</b>")`)
+	p.Until("its checks, as text", `document.querySelector(".running [data-f=failed] li").textContent.includes("<b>of</b>")`)
 	if err := results.Forget(p.t.Context(), running(3).ID); err != nil {
 		p.t.Fatal(err)
 	}
-	until("its end", `!document.querySelector(".running") && !document.getElementById("idle").hidden`)
+	p.Until("its end", `!document.querySelector(".running") && !document.getElementById("idle").hidden`)
 }
 
 // TestLook writes pictures, for people; it checks nothing.

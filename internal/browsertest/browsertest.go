@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -16,6 +17,9 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
+
+// patience is how long a page has for what it does at once on a quiet machine.
+const patience = 30 * time.Second
 
 // Start starts a browser that lives as long as the test. A machine without one
 // fails it, and is told what to do.
@@ -73,6 +77,22 @@ func (p *Tab) Do(actions ...chromedp.Action) {
 	if err := chromedp.Run(p.Ctx, actions...); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// Until waits for a script to be true of the page that is open by then, for as
+// long as a page may take on a busy machine, or fails the test. chromedp's Poll
+// asks the document that it knows of when it begins, which just after a
+// navigation can be the one before, and gives up when that goes.
+func (p *Tab) Until(what, script string) {
+	p.t.Helper()
+	var err error
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		holds := false
+		if err = chromedp.Run(p.Ctx, chromedp.Evaluate("Boolean("+script+")", &holds)); err == nil && holds {
+			return
+		}
+	}
+	p.t.Fatalf("%s: not within %v; last answer: %v", what, patience, err)
 }
 
 // Look gives the page a width, in px, and a scheme: light or dark.
