@@ -59,6 +59,7 @@ var (
 	callName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,39}$`)               // operation
 	dataName    = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,39}$`)                // data set
 	libraryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._/+-]{0,39}$`)      // server, client
+	queueForm   = regexp.MustCompile(`^[a-z][a-z0-9+-]{0,79}$`)                   // room queue knows the rest
 	injectForm  = regexp.MustCompile(`^[a-z][a-z0-9. ]{0,39}$`)                   // room inject knows the rest
 	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
 	hostName    = regexp.MustCompile(`^[A-Za-z0-9.:_%-]{1,253}$`)                 // target's host; IP addresses too
@@ -226,6 +227,7 @@ func (a Arm) check() error {
 		inForm("inject", a.Inject, injectForm, "constant 20ms"),
 		inForm("data", a.Data, dataName, "100"),
 		inForm("db", a.Database, lowerName, "postgres"),
+		inForm("queue", a.Queue, queueForm, "classic+unconfirmed"),
 		a.checkRaw(),
 		inRange("connections", a.Connections, 1, connectionsMax),
 		readable("name", a.Name, armNameMax),

@@ -31,6 +31,16 @@ var flaws = map[string]string{
 	"mt-M09":  "each stack on machines of its own, without rotation",
 	"mt-M11":  "the HTTP client sent another person than the others",
 	"mt-M14":  "neither CPU nor bytes counted",
+	"ms-M01":  "the queue was timed to the enqueue, and the others to the store",
+	"ms-M02":  "two channels and a declared exchange for each entry that was queued",
+	"ms-M03":  "replies left unread, so that nearly every call opened a connection",
+	"ms-M04":  "one connection kept on one side, ten at most on the other",
+	"ms-M05":  "windows of 0.1 to 0.4 s",
+	"ms-M06":  "one way warmed up, and the others cold; one order",
+	"ms-M07":  "measured while the queue of the way before was being emptied",
+	"ms-M08":  "the closed loop hides the calls that a stall held back",
+	"ms-M09":  "means of one run, without the spread",
+	"ms-M13":  "the store inside the times of some ways and outside of another's",
 }
 
 // Flaw returns a flaw's id with its words, or the id alone where a plan names

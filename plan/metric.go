@@ -25,6 +25,18 @@ const (
 	ClientAllocations = "client-allocs"  // heap allocations of the driver per call
 )
 
+// The metrics of calls whose effect comes later than their reply, from when a
+// call was due: until somebody had promised to keep what it handed over, and
+// until that was stored.
+const (
+	ConfirmedP50 = "confirmed-p50"
+	ConfirmedP99 = "confirmed-p99"
+	StoredP50    = "stored-p50"
+	StoredP90    = "stored-p90"
+	StoredP99    = "stored-p99"
+	StoredP999   = "stored-p99.9"
+)
+
 // MetricIDs returns the ids of all metrics, in the order in which reports show them.
 func MetricIDs() []string {
 	return append([]string{
@@ -32,5 +44,6 @@ func MetricIDs() []string {
 		ResponseP50, ResponseP90, ResponseP99, ResponseP999,
 		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
 		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,
+		ConfirmedP50, ConfirmedP99, StoredP50, StoredP90, StoredP99, StoredP999,
 	}, StreamMetricIDs()...)
 }

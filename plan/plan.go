@@ -103,6 +103,9 @@ type Arm struct {
 	Data string `json:"data,omitempty" yaml:"data,omitempty"`
 	// Database is what the server keeps its data in; empty: the plan's.
 	Database string `json:"database,omitempty" yaml:"database,omitempty"`
+	// Queue says how the message broker of a pipeline's path keeps what passes
+	// through it, as room queue reads it: "classic+unconfirmed". Empty: safely.
+	Queue string `json:"queue,omitempty" yaml:"queue,omitempty"`
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`

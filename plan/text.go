@@ -76,6 +76,7 @@ func (a Arm) settings() string {
 		{"inject", a.Inject},
 		{"data", a.Data},
 		{"db", a.Database},
+		{"queue", a.Queue},
 		{"connections", strconv.Itoa(a.Connections)},
 		{"target", a.Target},
 	} {
@@ -87,7 +88,7 @@ func (a Arm) settings() string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, db, connections, target, name. Everything
+// each at most once: server, client, driver, inject, data, db, queue, connections, target, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -135,6 +136,8 @@ func (a *Arm) set(key, value string) error {
 		a.Data = value
 	case "db":
 		a.Database = value
+	case "queue":
+		a.Queue = value
 	case "target":
 		a.Target = value
 	case "name":
@@ -146,7 +149,7 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "connections", "target", "name"})
 	}
 	return nil
 }

@@ -34,6 +34,9 @@ type LoadAnalysis struct {
 	Rows    []Row      `json:"rows"` // one for each metric of the load's kind of loop
 	// Libraries is what client libraries add, where an arm ran with both drivers.
 	Libraries []Library `json:"libraries,omitempty"`
+	// Contests say which arm is first by what; nil but where the entries of all
+	// arms were followed until they were stored.
+	Contests []Contest `json:"contests,omitempty"`
 }
 
 // ArmState is how an arm did under a load, apart from its figures.
@@ -54,6 +57,10 @@ type ArmState struct {
 	Database *DatabaseState `json:"database,omitempty"`
 	// Streams is how its streams did; nil where the load makes calls.
 	Streams *StreamState `json:"streams,omitempty"`
+	// Entries is what became of what its calls handed over, and Parts what each
+	// process of its pipeline used, the dearest first; nil where there is none.
+	Entries *EntryState `json:"entries,omitempty"`
+	Parts   []PartState `json:"parts,omitempty"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of
@@ -206,6 +213,7 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 	settle(g.result.Plan, found.Rows)
 	rank(g, &found)
 	found.Libraries = libraries(g, &found)
+	found.Contests = contests(g, &found)
 	return found
 }
 

@@ -108,6 +108,7 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	c.counts(path, t)
 	c.streams(p.Loads[t.Load], path, t)
+	c.followed(path, t)
 	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
 		c.add(path+".planned", "a closed loop plans no calls")
 	}

@@ -46,11 +46,13 @@ type Judgement struct {
 type Finding struct {
 	Threshold string  `json:"threshold"` // as typed
 	Metric    string  `json:"metric"`    // id, or [ErrorShare]
-	Arm       int     `json:"arm"`       // index into Plan.Arms
+	Arm       int     `json:"arm"`       // index into Plan.Arms, -1 of one that is absent
 	ArmName   string  `json:"arm_name"`
 	Load      int     `json:"load"` // index into Plan.Loads
 	LoadName  string  `json:"load_name"`
 	Outcome   Outcome `json:"outcome"`
+	// Absent: the arm was asked for and could not be had; see [Result.Absent].
+	Absent bool `json:"absent,omitempty"`
 	// Relative: Limit, Value, Low and High are ratios to the first arm, else
 	// values in the unit of the metric's dimension, of errors shares.
 	Relative  bool    `json:"relative,omitempty"`
@@ -108,8 +110,9 @@ func Judge(r *Result, a *Analysis, thresholds []Threshold) Judgement {
 			if !t.under(r.Plan.Loads[l.Load]) || !m.Under(r.Plan.Loads[l.Load]) {
 				continue
 			}
+			all.Findings = append(all.Findings, r.absent(t, l)...)
 			for arm := range l.Arms {
-				if arm == 0 && t.Relative || t.Arm != "" && t.Arm != l.Arms[arm].Name {
+				if t.Relative && (arm == 0 || r.Rebased() != "") || t.Arm != "" && t.Arm != l.Arms[arm].Name {
 					continue
 				}
 				all.Findings = append(all.Findings, look(g, l, t, m, arm))

@@ -18,6 +18,7 @@ const (
 	InPlay   Gate = "in play"  // the arm was not taken out of the experiment
 	Answers  Gate = "answers"  // 8: every reply was right
 	Sequence Gate = "sequence" // 8: each event of a stream came once, and in order
+	Entries  Gate = "entries"  // 8: each entry accepted was stored, and none that nobody sent
 	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
 	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
@@ -58,7 +59,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Sequence, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Entries, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
@@ -274,6 +275,8 @@ func armState(g grid, l, a int) ArmState {
 		s.database()
 	default:
 		s.answers()
+		s.entries()
+		s.parts()
 		s.steady()
 		s.physics()
 		s.arrivals()

@@ -146,6 +146,7 @@ func Metrics() []Metric {
 			Closed: true, Open: true, Streams: true, Counted: true, take: func(t *Trial) (float64, bool) { return float64(t.Connections), true },
 		},
 	)
+	all = append(all, followedMetrics()...)
 	return append(all, streamMetrics()...)
 }
 

@@ -27,7 +27,10 @@ type Result struct {
 	// Command is the command line that gave it.
 	Command string `json:"command,omitempty"`
 	// Arms describes what each of Plan.Arms turned out to be; same length and order.
-	Arms        []Arm       `json:"arms"`
+	Arms []Arm `json:"arms"`
+	// Absent are the arms that were asked for beside those, and could not be
+	// had here; in the order of their places. Of them nothing was measured.
+	Absent      []Absent    `json:"absent,omitempty"`
 	Environment Environment `json:"environment"`
 	Rounds      []Round     `json:"rounds"`
 	// Ending tells why there are no more rounds.
@@ -79,6 +82,12 @@ type Arm struct {
 	// Database is what its server kept its data in, with the version:
 	// "PostgreSQL 15.18"; "" is memory.
 	Database string `json:"database,omitempty"`
+	// Broker is the message broker that its entries passed through, with the
+	// version: "RabbitMQ 3.10.8". "" where there is none.
+	Broker string `json:"broker,omitempty"`
+	// Handover is what a caller's word stands for; nil where an arm is no
+	// pipeline, and in results that are older than the word.
+	Handover *Handover `json:"handover,omitempty"`
 	// Floorless is why its trials have no floor; "" if they have.
 	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.
@@ -210,6 +219,12 @@ type Trial struct {
 	Failed *stat.Histogram `json:"failed,omitempty"`
 	// Streams is what a load of streams tells beside times; nil of one that makes calls.
 	Streams *Streams `json:"streams,omitempty"`
+	// Parts is the CPU time of each process of a pipeline, by name; Server is of
+	// all of them. nil where the server is one process.
+	Parts map[string]plan.Duration `json:"parts,omitempty"`
+	// Followed is what became of what the calls handed over, where they are
+	// followed until it is stored; nil where a reply is all there is.
+	Followed *Followed `json:"followed,omitempty"`
 	// Floor is what the same driver did before a server that does nothing, in
 	// the same round; nil where there was none: see [Arm.Floorless].
 	Floor *Floor `json:"floor,omitempty"`

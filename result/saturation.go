@@ -188,18 +188,33 @@ func stretch(t *Trial) time.Duration {
 	return time.Duration(max(t.Window, 0) + max(t.Drained, 0))
 }
 
+// untilStored is how long what stands behind the calls was at work for them: of
+// entries that were followed until the last was stored, since CPU time was read
+// then. By the calls' time alone a queue's parts would have used more than the
+// cores that they had.
+func untilStored(t *Trial) time.Duration {
+	stored := 0
+	if t.Followed != nil {
+		for _, slice := range t.Followed.Backlog {
+			stored += len(slice)
+		}
+	}
+	return max(stretch(t), time.Duration(stored)*BacklogEvery)
+}
+
 // busy is what the parts used over all rounds, of those known in every round.
 func (s *subject) busy() []Busy {
 	place := s.result.Placement
 	parts := []struct {
 		who  string
 		cpus []int
+		wall func(*Trial) time.Duration
 		take func(*Trial) (float64, bool)
 	}{
-		{"database", place.DatabaseCPUs, databaseCPU},
-		{"server", place.ServerCPUs, func(t *Trial) (float64, bool) { return cpu(t.Server) }},
-		{"client", place.DriverCPUs, func(t *Trial) (float64, bool) { return cpu(t.Driver) }},
-		{"relay", place.RelayCPUs, func(t *Trial) (float64, bool) {
+		{"database", place.DatabaseCPUs, untilStored, databaseCPU},
+		{"server", place.ServerCPUs, untilStored, func(t *Trial) (float64, bool) { return cpu(t.Server) }},
+		{"client", place.DriverCPUs, stretch, func(t *Trial) (float64, bool) { return cpu(t.Driver) }},
+		{"relay", place.RelayCPUs, stretch, func(t *Trial) (float64, bool) {
 			if t.Relay == nil {
 				return 0, false
 			}
@@ -212,12 +227,12 @@ func (s *subject) busy() []Busy {
 		wall, known := time.Duration(0), true
 		for _, t := range s.trials {
 			v, ok := p.take(t)
-			known = known && ok && stretch(t) > 0
+			known = known && ok && p.wall(t) > 0
 			if !known {
 				break
 			}
 			one.Used += v
-			wall += stretch(t)
+			wall += p.wall(t)
 			if p.who == "database" {
 				one.Background += float64(t.Database.Processes.Background)
 				if one.cpus == nil {

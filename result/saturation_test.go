@@ -342,3 +342,19 @@ func TestDatabaseUseAddsUp(t *testing.T) {
 		t.Errorf("with a slice that does not tell, the sum is %+v", lost)
 	}
 }
+
+// Of a queue, the parts are at work until the last entry is stored, long after
+// the last call: by the calls' time alone they used 1.3 of 1 core.
+func TestSaturationLastsUntilAllIsStored(t *testing.T) {
+	t.Parallel()
+	arm := saturated(t, behind{server: 1.3, client: 0.3, within: true}, func(r *result.Result) {
+		for n := range r.Rounds {
+			trial := &r.Rounds[n].Trials[0]
+			calls := int(time.Duration(trial.Driver.Wall) / result.BacklogEvery)
+			trial.Followed = &result.Followed{Backlog: [][]int32{make([]int32, calls), make([]int32, calls)}}
+		}
+	})
+	if s := arm.Database.Saturation; s.Limit != result.LimitNone || !strings.Contains(s.Says, "the server used 0.65 of 1 core, the client used 0.30 of 1") {
+		t.Errorf("limit %q: %s", s.Limit, s.Says)
+	}
+}

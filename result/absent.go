@@ -1,0 +1,112 @@
+package result
+
+import (
+	"slices"
+
+	"wirelab/plan"
+)
+
+// Absent is an arm that was asked for and could not be had where the experiment
+// ran: a broker that it needs is not installed. It is not in Plan nor among
+// Arms, so that no figure and no claim can be made of it.
+type Absent struct {
+	Arm plan.Arm `json:"arm"`
+	// Place is its place among the arms that were asked for, from 0.
+	Place int `json:"place"`
+	// Why says what is not there, and what to do about it.
+	Why string `json:"why"`
+	// Published are others' figures for it, which the plan would hold.
+	Published []plan.Published `json:"published,omitempty"`
+}
+
+// Name is the arm's name, as [Result.ArmName] says those of the others.
+func (a Absent) Name() string {
+	if a.Arm.Name != "" {
+		return a.Arm.Name
+	}
+	return a.Arm.Protocol
+}
+
+// Without takes arms out of a complete plan: those of which why, by their place,
+// says that they cannot be had. Without any the plan is as it was.
+func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
+	if len(why) == 0 {
+		return p, nil
+	}
+	var gone []Absent
+	var arms []plan.Arm
+	for i, arm := range p.Arms {
+		reason, absent := why[i]
+		if !absent {
+			arms = append(arms, arm)
+			continue
+		}
+		a := Absent{Arm: arm, Place: i, Why: reason}
+		of := func(f plan.Published) bool { return f.Arm == a.Name() }
+		for _, f := range p.Published {
+			if of(f) {
+				a.Published = append(a.Published, f)
+			}
+		}
+		p.Published = slices.DeleteFunc(slices.Clone(p.Published), of)
+		gone = append(gone, a)
+	}
+	p.Arms = arms
+	has := func(corner string) bool {
+		return slices.ContainsFunc(arms, func(a plan.Arm) bool { return a.Name == corner || a.Protocol == corner })
+	}
+	if !has(p.Explain.From) || !has(p.Explain.To) {
+		p.Explain = plan.Corners{} // nothing is explained between an arm and none
+	}
+	return p, gone
+}
+
+// Asked is the plan that was asked for, with the arms that were absent at their places.
+func (r *Result) Asked() plan.Plan {
+	p := r.Plan
+	p.Arms, p.Published = slices.Clone(p.Arms), slices.Clone(p.Published)
+	for _, a := range r.Absent { // by place, so that each finds those before it
+		at := min(max(a.Place, 0), len(p.Arms)) // a file may say anything
+		p.Arms = slices.Insert(p.Arms, at, a.Arm)
+		p.Published = append(p.Published, a.Published...)
+	}
+	return p
+}
+
+// Rebased is the name of the arm that the others were to be compared with, where
+// it is absent and so the first of those that are there stands in for it; else "".
+func (r *Result) Rebased() string {
+	for _, a := range r.Absent {
+		if a.Place == 0 {
+			return a.Name()
+		}
+	}
+	return ""
+}
+
+// absent are the findings of a threshold on arms that are not there, and, where
+// the first arm is not, on differences from it: another arm may stand in for it in
+// a report, but not in what somebody made a decision depend on.
+func (r *Result) absent(t Threshold, l *LoadAnalysis) []Finding {
+	var all []Finding
+	add := func(arm int, name, why string) {
+		if t.Arm == "" || t.Arm == name {
+			all = append(all, Finding{
+				Threshold: t.Text, Metric: t.Metric, Arm: arm, ArmName: name, Load: l.Load, LoadName: l.Name, Absent: arm < 0,
+				Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1, Outcome: Spoiled, Why: why,
+			})
+		}
+	}
+	first := r.Rebased()
+	for arm := range l.Arms {
+		if t.Relative && first != "" {
+			add(arm, l.Arms[arm].Name, first+", which it is to be compared with, is absent")
+		}
+	}
+	for _, a := range r.Absent {
+		if !t.Relative || a.Place > 0 {
+			add(-1, a.Name(), "absent: "+a.Why)
+		}
+	}
+	return all
+}

@@ -1,0 +1,58 @@
+package result
+
+import "slices"
+
+// Handover is how an arm that is a pipeline hands an entry on, and so what it
+// means that a caller was told that all is well. The zero value is a pipeline
+// without a broker: what is told is the word of the one who stores.
+type Handover struct {
+	// Broker is the product that entries pass through, "RabbitMQ"; "" is none.
+	Broker string `json:"broker,omitempty"`
+	// Queue is the kind of its queue: "quorum", "classic" or "stream".
+	Queue string `json:"queue,omitempty"`
+	// Confirms tells whether a caller is answered only after the broker's word,
+	// Persistent whether the broker is asked to write an entry to its file first.
+	Confirms   bool `json:"confirms"`
+	Persistent bool `json:"persistent"`
+	// Sync is when the broker brings what it wrote to the disk by fsync.
+	Sync Sync `json:"sync,omitempty"`
+}
+
+// Sync is a broker's policy of fsync.
+type Sync string
+
+// The policies. One that runs elsewhere was not asked for its own.
+const (
+	SyncFirst   Sync = "before it confirms"
+	SyncUnknown Sync = "not known"
+)
+
+// quorumQueue is the kind that is on disk whatever a publisher asks for.
+const quorumQueue = "quorum"
+
+// OnDisk reports whether the broker has an entry on disk before it confirms it.
+func (h *Handover) OnDisk() bool {
+	return h.Broker != "" && h.Sync == SyncFirst && (h.Persistent || h.Queue == quorumQueue)
+}
+
+// Durable reports whether an arm's caller is told that all is well only once the
+// entry would outlive a power cut: with the broker on disk and confirmed, or
+// stored in a database. False too where that was not recorded.
+func (r *Result) Durable(arm int) bool {
+	if arm < 0 || arm >= len(r.Arms) {
+		return false
+	}
+	switch a := &r.Arms[arm]; {
+	case a.Handover == nil:
+		return false
+	case a.Handover.Broker == "":
+		return a.Database != ""
+	default:
+		return a.Handover.Confirms && a.Handover.OnDisk()
+	}
+}
+
+// durable are those of arms that are [Result.Durable].
+func (r *Result) durable(arms []int) []int {
+	return slices.DeleteFunc(slices.Clone(arms), func(a int) bool { return !r.Durable(a) })
+}
