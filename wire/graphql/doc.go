@@ -10,8 +10,8 @@
 // for each item, then complete; an item with errors is the call's failure. A
 // stream without its complete has failed. That is the protocol of GraphQL over
 // server-sent events with one connection for each; the older one over
-// WebSocket (graphql-transport-ws) is not served: gqlgen's does not bound what
-// one connection may ask for, nor wait for it at a stop.
+// WebSocket (graphql-transport-ws) is served by [Sockets], which is our own:
+// gqlgen's does not bound what one connection may ask for, nor wait for it at a stop.
 //
 // Failures are in the body, under errors, with the code's name in
 // extensions.code and the message whole; a reply with errors is a failed call

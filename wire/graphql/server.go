@@ -32,12 +32,10 @@ func Handler(schema graphql.ExecutableSchema) http.Handler {
 	})
 }
 
-// newAnswer sets gqlgen up as the package comment says.
-func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.Call) error {
+// newServer sets gqlgen up as the package comment says, but for transports.
+func newServer(schema graphql.ExecutableSchema) *handler.Server {
 	server := handler.New(schema)
 	known := lru.New[*ast.QueryDocument](queryCache)
-	server.AddTransport(events{})
-	server.AddTransport(queries{})
 	server.SetQueryCache(known)
 	server.SetParserTokenLimit(tokenLimit)
 	server.SetDisableSuggestion(true)
@@ -47,6 +45,13 @@ func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.C
 	server.Use(extension.FixedComplexityLimit(complexityLimit))
 	server.AroundRootFields(inTurn)
 	server.AroundResponses(inOrder)
+	return server
+}
+
+func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.Call) error {
+	server := newServer(schema)
+	server.AddTransport(events{})
+	server.AddTransport(queries{})
 	return func(ctx context.Context, c *httprpc.Call) error {
 		text, err := readBody(c.Request)
 		if err != nil {

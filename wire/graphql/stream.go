@@ -31,7 +31,15 @@ func wantsEvents(r *http.Request) bool {
 // a channel, which can neither say why it ended nor be waited for; this can.
 type source struct {
 	running sync.WaitGroup
-	err     error // why the items ended, if not well; read after running
+	err     error  // why the items ended, if not well; read after running
+	after   func() // called when an item was written; nil: nobody asks. Set before the first
+}
+
+// wrote tells whoever asks that an item was written.
+func (s *source) wrote() {
+	if s.after != nil {
+		s.after()
+	}
 }
 
 type sourceKey struct{}
@@ -41,7 +49,7 @@ type sourceKey struct{}
 func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, error) {
 	from, ok := ctx.Value(sourceKey{}).(*source)
 	if !ok {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a subscription needs Accept: %s", httprpc.MediaEvents)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a subscription needs Accept: %s, or a WebSocket", httprpc.MediaEvents)
 	}
 	out := make(chan *T) // unbuffered: the service waits for the wire
 	from.running.Go(func() {
@@ -49,6 +57,15 @@ func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, e
 		from.err = pump(ctx, items, out)
 	})
 	return out, nil
+}
+
+// StreamThen is [Stream], which calls written each time that an item was written
+// to the connection, in turn. It must not block.
+func StreamThen[T any](ctx context.Context, items iter.Seq2[T, error], written func()) (<-chan *T, error) {
+	if from, ok := ctx.Value(sourceKey{}).(*source); ok {
+		from.after = written
+	}
+	return Stream(ctx, items)
 }
 
 // pump passes items on until they end, which is nil, or fail.
@@ -119,6 +136,7 @@ func (events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecu
 		if !send(nextEvent, response) {
 			return
 		}
+		from.wrote()
 	}
 	from.running.Wait() // its channel is closed, or its context has ended
 	if from.err != nil {

@@ -15,13 +15,16 @@ import (
 	"wirelab/wire/recovery"
 )
 
-// Serve serves what register registers, with health beside it, by grpc-go as the
-// package comment says. Messages are in the encoding of a subtype, for services
+// Serve serves what register registers, with health beside it unless that is among
+// it, by grpc-go as the package comment says. Messages are in the encoding of a subtype, for services
 // of [Describe], or in Protocol Buffers where it is "": then there is reflection
 // too, which describes those only. It follows the contract of [wirelab.Server];
 // when the drain time is over it ends the contexts of the calls that are left
-// and waits for their handlers, which must heed that.
-func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar)) error {
+// and waits for their handlers, which must heed that. More options come after its
+// own, so that a server that is no row of a comparison may be set up as it needs.
+func Serve(
+	ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar), more ...grpc.ServerOption,
+) error {
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "gRPC needs a listener")
 	}
@@ -44,13 +47,16 @@ func Serve(ctx context.Context, at wirelab.Endpoint, secure bool, subtype string
 			Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
 		})))
 	}
-	server := grpc.NewServer(options...)
+	server := grpc.NewServer(append(options, more...)...)
 	register(server)
 	health := health.NewServer()
-	for service := range server.GetServiceInfo() {
+	services := server.GetServiceInfo()
+	for service := range services {
 		health.SetServingStatus(service, grpc_health_v1.HealthCheckResponse_SERVING)
 	}
-	grpc_health_v1.RegisterHealthServer(server, health)
+	if _, own := services[grpc_health_v1.Health_ServiceDesc.ServiceName]; !own {
+		grpc_health_v1.RegisterHealthServer(server, health)
+	}
 	if subtype == "" {
 		reflection.Register(server)
 	}

@@ -58,6 +58,11 @@ func (c *Client) Request(method, path, contentType, accept string) *http.Request
 // reply if it is a success of type want; the caller reads its body to the end
 // and closes it.
 func (c *Client) Do(r *http.Request, want string) (*http.Response, error) {
+	return c.do(r, want, http.StatusOK)
+}
+
+// do is [Client.Do] for a success of a status.
+func (c *Client) do(r *http.Request, want string, success int) (*http.Response, error) {
 	ctx := r.Context()
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
@@ -78,11 +83,11 @@ func (c *Client) Do(r *http.Request, want string) (*http.Response, error) {
 		return nil, wirelab.Errorf(wirelab.Internal, "the reply came over %s", resp.Proto)
 	}
 	sent := resp.Header.Get("Content-Type")
-	if resp.StatusCode == http.StatusOK && (sent == want || bare(sent) == want) {
+	if resp.StatusCode == success && (sent == want || bare(sent) == want) {
 		return resp, nil
 	}
 	defer finish(resp)
-	if resp.StatusCode == http.StatusOK {
+	if resp.StatusCode == success {
 		return nil, wirelab.Errorf(wirelab.Internal, "reply of type %q, want %q", sent, want)
 	}
 	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
@@ -129,6 +134,17 @@ func (c *Client) failed(ctx context.Context, err error) error {
 
 // CallUnary returns the stub of a [Unary] route.
 func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+	return callUnary(c, path, http.StatusOK, request, reply)
+}
+
+// CallAccepted returns the stub of a [Unary] route that is [Route.Accepted].
+func CallAccepted[Req, Rep any](c *Client, path string, request Codec[Req], reply Codec[Rep]) func(context.Context, Req) (Rep, error) {
+	return callUnary(c, path, http.StatusAccepted, request, reply)
+}
+
+func callUnary[Req, Rep any](
+	c *Client, path string, success int, request Codec[Req], reply Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	want := reply.Encoding.mediaType()
 	template := c.Request(http.MethodPost, path, request.Encoding.mediaType(), want)
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
@@ -138,7 +154,7 @@ func CallUnary[Req, Rep any](c *Client, path string, request Codec[Req], reply C
 		}
 		r := template.WithContext(ctx)
 		setBody(r, data)
-		resp, err := c.Do(r, want) //nolint:bodyclose // readReply closes it
+		resp, err := c.do(r, want, success) //nolint:bodyclose // readReply closes it
 		if err != nil {
 			return rep, err
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
+	"wirelab/wire/surrogate"
 )
 
 // MessageLimit is the size in bytes above which no message is taken, in any
@@ -234,13 +235,22 @@ func (f *Forms[T]) In(e Encoding) *Codec[T] {
 // wrong bytes and so alter the message.
 var errNotUTF8 = errors.New("not valid UTF-8")
 
+// errHalf is a text that escapes half a character, which it would replace, too.
+var errHalf = errors.New("half a character")
+
 // decodeJSON reads one JSON value and nothing after it. Unknown names are
 // ignored, so that a client may be newer than its server.
 func decodeJSON(data []byte, into any) error {
 	if !utf8.Valid(data) {
 		return errNotUTF8
 	}
-	return json.Unmarshal(data, into)
+	if err := json.Unmarshal(data, into); err != nil {
+		return err
+	}
+	if surrogate.Half(data) {
+		return errHalf
+	}
+	return nil
 }
 
 // JSONOf is the JSON codec of T through the transfer object D.

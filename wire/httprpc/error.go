@@ -49,6 +49,9 @@ func statusOf(code wirelab.Code) int {
 	return http.StatusInternalServerError
 }
 
+// CodeOf is the code of a reply that names none, by its status alone.
+func CodeOf(status int) wirelab.Code { return codeOfStatus(status) }
+
 // codeOfStatus guesses the code of a reply that names none.
 func codeOfStatus(status int) wirelab.Code {
 	for code, s := range statuses {
@@ -91,7 +94,8 @@ const detailCode = "wirelab.code"
 
 // errorBody is the body of a failed call, and the value of an error line.
 type errorBody struct {
-	Code    int               `json:"code"` // the HTTP status
+	Error   bool              `json:"error,omitempty"` // see [Handler.Enveloped]; in JSON alone
+	Code    int               `json:"code"`            // the HTTP status
 	Message string            `json:"message"`
 	Details map[string]string `json:"details,omitempty"`
 }

@@ -2,6 +2,7 @@ package httprpc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,14 @@ type Route struct {
 	Answer func(ctx context.Context, c *Call) error
 
 	parameters []string // what Answer reads of the URL; nil: nothing
+	status     int      // of a success; 0: 200
+}
+
+// Accepted returns the route with 202 for a success in place of 200, as those
+// have it that promise no more than to do what they were asked.
+func (r Route) Accepted() Route {
+	r.status = http.StatusAccepted
+	return r
 }
 
 // Call is one request that is being answered.
@@ -44,6 +53,7 @@ type Call struct {
 
 	handler   *Handler
 	reply     string      // media type of the reply, as the caller calls it
+	status    int         // of a success; 0: 200
 	begun     bool        // whether the reply's header is out
 	exact     bool        // whether a reply of one message announces its length; see receiving
 	received  atomic.Bool // whether the request's body was read to its end
@@ -59,6 +69,8 @@ type Handler struct {
 	manner  manner
 	nosniff []string  // the header's value, shared by all replies
 	buffers sync.Pool // of *bytes.Buffer, for request bodies
+
+	enveloped bool // see [Handler.Enveloped]
 }
 
 // NewHandler returns a handler of routes by path, which it keeps.
@@ -94,6 +106,7 @@ func (c *Call) answer() error {
 		_ = c.negotiate(MediaJSON, everything) // the failure is told in a form the caller reads, if there is one
 		return err
 	}
+	c.status = route.status
 	ctx := r.Context()
 	if value := r.Header.Get(headerTimeout); value != "" {
 		millis, err := strconv.ParseUint(value, 10, 64)
@@ -241,7 +254,7 @@ func errTooLarge() error {
 func (c *Call) Begin(mediaType string) {
 	c.begun = true
 	c.Writer.Header().Set("Content-Type", mediaType)
-	c.Writer.WriteHeader(http.StatusOK)
+	c.Writer.WriteHeader(cmp.Or(c.status, http.StatusOK))
 }
 
 // Nothing replies that all is well and that there is nothing to say: 204.
@@ -273,6 +286,7 @@ func (c *Call) send(data []byte) error {
 func (c *Call) fail(err error) {
 	encoding, _ := encodingOf(c.reply)
 	body := bodyOf(err)
+	body.Error = c.handler.enveloped
 	data := body.encode(encoding)
 	c.announce(data)
 	c.begun = true

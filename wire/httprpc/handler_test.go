@@ -78,6 +78,7 @@ func TestRefusals(t *testing.T) {
 		{"two values", "POST", "/unary", `{}{}`, nil, 513, wirelab.InvalidArgument},
 		{"empty", "POST", "/unary", "", nil, 513, wirelab.InvalidArgument},
 		{"not UTF-8", "POST", "/unary", "{\"text\":\"\xff\"}", nil, 513, wirelab.InvalidArgument},
+		{"half a character", "POST", "/unary", `{"text":"\ud800"}`, nil, 513, wirelab.InvalidArgument},
 		{"not protobuf", "POST", "/unary", "\xff", []string{"Content-Type", "application/protobuf", "Accept", "application/json"}, 513, wirelab.InvalidArgument},
 		{"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413, wirelab.ResourceExhausted},
 		{"timeout that is no number", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "1s"}, 400, wirelab.InvalidArgument},

@@ -4,14 +4,16 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"wirelab"
+	"wirelab/wire/moment"
 )
 
 // Parameter is a part of a request that travels in the URL: as a variable of
 // the path where that has one of its name, else in the query. Make one with
-// [Text], [Number] or [Custom].
+// [Text], [Number], [Count], [Time] or [Custom].
 type Parameter[T any] struct {
 	name  string
 	write func(*T) string // "": left out of a query
@@ -53,6 +55,46 @@ func Number[T any](name string, field func(*T) *int32) Parameter[T] {
 			return nil
 		},
 	}
+}
+
+// Count is a parameter that is a whole number of 64 bits, in decimal. An absent
+// or empty one is 0.
+func Count[T any](name string, field func(*T) *int64) Parameter[T] {
+	return Custom(
+		name,
+		func(v *T) string {
+			if *field(v) == 0 {
+				return ""
+			}
+			return strconv.FormatInt(*field(v), 10)
+		},
+		func(v *T, text string) error {
+			if text == "" {
+				return nil
+			}
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return wirelab.Errorf(wirelab.InvalidArgument, "%s is %.64q; want a whole number of 64 bits", name, text)
+			}
+			*field(v) = n
+			return nil
+		},
+	)
+}
+
+// Time is a parameter that is a time as [moment.Parse] reads it. An absent or
+// empty one is the zero time.
+func Time[T any](name string, field func(*T) *time.Time) Parameter[T] {
+	return Custom(
+		name,
+		func(v *T) string { return moment.Text(*field(v)) },
+		func(v *T, text string) (err error) {
+			if *field(v), err = moment.Parse(text); err != nil {
+				return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", name, wirelab.Public(err).Message)
+			}
+			return nil
+		},
+	)
 }
 
 // Custom is a parameter with a form of its own. write leaves it out of a query

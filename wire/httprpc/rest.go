@@ -183,11 +183,29 @@ func (c *Call) resource() (Route, error) {
 	return route, nil
 }
 
+// Enveloped has the handler's failures in JSON begin with "error":true, by which
+// clients of an envelope that has it in every reply tell them, and returns it.
+func (h *Handler) Enveloped() *Handler {
+	h.enveloped = true
+	return h
+}
+
 // Get is the route of a call whose request is in its URL, for [NewREST].
 func Get[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error)) Route {
+	return inURL(http.MethodGet, parameters, replies, call)
+}
+
+// Delete is [Get] of a call that removes what its request names.
+func Delete[Req, Rep any](parameters []Parameter[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error)) Route {
+	return inURL(http.MethodDelete, parameters, replies, call)
+}
+
+func inURL[Req, Rep any](
+	method string, parameters []Parameter[Req], replies Forms[Rep], call func(context.Context, Req) (Rep, error),
+) Route {
 	gives := replies.offers()
 	usual := gives.first().mediaType()
-	return Route{Method: http.MethodGet, parameters: names(parameters), Answer: func(ctx context.Context, c *Call) error {
+	return Route{Method: method, parameters: names(parameters), Answer: func(ctx context.Context, c *Call) error {
 		if err := c.negotiate(usual, gives); err != nil {
 			return err
 		}
@@ -218,14 +236,25 @@ func (c *Call) noBody() error {
 			return refuse(c.handler.manner.transport, wirelab.Canceled, "the request's body could not be read")
 		}
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "a GET has no body here: its request is in the URL")
+	return wirelab.Errorf(wirelab.InvalidArgument, "a %s has no body here: its request is in the URL", c.Request.Method)
 }
 
 // CallGet returns the stub of a [Get] route at path, in which the parameters
 // are that are its variables. It panics if one is missing: a mistake in the source.
 func CallGet[Req, Rep any](c *Client, path string, parameters []Parameter[Req], codec Codec[Rep]) func(context.Context, Req) (Rep, error) {
+	return callInURL(c, http.MethodGet, path, parameters, codec)
+}
+
+// CallDelete returns the stub of a [Delete] route, as [CallGet] does.
+func CallDelete[Req, Rep any](c *Client, path string, parameters []Parameter[Req], codec Codec[Rep]) func(context.Context, Req) (Rep, error) {
+	return callInURL(c, http.MethodDelete, path, parameters, codec)
+}
+
+func callInURL[Req, Rep any](
+	c *Client, method, path string, parameters []Parameter[Req], codec Codec[Rep],
+) func(context.Context, Req) (Rep, error) {
 	want := codec.Encoding.mediaType()
-	ask := Asking(c, path, parameters, want)
+	ask := asking(c, method, path, parameters, want)
 	return func(ctx context.Context, req Req) (rep Rep, err error) {
 		r, err := ask(ctx, &req)
 		if err != nil {
@@ -243,7 +272,13 @@ func CallGet[Req, Rep any](c *Client, path string, parameters []Parameter[Req], 
 // URL, for a caller that accepts one type, ready for [Client.Do]. They share
 // their header. It panics as [CallGet] does.
 func Asking[Req any](c *Client, path string, parameters []Parameter[Req], accept string) func(context.Context, *Req) (*http.Request, error) {
-	blank := c.Request(http.MethodGet, path, "", accept)
+	return asking(c, http.MethodGet, path, parameters, accept)
+}
+
+func asking[Req any](
+	c *Client, method, path string, parameters []Parameter[Req], accept string,
+) func(context.Context, *Req) (*http.Request, error) {
+	blank := c.Request(method, path, "", accept)
 	target := newTemplate(path, parameters)
 	return func(ctx context.Context, req *Req) (*http.Request, error) {
 		at, err := target.fill(blank.URL, req)

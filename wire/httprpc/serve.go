@@ -32,6 +32,19 @@ func ServerTLS(at wirelab.Endpoint) (*tls.Config, error) {
 // Serve serves handler with net/http as [wirelab.Server] wants it, over the
 // one HTTP version that is set in protocols, with TLS if secure.
 func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, protocols *http.Protocols, secure bool) error {
+	if !secure {
+		return ServeWith(ctx, at, handler, protocols, nil)
+	}
+	config, err := ServerTLS(at)
+	if err != nil {
+		return err
+	}
+	return ServeWith(ctx, at, handler, protocols, config)
+}
+
+// ServeWith is [Serve] with a TLS configuration of the caller's, instead of the
+// endpoint's certificate; nil: in the clear.
+func ServeWith(ctx context.Context, at wirelab.Endpoint, handler http.Handler, protocols *http.Protocols, config *tls.Config) error {
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the endpoint has no listener")
 	}
@@ -59,11 +72,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, proto
 		},
 	}
 	serve := func() error { return server.Serve(at.Listener) }
-	if secure {
-		config, err := ServerTLS(at)
-		if err != nil {
-			return err
-		}
+	if config != nil {
 		server.TLSConfig = config
 		serve = func() error { return server.ServeTLS(at.Listener, "", "") }
 	}

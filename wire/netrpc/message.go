@@ -103,6 +103,11 @@ type admitted interface {
 func (r *Request[T]) timeout() time.Duration    { return r.Timeout }
 func (r *Request[T]) admit(ctx context.Context) { r.ctx = ctx }
 
+// Admitted is an argument of a service [Beside]. Admit is called before its
+// method, with the call's context: it ends with the connection, since no time
+// that the caller has left is on such a wire.
+type Admitted interface{ Admit(ctx context.Context) }
+
 // numbered is a request as the client's codec sees it.
 type numbered interface{ sent(seq uint64) }
 

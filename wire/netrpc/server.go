@@ -18,20 +18,34 @@ import (
 // Serve answers calls of the methods of receiver, as net/rpc finds them, under
 // the given name. They must take a [Request] and fill a [Reply] by [Answer].
 // It follows the contract of [wirelab.Server].
-func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any) error {
+func Serve(ctx context.Context, at wirelab.Endpoint, name string, receiver any, beside ...Beside) error {
 	if at.Listener == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "net/rpc needs a listener")
 	}
 	calls := rpc.NewServer()
-	if err := errors.Join(calls.RegisterName(name, receiver), calls.RegisterName(control, Control{})); err != nil {
+	err := errors.Join(calls.RegisterName(name, receiver), calls.RegisterName(control, Control{}))
+	for _, b := range beside {
+		err = errors.Join(err, calls.RegisterName(b.Name, b.Receiver))
+	}
+	if err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "register: %v", err)
 	}
 	base, cut := context.WithCancel(context.Background())
 	defer cut()
 	s := &server{calls: calls, base: base, sessions: map[*session]struct{}{}}
-	err := accept.Loop(ctx, at.Listener, s.attend)
+	err = accept.Loop(ctx, at.Listener, s.attend)
 	s.stop(at.DrainTime(), cut)
 	return err
+}
+
+// Beside is a service beside the one that is served, under a name of its own and
+// with arguments and replies of its own: one that was published elsewhere, whose
+// clients are to be answered. Its arguments are [Admitted]; what its methods
+// return travels as text, as net/rpc has it, and they must not panic: net/rpc
+// would end the process.
+type Beside struct {
+	Name     string
+	Receiver any
 }
 
 // server is what the sessions of one Serve share.
@@ -161,6 +175,10 @@ func (s *session) ReadRequestBody(body any) error {
 				ctx, cancel = context.WithCancel(ctx)
 			}
 			body.admit(ctx)
+			err = s.begin(cancel)
+		case Admitted:
+			ctx, cancel := context.WithCancel(s.ctx)
+			body.Admit(ctx)
 			err = s.begin(cancel)
 		}
 	}

@@ -2,9 +2,7 @@ package bind
 
 import (
 	"context"
-	"io"
 
-	"wirelab"
 	"wirelab/wire/exchange"
 	"wirelab/workload/directory"
 )
@@ -37,30 +35,13 @@ func createPerson() exchange.Operation[directory.Person, directory.Person] {
 	}
 }
 
-// exchangeServer serves over a wire that speaks package exchange.
-func exchangeServer(
-	library string, serve func(context.Context, wirelab.Endpoint, ...exchange.Handler) error,
-) wirelab.Server[directory.Service] {
-	return wirelab.Server[directory.Service]{
-		Library: library,
-		Serve: func(ctx context.Context, at wirelab.Endpoint, service directory.Service) error {
-			return serve(ctx, at,
-				listPersons().Unary(service.ListPersons),
-				getPerson().Unary(service.GetPerson),
-				getPersonLinks().Unary(service.GetPersonLinks),
-				createPerson().Unary(service.CreatePerson))
-		},
-	}
-}
-
-// exchangeDialer calls over a wire that speaks package exchange.
-func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client) wirelab.Dialer[directory.Service] {
-	return wirelab.Dialer[directory.Service]{
-		Library: library,
-		Dial: func(_ context.Context, to wirelab.Dialing) (directory.Service, io.Closer, error) {
-			client := dial(to)
-			return newExchangeStub(client), client, nil
-		},
+// exchangeHandlers are the operations, for wires that speak package exchange.
+func exchangeHandlers(service directory.Service) []exchange.Handler {
+	return []exchange.Handler{
+		listPersons().Unary(service.ListPersons),
+		getPerson().Unary(service.GetPerson),
+		getPersonLinks().Unary(service.GetPersonLinks),
+		createPerson().Unary(service.CreatePerson),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 	"wirelab/workload/directory/gen"
@@ -71,7 +72,7 @@ func foreign(t *testing.T, test func(t *testing.T, conn *grpc.ClientConn)) {
 	t.Helper()
 	for _, server := range bind.GRPC().Servers {
 		t.Run(server.Library, func(t *testing.T) {
-			address := serveUntil(t, func(ctx context.Context, at wirelab.Endpoint) error {
+			address := conformance.Listening(t, func(ctx context.Context, at wirelab.Endpoint) error {
 				return server.Serve(ctx, at, directory.New())
 			})
 			conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))

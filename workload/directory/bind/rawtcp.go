@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/rawtcp"
 	"wirelab/workload/directory"
 )
@@ -12,8 +13,8 @@ func RawTCP() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
 		Protocol: rawtcp.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[directory.Service]{exchangeServer("net", rawtcp.Serve)},
-		Clients:  []wirelab.Dialer[directory.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Servers:  []wirelab.Server[directory.Service]{exchange.ServerOf("net", rawtcp.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[directory.Service]{exchange.DialerOf("net", rawtcp.Dial, newExchangeStub)},
 		Raw:      rawtcp.Raw(rawHoles(), newExchangeStub),
 	}
 }

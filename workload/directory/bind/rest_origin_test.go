@@ -346,7 +346,7 @@ func TestPublishedTrouble(t *testing.T) {
 func TestNullResponderCreates(t *testing.T) {
 	t.Parallel()
 	for _, b := range []wirelab.Binding[directory.Service]{conformance.Pick(t, bind.HTTP(), "http1-json"), conformance.Pick(t, bind.HTTP(), "h2c-proto")} {
-		address := serveUntil(t, func(ctx context.Context, at wirelab.Endpoint) error { return b.Null(ctx, at, directory.New()) })
+		address := conformance.Listening(t, func(ctx context.Context, at wirelab.Endpoint) error { return b.Null(ctx, at, directory.New()) })
 		stub, closer, err := b.Clients[0].Dial(t.Context(), wirelab.Dialing{Address: address})
 		if err != nil {
 			t.Fatal(err)

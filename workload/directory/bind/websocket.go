@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/websocket"
 	"wirelab/workload/directory"
 )
@@ -12,7 +13,7 @@ func WebSocket() wirelab.Binding[directory.Service] {
 	return wirelab.Binding[directory.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[directory.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients:  []wirelab.Dialer[directory.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Servers:  []wirelab.Server[directory.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[directory.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
 	}
 }

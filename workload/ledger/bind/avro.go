@@ -7,6 +7,7 @@ import (
 	"wirelab/wire/avro"
 	"wirelab/wire/form"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/moment"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/schema"
 )
@@ -119,7 +120,7 @@ type eventAvro struct {
 func eventToAvro(e ledger.Event) eventAvro {
 	t := e.Transaction
 	return eventAvro{
-		ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: timeToText(t.Timestamp),
+		ID: t.ID, From: t.From, To: t.To, Amount: t.Amount, Type: t.Type, Timestamp: moment.Text(t.Timestamp),
 		Sequence: int64(e.Sequence), Due: e.Due, Sent: e.Sent,
 	}
 }
@@ -128,7 +129,7 @@ func eventFromAvro(e eventAvro) (ledger.Event, error) {
 	if e.Sequence < 0 {
 		return ledger.Event{}, wirelab.Errorf(wirelab.InvalidArgument, "sequence %d is negative", e.Sequence)
 	}
-	at, err := timeFromText(e.Timestamp)
+	at, err := moment.Parse(e.Timestamp)
 	return ledger.Event{
 		Transaction: ledger.Transaction{ID: e.ID, From: e.From, To: e.To, Amount: e.Amount, Type: e.Type, Timestamp: at},
 		Stamp:       wirelab.Stamp{Sequence: uint64(e.Sequence), Due: e.Due, Sent: e.Sent},

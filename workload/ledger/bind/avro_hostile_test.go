@@ -32,8 +32,8 @@ func eachForeign(t *testing.T, want func(wirelab.Protocol) bool, test func(t *te
 			servers++
 			t.Run(b.Protocol.Name+"/"+server.Library, func(t *testing.T) {
 				t.Parallel()
-				p := pair{Binding: b, server: server}
-				address, roots := p.serve(t, ledger.New())
+				p := pair{Binding: b, Server: server}
+				address, roots := p.Serve(t, ledger.New())
 				test(t, foreign{p, conformance.Peer{Protocol: b.Protocol, Address: address, Roots: roots}})
 			})
 		}
@@ -123,7 +123,7 @@ func TestFormsRefuseOtherEncodings(t *testing.T) {
 					continue
 				}
 				code, text := s.Post(t, path, contentType, []byte("\x0a\x015"))
-				if s.server.Library == "connect-go" && code == "grpc " {
+				if s.Server.Library == "connect-go" && code == "grpc " {
 					continue // status 415, where connect-go knows no codec at all
 				}
 				if code != "grpc 3" || !strings.Contains(text, "this service speaks ") {

@@ -2,10 +2,9 @@ package bind
 
 import (
 	"iter"
-	"strings"
-	"time"
 
 	"wirelab"
+	"wirelab/wire/moment"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
 )
@@ -14,63 +13,6 @@ import (
 // read as their zero value, since the generated getters are nil-safe. Those
 // with a time in them can fail: a time is text here, as the published service
 // has it.
-
-// timeForm is how a time is written: RFC 3339 in UTC, with as many decimals as
-// it needs, up to the microsecond that the contract admits.
-const timeForm = "2006-01-02T15:04:05.999999Z07:00"
-
-// timeToText writes a time; that which stands for none is "".
-func timeToText(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(timeForm)
-}
-
-// timeFromText reads a time; "" is that which stands for none. What else is no
-// time is InvalidArgument, never taken for none (grb-D08).
-func timeFromText(text string) (t time.Time, err error) {
-	if text == "" {
-		return t, nil
-	}
-	if shapedAsTime(text) {
-		if t, err = time.Parse(time.RFC3339, text); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, wirelab.Errorf(wirelab.InvalidArgument,
-		"%.40q is not a time as of RFC 3339, such as 2024-01-31T12:00:00.000001Z", text)
-}
-
-// shapedAsTime reports whether each sign stands where RFC 3339 has it. Package
-// time also admits an hour of one digit, a comma, and a zone of 99 hours.
-func shapedAsTime(text string) bool {
-	const shape, zone = "0000-00-00T00:00:00", "+00:00"
-	like := func(text, shape string) bool {
-		for i := range len(shape) {
-			if digit := '0' <= text[i] && text[i] <= '9'; digit != (shape[i] == '0') || !digit && text[i] != shape[i] {
-				return false
-			}
-		}
-		return true
-	}
-	if len(text) <= len(shape) || !like(text, shape) {
-		return false
-	}
-	rest := text[len(shape):]
-	if rest[0] == '.' {
-		decimals := strings.TrimLeft(rest[1:], "0123456789")
-		if len(decimals) == len(rest)-1 {
-			return false
-		}
-		rest = decimals
-	}
-	if rest == "Z" {
-		return true
-	}
-	return len(rest) == len(zone) && like("+"+rest[1:], zone) && (rest[0] == '+' || rest[0] == '-') &&
-		rest[1:3] < "24" && rest[4:] < "60"
-}
 
 func idToProto(id ledger.AccountID) *gen.GetBalanceRequest {
 	return &gen.GetBalanceRequest{AccountId: id.ID}
@@ -89,11 +31,11 @@ func idsFromProto(ids *gen.GetBalancesRequest) ledger.AccountIDs {
 }
 
 func balanceToProto(b ledger.Balance) *gen.Balance {
-	return &gen.Balance{AccountId: b.Account, BalanceTinybar: b.Amount, Timestamp: timeToText(b.UpdatedAt)}
+	return &gen.Balance{AccountId: b.Account, BalanceTinybar: b.Amount, Timestamp: moment.Text(b.UpdatedAt)}
 }
 
 func balanceFromProto(b *gen.Balance) (ledger.Balance, error) {
-	at, err := timeFromText(b.GetTimestamp())
+	at, err := moment.Parse(b.GetTimestamp())
 	return ledger.Balance{Account: b.GetAccountId(), Amount: b.GetBalanceTinybar(), UpdatedAt: at}, err
 }
 
@@ -145,12 +87,12 @@ func errBalances() error {
 
 func pageToProto(p ledger.Page) *gen.GetTransactionsRequest {
 	return &gen.GetTransactionsRequest{
-		AfterTxId: p.After, FilterAccount: p.Account, SinceTimestamp: timeToText(p.Since), Limit: p.Limit,
+		AfterTxId: p.After, FilterAccount: p.Account, SinceTimestamp: moment.Text(p.Since), Limit: p.Limit,
 	}
 }
 
 func pageFromProto(p *gen.GetTransactionsRequest) (ledger.Page, error) {
-	since, err := timeFromText(p.GetSinceTimestamp())
+	since, err := moment.Parse(p.GetSinceTimestamp())
 	return ledger.Page{After: p.GetAfterTxId(), Account: p.GetFilterAccount(), Since: since, Limit: p.GetLimit()}, err
 }
 
@@ -169,12 +111,12 @@ func postingFromProto(p *gen.PostTransactionRequest) ledger.Posting {
 func transactionToProto(t ledger.Transaction) *gen.Transaction {
 	return &gen.Transaction{
 		TxId: t.ID, FromAccount: t.From, ToAccount: t.To, AmountTinybar: t.Amount, TxType: t.Type,
-		Timestamp: timeToText(t.Timestamp),
+		Timestamp: moment.Text(t.Timestamp),
 	}
 }
 
 func transactionFromProto(t *gen.Transaction) (ledger.Transaction, error) {
-	at, err := timeFromText(t.GetTimestamp())
+	at, err := moment.Parse(t.GetTimestamp())
 	return ledger.Transaction{
 		ID: t.GetTxId(), From: t.GetFromAccount(), To: t.GetToAccount(), Amount: t.GetAmountTinybar(), Type: t.GetTxType(),
 		Timestamp: at,
@@ -202,13 +144,13 @@ func listFromProto(l *gen.GetTransactionsResponse) (ledger.TransactionList, erro
 
 func feedToProto(f ledger.Feed) *gen.StreamTransactionsRequest {
 	return &gen.StreamTransactionsRequest{
-		SinceTimestamp: timeToText(f.Since), RateLimit: f.Rate, FilterAccount: f.Account,
+		SinceTimestamp: moment.Text(f.Since), RateLimit: f.Rate, FilterAccount: f.Account,
 		AfterTxId: f.After, Limit: f.Limit, Follow: f.Follow,
 	}
 }
 
 func feedFromProto(f *gen.StreamTransactionsRequest) (ledger.Feed, error) {
-	since, err := timeFromText(f.GetSinceTimestamp())
+	since, err := moment.Parse(f.GetSinceTimestamp())
 	return ledger.Feed{
 		After: f.GetAfterTxId(), Account: f.GetFilterAccount(), Since: since,
 		Rate: f.GetRateLimit(), Limit: f.GetLimit(), Follow: f.GetFollow(),
@@ -219,13 +161,13 @@ func eventToProto(e ledger.Event) *gen.TransactionEvent {
 	t := e.Transaction
 	return &gen.TransactionEvent{
 		TxId: t.ID, FromAccount: t.From, ToAccount: t.To, AmountTinybar: t.Amount, TxType: t.Type,
-		Timestamp: timeToText(t.Timestamp),
+		Timestamp: moment.Text(t.Timestamp),
 		Sequence:  e.Sequence, DueUnixNano: e.Due, SentUnixNano: e.Sent,
 	}
 }
 
 func eventFromProto(e *gen.TransactionEvent) (ledger.Event, error) {
-	at, err := timeFromText(e.GetTimestamp())
+	at, err := moment.Parse(e.GetTimestamp())
 	return ledger.Event{
 		Transaction: ledger.Transaction{
 			ID: e.GetTxId(), From: e.GetFromAccount(), To: e.GetToAccount(), Amount: e.GetAmountTinybar(), Type: e.GetTxType(),

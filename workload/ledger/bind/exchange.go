@@ -2,10 +2,8 @@ package bind
 
 import (
 	"context"
-	"io"
 	"iter"
 
-	"wirelab"
 	"wirelab/wire/exchange"
 	"wirelab/workload/ledger"
 )
@@ -45,32 +43,15 @@ func streamTransactions() exchange.Operation[ledger.Feed, ledger.Event] {
 	}
 }
 
-// exchangeServer serves over a wire that speaks package exchange, which writes
-// each event to the connection before it asks for the next.
-func exchangeServer(
-	library string, serve func(context.Context, wirelab.Endpoint, ...exchange.Handler) error,
-) wirelab.Server[ledger.Service] {
-	return wirelab.Server[ledger.Service]{
-		Library: library,
-		Serve: func(ctx context.Context, at wirelab.Endpoint, service ledger.Service) error {
-			return serve(ctx, at,
-				getBalance().Unary(service.GetBalance),
-				getBalances().Unary(service.GetBalances),
-				getTransactions().Unary(service.GetTransactions),
-				postTransaction().Unary(service.PostTransaction),
-				streamTransactions().ServerStream(service.StreamTransactions))
-		},
-	}
-}
-
-// exchangeDialer calls over a wire that speaks package exchange.
-func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client) wirelab.Dialer[ledger.Service] {
-	return wirelab.Dialer[ledger.Service]{
-		Library: library,
-		Dial: func(_ context.Context, to wirelab.Dialing) (ledger.Service, io.Closer, error) {
-			client := dial(to)
-			return newExchangeStub(client), client, nil
-		},
+// exchangeHandlers are the operations, for wires that speak package exchange, which
+// write each event to the connection before they ask for the next.
+func exchangeHandlers(service ledger.Service) []exchange.Handler {
+	return []exchange.Handler{
+		getBalance().Unary(service.GetBalance),
+		getBalances().Unary(service.GetBalances),
+		getTransactions().Unary(service.GetTransactions),
+		postTransaction().Unary(service.PostTransaction),
+		streamTransactions().ServerStream(service.StreamTransactions),
 	}
 }
 

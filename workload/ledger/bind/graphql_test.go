@@ -17,7 +17,7 @@ import (
 func serveGraphQL(t testing.TB) (address string) {
 	t.Helper()
 	b := bind.GraphQL()
-	address, _ = pair{b, b.Servers[0], b.Clients[0]}.serve(t, ledger.New())
+	address, _ = pair{Binding: b, Server: b.Servers[0], Client: b.Clients[0]}.Serve(t, ledger.New())
 	return address
 }
 

@@ -122,7 +122,7 @@ func TestHostile(t *testing.T) {
 	eachServer(t, "", func(t *testing.T, p pair) {
 		t.Parallel()
 		memory := ledger.New()
-		service := bind.Unchecked(p.open(t, memory, 1))
+		service := bind.Unchecked(p.Open(t, memory, 1))
 		for _, c := range calls {
 			if _, hole := p.Holes[c.operation]; hole || c.why == million && p.Protocol.Framing == "HTTP" {
 				continue

@@ -79,7 +79,7 @@ func eachPublished(t *testing.T, test func(t *testing.T, c publishedClient)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			address, _ := pair{b, server, b.Clients[0]}.serve(t, set.New())
+			address, _ := pair{Binding: b, Server: server, Client: b.Clients[0]}.Serve(t, set.New())
 			conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 			if err != nil {
 				t.Fatal(err)

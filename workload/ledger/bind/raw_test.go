@@ -2,51 +2,12 @@ package bind_test
 
 import (
 	"context"
-	"net"
 	"testing"
-	"time"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/workload/ledger/bind"
 )
-
-// drive makes calls by the raw driver, two at once, and returns the first error.
-func drive(t *testing.T, cell wirelab.Cell, address, operation, requests string, calls int) error {
-	t.Helper()
-	const slots = 2
-	lines, err := cell.DialRaw(t.Context(), wirelab.Dialing{Address: address, Connections: slots}, slots, operation, requests, 1)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err := lines.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	begun, over := 0, 0
-	var first error
-	begin := func(slot int) {
-		if begun < calls {
-			begun++
-			lines.Begin(slot)
-		}
-	}
-	for slot := range slots {
-		begin(slot)
-	}
-	for limit := time.Now().Add(patience); over < begun; {
-		err := lines.Turn(100*time.Millisecond, func(slot int, err error) {
-			if over++; first == nil {
-				first = err
-			}
-			begin(slot)
-		})
-		if err != nil || time.Now().After(limit) {
-			t.Fatalf("%d of %d calls are over: %v", over, begun, err)
-		}
-	}
-	return first
-}
 
 // The raw driver is answered rightly by every server that it knows, and every
 // null responder answers as the server does. What it does not carry it says.
@@ -67,21 +28,16 @@ func TestRaw(t *testing.T) {
 		driven[name] = true
 		t.Run(name, func(t *testing.T) {
 			for what, serve := range map[string]func(context.Context, wirelab.Endpoint) error{"served": cell.Serve, "null": cell.Null} {
-				listener, err := net.Listen("tcp", "127.0.0.1:0")
-				if err != nil {
-					t.Fatal(err)
-				}
-				until(t, func(ctx context.Context) error { return serve(ctx, wirelab.Endpoint{Listener: listener}) })
-				address := listener.Addr().String()
+				address := conformance.Listening(t, serve)
 				for _, call := range []struct {
 					operation, requests string
 					calls               int
 				}{{"GetBalance", "", 300}, {"GetBalance", "known", 300}, {"GetBalances", "", 300}, {"GetTransactions", "", 300}} {
-					if err := drive(t, cell, address, call.operation, call.requests, call.calls); err != nil {
+					if err := conformance.Drive(t, cell, address, call.operation, call.requests, call.calls); err != nil {
 						t.Errorf("%s %s, %s: %.300v", call.operation, call.requests, what, err)
 					}
 				}
-				err = drive(t, cell, address, "PostTransaction", "", 1)
+				err := conformance.Drive(t, cell, address, "PostTransaction", "", 1)
 				if err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented || cell.RawHoles["PostTransaction"] == "" {
 					t.Errorf("PostTransaction: %v, hole %q", err, cell.RawHoles["PostTransaction"])
 				}

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/rawtcp"
 	"wirelab/workload/ledger"
 )
@@ -12,8 +13,8 @@ func RawTCP() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
 		Protocol: rawtcp.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[ledger.Service]{exchangeServer("net", rawtcp.Serve)},
-		Clients:  []wirelab.Dialer[ledger.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Servers:  []wirelab.Server[ledger.Service]{exchange.ServerOf("net", rawtcp.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[ledger.Service]{exchange.DialerOf("net", rawtcp.Dial, newExchangeStub)},
 		Raw:      rawtcp.Raw(rawHoles(), newExchangeStub),
 	}
 }

@@ -1,6 +1,9 @@
 package bind
 
-import "wirelab/workload/ledger"
+import (
+	"wirelab/wire/moment"
+	"wirelab/workload/ledger"
+)
 
 // The requests in JSON that travel in a URL over plain HTTP, under the names
 // that its parameters have, and in a message over gRPC. Absent members are zero.
@@ -28,22 +31,22 @@ type (
 )
 
 func pageToJSON(p ledger.Page) pageJSON {
-	return pageJSON{After: p.After, Account: p.Account, Since: timeToText(p.Since), Limit: p.Limit}
+	return pageJSON{After: p.After, Account: p.Account, Since: moment.Text(p.Since), Limit: p.Limit}
 }
 
 func pageFromJSON(p pageJSON) (ledger.Page, error) {
-	since, err := timeFromText(p.Since)
+	since, err := moment.Parse(p.Since)
 	return ledger.Page{After: p.After, Account: p.Account, Since: since, Limit: p.Limit}, err
 }
 
 func feedToJSON(f ledger.Feed) feedJSON {
 	return feedJSON{
-		After: f.After, Account: f.Account, Since: timeToText(f.Since), Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
+		After: f.After, Account: f.Account, Since: moment.Text(f.Since), Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
 	}
 }
 
 func feedFromJSON(f feedJSON) (ledger.Feed, error) {
-	since, err := timeFromText(f.Since)
+	since, err := moment.Parse(f.Since)
 	return ledger.Feed{
 		After: f.After, Account: f.Account, Since: since, Rate: f.Rate, Limit: f.Limit, Follow: f.Follow,
 	}, err

@@ -23,7 +23,7 @@ import (
 func restServe(t *testing.T, service ledger.Service) string {
 	t.Helper()
 	b := bind.SSE() // what it serves is what every server of plain HTTP serves
-	address, _ := pair{Binding: b, server: b.Servers[0]}.serve(t, service)
+	address, _ := pair{Binding: b, Server: b.Servers[0]}.Serve(t, service)
 	return address
 }
 

@@ -1,7 +1,6 @@
 package bind
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ func pageParameters() []httprpc.Parameter[ledger.Page] {
 	return []httprpc.Parameter[page]{
 		httprpc.Text("after", func(p *page) *string { return &p.After }),
 		httprpc.Text("account", func(p *page) *string { return &p.Account }),
-		sinceParameter(func(p *page) *time.Time { return &p.Since }),
+		httprpc.Time("since", func(p *page) *time.Time { return &p.Since }),
 		httprpc.Number("limit", func(p *page) *int32 { return &p.Limit }),
 	}
 }
@@ -51,11 +50,11 @@ func pageParameters() []httprpc.Parameter[ledger.Page] {
 func feedParameters() []httprpc.Parameter[ledger.Feed] {
 	type feed = ledger.Feed
 	return []httprpc.Parameter[feed]{
-		sinceParameter(func(f *feed) *time.Time { return &f.Since }),
+		httprpc.Time("since", func(f *feed) *time.Time { return &f.Since }),
 		httprpc.Text("account", func(f *feed) *string { return &f.Account }),
-		countParameter("rate", func(f *feed) *int64 { return &f.Rate }),
+		httprpc.Count("rate", func(f *feed) *int64 { return &f.Rate }),
 		httprpc.Text("after", func(f *feed) *string { return &f.After }),
-		countParameter("limit", func(f *feed) *int64 { return &f.Limit }),
+		httprpc.Count("limit", func(f *feed) *int64 { return &f.Limit }),
 		httprpc.Custom(
 			"follow",
 			func(f *feed) string {
@@ -72,42 +71,4 @@ func feedParameters() []httprpc.Parameter[ledger.Feed] {
 			},
 		),
 	}
-}
-
-// sinceParameter is a time as of RFC 3339; absent or empty: from the beginning.
-func sinceParameter[T any](field func(*T) *time.Time) httprpc.Parameter[T] {
-	return httprpc.Custom(
-		"since",
-		func(v *T) string { return timeToText(*field(v)) },
-		func(v *T, text string) (err error) {
-			if *field(v), err = timeFromText(text); err != nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "since: %s", wirelab.Public(err).Message)
-			}
-			return nil
-		},
-	)
-}
-
-// countParameter is a whole number of 64 bits, in decimal; absent or empty: 0.
-func countParameter[T any](name string, field func(*T) *int64) httprpc.Parameter[T] {
-	return httprpc.Custom(
-		name,
-		func(v *T) string {
-			if *field(v) == 0 {
-				return ""
-			}
-			return strconv.FormatInt(*field(v), 10)
-		},
-		func(v *T, text string) error {
-			if text == "" {
-				return nil
-			}
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s is %.64q; want a whole number of 64 bits", name, text)
-			}
-			*field(v) = n
-			return nil
-		},
-	)
 }

@@ -21,7 +21,7 @@ import (
 func events() []pair {
 	var all []pair
 	for _, b := range []wirelab.Binding[ledger.Service]{bind.SSE(), bind.SSEH2C()} {
-		all = append(all, pair{b, b.Servers[0], b.Clients[0]})
+		all = append(all, pair{Binding: b, Server: b.Servers[0], Client: b.Clients[0]})
 	}
 	return all
 }
@@ -136,7 +136,7 @@ func TestSSEResumes(t *testing.T) {
 		t.Run(p.Protocol.Name, func(t *testing.T) {
 			t.Parallel()
 			service, log := smallLog(t)
-			address, _ := p.serve(t, service)
+			address, _ := p.Serve(t, service)
 			for _, c := range []struct {
 				why  string
 				feed ledger.Feed
@@ -150,7 +150,7 @@ func TestSSEResumes(t *testing.T) {
 				{"since, at a rate", ledger.Feed{Since: log[500].Timestamp, Rate: ledger.RateLimit}, []int64{30_000, 0}, asLate(log, log[500].Timestamp)},
 			} {
 				r := &relay{to: address, cuts: c.cuts}
-				stub, closer, err := p.client.Dial(t.Context(), wirelab.Dialing{Address: r.start(t)})
+				stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{Address: r.start(t)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,9 +176,9 @@ func TestSSEResumesAFollower(t *testing.T) {
 		t.Run(p.Protocol.Name, func(t *testing.T) {
 			t.Parallel()
 			memory := ledger.New()
-			address, _ := p.serve(t, memory)
+			address, _ := p.Serve(t, memory)
 			var conns sync.Map
-			stub, closer, err := p.client.Dial(t.Context(), wirelab.Dialing{
+			stub, closer, err := p.Client.Dial(t.Context(), wirelab.Dialing{
 				Address: address,
 				Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
 					conn, err := new(net.Dialer).DialContext(ctx, network, address)

@@ -28,7 +28,7 @@ func TestFollow(t *testing.T) {
 func follow(t *testing.T, p pair) {
 	ended := make(chan struct{}, 2)
 	memory := ledger.New()
-	stub := p.open(t, ledger.Wrap(memory, wirelab.Hooks{
+	stub := p.Open(t, ledger.Wrap(memory, wirelab.Hooks{
 		Before: func(context.Context, string) error { return nil },
 		After:  func(string) { ended <- struct{}{} },
 	}), 1)
@@ -141,7 +141,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	eachServer(t, "StreamTransactions", func(t *testing.T, p pair) {
 		service := &heavy{Service: ledger.New()}
-		stub := p.open(t, service, 1)
+		stub := p.Open(t, service, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		defer cancel()
 		n := 0

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/websocket"
 	"wirelab/workload/ledger"
 )
@@ -12,7 +13,7 @@ func WebSocket() wirelab.Binding[ledger.Service] {
 	return wirelab.Binding[ledger.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[ledger.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients:  []wirelab.Dialer[ledger.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Servers:  []wirelab.Server[ledger.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[ledger.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
 	}
 }

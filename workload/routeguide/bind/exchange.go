@@ -2,10 +2,8 @@ package bind
 
 import (
 	"context"
-	"io"
 	"iter"
 
-	"wirelab"
 	"wirelab/wire/exchange"
 	"wirelab/workload/routeguide"
 )
@@ -38,30 +36,13 @@ func routeChat() exchange.Operation[routeguide.RouteNote, routeguide.RouteNote] 
 	}
 }
 
-// exchangeServer serves over a wire that speaks package exchange.
-func exchangeServer(
-	library string, serve func(context.Context, wirelab.Endpoint, ...exchange.Handler) error,
-) wirelab.Server[routeguide.Service] {
-	return wirelab.Server[routeguide.Service]{
-		Library: library,
-		Serve: func(ctx context.Context, at wirelab.Endpoint, service routeguide.Service) error {
-			return serve(ctx, at,
-				getFeature().Unary(service.GetFeature),
-				listFeatures().ServerStream(service.ListFeatures),
-				recordRoute().ClientStream(service.RecordRoute),
-				routeChat().BidiStream(service.RouteChat))
-		},
-	}
-}
-
-// exchangeDialer calls over a wire that speaks package exchange.
-func exchangeDialer(library string, dial func(wirelab.Dialing) *exchange.Client) wirelab.Dialer[routeguide.Service] {
-	return wirelab.Dialer[routeguide.Service]{
-		Library: library,
-		Dial: func(_ context.Context, to wirelab.Dialing) (routeguide.Service, io.Closer, error) {
-			client := dial(to)
-			return newExchangeStub(client), client, nil
-		},
+// exchangeHandlers are the operations, for wires that speak package exchange.
+func exchangeHandlers(service routeguide.Service) []exchange.Handler {
+	return []exchange.Handler{
+		getFeature().Unary(service.GetFeature),
+		listFeatures().ServerStream(service.ListFeatures),
+		recordRoute().ClientStream(service.RecordRoute),
+		routeChat().BidiStream(service.RouteChat),
 	}
 }
 

@@ -2,21 +2,17 @@ package bind_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"iter"
-	"math/big"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
 	"wirelab"
+	"wirelab/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )
@@ -69,7 +65,7 @@ func (p rpcPair) serveOn(t *testing.T, listener net.Listener, service routeguide
 	at := wirelab.Endpoint{Listener: listener, Drain: drain}
 	s := rpcServer{address: listener.Addr().String()}
 	if p.Protocol.Secure {
-		at.Certificate, s.roots = rpcCertificate(t)
+		at.Certificate, s.roots = conformance.Certificate(t)
 	}
 	// Not t.Context(): that ends before cleanups run, and a test wants to say when.
 	ctx, cancel := context.WithCancel(context.Background())
@@ -105,30 +101,6 @@ func (p rpcPair) dialWith(t *testing.T, to wirelab.Dialing) routeguide.Service {
 		}
 	})
 	return stub
-}
-
-// rpcCertificate returns a certificate for loopback and what trusts it.
-func rpcCertificate(t *testing.T) (*tls.Certificate, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(parsed)
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
 // scripted is a service made of functions; one that is nil answers as the reference.

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/rawtcp"
 	"wirelab/workload/routeguide"
 )
@@ -14,8 +15,8 @@ func RawTCP() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: rawtcp.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[routeguide.Service]{exchangeServer("net", rawtcp.Serve)},
-		Clients:  []wirelab.Dialer[routeguide.Service]{exchangeDialer("net", rawtcp.Dial)},
+		Servers:  []wirelab.Server[routeguide.Service]{exchange.ServerOf("net", rawtcp.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[routeguide.Service]{exchange.DialerOf("net", rawtcp.Dial, newExchangeStub)},
 		Raw:      rawtcp.Raw(holes, newExchangeStub),
 	}
 }

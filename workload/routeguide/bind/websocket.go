@@ -2,6 +2,7 @@ package bind
 
 import (
 	"wirelab"
+	"wirelab/wire/exchange"
 	"wirelab/wire/websocket"
 	"wirelab/workload/routeguide"
 )
@@ -13,7 +14,7 @@ func WebSocket() wirelab.Binding[routeguide.Service] {
 	return wirelab.Binding[routeguide.Service]{
 		Protocol: websocket.Protocol(),
 		Style:    wirelab.Idiomatic,
-		Servers:  []wirelab.Server[routeguide.Service]{exchangeServer("coder/websocket", websocket.Serve)},
-		Clients:  []wirelab.Dialer[routeguide.Service]{exchangeDialer("coder/websocket", websocket.Dial)},
+		Servers:  []wirelab.Server[routeguide.Service]{exchange.ServerOf("coder/websocket", websocket.Serve, exchangeHandlers)},
+		Clients:  []wirelab.Dialer[routeguide.Service]{exchange.DialerOf("coder/websocket", websocket.Dial, newExchangeStub)},
 	}
 }
