@@ -57,7 +57,15 @@ type Reply struct {
 type Ready struct {
 	Address   string `json:"address,omitempty"`   // of a server or a relay: host:port
 	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
-	Database  string `json:"database,omitempty"`  // of a server that has one: what it is, with its version
+	// Broker is the message broker of a pipeline that has one, with its version.
+	Broker string `json:"broker,omitempty"`
+	// Handover is how a pipeline hands an entry on; nil of another server.
+	Handover *result.Handover `json:"handover,omitempty"`
+	// Journals are the URLs of those of a pipeline, by which entries are followed.
+	Journals []string `json:"journals,omitempty"`
+	Database string   `json:"database,omitempty"` // of a server that has one: what it is, with its version
+	// Doors are the addresses of a part of a pipeline, by what they are for.
+	Doors map[string]string `json:"doors,omitempty"`
 }
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.
@@ -75,6 +83,13 @@ type Dial struct {
 	// Once is mixed into the seed of operations whose requests may be made once,
 	// and is unlike that of any other driver.
 	Once uint64 `json:"once,omitempty"`
+	// Journals are the URLs of the journals of the services behind Address, by
+	// which what calls hand over is followed until it is stored; nil: a reply is
+	// all there is.
+	Journals []string `json:"journals,omitempty"`
+	// Patience is how long entries that are not stored are waited for while none
+	// is stored. 0: 5 s.
+	Patience plan.Duration `json:"patience,omitempty"`
 	// Deadline is what each call gets.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`
@@ -126,6 +141,8 @@ type Measured struct {
 	Connections  uint64          `json:"connections"` // opened in the slice
 	Open         uint64          `json:"open"`        // at its end
 	Streams      *result.Streams `json:"streams,omitempty"`
+	// Followed is what became of what the calls handed over.
+	Followed *result.Followed `json:"followed,omitempty"`
 }
 
 // Reader reads lines of type T. A line that is too long or not what is

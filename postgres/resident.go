@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/daemon"
 )
 
 // Resident is a server of ours that stays when the command that started it is
@@ -89,7 +90,7 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := chooseIdentity()
+	as, err := daemon.Choose("PostgreSQL", "postgres")
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +107,16 @@ func revive(ctx context.Context, o Options, r Resident) (*Server, error) {
 		if err != nil {
 			return nil, err
 		}
-	} else if s.port, err = freePort(); err != nil {
+	} else if s.port, err = daemon.FreePort(); err != nil {
 		return nil, err
 	}
 	s.settings = merge(s.settings, []Setting{{"port", fmt.Sprint(s.port)}})
 	// The processes of one that was just killed take a moment to notice.
 	waiting, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
-	err = released(waiting, s.at.owned())
+	err = daemon.Released(waiting, s.at.owned())
 	if err == nil {
-		s.owned, err = lock(s.at.owned())
+		s.owned, err = daemon.Lock(s.at.owned())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the server of before in %s: %w", r.Directory, err)
@@ -163,7 +164,7 @@ func end(ctx context.Context, d directory) error {
 			}
 		}
 		waiting, cancel := context.WithTimeout(ctx, stopLimit)
-		err = released(waiting, d.alive())
+		err = daemon.Released(waiting, d.alive())
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -176,7 +177,7 @@ func end(ctx context.Context, d directory) error {
 // run. The file that holds it may be of a server that was killed, and the
 // number another process's by now: so the process must work in the directory.
 func (d directory) running() (int, error) {
-	is, err := held(d.alive())
+	is, err := daemon.Held(d.alive())
 	if err != nil || !is {
 		return 0, err
 	}
@@ -223,14 +224,14 @@ func takeState(ctx context.Context, getenv func(string) string) (path string, fr
 	waiting, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	for {
-		f, err := lock(path + ".lock")
+		f, err := daemon.Lock(path + ".lock")
 		if err == nil {
 			return path, func() { _ = f.Close() }, nil // it was only held
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, daemon.ErrHeld) {
 			return "", nil, err
 		}
-		if released(waiting, path+".lock") != nil {
+		if daemon.Released(waiting, path+".lock") != nil {
 			if ctx.Err() != nil {
 				return "", nil, context.Cause(ctx)
 			}

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/cores"
+	"wirelab/daemon"
 )
 
 // owner and database are what a server of ours has.
@@ -50,7 +48,7 @@ type Options struct {
 // several goroutines.
 type Server struct {
 	found    Installation
-	as       *identity
+	as       *daemon.Identity
 	at       directory
 	owned    *os.File // a lock, held until the server is stopped for good
 	port     int
@@ -59,16 +57,9 @@ type Server struct {
 	cpus     []int
 	outlive  bool
 
-	mu      sync.Mutex // guards all below
-	process *process   // nil: not running
-	stopped bool       // for good
-}
-
-// process is one run of the server.
-type process struct {
-	command *exec.Cmd
-	ended   chan struct{} // closed when it has ended
-	err     error         // how; read after ended is closed
+	mu      sync.Mutex      // guards all below
+	process *daemon.Process // nil: not running
+	stopped bool            // for good
 }
 
 // Start makes a server in a directory of its own and waits until it takes
@@ -86,17 +77,17 @@ func start(ctx context.Context, o Options, outlive bool) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	as, err := chooseIdentity()
+	as, err := daemon.Choose("PostgreSQL", "postgres")
 	if err != nil {
 		return nil, err
 	}
 	sweep(o.Parent, time.Now())
-	at, owned, err := makeDirectory(o.Parent, as)
+	at, owned, err := daemon.Make(o.Parent, prefix, as)
 	if err != nil {
 		return nil, fmt.Errorf("a directory for PostgreSQL: %w", err)
 	}
 	s := &Server{
-		found: found, as: as, at: at, owned: owned, password: rand.Text(), cpus: o.CPUs, outlive: outlive,
+		found: found, as: as, at: directory(at), owned: owned, password: rand.Text(), cpus: o.CPUs, outlive: outlive,
 	}
 	if err := s.begin(ctx, o.Settings); err != nil {
 		return nil, errors.Join(fmt.Errorf("start PostgreSQL %s: %w", found.Version, err), s.Stop(context.WithoutCancel(ctx)))
@@ -107,7 +98,7 @@ func start(ctx context.Context, o Options, outlive bool) (*Server, error) {
 // begin makes the data directory and runs the server for the first time.
 func (s *Server) begin(ctx context.Context, others []Setting) error {
 	var err error
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = daemon.FreePort(); err != nil {
 		return err
 	}
 	s.settings = merge(settings(s.port, s.at.socket()), others)
@@ -127,30 +118,18 @@ func (s *Server) begin(ctx context.Context, others []Setting) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// freePort returns a port of 127.0.0.1 that nobody listens on, from below those
-// that the kernel gives to clients (32768 and up, as it comes): one of theirs
-// could take the port while a server is being restarted on it.
-func freePort() (int, error) {
-	for range 100 {
-		port := 20000 + mathrand.IntN(12000)
-		l, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil {
-			continue
-		}
-		return port, l.Close()
-	}
-	return 0, wirelab.Errorf(wirelab.ResourceExhausted, "none of 100 ports between 20000 and 32000 was free")
-}
+// pause is how long is waited between two tries to connect.
+const pause = 5 * time.Millisecond
 
 // run starts the server on its data and waits until it takes connections.
 func (s *Server) run(ctx context.Context, name string) error {
 	// Those of one that was just killed take a moment to notice.
 	waiting, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
-	if err := released(waiting, s.at.alive()); err != nil {
+	if err := daemon.Released(waiting, s.at.alive()); err != nil {
 		return fmt.Errorf("processes of the server of before are still there: %w", err)
 	}
-	alive, err := lock(s.at.alive())
+	alive, err := daemon.Lock(s.at.alive())
 	if err != nil {
 		return err
 	}
@@ -168,43 +147,21 @@ func (s *Server) run(ctx context.Context, name string) error {
 	defer func() { _ = journal.Close() }() // likewise
 	// The port again, since that of a server that is started anew may differ.
 	command := exec.Command(filepath.Join(s.found.Bin, "postgres"), "-D", s.at.data(), "-p", fmt.Sprint(s.port))
-	command.Dir, command.Env, command.SysProcAttr = string(s.at), environment(string(s.at)), s.as.attributes(s.outlive)
+	command.Dir, command.Env, command.SysProcAttr = string(s.at), daemon.Environment(string(s.at)), attributes(s.as, s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
-	if err := cores.Start(command, s.cpus); err != nil {
+	p, err := daemon.Run(command, s.cpus)
+	if err != nil {
 		return err
 	}
-	p := &process{command: command, ended: make(chan struct{})}
 	s.process = p
-	// Who stops the server, or sees it end, waits for this goroutine by ended.
-	go func() {
-		defer close(p.ended)
-		p.err = command.Wait()
-	}()
-	return s.ready(ctx, p, name)
-}
-
-// ready waits until the server takes connections.
-func (s *Server) ready(ctx context.Context, p *process, name string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit,
-		wirelab.Errorf(wirelab.Unavailable, "it took no connections within %v", startLimit))
-	defer cancel()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w%s", context.Cause(ctx), s.at.words())
-		case <-p.ended:
-			return fmt.Errorf("it ended: %w%s", p.err, s.at.words())
-		case <-timer.C:
-		}
+	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: pause, Words: s.at.words, Try: func(ctx context.Context) (bool, error) {
 		conn, err := s.connect(ctx, name)
-		if err == nil {
-			return conn.Close(ctx)
+		if err != nil {
+			return false, err
 		}
-		timer.Reset(pause)
-	}
+		return true, conn.Close(ctx)
+	}})
 }
 
 // connect opens one connection.
@@ -248,10 +205,7 @@ func (s *Server) Directory() string { return string(s.at) }
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.process == nil {
-		return 0
-	}
-	return s.process.command.Process.Pid
+	return s.process.PID()
 }
 
 // Stop ends all connections, stops the server and removes its directory. It
@@ -303,14 +257,14 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, stopLimit)
 	defer cancel()
 	select {
-	case <-p.ended: // by itself or by somebody else
+	case <-p.Ended(): // by itself or by somebody else
 		return s.gone(ctx, p, syscall.SIGKILL)
 	default:
 	}
 	for _, signal := range []syscall.Signal{by, syscall.SIGQUIT, syscall.SIGKILL} {
-		_ = p.command.Process.Signal(signal) // an error: it has ended
+		p.Signal(signal)
 		select {
-		case <-p.ended:
+		case <-p.Ended():
 			return s.gone(ctx, p, signal)
 		case <-ctx.Done():
 			// The next signal, with ten seconds for each.
@@ -319,25 +273,20 @@ func (s *Server) halt(ctx context.Context, by syscall.Signal) error {
 			defer more()
 		}
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL with process id %d did not end", p.command.Process.Pid)
+	return wirelab.Errorf(wirelab.Unavailable, "PostgreSQL with process id %d did not end", p.PID())
 }
 
 // gone waits for the processes that the server leaves behind, which end by
 // themselves when they notice, and tells how it ended.
-func (s *Server) gone(ctx context.Context, p *process, by syscall.Signal) error {
-	if err := released(ctx, s.at.alive()); err != nil {
+func (s *Server) gone(ctx context.Context, p *daemon.Process, by syscall.Signal) error {
+	if err := daemon.Released(ctx, s.at.alive()); err != nil {
 		return fmt.Errorf("processes of PostgreSQL are still there: %w", err)
 	}
-	if by == syscall.SIGINT && p.err != nil && !p.killed() {
-		return fmt.Errorf("PostgreSQL ended: %w%s", p.err, s.at.words())
+	// When somebody else sends SIGKILL just before we would stop the server, our
+	// signal finds it dead though its end is not yet known: that is no worse than
+	// having known.
+	if err := p.Err(); by == syscall.SIGINT && err != nil && !p.Killed() {
+		return fmt.Errorf("PostgreSQL ended: %w%s", err, s.at.words())
 	}
 	return nil
-}
-
-// killed says that SIGKILL ended the first process. When somebody else sends it
-// just before we would stop the server, our signal finds it dead though its end
-// is not yet known: that is no worse than having known.
-func (p *process) killed() bool {
-	status, ok := p.command.ProcessState.Sys().(syscall.WaitStatus)
-	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }

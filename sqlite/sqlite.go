@@ -1,5 +1,6 @@
-// Package sqlite is how a file of SQLite is opened, by whatever keeps something
-// in one. What that is it does not know.
+// Package sqlite is how a file of SQLite is opened, brought to its latest form
+// and told of when it fails, by whatever keeps something in one. What that is it
+// does not know.
 package sqlite
 
 import (

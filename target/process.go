@@ -27,6 +27,9 @@ type Command struct {
 	Args []string // without the program itself
 	Env  []string // added to the caller's
 	CPUs []int    // cores it may run on; nil: any
+	// Stderr gets what the child writes to its standard error, as it comes; nil:
+	// nobody does. The last words are kept either way.
+	Stderr io.Writer
 	// Namespace is the network namespace that it is to live in; nil: ours.
 	Namespace *os.File
 }
@@ -41,6 +44,7 @@ type Process struct {
 	command *exec.Cmd
 	orders  io.WriteCloser
 	replies chan reply // closed by listen when the child's output ends
+	over    chan struct{}
 	last    *tail
 	ready   control.Ready
 
@@ -57,9 +61,10 @@ type reply struct {
 // Start starts a child and waits until it says that it is ready. If it does
 // not before ctx ends, it is stopped.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{name: c.Name, last: &tail{}, replies: make(chan reply, 1)}
+	p := &Process{name: c.Name, last: &tail{}, replies: make(chan reply, 1), over: make(chan struct{})}
 	p.command = exec.Command(c.Path, c.Args...)
 	p.command.Env = append(os.Environ(), c.Env...)
+	p.last.also = c.Stderr
 	p.command.Stderr = p.last
 	// A group of its own, so that Ctrl-C at the terminal reaches the conductor
 	// only, which then stops its children in order; and a death with the
@@ -83,7 +88,10 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	if err != nil {
 		p.Kill()
-		return nil, errors.Join(err, p.Stop())
+		if ended := p.Stop(); ended != nil && !errors.Is(err, ended) { // not twice
+			err = errors.Join(err, ended)
+		}
+		return nil, err
 	}
 	p.ready = *first.Ready
 	return p, nil
@@ -116,6 +124,7 @@ func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
 
 // listen passes the child's replies on until its output ends.
 func (p *Process) listen(output io.Reader) {
+	defer close(p.over)
 	defer close(p.replies)
 	lines := control.NewReader[control.Reply](output)
 	for {
@@ -174,6 +183,10 @@ func (p *Process) await(ctx context.Context) (control.Reply, error) {
 	}
 }
 
+// Over is closed when the child has ended, or has closed its output, which none
+// does before it ends; Stop then tells how.
+func (p *Process) Over() <-chan struct{} { return p.over }
+
 // Kill ends the child at once. It still is to be stopped.
 func (p *Process) Kill() { _ = p.command.Process.Kill() } // an error: it has ended
 
@@ -201,6 +214,8 @@ func (p *Process) Stop() error {
 
 // tail keeps the end of what a child writes to its standard error.
 type tail struct {
+	also io.Writer // likewise told; nil: none. Assigned before the start
+
 	mu   sync.Mutex // guards text
 	text []byte     // len <= tailLimit
 }
@@ -208,6 +223,9 @@ type tail struct {
 const tailLimit = 4096
 
 func (t *tail) Write(p []byte) (int, error) {
+	if t.also != nil {
+		_, _ = t.also.Write(p) // whoever listened may be gone; the child goes on
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)

@@ -38,6 +38,10 @@ func play(name string) {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return
 	}
+	if name == "stillborn" {
+		fmt.Fprintln(os.Stderr, "no address is left")
+		os.Exit(4)
+	}
 	if name == "broken" {
 		fmt.Println("this is no control line")
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -200,6 +204,16 @@ func TestChildThatIsNeverReady(t *testing.T) {
 	wantError(t, "start", err, "deadline exceeded")
 }
 
+// A child that dies before it is ready is told with its last words, once.
+func TestChildThatDiesAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := start(t, "stillborn")
+	wantError(t, "start", err, "died: exit status 4; its last words: no address is left")
+	if err != nil && strings.Count(err.Error(), "no address") != 1 {
+		t.Errorf("told more than once: %v", err)
+	}
+}
+
 // An order that gets no reply ends with the caller's context.
 func TestOrderWithoutReply(t *testing.T) {
 	t.Parallel()
@@ -238,7 +252,13 @@ func TestKilledChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	select {
+	case <-p.Over():
+		t.Error("it is over before it was killed")
+	default:
+	}
 	p.Kill()
+	<-p.Over() // whoever only waits hears of it
 	_, err = ask(t.Context(), p)
 	wantError(t, "ask", err, "killed")
 	wantError(t, "stop", p.Stop(), "killed")

@@ -51,6 +51,22 @@ func Database(t testing.TB, s *postgres.Server) string {
 	return at.String()
 }
 
+// Guest makes a user of the server who may read a database and make nothing in
+// it, and returns the database's connection string as theirs; password is what
+// must show nowhere. Users are the server's and not a database's: each has a
+// name of its own, and stays for as long as the server.
+func Guest(t testing.TB, dsn, password string) string {
+	t.Helper()
+	at, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal("the database's connection string is no URL")
+	}
+	name := "guest_" + strings.ToLower(rand.Text())
+	run(t, dsn, "CREATE USER "+name+" PASSWORD '"+password+"'")
+	at.User = url.UserPassword(name, password)
+	return at.String()
+}
+
 // run runs one statement over a connection of its own.
 func run(t testing.TB, dsn, statement string) {
 	t.Helper()

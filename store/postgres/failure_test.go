@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
@@ -84,31 +84,8 @@ func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	own := ownServer(t)
-	owner, err := os.Stat(own.Directory())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("", "wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=20m"); err != nil {
-		_ = os.Remove(dir)
-		t.Skipf("a small disk takes the right to mount: %v; TestNoRoom covers the rest", err)
-	}
-	t.Cleanup(func() { // the server first: its files are open until it ends
-		if err := errors.Join(own.Stop(context.Background()), syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir)); err != nil {
-			t.Error(err)
-		}
-	})
-	id := owner.Sys().(*syscall.Stat_t)
-	if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
-		t.Fatal(err)
-	}
-	ask(t, own.DSN(), "CREATE TABLESPACE small LOCATION '"+dir+"'")
-	ask(t, own.DSN(), "CREATE DATABASE small TABLESPACE small")
-	s := open(t, dsnOf(t, own.DSN(), func(u *url.URL) { u.Path = "/small" }))
+	dsn, resize := postgrestest.SmallDisk(t, ownServer(t), 20, "TestNoRoom")
+	s := open(t, dsn)
 	random := rand.NewChaCha8([32]byte{1})
 	full := 0
 	for ; full < 100; full++ {
@@ -122,9 +99,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatalf("full after %d results", full)
 	}
 	wantFirst(t, s, full)
-	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=40m"); err != nil {
-		t.Fatal(err)
-	}
+	resize(40)
 	puts(t, s, large(full, random)) // there is room again
 	wantFirst(t, s, full+1)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/sqlite"
 	"wirelab/workload/ledger"
 )
 
@@ -22,7 +23,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		if strings.Contains(q.query, "?3") { // numbered, and there more than once
 			arguments = 3
 		}
-		rows, err := s.read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.query, make([]any, arguments)...)
+		rows, err := s.Read.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+q.query, make([]any, arguments)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,14 +57,14 @@ func TestFilledMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := s.write.BeginTx(t.Context(), nil)
+	tx, err := s.Write.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := fillIn(t.Context(), tx, set); err != nil {
 		t.Error(err)
 	}
-	if err := rollback(tx); err != nil {
+	if err := sqlite.Rollback(tx); err != nil {
 		t.Error(err)
 	}
 }

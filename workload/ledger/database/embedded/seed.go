@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/sqlite"
 	"wirelab/workload/ledger"
 )
 
@@ -27,7 +28,7 @@ func fill(ctx context.Context, db *sql.DB, set *ledger.Set) error {
 		return err
 	}
 	err = fillIn(ctx, tx, set)
-	return errors.Join(err, rollback(tx)) // after a commit it does nothing
+	return errors.Join(err, sqlite.Rollback(tx)) // after a commit it does nothing
 }
 
 func fillIn(ctx context.Context, tx *sql.Tx, set *ledger.Set) error {

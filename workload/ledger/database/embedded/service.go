@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"wirelab/sqlite"
 	"wirelab/workload/ledger"
 )
 
@@ -31,24 +32,24 @@ type query struct {
 
 func (s *service) queries() []query {
 	return []query{
-		{&s.balance, s.read, `SELECT amount, updated FROM accounts WHERE id = ?`},
+		{&s.balance, s.Read, `SELECT amount, updated FROM accounts WHERE id = ?`},
 		// One statement is one moment, whatever is posted meanwhile.
-		{&s.balances, s.read, `SELECT id, amount, updated FROM accounts WHERE id IN (SELECT value FROM json_each(?))`},
-		{&s.page, s.read, `SELECT ` + columns + ` FROM transactions WHERE position > ? ORDER BY position LIMIT ?`},
+		{&s.balances, s.Read, `SELECT id, amount, updated FROM accounts WHERE id IN (SELECT value FROM json_each(?))`},
+		{&s.page, s.Read, `SELECT ` + columns + ` FROM transactions WHERE position > ? ORDER BY position LIMIT ?`},
 		// Each side by its index, no more than the page from either (grb-D10).
-		{&s.pageOf, s.read, `SELECT ` + columns + ` FROM transactions WHERE position IN (
+		{&s.pageOf, s.Read, `SELECT ` + columns + ` FROM transactions WHERE position IN (
 			SELECT position FROM (SELECT position FROM transactions WHERE payer = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
 			UNION ALL
 			SELECT position FROM (SELECT position FROM transactions WHERE payee = ?1 AND position > ?2 ORDER BY position LIMIT ?3)
 			) ORDER BY position LIMIT ?3`},
-		{&s.positionOf, s.read, `SELECT position FROM transactions WHERE id = ?`},
-		{&s.firstSince, s.read, `SELECT position FROM transactions WHERE posted >= ? ORDER BY posted, position LIMIT 1`},
-		{&s.end, s.read, `SELECT coalesce(max(position), 0) FROM transactions`},
-		{&s.stored, s.write, `SELECT ` + columns + ` FROM transactions WHERE id = ?`},
-		{&s.holds, s.write, `SELECT amount FROM accounts WHERE id = ?`},
-		{&s.last, s.write, `SELECT position, posted FROM transactions ORDER BY position DESC LIMIT 1`},
-		{&s.move, s.write, `UPDATE accounts SET amount = amount + ?, updated = ? WHERE id = ?`},
-		{&s.insert, s.write, `INSERT INTO transactions (` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?)`},
+		{&s.positionOf, s.Read, `SELECT position FROM transactions WHERE id = ?`},
+		{&s.firstSince, s.Read, `SELECT position FROM transactions WHERE posted >= ? ORDER BY posted, position LIMIT 1`},
+		{&s.end, s.Read, `SELECT coalesce(max(position), 0) FROM transactions`},
+		{&s.stored, s.Write, `SELECT ` + columns + ` FROM transactions WHERE id = ?`},
+		{&s.holds, s.Write, `SELECT amount FROM accounts WHERE id = ?`},
+		{&s.last, s.Write, `SELECT position, posted FROM transactions ORDER BY position DESC LIMIT 1`},
+		{&s.move, s.Write, `UPDATE accounts SET amount = amount + ?, updated = ? WHERE id = ?`},
+		{&s.insert, s.Write, `INSERT INTO transactions (` + columns + `) VALUES (?, ?, ?, ?, ?, ?, ?)`},
 	}
 }
 
@@ -71,14 +72,14 @@ func (s *service) GetBalance(ctx context.Context, id ledger.AccountID) (ledger.B
 	if err := id.Validate(); err != nil {
 		return ledger.Balance{}, err
 	}
-	s.acquired.Add(1)
+	s.Acquired.Add(1)
 	b, updated := ledger.Balance{Account: id.ID}, int64(0)
 	err := s.balance.QueryRowContext(ctx, id.ID).Scan(&b.Amount, &updated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ledger.Balance{}, ledger.UnknownAccount(id.ID)
 	}
 	if err != nil {
-		return ledger.Balance{}, s.explain(ctx, err)
+		return ledger.Balance{}, s.Explain(ctx, err)
 	}
 	b.UpdatedAt = moment(updated)
 	return b, nil
@@ -118,18 +119,18 @@ func (s *service) GetBalances(ctx context.Context, ids ledger.AccountIDs) (ledge
 // rows asks a statement and passes each row to each. The connection is taken
 // until the last.
 func (s *service) rows(ctx context.Context, of *sql.Stmt, each func(*sql.Rows) error, args ...any) error {
-	s.acquired.Add(1)
+	s.Acquired.Add(1)
 	rows, err := of.QueryContext(ctx, args...)
 	if err != nil {
-		return s.explain(ctx, err)
+		return s.Explain(ctx, err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err has told before
 	for rows.Next() {
 		if err := each(rows); err != nil {
-			return s.explain(ctx, err)
+			return s.Explain(ctx, err)
 		}
 	}
-	return s.explain(ctx, rows.Err())
+	return s.Explain(ctx, rows.Err())
 }
 
 // entry reads a row of [columns].
@@ -157,20 +158,20 @@ func (s *service) PostTransaction(ctx context.Context, posting ledger.Posting) (
 	if err := posting.Validate(); err != nil {
 		return ledger.Transaction{}, err
 	}
-	s.acquired.Add(1)
-	tx, err := s.write.BeginTx(ctx, nil) // takes the lock for writing
+	s.Acquired.Add(1)
+	tx, err := s.Write.BeginTx(ctx, nil) // takes the lock for writing
 	if err != nil {
-		return ledger.Transaction{}, s.explain(ctx, err)
+		return ledger.Transaction{}, s.Explain(ctx, err)
 	}
 	done, position, err := s.post(ctx, tx, posting)
 	if err == nil && position > 0 {
 		err = tx.Commit()
 	}
-	if failed := rollback(tx); err == nil {
+	if failed := sqlite.Rollback(tx); err == nil {
 		err = failed
 	}
 	if err != nil {
-		return ledger.Transaction{}, s.explain(ctx, err)
+		return ledger.Transaction{}, s.Explain(ctx, err)
 	}
 	s.bell.Ring(position)
 	return done, nil
@@ -224,33 +225,33 @@ type source struct{ *service }
 func (s source) Start(ctx context.Context, after string, since time.Time) (int64, error) {
 	var behind, before int64
 	if after != "" {
-		s.acquired.Add(1)
+		s.Acquired.Add(1)
 		err := s.positionOf.QueryRowContext(ctx, after).Scan(&behind)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, ledger.UnknownTransaction(after)
 		}
 		if err != nil {
-			return 0, s.explain(ctx, err)
+			return 0, s.Explain(ctx, err)
 		}
 	}
 	if since.IsZero() {
 		return behind, nil
 	}
-	s.acquired.Add(1)
+	s.Acquired.Add(1)
 	err := s.firstSince.QueryRowContext(ctx, since.UnixMicro()).Scan(&before)
 	before--
 	if errors.Is(err, sql.ErrNoRows) {
 		before, err = s.length(ctx)
 	}
-	return max(behind, before), s.explain(ctx, err)
+	return max(behind, before), s.Explain(ctx, err)
 }
 
 // length returns the position of the log's last transaction.
 func (s source) length(ctx context.Context) (int64, error) {
-	s.acquired.Add(1)
+	s.Acquired.Add(1)
 	var n int64
 	err := s.end.QueryRowContext(ctx).Scan(&n)
-	return n, s.explain(ctx, err)
+	return n, s.Explain(ctx, err)
 }
 
 // Read implements [ledger.Source].
@@ -273,7 +274,7 @@ func (s source) Read(ctx context.Context, behind int64, account string, limit in
 // Wait implements [ledger.Source]. The bell was rung when the file was opened
 // and is for each posting of this process; those of others are looked for.
 func (s source) Wait(ctx context.Context, head int64) (int64, error) {
-	if s.private != "" { // to every other process
+	if s.Private() { // to every other process
 		return s.bell.Wait(ctx, head)
 	}
 	for {

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -63,7 +62,7 @@ func (s *service) listening(ctx context.Context) (*listener, error) {
 	go func() { // Close waits for it; one that lost its connection ends by itself
 		defer close(l.done)
 		l.end(postgres.Coded(l.alive, s.heed(l.alive, conn)))
-		closeSoon(conn)
+		postgres.CloseSoon(conn)
 	}()
 	return l, nil
 }
@@ -87,7 +86,7 @@ func (s *service) listen(ctx context.Context) (*pgx.Conn, error) {
 		err = conn.QueryRow(ctx, headQuery).Scan(&head)
 	}
 	if err != nil {
-		closeSoon(conn)
+		postgres.CloseSoon(conn)
 		return nil, err
 	}
 	s.bell.Ring(head)
@@ -108,15 +107,6 @@ func (s *service) heed(ctx context.Context, conn *pgx.Conn) error {
 		}
 		s.bell.Ring(position)
 	}
-}
-
-// closeLimit is how long a connection may take to say goodbye.
-const closeLimit = time.Second
-
-func closeSoon(conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
-	defer cancel()
-	_ = conn.Close(ctx) // an error: it is lost, and so is as good as closed
 }
 
 // Close ends all who wait, and the connections. Calls that run are waited for.

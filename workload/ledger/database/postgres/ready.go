@@ -6,14 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"iter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/pressly/goose/v3"
 
 	"wirelab"
 	"wirelab/postgres"
@@ -56,9 +52,9 @@ func makeReady(ctx context.Context, dsn string, set *ledger.Set) (Seeded, error)
 	if err != nil {
 		return Seeded{}, err
 	}
-	defer closeSoon(conn) // and with it the lock
+	defer postgres.CloseSoon(conn) // and with it the lock
 	written, err := makeReadyBy(ctx, conn, dsn, set)
-	return Seeded{Written: written, Took: time.Since(began)}, coded(ctx, err)
+	return Seeded{Written: written, Took: time.Since(began)}, postgres.CodedMaking(ctx, err)
 }
 
 func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Set) (written bool, err error) {
@@ -70,16 +66,16 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Se
 	}
 	// What another process did while we waited for the lock is looked at again,
 	// step by step.
-	if _, err := conn.Exec(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema(set)); err != nil {
+	if err := postgres.CreateSchema(ctx, conn, schemaOf(set)); err != nil {
 		return false, err
 	}
-	if err := migrate(ctx, dsn, set, tablesVersion); err != nil {
+	if err := postgres.Migrate(ctx, dsn, schemaOf(set), migrationFiles, tablesVersion); err != nil {
 		return false, err
 	}
 	if written, err = write(ctx, conn, set); err != nil {
 		return written, err
 	}
-	if err := migrate(ctx, dsn, set, latestVersion); err != nil {
+	if err := postgres.Migrate(ctx, dsn, schemaOf(set), migrationFiles, latestVersion); err != nil {
 		return written, err
 	}
 	// Otherwise the server would do it by itself some minutes later, while
@@ -87,8 +83,6 @@ func makeReadyBy(ctx context.Context, conn *pgx.Conn, dsn string, set *ledger.Se
 	_, err = conn.Exec(ctx, "VACUUM (ANALYZE) accounts, transactions")
 	return written, err
 }
-
-func schema(set *ledger.Set) string { return pgx.Identifier{schemaOf(set)}.Sanitize() }
 
 // ready reports whether there is nothing to do.
 func ready(ctx context.Context, conn *pgx.Conn, set *ledger.Set) (bool, error) {
@@ -128,26 +122,6 @@ func lock(ctx context.Context, conn *pgx.Conn, set *ledger.Set) error {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(schemaOf(set))) // never an error
 	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1, $2)", lockSpace, int32(h.Sum32()))
-	return err
-}
-
-// migrate brings the schema to a version. The caller has the lock.
-func migrate(ctx context.Context, dsn string, set *ledger.Set, version int64) (err error) {
-	config, _, err := postgres.Configure(dsn, schemaOf(set))
-	if err != nil {
-		return err
-	}
-	files, err := fs.Sub(migrationFiles, "migrations")
-	if err != nil {
-		return err
-	}
-	db := stdlib.OpenDB(*config)
-	defer func() { err = errors.Join(err, db.Close()) }()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
-	if err != nil {
-		return err
-	}
-	_, err = provider.UpTo(ctx, version)
 	return err
 }
 
@@ -208,22 +182,12 @@ func remove(ctx context.Context, dsn string, set *ledger.Set) error {
 	if err != nil {
 		return err
 	}
-	defer closeSoon(conn)
+	defer postgres.CloseSoon(conn)
 	if err := lock(ctx, conn, set); err != nil {
-		return coded(ctx, err)
+		return postgres.CodedMaking(ctx, err)
 	}
-	_, err = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+schema(set)+" CASCADE")
-	return coded(ctx, err)
-}
-
-// coded is [postgres.Coded] for the one failure that whoever sets a database up
-// can do something about.
-func coded(ctx context.Context, err error) error {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == "42501" {
-		return wirelab.Errorf(wirelab.PermissionDenied, "the database's user may not make a schema or its tables: grant CREATE on the database")
-	}
-	return postgres.Coded(ctx, err)
+	_, err = conn.Exec(ctx, "DROP SCHEMA IF EXISTS "+pgx.Identifier{schemaOf(set)}.Sanitize()+" CASCADE")
+	return postgres.CodedMaking(ctx, err)
 }
 
 // Held is a data set that a database holds.
@@ -240,41 +204,42 @@ func Sets(ctx context.Context, dsn string) ([]Held, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer closeSoon(conn)
+	defer postgres.CloseSoon(conn)
 	rows, err := conn.Query(ctx, `SELECT substr(n.nspname, $1), sum(pg_total_relation_size(c.oid))::bigint
 		FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
 		WHERE n.nspname ~ '^ledger_[0-9]+x[0-9]+$' GROUP BY n.nspname
 		HAVING bool_or(c.relname = 'transactions') ORDER BY n.nspname COLLATE "C"`, len(schemaStem)+1)
 	if err != nil {
-		return nil, coded(ctx, err)
+		return nil, postgres.CodedMaking(ctx, err)
 	}
 	sets, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h Held, err error) {
 		return h, row.Scan(&h.Name, &h.Bytes)
 	})
 	if err != nil {
-		return nil, coded(ctx, err)
+		return nil, postgres.CodedMaking(ctx, err)
 	}
 	for i := range sets {
 		in := pgx.Identifier{schemaStem + sets[i].Name}.Sanitize()
 		if err := conn.QueryRow(ctx, fmt.Sprintf("SELECT (SELECT count(*) FROM %s.accounts), (SELECT coalesce(max(position), 0) FROM %s.transactions)", in, in)).
 			Scan(&sets[i].Accounts, &sets[i].Transactions); err != nil {
-			return nil, coded(ctx, err)
+			return nil, postgres.CodedMaking(ctx, err)
 		}
 	}
 	return sets, nil
 }
 
 // Others returns how many tables and databases a server holds beside the data
-// sets in one of its databases and what every server has.
-func Others(ctx context.Context, dsn string) (int, error) {
+// sets in one of its databases, what every server has, and the schemas that the
+// caller knows to be of no loss: another workload's, empty.
+func Others(ctx context.Context, dsn string, but ...string) (int, error) {
 	conn, err := postgres.Connect(ctx, dsn, "")
 	if err != nil {
 		return 0, err
 	}
-	defer closeSoon(conn)
+	defer postgres.CloseSoon(conn)
 	var n int
 	err = conn.QueryRow(ctx, `SELECT
-		(SELECT count(*) FROM pg_tables WHERE schemaname !~ '^(ledger_[0-9]+x[0-9]+|pg_.*|information_schema)$') +
-		(SELECT count(*) FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', current_database()))`).Scan(&n)
-	return n, coded(ctx, err)
+		(SELECT count(*) FROM pg_tables WHERE schemaname !~ '^(ledger_[0-9]+x[0-9]+|pg_.*|information_schema)$' AND schemaname <> ALL($1)) +
+		(SELECT count(*) FROM pg_database WHERE NOT datistemplate AND datname NOT IN ('postgres', current_database()))`, append([]string{}, but...)).Scan(&n)
+	return n, postgres.CodedMaking(ctx, err)
 }

@@ -25,7 +25,7 @@ func TestSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeSoon(conn)
+	defer postgres.CloseSoon(conn)
 	if _, err := conn.Exec(t.Context(), `CREATE TABLE benchmark_runs (id int); INSERT INTO benchmark_runs VALUES (1);
 		CREATE TABLE transactions (id int); CREATE SCHEMA ledger_notes; CREATE TABLE ledger_notes.accounts (id int)`); err != nil {
 		t.Fatal(err)
@@ -58,6 +58,8 @@ func TestSeed(t *testing.T) {
 	// Beside the data set: three tables here, and the databases of the other tests.
 	if others, err := Others(t.Context(), dsn); err != nil || others < 3 {
 		t.Errorf("others: %d, %v", others, err)
+	} else if fewer, err := Others(t.Context(), dsn, "public"); err != nil || fewer >= others {
+		t.Errorf("others but those in public: %d of %d, %v", fewer, others, err)
 	}
 }
 
@@ -180,7 +182,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeSoon(conn)
+	defer postgres.CloseSoon(conn)
 	if _, err := conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan"); err != nil {
 		t.Fatal(err)
 	}
@@ -194,17 +196,7 @@ func TestStatementsUseIndexes(t *testing.T) {
 		if name == postStatement {
 			continue // a call of a function: its statements find one account, one transaction, and the last
 		}
-		if _, err := conn.Exec(t.Context(), "PREPARE "+name+" AS "+sql); err != nil {
-			t.Fatal(err)
-		}
-		rows, err := conn.Query(t.Context(), "EXPLAIN (COSTS OFF) EXECUTE "+name+arguments[name], pgx.QueryExecModeSimpleProtocol)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := postgrestest.Plan(t, conn, name, sql, arguments[name])
 		whole := slices.ContainsFunc(plan, func(line string) bool {
 			return strings.Contains(line, "Seq Scan") || strings.Contains(line, "Filter") || // reads what is not asked for
 				strings.HasSuffix(line, "-> Sort") || strings.HasSuffix(line, "->  Sort") // or more of it
@@ -218,18 +210,8 @@ func TestStatementsUseIndexes(t *testing.T) {
 // A user who may make no schema is told what to ask for.
 func TestMayNot(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Database(t, server)
-	conn, err := postgres.Connect(t.Context(), dsn, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeSoon(conn)
-	if _, err := conn.Exec(t.Context(), "CREATE USER reader PASSWORD 'guest-s3cret'"); err != nil {
-		t.Fatal(err)
-	}
-	config := conn.Config()
-	guest := strings.Replace(strings.Replace(dsn, config.Password, "guest-s3cret", 1), "//wirelab:", "//reader:", 1)
-	_, err = open(t.Context(), wirelab.DatabaseAddress{Source: guest, Pool: 1}, small)
+	guest := postgrestest.Guest(t, postgrestest.Database(t, server), "guest-s3cret")
+	_, err := open(t.Context(), wirelab.DatabaseAddress{Source: guest, Pool: 1}, small)
 	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied || !strings.Contains(err.Error(), "grant CREATE") {
 		t.Errorf("without the right: %v", err)
 	}

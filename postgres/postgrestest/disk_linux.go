@@ -1,0 +1,58 @@
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+
+	"wirelab/postgres"
+)
+
+// SmallDisk makes a database whose files are in a memory disk of so many MiB,
+// so that it can fill up while the server itself goes on, and returns its
+// connection string and what gives the disk another size. The server is stopped
+// when the test ends, and should be of that test alone. A test that may not
+// mount is skipped: it names the one that covers the rest.
+func SmallDisk(t testing.TB, s *postgres.Server, size int, instead string) (dsn string, resize func(size int)) {
+	t.Helper()
+	owner, err := os.Stat(s.Directory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, ok := owner.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatal("the owner of the server's directory is not known")
+	}
+	dir, err := os.MkdirTemp("", "wirelab-small-") //nolint:usetesting // a test's own nobody else may enter, and the server is somebody else
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
+		_ = os.Remove(dir)
+		t.Skipf("a small disk takes the right to mount: %v; %s covers the rest", err, instead)
+	}
+	t.Cleanup(func() { // the server first: its files are open until it ends
+		if err := errors.Join(s.Stop(context.Background()), syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chown(dir, int(id.Uid), int(id.Gid)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s.DSN(), "CREATE TABLESPACE small LOCATION '"+dir+"'")
+	run(t, s.DSN(), "CREATE DATABASE small TABLESPACE small")
+	at, err := url.Parse(s.DSN())
+	if err != nil {
+		t.Fatal("the server's connection string is no URL")
+	}
+	at.Path = "/small"
+	return at.String(), func(size int) {
+		if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
