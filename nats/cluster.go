@@ -1,0 +1,129 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"wirelab"
+	"wirelab/daemon"
+	"wirelab/target"
+)
+
+// clusterName is that of all clusters of ours; none meets another.
+const clusterName = "wirelab"
+
+// MemberName is the name of a cluster's server, the first being 0.
+func MemberName(i int) string { return fmt.Sprintf("wirelab-%d", i+1) }
+
+// join makes a server a member; a nil one leaves it alone.
+func (m *Member) join(o *server.Options, password string) {
+	if m == nil {
+		return
+	}
+	o.ServerName = m.Name
+	o.Cluster = server.ClusterOpts{
+		Name: clusterName, Host: "127.0.0.1", Port: m.Port, Username: user, Password: password,
+		NoAdvertise: true, ConnectRetries: 1000, PoolSize: -1,
+	}
+	for _, port := range m.All {
+		if port != m.Port {
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, password), Host: fmt.Sprintf("127.0.0.1:%d", port)})
+		}
+	}
+}
+
+// Cluster is servers of ours that replicate streams between them.
+type Cluster struct{ nodes []*Server }
+
+// StartCluster starts so many servers, each in a child process, and waits until
+// they have a leader for their streams. Each has a directory of its own, so
+// [Options.Directory] and [Options.Port] must be empty.
+func StartCluster(ctx context.Context, command target.Command, o Options, size int) (*Cluster, error) {
+	if size < 1 || o.Directory != "" || o.Port != 0 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d with directory %q and port %d; the last two are each server's own", size, o.Directory, o.Port)
+	}
+	if o.Password == "" {
+		o.Password = password()
+	}
+	ports := make([]int, size)
+	for i := range ports {
+		var err error
+		if ports[i], err = daemon.FreePort(); err != nil {
+			return nil, err
+		}
+	}
+	c := &Cluster{}
+	for i, port := range ports {
+		o.Member = &Member{Name: MemberName(i), Port: port, All: ports}
+		s, err := Start(ctx, command, o)
+		if err != nil {
+			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+		}
+		c.nodes = append(c.nodes, s)
+	}
+	if err := c.await(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("a NATS cluster of %d: %w", size, err), c.Stop(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+// await waits until a stream with a copy on each member can be made, which is
+// when all have met and there is a leader.
+func (c *Cluster) await(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	conn, err := client.Connect(c.URL(), client.MaxReconnects(-1))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err != nil {
+		return err
+	}
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	const probe = "wirelab-probe"
+	for {
+		asking, done := context.WithTimeout(ctx, 2*time.Second)
+		_, err = js.CreateStream(asking, jetstream.StreamConfig{Name: probe, Subjects: []string{probe}, Replicas: len(c.nodes)})
+		done()
+		if err == nil {
+			return js.DeleteStream(ctx, probe)
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-again.C:
+		}
+	}
+}
+
+// Nodes are the servers, in the order of their start.
+func (c *Cluster) Nodes() []*Server { return c.nodes }
+
+// URL returns the addresses of all servers with user and password, for a client.
+func (c *Cluster) URL() string {
+	all := make([]string, len(c.nodes))
+	for i, s := range c.nodes {
+		all[i] = s.URL()
+	}
+	return strings.Join(all, ",")
+}
+
+// Stop stops all servers and removes their directories.
+func (c *Cluster) Stop(ctx context.Context) error {
+	var failed error
+	for _, s := range c.nodes {
+		failed = errors.Join(failed, s.Stop(ctx))
+	}
+	return failed
+}

@@ -1,0 +1,72 @@
+package nats_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"wirelab"
+	"wirelab/nats"
+	"wirelab/target"
+)
+
+// A stream with three copies goes on without one server, and has all that was
+// acknowledged after the leader was killed.
+func TestCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := nats.StartCluster(t.Context(), target.Command{Path: self}, nats.Options{}, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	js, err := jetstream.New(dial(t, c.URL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "s", Subjects: []string{"s"}, Replicas: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if _, err := js.Publish(t.Context(), "s", []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leader := stream.CachedInfo().Cluster.Leader
+	for i, s := range c.Nodes() {
+		if leader == nats.MemberName(i) {
+			if err := s.Kill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var last error
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		info, err := stream.Info(t.Context())
+		if last = err; err == nil && info.State.Msgs == 10 && info.Cluster.Leader != leader {
+			return
+		}
+	}
+	t.Errorf("without its leader %s the stream does not have its 10 messages: %v", leader, last)
+}
+
+func TestClusterRefuses(t *testing.T) {
+	for _, o := range []nats.Options{{Directory: "x"}, {Port: 1}} {
+		if _, err := nats.StartCluster(t.Context(), target.Command{}, o, 3); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

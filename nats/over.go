@@ -1,0 +1,37 @@
+package nats
+
+import (
+	"fmt"
+
+	"wirelab"
+)
+
+// Over returns a channel that is closed when the server as it runs now has
+// ended, by whomever; nil where it does not run. [Server.Ended] then tells how.
+func (s *Server) Over() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil
+	}
+	return s.process.Over()
+}
+
+// Ended tells how the server ended where nobody here ended it, with its last
+// words; nil while it runs, and after Stop and Kill.
+func (s *Server) Ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil
+	}
+	select {
+	case <-s.process.Over():
+	default:
+		return nil
+	}
+	if err := s.process.Stop(); err != nil { // it has ended: this only tells how
+		return fmt.Errorf("NATS: %w", err)
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "NATS stopped by itself")
+}

@@ -1,0 +1,57 @@
+package rabbitmq
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	randv2 "math/rand/v2"
+
+	"wirelab"
+	"wirelab/daemon"
+)
+
+// Cluster is servers of ours that know one another.
+type Cluster struct{ nodes []*Server }
+
+// StartCluster starts so many servers, one after the other, and joins them. Quorum
+// queues have a copy on each of up to five of them. It takes some ten seconds a
+// server.
+func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
+	if size < 1 || size > 9 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a RabbitMQ cluster of %d; 1 to 9 are possible", size)
+	}
+	port, err := daemon.FreePort()
+	if err != nil {
+		return nil, err
+	}
+	// All of 127.0.0.0/8 is the loopback of Linux. The network within it is drawn, so
+	// that two clusters do not meet.
+	network := fmt.Sprintf("127.%d.%d", 1+randv2.IntN(254), 1+randv2.IntN(254))
+	var hosts []string
+	for i := range size {
+		hosts = append(hosts, fmt.Sprintf("%s.%d", network, i+1))
+	}
+	c := &Cluster{}
+	cookie, password := rand.Text(), rand.Text()
+	for _, host := range hosts {
+		s, err := start(ctx, o, &Server{node: node{host: host, port: port, all: hosts}, cookie: cookie, password: password})
+		if err != nil {
+			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+		}
+		c.nodes = append(c.nodes, s)
+	}
+	return c, nil
+}
+
+// Nodes are the servers, in the order of their start.
+func (c *Cluster) Nodes() []*Server { return c.nodes }
+
+// Stop stops all servers, the last one first, and removes their directories.
+func (c *Cluster) Stop(ctx context.Context) error {
+	var failed error
+	for i := len(c.nodes) - 1; i >= 0; i-- {
+		failed = errors.Join(failed, c.nodes[i].Stop(ctx))
+	}
+	return failed
+}

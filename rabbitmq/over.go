@@ -1,0 +1,38 @@
+package rabbitmq
+
+import (
+	"fmt"
+
+	"wirelab"
+)
+
+// Over returns a channel that is closed when the server as it runs now has
+// ended, by whomever; nil where it does not run. [Server.Ended] then tells how.
+func (s *Server) Over() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil
+	}
+	return s.process.Ended()
+}
+
+// Ended tells how the server ended where nobody here ended it, with its last
+// words; nil while it runs, and after Stop and Kill.
+func (s *Server) Ended() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil
+	}
+	select {
+	case <-s.process.Ended():
+	default:
+		return nil
+	}
+	err := s.process.Err()
+	if err == nil {
+		return wirelab.Errorf(wirelab.Unavailable, "RabbitMQ stopped by itself%s", s.at.words())
+	}
+	return fmt.Errorf("RabbitMQ: %w%s", err, s.at.words())
+}
