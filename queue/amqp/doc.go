@@ -1,0 +1,28 @@
+// Package amqp is [queue.Broker] over AMQP 0-9-1, with RabbitMQ. It knows
+// queues, channels and confirmations; it starts no server, and what a message
+// means it does not know.
+//
+// # What is declared
+//
+// For a queue "name", of its kind and durable: itself, to which messages are
+// published straight (by the default exchange, so that a confirmation means that
+// they are in it and no binding can be missing); "name.retry", where those that
+// failed wait; "name.dead", the dead letters; and the exchange "name.ask", over
+// which consumers are asked how many messages they hold. The retries and dead
+// letters are quorum queues always: they are few, and must not be lost.
+//
+// # Who counts attempts
+//
+// The consumer, in a header of the message: a failed message is published to
+// the retries, and there confirmed, before it is acknowledged. Each consumer
+// also takes what waits there and puts it back when it is due. So no message is
+// ever nowhere, though it may be twice in the moment between the two.
+//
+// What RabbitMQ offers was tried first, on paper. Its delivery count of quorum
+// queues goes up whenever a consumer ends, which is no fault of the message, and
+// classic queues have none; its dead-lettering after a time to live loses
+// messages of a killed server unless both ends are quorum queues, and for the
+// length of a write to disk a message is in neither. The count is told to
+// handlers in [queue.Delivery], which may so give up a message whose consumer
+// always dies: this package does not.
+package amqp
