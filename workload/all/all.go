@@ -8,6 +8,7 @@ import (
 	"wirelab"
 	directory "wirelab/workload/directory/bind"
 	ledger "wirelab/workload/ledger/bind"
+	logging "wirelab/workload/logging/bind"
 	routeguide "wirelab/workload/routeguide/bind"
 )
 
@@ -16,6 +17,7 @@ func Works() []wirelab.Work {
 	return []wirelab.Work{
 		directory.Workload().Erase(),
 		ledger.Workload().Erase(),
+		logging.Workload().Erase(),
 		routeguide.Workload().Erase(),
 	}
 }

@@ -1,0 +1,14 @@
+package bind_test
+
+import (
+	"time"
+
+	"wirelab/conformance"
+	"wirelab/workload/logging"
+)
+
+// patience bounds waits for what must happen; nothing passes by being quicker.
+const patience = 30 * time.Second
+
+// pair is a binding with a server and the client that it is called by.
+type pair = conformance.Pair[logging.Service]

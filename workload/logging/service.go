@@ -1,0 +1,223 @@
+package logging
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"wirelab"
+)
+
+// Service is what a logger does. See the package comment for the contract.
+type Service interface {
+	// WriteLog stores an entry, and returns once it is stored. The same entry
+	// again is not stored again.
+	WriteLog(ctx context.Context, entry Entry) (Written, error)
+	// GetEntry returns a stored entry, or NotFound.
+	GetEntry(ctx context.Context, id EntryID) (Stored, error)
+	// ListEntries returns one page of the stored entries, newest first.
+	ListEntries(ctx context.Context, query Query) (EntryList, error)
+	// DeleteEntries removes what was stored before a time.
+	DeleteEntries(ctx context.Context, retention Retention) (Deleted, error)
+}
+
+// The bounds of the contract.
+const (
+	IDLimit   = 64      // characters of an entry's id
+	NameLimit = 128     // bytes of an entry's name
+	DataLimit = 1 << 19 // bytes of an entry's data
+	PageLimit = 1_000   // entries of one page
+	// PageBytes is how many bytes of names and data fill a page. With its last
+	// entry it has less than twice as many, which go into one message on every
+	// wire even where JSON makes six bytes of each.
+	PageBytes     = 1 << 19
+	PositionLimit = 1<<53 - 1 // what every encoding carries whole
+	StoredLimit   = 5_000_000 // entries that a service in memory keeps
+)
+
+// Entry is what is to be logged. ID makes it idempotent: the caller chooses it,
+// or leaves it empty and the logger does, so that each call then stores one.
+type Entry struct {
+	ID   string // "", or 1 to IDLimit of A-Z a-z 0-9 . _ ~ -
+	Name string // 1 to NameLimit bytes of UTF-8 without NUL
+	Data string // 0 to DataLimit bytes of UTF-8 without NUL
+}
+
+// Validate returns InvalidArgument for an entry outside the contract. It is
+// asked at every door before an entry is sent on, so that what is wrong with it
+// is told alike whichever way it would have gone.
+func (e Entry) Validate() error {
+	if e.ID != "" {
+		if err := validID(e.ID); err != nil {
+			return err
+		}
+	}
+	if err := validName(e.Name); err != nil {
+		return err
+	}
+	if len(e.Data) > DataLimit {
+		return wirelab.Errorf(wirelab.InvalidArgument, "data of %d bytes; want at most %d", len(e.Data), DataLimit)
+	}
+	return validText("data", e.Data)
+}
+
+// validID admits what stands in a path as it is, whatever the wire.
+func validID(id string) error {
+	if id == "" || len(id) > IDLimit || id == "." || id == ".." {
+		return wirelab.Errorf(wirelab.InvalidArgument, "id %.*q is not 1 to %d characters", IDLimit, id, IDLimit)
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '~', c == '-':
+		default:
+			return wirelab.Errorf(wirelab.InvalidArgument, "id %q holds other characters than A-Z a-z 0-9 . _ ~ -", id)
+		}
+	}
+	return nil
+}
+
+func validName(name string) error {
+	if name == "" || len(name) > NameLimit {
+		return wirelab.Errorf(wirelab.InvalidArgument, "a name of %d bytes; want 1 to %d", len(name), NameLimit)
+	}
+	return validText("name", name)
+}
+
+// validText admits what every encoding and database carries as it is.
+func validText(what, text string) error {
+	switch {
+	case !utf8.ValidString(text):
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s is not UTF-8", what)
+	case strings.IndexByte(text, 0) >= 0:
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s holds NUL, which PostgreSQL does not store", what)
+	}
+	return nil
+}
+
+// validTime admits the times that every encoding and database carries whole:
+// years 1 to 9999, to the microsecond. The zero time stands for none.
+func validTime(what string, t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	if year := t.UTC().Year(); year < 1 || year > 9999 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s is in year %d, outside 1 to 9999", what, year)
+	}
+	if t.Nanosecond()%1000 != 0 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s %s is finer than a microsecond", what, t.UTC().Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+// Written tells under which id an entry is stored.
+type Written struct {
+	ID string
+	// again is [Written.Again]. It is not of the contract and crosses no wire,
+	// so that no reply differs by it.
+	again bool
+}
+
+// Again reports, of a reply that comes from the store itself and from no wire,
+// whether the entry had been stored before.
+func (w Written) Again() bool { return w.again }
+
+// Equal reports whether the two are the same. An id that a logger made is
+// decided by its clock and by chance, so any two of those are.
+func (w Written) Equal(other Written) bool {
+	return w.ID == other.ID || MadeID(w.ID) && MadeID(other.ID)
+}
+
+// String leaves out an id that a logger made, as Equal does, so that two
+// transcripts of the same calls are the same text.
+func (w Written) String() string {
+	if MadeID(w.ID) {
+		return "{ID:(made)}"
+	}
+	return fmt.Sprintf("{ID:%s}", w.ID)
+}
+
+// EntryID names an entry.
+type EntryID struct{ ID string }
+
+// Validate returns InvalidArgument for what cannot be an id.
+func (id EntryID) Validate() error { return validID(id.ID) }
+
+// Stored is an entry as it is kept.
+type Stored struct {
+	Entry
+	Position int64     // 1 for the first stored; increases, gaps possible
+	At       time.Time // when it was stored, by the logger's clock; UTC, to the microsecond
+}
+
+// Equal reports whether the two are the same but for when they were stored,
+// which the logger's clock decides: that both tell, or neither, is all that is
+// compared. Ids are those of [Written.Equal].
+func (s Stored) Equal(other Stored) bool {
+	return Written{ID: s.ID}.Equal(Written{ID: other.ID}) && s.Name == other.Name && s.Data == other.Data &&
+		s.Position == other.Position && s.At.IsZero() == other.At.IsZero()
+}
+
+// String leaves out what Equal does.
+func (s Stored) String() string {
+	return fmt.Sprintf("{%s Name:%q Data:%q Position:%d}", strings.Trim(Written{ID: s.ID}.String(), "{}"), s.Name, s.Data, s.Position)
+}
+
+// Query asks for entries, newest first.
+type Query struct {
+	Name   string    // only of that name; "": all
+	Since  time.Time // stored then or later; the zero time: from the beginning
+	Until  time.Time // stored before; the zero time: to the end
+	Before int64     // position: only what was stored before it; 0: from the newest
+	Limit  int32     // most entries, 0 to PageLimit; 0: PageLimit
+}
+
+// Validate returns InvalidArgument for a query outside the contract.
+func (q Query) Validate() error {
+	switch {
+	case q.Limit < 0 || q.Limit > PageLimit:
+		return wirelab.Errorf(wirelab.InvalidArgument, "limit %d is outside 0 to %d", q.Limit, PageLimit)
+	case q.Before < 0 || q.Before > PositionLimit:
+		return wirelab.Errorf(wirelab.InvalidArgument, "before %d is outside 0 to %d", q.Before, int64(PositionLimit))
+	}
+	if q.Name != "" {
+		if err := validName(q.Name); err != nil {
+			return err
+		}
+	}
+	if err := validTime("since", q.Since); err != nil {
+		return err
+	}
+	return validTime("until", q.Until)
+}
+
+// EntryList is one page of entries.
+type EntryList struct {
+	Entries []Stored
+	Next    int64 // Before of the next page; 0 unless the page is full, by entries or by bytes
+}
+
+// Equal reports whether the two are the same; nil and empty are.
+func (l EntryList) Equal(other EntryList) bool {
+	return l.Next == other.Next && slices.EqualFunc(l.Entries, other.Entries, Stored.Equal)
+}
+
+// Retention says what is no longer to be kept.
+type Retention struct{ Before time.Time } // what was stored before it goes
+
+// Validate returns InvalidArgument for a retention outside the contract. None at
+// all is one: nobody removes everything by leaving a field out.
+func (r Retention) Validate() error {
+	if r.Before.IsZero() {
+		return wirelab.Errorf(wirelab.InvalidArgument, "no time before which entries are to be removed")
+	}
+	return validTime("before", r.Before)
+}
+
+// Deleted is how many entries were removed.
+type Deleted struct{ Count int64 }
+
+// Equal reports whether the two are the same.
+func (d Deleted) Equal(other Deleted) bool { return d == other }
