@@ -122,7 +122,10 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 			return err
 		}
 	}
-	prepare := prepareClients
+	f := newFollower(order)
+	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+		return prepareClients(ctx, cell, to, order, l, seeds, f)
+	}
 	if order.Raw {
 		prepare = prepareRaw
 	}
@@ -139,7 +142,7 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 		}
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
-			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
+			p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own, Watch: p.watch}
 			d.loads = append(d.loads, p)
 		}
 		if err == nil {
@@ -238,7 +241,11 @@ func (d *driver) warm(ctx context.Context, order control.Warm) (*load.Warmth, er
 		even.Law, even.Gaps = load.Poisson, nil
 		window.Schedule = &even
 	}
-	return p.runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
+	warmth, err := p.runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
+	if err == nil && p.follow != nil {
+		err = p.follow.settle(ctx) // now, so that no slice pays for it
+	}
+	return warmth, err
 }
 
 // fewCalls is how long a window of a warm-up must be at a rate for calls to
@@ -269,6 +276,11 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 		seeded.Seed = order.Seed
 		run.Schedule = &seeded
 	}
+	if p.follow != nil {
+		if err := p.follow.settle(ctx); err != nil {
+			return nil, err
+		}
+	}
 	measured := &control.Measured{}
 	var probed error
 	run.Around = func(run func()) {
@@ -283,6 +295,12 @@ func (d *driver) slice(ctx context.Context, order control.Slice) (*control.Measu
 	// What the clock burnt waiting for the next arrival is no cost of the client.
 	measured.Usage.Spun = plan.Duration(measured.Recording.Spun)
 	measured.Usage.CPU -= measured.Usage.Spun
+	if p.follow != nil {
+		ended := measured.Recording.Began.Add(run.Duration)
+		if measured.Followed, err = p.follow.account(ctx, ended); err != nil {
+			return nil, err
+		}
+	}
 	return measured, probed
 }
 

@@ -25,7 +25,11 @@ type prepared struct {
 	// since the load was prepared. made is nil of streams.
 	traffic func() wirelab.Traffic
 	made    func() uint64
-	feeds   *feedLoad // nil unless the load holds streams, and then there are no calls
+	// follow and watch are nil unless what calls hand over is followed: by one
+	// follower for all loads of a dial, since they share the journals.
+	follow *follower
+	watch  func(load.Ended)
+	feeds  *feedLoad // nil unless the load holds streams, and then there are no calls
 }
 
 // calls counts one worker's calls, those not recorded included: the totals
@@ -38,8 +42,8 @@ type calls struct {
 
 // prepareClients opens the clients of a load. On a multiplexed protocol each
 // client is one connection and the workers are dealt out over them; on the
-// others one client keeps a pool.
-func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
+// others one client keeps a pool. f is nil, or follows what they hand over.
+func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand, f *follower) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
 	p := &prepared{width: l.InFlight, traffic: sockets.Count, made: func() (n uint64) {
@@ -56,9 +60,20 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 	if slices.Contains(cell.Fresh, l.Operation) {
 		once = order.Once
 	}
+	open := func(client wirelab.Client, seed uint64) (load.Call, error) {
+		return client.Caller(l.Operation, l.Requests, seed)
+	}
+	first := 0 // of the follower's callers that is this load's
+	if f != nil {
+		p.follow, first = f, len(f.last)
+		p.watch = func(e load.Ended) { f.watch(first, e) }
+		open = func(client wirelab.Client, seed uint64) (load.Call, error) {
+			return f.follow(client, l.Operation, l.Requests, seed)
+		}
+	}
 	callers := make([]load.Call, l.InFlight)
 	for i := range callers {
-		call, err := dialled[i%len(dialled)].Caller(l.Operation, l.Requests, seeds.Uint64()^once)
+		call, err := open(dialled[i%len(dialled)], seeds.Uint64()^once)
 		if err != nil {
 			return p, err
 		}
@@ -68,7 +83,13 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 			return call(ctx)
 		}
 	}
-	p.call = func(ctx context.Context, slot int) error { return callers[slot](ctx) }
+	p.call = func(ctx context.Context, slot int) error {
+		err := callers[slot](ctx)
+		if p.follow != nil {
+			p.follow.outside(first+slot, err)
+		}
+		return err
+	}
 	p.runner = load.NewRunner(callers)
 	return p, nil
 }

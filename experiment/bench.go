@@ -31,6 +31,13 @@ type Child interface {
 	Stop() error
 }
 
+// Parted is a child of several processes that work together: a pipeline.
+type Parted interface {
+	Child
+	// Parts is the CPU time that each has used so far, by name.
+	Parts() (map[string]time.Duration, error)
+}
+
 // Bench starts children.
 type Bench interface {
 	// Server starts the server of an arm of the plan; it is not asked for one

@@ -15,8 +15,11 @@ type Conductor struct {
 	// Plan must be complete.
 	Plan plan.Plan
 	// Arms describes the plan's arms; same length and order.
-	Arms  []result.Arm
-	Bench Bench
+	Arms []result.Arm
+	// Absent are arms that were asked for beside the plan's and cannot be had:
+	// they go into the result as they are.
+	Absent []result.Absent
+	Bench  Bench
 	// Databases are what the plan's servers keep their data in, by kind; nil
 	// for a kind that lives inside the server, as an embedded one does. What a
 	// kind that is not among them used is not recorded.
@@ -103,7 +106,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 func (c *Conductor) begin() *result.Result {
 	return &result.Result{
 		Schema: result.Schema, ID: c.ID, Command: c.Command, Began: time.Now(),
-		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...),
+		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...), Absent: c.Absent,
 		Environment: c.Environment, Placement: c.Bench.Placement(),
 	}
 }

@@ -122,7 +122,8 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 			return err
 		}
 		reach = a.server.Ready()
-		w.result.Arms[a.index].Database = reach.Database
+		arm := &w.result.Arms[a.index]
+		arm.Database, arm.Broker, arm.Handover = reach.Database, reach.Broker, reach.Handover
 	}
 	if a.relay, err = w.between(ctx, a, &reach); err != nil {
 		return err
@@ -143,7 +144,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
 		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
-		Address: reach.Address, Authority: reach.Authority, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		Address: reach.Address, Authority: reach.Authority, Journals: reach.Journals, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range p.Loads {
 		order.Loads = append(order.Loads, control.Load{
@@ -305,17 +306,11 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 		return nil, err
 	}
 	if a.server != nil {
-		server, pool, err := used(ctx)
+		server, err := used(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if t.Server == nil {
-			t.Server = &result.Usage{}
-		}
-		probe.Add(t.Server, server)
-		if pool != nil {
-			t.Pool = t.Pool.Add(*pool)
-		}
+		server.add(t)
 	}
 	if err := stored.add(ctx, t); err != nil {
 		return nil, err
@@ -331,37 +326,6 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 	return reply.Slice, nil
 }
 
-// watch reads what a server has used, and returns a function that tells what
-// it used from then on, and how its pool of connections was used. The exact CPU
-// clock is read last before and first after, so that answering about the rest
-// is not in the slice.
-func watch(ctx context.Context, server Child) (func(context.Context) (result.Usage, *result.PoolUse, error), error) {
-	if server == nil {
-		return nil, nil
-	}
-	before, err := server.Ask(ctx, control.Order{Usage: &struct{}{}})
-	if err != nil {
-		return nil, err
-	}
-	began, err := server.CPU()
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (result.Usage, *result.PoolUse, error) {
-		ended, err := server.CPU()
-		if err != nil {
-			return result.Usage{}, nil, err
-		}
-		after, err := server.Ask(ctx, control.Order{Usage: &struct{}{}})
-		if err != nil {
-			return result.Usage{}, nil, err
-		}
-		used := probe.Since(*before.Usage, *after.Usage)
-		used.CPU = plan.Duration(ended - began)
-		return used, pooled(before, after), nil
-	}, nil
-}
-
 // add adds a slice to its trial.
 func add(t *result.Trial, m *control.Measured) {
 	r := m.Recording
@@ -374,6 +338,9 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Completed += r.CompletedInWindow
 	t.Late += r.Late
 	t.Unsent += r.Unsent
+	if m.Followed != nil {
+		t.Followed = t.Followed.Add(*m.Followed)
+	}
 	if m.Streams != nil {
 		t.Streams = t.Streams.Add(*m.Streams)
 	}

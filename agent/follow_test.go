@@ -1,0 +1,146 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/pipeline/journal"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// letter is what the made-up post office is handed.
+type letter struct{ ID string }
+
+// office takes letters, tells its journal of each, and does something wrong with
+// every 50th.
+type office struct {
+	journal *journal.Journal
+	fault   string
+	taken   *atomic.Uint64
+}
+
+func (o office) Post(_ context.Context, l letter) (question, error) {
+	if o.journal == nil {
+		return question{}, nil // the reference
+	}
+	time.Sleep(200 * time.Microsecond) // else the test is of the machine
+	now := time.Now()
+	n := o.taken.Add(1)
+	planted := n%50 == 25
+	if planted && o.fault == "refuses" {
+		return question{}, wirelab.Errorf(wirelab.Unavailable, "closed")
+	}
+	o.journal.Note(l.ID, journal.Confirmed, now)
+	switch {
+	case planted && o.fault == "loses":
+		return question{}, nil
+	case planted && o.fault == "invents":
+		o.journal.Note("of nobody "+l.ID, journal.Stored, now)
+	case planted && o.fault == "doubles":
+		o.journal.Note(l.ID, journal.Duplicate, now)
+	}
+	o.journal.Note(l.ID, journal.Stored, now.Add(3*time.Millisecond))
+	if planted && o.fault == "fails and keeps" {
+		return question{}, wirelab.Errorf(wirelab.Unavailable, "closed")
+	}
+	return question{}, nil
+}
+
+// posting has a driver post for half a second under two loads, and returns what
+// became of the letters in each slice.
+func posting(t *testing.T, fault string) []*control.Measured {
+	t.Helper()
+	o := office{journal: journal.New(1 << 20), fault: fault, taken: &atomic.Uint64{}}
+	server := httptest.NewServer(o.journal)
+	t.Cleanup(func() {
+		server.Close()
+		http.DefaultClient.CloseIdleConnections() // with which a driver reads journals
+	})
+	c := wirelab.Workload[office]{
+		Name: "silence", New: func() office { return office{} },
+		Operations: []wirelab.Operation[office]{
+			wirelab.Following("Post", func(r *rand.Rand) letter { return letter{strconv.FormatUint(r.Uint64(), 36)} },
+				office.Post, func(l letter) string { return l.ID }),
+		},
+		Bindings: []wirelab.Binding[office]{{
+			Protocol: wirelab.Protocol{Name: "none", Network: "tcp", Multiplexed: true},
+			Servers:  []wirelab.Server[office]{{}},
+			Clients: []wirelab.Dialer[office]{{Dial: func(context.Context, wirelab.Dialing) (office, io.Closer, error) {
+				return o, io.NopCloser(nil), nil
+			}}},
+		}},
+	}.Erase().Cells[0]
+	one := control.Load{Operation: "Post", InFlight: 3, Connections: 1}
+	two := one
+	two.InFlight = 2
+	replies := drive(t, c,
+		control.Order{Dial: &control.Dial{
+			Workload: "silence", Protocol: "none", Seed: 1, Deadline: plan.Duration(time.Second), Loads: []control.Load{one, two},
+			Journals: []string{server.URL + "/journal"}, Patience: plan.Duration(50 * time.Millisecond),
+		}},
+		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(40 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(300 * time.Millisecond), Head: plan.Duration(30 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 1, For: plan.Duration(300 * time.Millisecond)}},
+	)
+	var all []*control.Measured
+	for _, r := range replies[3:] {
+		if r.Error != "" || r.Slice == nil || r.Slice.Followed == nil {
+			t.Fatalf("%+v", r)
+		}
+		all = append(all, r.Slice)
+	}
+	return all
+}
+
+// What a driver says became of its calls is told by id, whatever the loads before
+// handed over: one lost, one invented and one twice in 50 are each seen, and
+// nothing where nothing is wrong (ms-M01, ms-M15, R1, R2).
+func TestDriverFollowsWhatItHandsOver(t *testing.T) {
+	t.Parallel()
+	for fault, seen := range map[string]func(f *result.Followed) uint64{
+		"":                nil,
+		"loses":           func(f *result.Followed) uint64 { return f.Missing },
+		"invents":         func(f *result.Followed) uint64 { return f.Stray },
+		"doubles":         func(f *result.Followed) uint64 { return f.Duplicated },
+		"refuses":         func(f *result.Followed) uint64 { return f.Refused },
+		"fails and keeps": func(f *result.Followed) uint64 { return f.Kept },
+	} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			for i, m := range posting(t, fault) {
+				f := *m.Followed
+				if err := f.Whole(); err != nil {
+					t.Errorf("slice %d: %v", i, err)
+				}
+				if f.Sent != m.Recording.Sent || f.Accepted != m.Recording.OK || f.Sent < 100 {
+					t.Errorf("slice %d: %d letters of %d calls, %d accepted of %d", i, f.Sent, m.Recording.Sent, f.Accepted, m.Recording.OK)
+				}
+				if f.StoredAfter.Min() < 2_900_000 {
+					t.Errorf("slice %d: stored after %v", i, time.Duration(f.StoredAfter.Min()))
+				}
+				if seen != nil {
+					// One in 50, give or take those at the edges; what nobody sent
+					// is not known to be of the head.
+					if n := seen(&f); n < f.Sent/50-1 || n > m.Calls/50+2 {
+						t.Errorf("slice %d: %d seen in %d, of %d with the head", i, n, f.Sent, m.Calls)
+					}
+					continue
+				}
+				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Refused, f.Kept); wrong != "0 0 0 0 0 0" || f.Confirmed != f.Sent {
+					t.Errorf("slice %d: %s, %d confirmed of %d", i, wrong, f.Confirmed, f.Sent)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,189 @@
+// Package bench starts the log pipeline where an experiment's arm is a path
+// through it, and leaves every other child to the usual bench. It knows which
+// parts a path needs and what stands for the server: all of them together.
+package bench
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/experiment"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/queue"
+	"wirelab/result"
+)
+
+// Bench is an experiment's bench with pipelines. Make one with [New].
+type Bench struct {
+	*experiment.Processes
+	options stack.Options
+	plan    plan.Plan
+	sources map[string]string
+}
+
+var _ experiment.Networks = (*Bench)(nil)
+
+// Path reports whether a protocol is a path through the pipeline.
+func Path(protocol string) bool { return strings.HasPrefix(protocol, "log-") }
+
+// Check returns InvalidArgument for an arm that no pipeline can be: a queue where
+// none is on the way, or one that cannot be read.
+func Check(arm plan.Arm) error {
+	if arm.Queue == "" {
+		return nil
+	}
+	path := strings.TrimSuffix(arm.Protocol, stack.PublishedSuffix)
+	if broker, _ := brokerOf(path); broker == "" {
+		return wirelab.Errorf(wirelab.InvalidArgument, "arm %s has a queue, and %s leads through none", arm.Name, arm.Protocol)
+	}
+	_, err := queue.ParseOptions(arm.Queue)
+	return err
+}
+
+// Broker is the broker that an arm's pipeline needs, [stack.RabbitMQ] or
+// [stack.NATSServer]; "" if it needs none, or runs elsewhere with all it needs.
+func Broker(arm plan.Arm) string {
+	if arm.Target != "" {
+		return ""
+	}
+	kind, _ := brokerOf(strings.TrimSuffix(arm.Protocol, stack.PublishedSuffix))
+	return kind
+}
+
+// New returns usual with pipelines. options say which program the parts are and
+// where brokers are that run elsewhere (Brokers, by kind); what a path needs is
+// added for each arm. sources are of databases, by kind.
+func New(usual *experiment.Processes, p plan.Plan, options stack.Options, sources map[string]string) *Bench {
+	options.CPUs = usual.Placement().ServerCPUs
+	return &Bench{Processes: usual, options: options, plan: p, sources: sources}
+}
+
+// Server implements [experiment.Bench].
+func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	if !Path(arm.Protocol) {
+		return b.Processes.Server(ctx, arm)
+	}
+	o := b.options
+	o.Brokers = nil
+	name, published := strings.CutSuffix(arm.Protocol, stack.PublishedSuffix)
+	o.Published = published
+	if kind := b.plan.DatabaseOf(arm); kind != "" {
+		o.Database = wirelab.DatabaseAddress{Kind: kind, Source: b.sources[kind], Pool: b.plan.Pool}
+	}
+	if broker, direct := brokerOf(name); broker != "" {
+		needed := stack.Broker{Kind: broker, Direct: direct}
+		for _, given := range b.options.Brokers {
+			if given.Kind == broker {
+				needed = given
+				needed.Direct = direct
+			}
+		}
+		var err error
+		if needed.Queue, err = queue.ParseOptions(arm.Queue); err != nil {
+			return nil, err
+		}
+		o.Brokers = []stack.Broker{needed}
+	}
+	s, err := stack.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return &running{s, stack.HandoverOf(o.Brokers)}, nil
+}
+
+// Null implements [experiment.Bench]: nothing stands for a pipeline that does
+// nothing.
+func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	if Path(arm.Protocol) {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "no null responder speaks %s", arm.Protocol)
+	}
+	return b.Processes.Null(ctx, arm)
+}
+
+// brokerOf is the broker that a path leads through, "" if none, and whether its
+// listener stores by itself.
+func brokerOf(path string) (kind string, direct bool) {
+	for _, kind := range []string{stack.RabbitMQ, stack.NATSServer} {
+		for _, direct := range []bool{false, true} {
+			if stack.PathName(kind, direct) == path {
+				return kind, direct
+			}
+		}
+	}
+	return "", false
+}
+
+// running is a pipeline as a server is one.
+type running struct {
+	stack    *stack.Stack
+	handover *result.Handover
+}
+
+var _ experiment.Parted = (*running)(nil)
+
+// stopLimit is how long a pipeline may take to stop.
+const stopLimit = time.Minute
+
+// Ready implements [experiment.Child]: the gateway is called, and all journals are read.
+func (r *running) Ready() control.Ready {
+	ready := control.Ready{Handover: r.handover}
+	for _, part := range r.stack.Parts() {
+		switch part.Name {
+		case stack.GatewayPart:
+			ready.Address = part.Doors[stack.DoorHTTP]
+		case stack.LoggerPart:
+			if part.About != wirelab.Memory {
+				ready.Database = part.About
+			}
+		case stack.RabbitMQ, stack.NATSServer:
+			ready.Broker = part.About
+		}
+		if part.Journal != "" {
+			ready.Journals = append(ready.Journals, part.Journal)
+		}
+	}
+	return ready
+}
+
+// Ask implements [experiment.Child]. It knows the order usage only.
+func (r *running) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
+	if order.Usage == nil {
+		return control.Reply{}, errors.New("a pipeline knows the order usage only")
+	}
+	used, err := r.stack.Usage(ctx)
+	return control.Reply{Usage: &used}, err
+}
+
+// CPU implements [experiment.Child].
+func (r *running) CPU() (time.Duration, error) {
+	parts, err := r.stack.CPU()
+	sum := time.Duration(0)
+	for _, used := range parts {
+		sum += used
+	}
+	return sum, err
+}
+
+// Parts implements [experiment.Parted].
+func (r *running) Parts() (map[string]time.Duration, error) { return r.stack.CPU() }
+
+// Kill implements [experiment.Child].
+func (r *running) Kill() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	for _, part := range r.stack.Parts() {
+		_ = r.stack.Kill(ctx, part.Name) // one that has ended need not be
+	}
+}
+
+// Stop implements [experiment.Child].
+func (r *running) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	return r.stack.Stop(ctx)
+}

@@ -1,0 +1,176 @@
+package chaos
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"wirelab/load"
+	"wirelab/pipeline/journal"
+	"wirelab/plan"
+	"wirelab/trace"
+)
+
+// Report is what became of a run. It is plain data, for a page or a program.
+type Report struct {
+	Path string `json:"path"`
+	// Rate is what was sent per second but in bursts; Sustained what the trial
+	// showed, or the rate that was asked for.
+	Rate        float64       `json:"rate"`
+	Sustained   float64       `json:"sustained"`
+	Limit       plan.Duration `json:"limit"` // of the objective's 99th percentiles
+	Began       time.Time     `json:"began"`
+	Load        plan.Duration `json:"load"` // how long was sent
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Promised    bool          `json:"promised"` // whether who accepted an entry had the broker's word, or the logger's
+	Account     Account       `json:"account"`
+	Effects     []Effect      `json:"effects"`
+	Seconds     []Row         `json:"seconds"`
+	// About are the versions behind the parts, and Deaths parts that ended though
+	// nobody here ended them.
+	About  map[string]string `json:"about"`
+	Deaths []string          `json:"deaths,omitempty"`
+	// Late is how many entries found as many calls under way as there may be, and
+	// waited with their sender, which counts as response time; Wake the 99th
+	// percentile of the generator's own lateness.
+	Late uint64        `json:"late"`
+	Wake plan.Duration `json:"wake_p99"`
+}
+
+// Account is by id. Invariant: Sent = Accepted + the sum of Refused, and
+// Accepted = Stored + Missing.
+type Account struct {
+	Sent     uint64            `json:"sent"`
+	Unsent   uint64            `json:"unsent,omitempty"` // due, and never sent: too long after
+	Accepted uint64            `json:"accepted"`
+	Refused  map[string]uint64 `json:"refused"` // by code
+	// Confirmed are accepted entries of which the gateway's journal tells that.
+	Confirmed uint64 `json:"confirmed"`
+	Stored    uint64 `json:"stored"`
+	Missing   uint64 `json:"missing"`
+	// Duplicated is how often an entry came to the store again, and is at least
+	// so many where AtLeast: journals ended with their processes. Twice is how
+	// many are stored more than once.
+	Duplicated uint64 `json:"duplicated"`
+	AtLeast    bool   `json:"duplicated_at_least,omitempty"`
+	// Forgotten are events that journals forgot before they were read. When their
+	// entries were stored the store tells, by its own clock.
+	Forgotten uint64 `json:"events_forgotten,omitempty"`
+	Twice     uint64 `json:"stored_twice"`
+	// Kept are entries that are stored though their caller was told of an error,
+	// and Stray those that nobody sent.
+	Kept      uint64 `json:"kept_though_refused"`
+	Stray     uint64 `json:"stray"`
+	Reordered uint64 `json:"reordered"`
+	// MissingIDs are the first of those missing.
+	MissingIDs []string `json:"missing_ids,omitempty"`
+}
+
+// missingShown is how many missing entries are named.
+const missingShown = 20
+
+// Broken is how many entries are missing of which somebody had given their word.
+func (r *Report) Broken() uint64 {
+	if !r.Promised {
+		return 0
+	}
+	return r.Account.Missing + r.Account.Twice
+}
+
+// account tells what became of a run.
+func (r *run) account(rec *load.Recording, f found) (*Report, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	report := &Report{
+		Path: r.Path.Protocol.Name, Rate: r.Rate, Sustained: r.sustained, Limit: plan.Duration(r.Limit),
+		Began: rec.Began, Load: plan.Duration(rec.Window), Promised: !r.Unpromised || r.broker() == "",
+		About: map[string]string{}, Deaths: r.deaths, Late: rec.Late, Wake: plan.Duration(rec.Wake.Quantile(0.99)),
+	}
+	for _, p := range r.stack.Parts() {
+		if p.About != "" {
+			report.About[p.Name] = p.About
+		}
+	}
+	calls := r.sent()
+	book, err := r.book(calls, f)
+	if err != nil {
+		return report, err
+	}
+	began := rec.Began.UnixNano()
+	end := began + int64(rec.Window)
+	told := book.Account(end)
+	report.Account = Account{
+		Sent: told.Sent, Unsent: rec.Unsent, Accepted: told.Accepted, Refused: map[string]uint64{}, Confirmed: told.Confirmed,
+		Stored: told.Stored, Missing: told.Missing, Duplicated: told.Duplicated, AtLeast: r.journal.gaps(), Forgotten: r.journal.forgotten(), Twice: uint64(len(f.again)),
+		Kept: told.Kept, Stray: told.Stray, Reordered: told.Reordered,
+	}
+	var all []entry
+	for _, c := range calls {
+		if c.Outside {
+			continue
+		}
+		e := entry{due: c.Due - began, ended: c.Ended - began}
+		at, isStored := f.at[c.ID]
+		fate := r.fates[c.ID]
+		if isStored {
+			e.stored = max(r.when(fate, at)-began, 1)
+		}
+		if c.Failed {
+			e.refused = fate.code.String()
+			report.Account.Refused[e.refused]++
+		} else if !isStored && len(report.Account.MissingIDs) < missingShown {
+			report.Account.MissingIDs = append(report.Account.MissingIDs, c.ID)
+		}
+		all = append(all, e)
+	}
+	l := newLine(all, r.Limit, rec.Window, rec.Unsent > 0)
+	report.Seconds = l.rows(r.Every)
+	for i, p := range r.phases {
+		if p.begun == 0 {
+			continue // the load was over before
+		}
+		until := rec.Window
+		if next := i + 1; next < len(r.phases) && r.phases[next].begun > 0 {
+			until = time.Duration(r.phases[next].begun - began)
+		}
+		ended := p.ended
+		if ended == 0 { // interrupted
+			ended = end
+		}
+		report.Effects = append(report.Effects, l.effect(p.Fault, time.Duration(p.begun-began), time.Duration(ended-began), until))
+	}
+	return report, nil
+}
+
+// when is when an entry was stored: by the journal, after it was committed, or
+// where that is gone by the store, just before.
+func (r *run) when(f *fate, at int64) int64 {
+	if f != nil && f.stored > 0 {
+		return f.stored
+	}
+	return at
+}
+
+// book tells a book what callers, journals and the store say; of what is stored
+// the store alone is believed.
+func (r *run) book(calls []trace.Call, f found) (*trace.Book, error) {
+	book := trace.NewBook()
+	for _, c := range calls {
+		if err := book.Note(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.at)) {
+		known := r.fates[id]
+		book.Tell(journal.Event{ID: id, What: journal.Stored, At: time.Unix(0, r.when(known, f.at[id]))})
+	}
+	for id, known := range r.fates {
+		if known.confirmed > 0 {
+			book.Tell(journal.Event{ID: id, What: journal.Confirmed, At: time.Unix(0, known.confirmed)})
+		}
+		for range known.again {
+			book.Tell(journal.Event{ID: id, What: journal.Duplicate})
+		}
+	}
+	return book, nil
+}

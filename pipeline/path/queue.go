@@ -1,0 +1,125 @@
+package path
+
+import (
+	"context"
+
+	"wirelab"
+	"wirelab/pipeline/message"
+	"wirelab/queue"
+	"wirelab/workload/logging"
+)
+
+// noBroker is what is told where a broker's error has no code.
+const noBroker = "the message broker does not answer"
+
+// byQueue publishes to a queue through one long-lived publisher.
+type byQueue struct {
+	publisher queue.Publisher
+	options   Options
+}
+
+// Queue returns the path that publishes messages (see [message.Encode]), whose ids are
+// the entries'. Close closes the publisher.
+func Queue(publisher queue.Publisher, o Options) Path {
+	return &byQueue{publisher, o}
+}
+
+// Log implements [Path].
+func (p *byQueue) Log(ctx context.Context, entry logging.Entry) (Receipt, error) {
+	ctx, cancel, err := p.options.begin(ctx, &entry)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer cancel()
+	return publish(ctx, p.publisher, entry)
+}
+
+// publish publishes an entry that was checked.
+func publish(ctx context.Context, publisher queue.Publisher, entry logging.Entry) (Receipt, error) {
+	body, err := message.Encode(entry)
+	if err != nil {
+		return Receipt{}, err
+	}
+	handed, err := publisher.Publish(ctx, queue.Message{ID: entry.ID, Body: body})
+	receipt := Receipt{ID: entry.ID, Written: handed.Written, Confirmed: handed.Confirmed}
+	if err != nil {
+		return receipt, unpublished(ctx, err)
+	}
+	return receipt, nil
+}
+
+// unpublished is what the caller is told of a message that failed. A publisher
+// knows why better than the deadline does that its wait ended with: a broker that
+// is away is Unavailable, however long it was waited for.
+func unpublished(ctx context.Context, err error) error {
+	if code := wirelab.CodeOf(err); code == wirelab.Unavailable || code == wirelab.ResourceExhausted {
+		return wirelab.Public(err)
+	}
+	return failed(ctx, err, noBroker)
+}
+
+// Check implements [Path].
+func (p *byQueue) Check(ctx context.Context) error { return ready(ctx, p.options) }
+
+// Close implements [Path].
+func (p *byQueue) Close() error { return p.publisher.Close() }
+
+func ready(ctx context.Context, o Options) error {
+	if o.Ready == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, o.deadline())
+	defer cancel()
+	if err := o.Ready(ctx); err != nil {
+		return failed(ctx, err, noBroker)
+	}
+	return nil
+}
+
+// queuePerCall declares and opens for each message, as was published.
+type queuePerCall struct {
+	broker  queue.Broker
+	queue   queue.Options
+	options Options
+}
+
+// QueuePerCall returns the path that, for each message, declares the queue,
+// opens a publisher and so a channel, publishes, and closes it: the published
+// client's way, five round trips for one message (ms-M02). The broker stays the
+// caller's: Close leaves it open.
+func QueuePerCall(broker queue.Broker, q queue.Options, o Options) Path {
+	return &queuePerCall{broker, q, o}
+}
+
+// Log implements [Path].
+func (p *queuePerCall) Log(ctx context.Context, entry logging.Entry) (receipt Receipt, err error) {
+	ctx, cancel, err := p.options.begin(ctx, &entry)
+	if err != nil {
+		return Receipt{}, err
+	}
+	defer cancel()
+	receipt.ID = entry.ID
+	if err := p.broker.Declare(ctx, p.queue); err != nil {
+		return receipt, failed(ctx, err, noBroker)
+	}
+	publisher, err := p.broker.Publisher(ctx, p.queue)
+	if err != nil {
+		return receipt, failed(ctx, err, noBroker)
+	}
+	receipt, err = publish(ctx, publisher, entry)
+	if ended := publisher.Close(); ended != nil && err == nil {
+		err = failed(ctx, ended, noBroker)
+	}
+	return receipt, err
+}
+
+// Check implements [Path].
+func (p *queuePerCall) Check(ctx context.Context) error { return ready(ctx, p.options) }
+
+// Close implements [Path].
+func (*queuePerCall) Close() error { return nil }
+
+var (
+	_ Path = (*byQueue)(nil)
+	_ Path = (*queuePerCall)(nil)
+)

@@ -1,0 +1,100 @@
+package stack
+
+import (
+	"encoding/json"
+	"errors"
+
+	"wirelab"
+	"wirelab/queue"
+)
+
+// Variable is the environment variable that tells a child which part it is to
+// be, as JSON of a [Config]: it may hold passwords, and other users see command
+// lines, but not environments.
+const Variable = "WIRELAB_PART"
+
+// The names of doors: what a part's addresses are for.
+const (
+	DoorHTTP  = "http"
+	DoorGRPC  = "grpc"
+	DoorRPC   = "net/rpc"
+	DoorAMQP  = "amqp"
+	DoorNATS  = "nats"
+	DoorWatch = "watch" // health and journal, where no other door has them
+)
+
+// Config is what a child is to be. Exactly one of the pointers is set.
+type Config struct {
+	// Listen is where its doors are to be, by name: host:port.
+	Listen map[string]string `json:"listen"`
+	// Faults is whether its notes of what failed leave out peers that are away.
+	Faults   bool      `json:"faults,omitempty"`
+	Logger   *Logger   `json:"logger,omitempty"`
+	Listener *Listener `json:"listener,omitempty"`
+	Gateway  *Gateway  `json:"gateway,omitempty"`
+}
+
+// Logger is a logger's part: doors http, grpc, net/rpc and watch.
+type Logger struct {
+	Database wirelab.DatabaseAddress `json:"database"` // Kind "": memory
+}
+
+// Listener is a listener's part: door watch. It hands entries on to a logger, or
+// stores them itself.
+type Listener struct {
+	Queue Queue  `json:"queue"`
+	HTTP  string `json:"http,omitempty"` // the logger's door, host:port, or
+	GRPC  string `json:"grpc,omitempty"` // this one, or
+	// Database is that to store in.
+	Database *wirelab.DatabaseAddress `json:"database,omitempty"`
+}
+
+// Gateway is a gateway's part: door http. Paths without an address are absent.
+type Gateway struct {
+	HTTP   string           `json:"http"` // the logger's doors: host:port
+	GRPC   string           `json:"grpc"`
+	RPC    string           `json:"rpc"`
+	Watch  string           `json:"watch"`
+	Queues map[string]Queue `json:"queues,omitempty"` // by the path's name
+	// Absent says why paths lead nowhere, by their names, where there is more to
+	// say than that they were not asked for.
+	Absent map[string]string `json:"absent,omitempty"`
+	// Published is whether there are, beside each path, one that does what the
+	// published client did; its name ends with "-published".
+	Published bool `json:"published,omitempty"`
+}
+
+// Queue is a queue at a broker.
+type Queue struct {
+	Broker  string        `json:"broker"` // [RabbitMQ] or [NATSServer]
+	URL     string        `json:"url"`
+	Options queue.Options `json:"options"`
+}
+
+// ParseConfig reads the value of [Variable]. What is none is InvalidArgument.
+func ParseConfig(text string) (Config, error) {
+	var c Config
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		// Of the text nothing is shown: it may hold passwords.
+		return c, wirelab.Errorf(wirelab.InvalidArgument, "$%s does not say which part to be", Variable)
+	}
+	set := 0
+	for _, is := range []bool{c.Logger != nil, c.Listener != nil, c.Gateway != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return c, wirelab.Errorf(wirelab.InvalidArgument, "$%s says %d parts to be, want one", Variable, set)
+	}
+	return c, nil
+}
+
+// text is the variable's setting, for a child's environment.
+func (c Config) text() (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", errors.Join(errors.New("a part's configuration"), err)
+	}
+	return Variable + "=" + string(text), nil
+}

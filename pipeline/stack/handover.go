@@ -1,0 +1,39 @@
+package stack
+
+import (
+	"cmp"
+
+	"wirelab/queue"
+	"wirelab/result"
+)
+
+// HandoverOf is how a path through one of brokers hands an entry on; through
+// none of them, where the list is empty. Of several the first counts.
+func HandoverOf(brokers []Broker) *result.Handover {
+	if len(brokers) == 0 {
+		return &result.Handover{}
+	}
+	b := brokers[0]
+	h := &result.Handover{
+		Confirms: b.Queue.Confirms, Persistent: b.Queue.Persistent,
+		// Both servers, as planBroker starts them, have what they confirm on disk:
+		// RabbitMQ always so, NATS since SyncEvery is left at 0.
+		Sync: result.SyncFirst,
+	}
+	switch b.Kind {
+	case RabbitMQ:
+		h.Broker, h.Queue = productRabbitMQ, string(cmp.Or(b.Queue.Kind, queue.Quorum))
+	case NATSServer:
+		h.Broker, h.Queue = productNATS, string(cmp.Or(b.Queue.Kind, queue.Stream))
+	}
+	if b.URL != "" {
+		h.Sync = result.SyncUnknown
+	}
+	return h
+}
+
+// The names of what is behind parts.
+const (
+	productRabbitMQ = "RabbitMQ"
+	productNATS     = "NATS JetStream"
+)

@@ -1,0 +1,211 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/pipeline/health"
+	"wirelab/target"
+)
+
+// Part is a running part of the pipeline, as it may be shown.
+type Part struct {
+	Name  string            `json:"name"`
+	PID   int               `json:"pid,omitempty"` // 0: it does not run
+	Doors map[string]string `json:"doors"`         // addresses by what they are for
+	// About is what is behind it, with its version: "PostgreSQL 15.18".
+	About string `json:"about,omitempty"`
+	// Health and Journal are URLs; "" where it has none.
+	Health  string `json:"health,omitempty"`
+	Journal string `json:"journal,omitempty"`
+}
+
+// piece is what a stack holds: it can be started, again too and then at the same
+// addresses, and ended in two ways. One goroutine starts and ends it at a time.
+type piece interface {
+	start(ctx context.Context) error
+	kill(ctx context.Context) error // as kill -9 does
+	stop(ctx context.Context) error // as it is meant to be
+	part() Part
+	over() <-chan struct{} // closed when what runs has ended; nil: nothing runs
+	ended() error          // how it ended by itself; nil: well
+	close(ctx context.Context) error
+}
+
+// child is a process of this very program.
+type child struct {
+	name    string
+	program string
+	env     []string
+	cpus    []int
+	stderr  io.Writer // nil: none
+	// configure makes what it is to be, from the addresses of those before it.
+	configure func() Config
+	doors     []string // that it has
+	healthy   string   // the door that tells its health and journal; "": none
+
+	mu      sync.Mutex // guards all below
+	process *target.Process
+	known   Part
+}
+
+// startLimit is how long a part may take to be there and to be well.
+const startLimit = 30 * time.Second
+
+func (c *child) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, wirelab.Errorf(wirelab.Unavailable, "it was not there after %v", startLimit))
+	defer cancel()
+	if err := c.stop(ctx); err != nil {
+		return err
+	}
+	config := c.configure()
+	c.mu.Lock()
+	listen := map[string]string{}
+	for _, door := range c.doors {
+		switch {
+		case c.known.Doors[door] != "": // those that the others know
+			listen[door] = c.known.Doors[door]
+		case config.Listen[door] != "":
+			listen[door] = config.Listen[door]
+		default:
+			listen[door] = "127.0.0.1:0"
+		}
+	}
+	config.Listen = listen
+	c.mu.Unlock()
+	setting, err := config.text()
+	if err != nil {
+		return err
+	}
+	process, err := target.Start(ctx, target.Command{
+		Name: c.name, Path: c.program, Args: []string{"part", c.name}, Env: append(slices.Clone(c.env), setting), CPUs: c.cpus, Stderr: c.stderr,
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.process = process
+	c.known = c.describe(process.Ready())
+	url := c.known.Health
+	c.mu.Unlock()
+	if url == "" {
+		return nil
+	}
+	if err := await(ctx, url, process.Over()); err != nil {
+		if end := c.ended(); end != nil {
+			return end
+		}
+		return fmt.Errorf("%s runs, but is not well: %w", c.name, err)
+	}
+	return nil
+}
+
+// describe is what can be shown of a child that said it was ready.
+func (c *child) describe(ready control.Ready) Part {
+	p := Part{Name: c.name, Doors: ready.Doors, About: ready.Database}
+	if at := ready.Doors[c.healthy]; c.healthy != "" {
+		p.Health, p.Journal = "http://"+at+"/health", "http://"+at+"/journal"
+	}
+	return p
+}
+
+// look is how often a part that is not well yet is asked again.
+const look = 50 * time.Millisecond
+
+// await asks for a part's health until it is well, or over.
+func await(ctx context.Context, url string, over <-chan struct{}) error {
+	for {
+		err := health.Ask(ctx, url)
+		if err == nil {
+			return nil
+		}
+		timer := time.NewTimer(look)
+		select {
+		case <-timer.C:
+		case <-over:
+			timer.Stop()
+			return err
+		case <-ctx.Done():
+			timer.Stop()
+			if wirelab.CodeOf(err) == wirelab.Unavailable {
+				return err // says more than that time ran out
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (c *child) running() *target.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.process
+}
+
+// take forgets the process, for who ends it.
+func (c *child) take() *target.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.process
+	c.process = nil
+	return p
+}
+
+func (c *child) kill(context.Context) error {
+	if p := c.take(); p != nil {
+		p.Kill()
+		_ = p.Stop() // tells that it was killed
+	}
+	return nil
+}
+
+func (c *child) stop(context.Context) error {
+	if p := c.take(); p != nil {
+		if err := p.Stop(); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
+	return nil
+}
+
+func (c *child) close(ctx context.Context) error { return c.stop(ctx) }
+
+func (c *child) over() <-chan struct{} {
+	if p := c.running(); p != nil {
+		return p.Over()
+	}
+	return nil
+}
+
+func (c *child) ended() error {
+	p := c.running()
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.Over():
+	default:
+		return nil
+	}
+	if err := p.Stop(); err != nil { // it has ended: this only tells how
+		return fmt.Errorf("%s died: %w", c.name, err)
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "%s stopped by itself", c.name)
+}
+
+func (c *child) part() Part {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.known
+	p.Name, p.Doors = c.name, maps.Clone(p.Doors)
+	if c.process != nil {
+		p.PID = c.process.PID()
+	}
+	return p
+}

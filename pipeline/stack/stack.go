@@ -1,0 +1,394 @@
+// Package stack runs the log pipeline: broker, logger, listeners and gateway,
+// each a child process, started in the order in which they need each other and
+// stopped in the other. It knows which parts there are, how they are joined and
+// whether they live and are well; what a part does it leaves to the program that
+// it starts them with, whose command "part" is told by its environment which to
+// be: a [Config], or what package nats says of its child's end.
+//
+// A part can be killed and started again while the others go on, at the same
+// addresses: that is how failures are made.
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"wirelab"
+	"wirelab/nats"
+	"wirelab/probe"
+	"wirelab/queue"
+	"wirelab/rabbitmq"
+	"wirelab/target"
+)
+
+// The brokers.
+const (
+	RabbitMQ   = "rabbitmq"
+	NATSServer = "nats"
+)
+
+// The parts that are always there. A listener's name is "listener-" and its path's
+// without "log-": "listener-rabbit", "listener-nats-direct".
+const (
+	LoggerPart  = "logger"
+	GatewayPart = "gateway"
+)
+
+// PublishedSuffix is behind the names of paths that do what the published client did.
+const PublishedSuffix = "-published"
+
+// QueueName is the queue of a pipeline that names none; that of a listener that
+// stores by itself has "-direct" behind.
+const QueueName = "wirelab-log"
+
+// Options say what a pipeline is made of.
+type Options struct {
+	Program string // that the parts are: wirelab itself
+	// Listen is where the doors are, by part and door; others are at any free
+	// port of the loopback.
+	Listen map[string]map[string]string
+	// Database is what the logger keeps entries in. Kind "": memory, which no
+	// other process shares, so that no listener can store by itself.
+	Database wirelab.DatabaseAddress
+	Brokers  []Broker
+	// Absent says why there is no path of a name, to who asks for it.
+	Absent map[string]string
+	// Published adds, beside each path, one that does what the published client did.
+	Published bool
+	Getenv    func(string) string // finds RabbitMQ; nil: os.Getenv
+	// CPUs are the cores that the parts may run on; nil: any.
+	CPUs []int
+	// Env is added to the environment of each part that is this program.
+	Env []string
+	// Stderr gets what the parts that are this program write down of what failed
+	// inside; several goroutines write to it. nil: what is not a part's last word
+	// is lost.
+	Stderr io.Writer
+	// Faults leaves out of that peers that are away, for who ends parts on purpose.
+	Faults bool
+	// Say is told of each part once it is there; nil: nobody is.
+	Say func(Part)
+}
+
+// Broker is a message broker with its queue and listener.
+type Broker struct {
+	Kind string // [RabbitMQ] or [NATSServer]
+	URL  string // of one that runs elsewhere; "": one is started
+	// Queue says how the queue is used; Name "" is [QueueName].
+	Queue queue.Options
+	// Direct adds a queue of its own whose listener stores by itself.
+	Direct bool
+	// OverHTTP is whether the other listener hands on by HTTP, as the published
+	// one did, and not by gRPC.
+	OverHTTP bool
+}
+
+// Death is a part that ended though nobody here ended it.
+type Death struct {
+	Name string
+	Err  error // with its last words
+}
+
+// Stack is a running pipeline. Start, Restart, Kill, Halt and Stop are for one
+// goroutine at a time; the other methods for any.
+type Stack struct {
+	options Options
+	pieces  []piece // in the order of their start
+	died    chan Death
+	logger  *child
+	brokers map[string]func() string // addresses by kind
+
+	trees map[int]*probe.Tree // of brokers that were asked what they used, by process
+
+	watching sync.WaitGroup
+	mu       sync.Mutex // guards all below
+	meant    map[string]bool
+}
+
+// Start starts a pipeline and waits until all of it is well. What was started
+// before something failed is stopped.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	s := &Stack{options: o, meant: map[string]bool{}, trees: map[int]*probe.Tree{}, brokers: map[string]func() string{}}
+	if err := s.plan(); err != nil {
+		return nil, err
+	}
+	s.died = make(chan Death, 2*len(s.pieces)) // more than anybody fails to read: see watch
+	for _, p := range s.pieces {
+		if err := s.begin(ctx, p); err != nil {
+			return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return s, nil
+}
+
+// plan makes the pieces, in order.
+func (s *Stack) plan() error {
+	o := s.options
+	for _, b := range o.Brokers {
+		if err := s.planBroker(b); err != nil {
+			return err
+		}
+	}
+	s.logger = &child{
+		name: LoggerPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP, DoorGRPC, DoorRPC, DoorWatch}, healthy: DoorWatch,
+		configure: func() Config {
+			return Config{Faults: o.Faults, Listen: o.Listen[LoggerPart], Logger: &Logger{Database: o.Database}}
+		},
+	}
+	s.pieces = append(s.pieces, s.logger)
+	for _, b := range o.Brokers {
+		for _, direct := range []bool{false, true} {
+			if direct && !b.Direct {
+				continue
+			}
+			s.pieces = append(s.pieces, s.listener(b, direct))
+		}
+	}
+	s.pieces = append(s.pieces, &child{
+		name: GatewayPart, program: o.Program, env: o.Env, cpus: o.CPUs, stderr: o.Stderr, doors: []string{DoorHTTP}, healthy: DoorHTTP,
+		configure: func() Config { return Config{Faults: o.Faults, Listen: o.Listen[GatewayPart], Gateway: s.gateway()} },
+	})
+	return nil
+}
+
+// planBroker makes the piece of a broker, unless it runs elsewhere.
+func (s *Stack) planBroker(b Broker) error {
+	if b.Direct && s.options.Database.Kind == "" {
+		return wirelab.Errorf(wirelab.InvalidArgument, "a listener cannot store in the logger's memory: give it a database")
+	}
+	if s.brokers[b.Kind] != nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "broker %s is named twice", b.Kind)
+	}
+	if b.URL != "" {
+		s.brokers[b.Kind] = func() string { return b.URL }
+		return nil
+	}
+	r := &served{name: b.Kind}
+	switch b.Kind {
+	case RabbitMQ:
+		r.product, r.door = productRabbitMQ, DoorAMQP
+		r.make = func(ctx context.Context) (server, error) {
+			return rabbitmq.Start(ctx, rabbitmq.Options{Getenv: s.options.Getenv, CPUs: s.options.CPUs})
+		}
+	case NATSServer:
+		r.product, r.door = productNATS, DoorNATS
+		r.make = func(ctx context.Context) (server, error) {
+			return nats.Start(ctx, target.Command{
+				Name: NATSServer, Path: s.options.Program, Args: []string{"part", NATSServer}, Env: s.options.Env, CPUs: s.options.CPUs,
+			}, nats.Options{})
+		}
+	default:
+		return wirelab.UnknownName("broker", b.Kind, []string{RabbitMQ, NATSServer})
+	}
+	s.brokers[b.Kind] = r.url
+	s.pieces = append(s.pieces, r)
+	return nil
+}
+
+// PathName is the gateway's path to a broker: "log-rabbit", "log-nats-direct".
+func PathName(broker string, direct bool) string {
+	name := "log-" + broker
+	if broker == RabbitMQ {
+		name = "log-rabbit"
+	}
+	if direct {
+		name += "-direct"
+	}
+	return name
+}
+
+// ListenerName is the part that listens behind a path.
+func ListenerName(broker string, direct bool) string {
+	return "listener-" + PathName(broker, direct)[len("log-"):]
+}
+
+func (s *Stack) queue(b Broker, direct bool) Queue {
+	q := b.Queue
+	if q.Name == "" {
+		q.Name = QueueName
+	}
+	if direct {
+		q.Name += "-direct"
+	}
+	return Queue{Broker: b.Kind, URL: s.brokers[b.Kind](), Options: q}
+}
+
+func (s *Stack) listener(b Broker, direct bool) piece {
+	name := ListenerName(b.Kind, direct)
+	return &child{
+		name: name, program: s.options.Program, env: s.options.Env, cpus: s.options.CPUs, stderr: s.options.Stderr, doors: []string{DoorWatch}, healthy: DoorWatch,
+		configure: func() Config {
+			l := &Listener{Queue: s.queue(b, direct)}
+			doors := s.logger.part().Doors
+			switch {
+			case direct:
+				l.Database = &s.options.Database
+			case b.OverHTTP:
+				l.HTTP = doors[DoorHTTP]
+			default:
+				l.GRPC = doors[DoorGRPC]
+			}
+			return Config{Faults: s.options.Faults, Listen: s.options.Listen[name], Listener: l}
+		},
+	}
+}
+
+func (s *Stack) gateway() *Gateway {
+	doors := s.logger.part().Doors
+	g := &Gateway{
+		HTTP: doors[DoorHTTP], GRPC: doors[DoorGRPC], RPC: doors[DoorRPC], Watch: doors[DoorWatch],
+		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent,
+	}
+	for _, b := range s.options.Brokers {
+		g.Queues[PathName(b.Kind, false)] = s.queue(b, false)
+		if b.Direct {
+			g.Queues[PathName(b.Kind, true)] = s.queue(b, true)
+		}
+	}
+	return g
+}
+
+// begin starts a piece and watches over it.
+func (s *Stack) begin(ctx context.Context, p piece) error {
+	name := p.part().Name
+	s.mean(name, true) // what runs of it is being replaced
+	if err := p.start(ctx); err != nil {
+		return err
+	}
+	s.mean(name, false)
+	if s.options.Say != nil {
+		s.options.Say(p.part())
+	}
+	if over := p.over(); over != nil {
+		s.watching.Go(func() { s.watch(p, over) })
+	}
+	return nil
+}
+
+// watch waits for the end of what runs and tells, unless it was meant.
+func (s *Stack) watch(p piece, over <-chan struct{}) {
+	<-over
+	name := p.part().Name
+	if s.isMeant(name) {
+		return
+	}
+	err := p.ended()
+	if err == nil {
+		return // it was being ended just then
+	}
+	select {
+	case s.died <- Death{Name: name, Err: err}:
+	default:
+		// Nobody listens, and has been told as often as there are parts.
+	}
+}
+
+func (s *Stack) mean(name string, meant bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.meant[name] = meant
+}
+
+func (s *Stack) isMeant(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.meant[name]
+}
+
+// Died tells of parts that ended though nobody here ended them.
+func (s *Stack) Died() <-chan Death { return s.died }
+
+// Parts are the parts as they are now, in the order of their start.
+func (s *Stack) Parts() []Part {
+	parts := make([]Part, len(s.pieces))
+	for i, p := range s.pieces {
+		parts[i] = p.part()
+	}
+	return parts
+}
+
+// Paths are the gateway's paths that lead somewhere, in order.
+func (s *Stack) Paths() []string {
+	paths := []string{"log-http", "log-grpc", "log-rpc"}
+	for _, b := range s.options.Brokers {
+		paths = append(paths, PathName(b.Kind, false))
+		if b.Direct {
+			paths = append(paths, PathName(b.Kind, true))
+		}
+	}
+	if s.options.Published {
+		for _, path := range slices.Clone(paths) {
+			paths = append(paths, path+PublishedSuffix)
+		}
+	}
+	return paths
+}
+
+// Part returns a part by name; InvalidArgument, with those there are, where there is none.
+func (s *Stack) Part(name string) (Part, error) {
+	p, err := s.find(name)
+	if err != nil {
+		return Part{}, err
+	}
+	return p.part(), nil
+}
+
+func (s *Stack) find(name string) (piece, error) {
+	var known []string
+	for _, p := range s.pieces {
+		if p.part().Name == name {
+			return p, nil
+		}
+		known = append(known, p.part().Name)
+	}
+	return nil, wirelab.UnknownName("part of the pipeline", name, known)
+}
+
+// Kill ends a part at once, as kill -9 does; a broker with all its processes.
+func (s *Stack) Kill(ctx context.Context, name string) error {
+	p, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	s.mean(name, true)
+	return p.kill(ctx)
+}
+
+// Halt ends a part as it is meant to be ended. RabbitMQ is killed.
+func (s *Stack) Halt(ctx context.Context, name string) error {
+	p, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	s.mean(name, true)
+	return p.stop(ctx)
+}
+
+// Restart starts a part again, at the same addresses and with what it kept, and
+// waits until it is well. One that runs is stopped before as it is meant to be.
+func (s *Stack) Restart(ctx context.Context, name string) error {
+	p, err := s.find(name)
+	if err != nil {
+		return err
+	}
+	if err := s.begin(ctx, p); err != nil {
+		return fmt.Errorf("start it again: %w", err)
+	}
+	return nil
+}
+
+// Stop stops all parts, the last first; brokers that were started here take with them what they kept. It returns
+// how those ended that did not end well.
+func (s *Stack) Stop(ctx context.Context) error {
+	var all error
+	for _, p := range slices.Backward(s.pieces) {
+		s.mean(p.part().Name, true)
+		all = errors.Join(all, p.close(ctx))
+	}
+	s.watching.Wait()
+	return all
+}
