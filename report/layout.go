@@ -16,6 +16,10 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 	if l.Open {
 		ids = []string{l.Primary, plan.ResponseP50, plan.ResponseP99, plan.ServerCPU, plan.DatabaseCPU}
 	}
+	if followed(l) {
+		// What a caller is told, and what came of it: each on the same axis.
+		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
+	}
 	switch {
 	case l.Slow:
 		ids = []string{l.Primary}
@@ -23,6 +27,11 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 		ids = []string{l.Primary, plan.EventServerCPU, plan.EventDatabaseCPU, plan.DeliveryP50, plan.DeliveryP99, plan.JitterP99}
 	}
 	return metrics(l, ids)
+}
+
+// followed reports whether any arm's entries were followed until they were stored.
+func followed(l *result.LoadAnalysis) bool {
+	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Entries != nil })
 }
 
 // Shown are the main metrics for a table of one load: the primary one, and the
@@ -76,7 +85,10 @@ func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
 }
 
 // Fact is a line of a report's head.
-type Fact struct{ Name, Text string }
+type Fact struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
 
 // Facts are what is to be known about an experiment before its figures.
 func Facts(r *result.Result, a *result.Analysis) []Fact {
@@ -92,6 +104,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("network", Network(r))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
+	add("baseline", standIn(r))
 	add("checked", checked(a))
 	add("noise", noise(r))
 	add("resolves", resolution(a))
@@ -294,7 +307,7 @@ func Arm(r *result.Result, arm int) string {
 	if a.Style == "generic" {
 		style = "generic"
 	}
-	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, a.Database, elsewhere), ", ")
+	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, through(r, arm), a.Database, elsewhere), ", ")
 }
 
 // Notes are what is to be said about a load beside its tables: why arms are

@@ -50,13 +50,17 @@ func UnitFor(d result.Dimension, values ...float64) Unit {
 	return best
 }
 
-// RowUnit picks the unit for all values of a row.
+// RowUnit picks the unit for all values of a row; none where there is no value
+// that would have it.
 func RowUnit(m result.Metric, row *result.Row) Unit {
 	var values []float64
 	for _, c := range row.Cells {
 		if c.Estimate.Known {
 			values = append(values, c.Estimate.Value)
 		}
+	}
+	if len(values) == 0 {
+		return Unit{Size: 1}
 	}
 	return UnitFor(m.Dimension, values...)
 }

@@ -59,6 +59,11 @@ func Published(r *result.Result, a *result.Analysis) []PublishedRow {
 		}
 		rows = append(rows, line)
 	}
+	for _, arm := range r.Absent {
+		for _, p := range arm.Published {
+			rows = append(rows, PublishedRow{Operation: p.Operation, Arm: p.Arm, Theirs: theirs(p), Ours: "absent", Source: source(p)})
+		}
+	}
 	return rows
 }
 

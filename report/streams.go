@@ -9,8 +9,8 @@ import (
 	"wirelab/result"
 )
 
-// StreamColumn is a column about streams, with a cell for each arm.
-type StreamColumn struct {
+// ArmColumn is a column of a table with a cell for each arm.
+type ArmColumn struct {
 	Head  string // with its unit
 	Cells []string
 }
@@ -18,12 +18,12 @@ type StreamColumn struct {
 // StreamColumns are what is to be seen of a load's streams beside metrics: of
 // slow readers what became of the events that they did not read, of others
 // what was delivered. None where the load makes calls, or nothing was measured.
-func StreamColumns(l *result.LoadAnalysis) []StreamColumn {
+func StreamColumns(l *result.LoadAnalysis) []ArmColumn {
 	if l.Streams == 0 || Empty(l) {
 		return nil
 	}
-	column := func(head string, of func(*result.StreamState) string) StreamColumn {
-		c := StreamColumn{Head: head}
+	column := func(head string, of func(*result.StreamState) string) ArmColumn {
+		c := ArmColumn{Head: head}
 		for a := range l.Arms {
 			text := Absent
 			if s := l.Arms[a].Streams; s != nil {
@@ -36,7 +36,7 @@ func StreamColumns(l *result.LoadAnalysis) []StreamColumn {
 	if l.Slow {
 		return slowColumns(column)
 	}
-	all := []StreamColumn{
+	all := []ArmColumn{
 		column("due /s in all", func(s *result.StreamState) string { return events(s.Target) }),
 		column("delivered /s in all", func(s *result.StreamState) string { return events(s.Achieved) }),
 		column("missing", func(s *result.StreamState) string { return result.Thousands(s.Missing) }),
@@ -63,8 +63,8 @@ func StreamColumns(l *result.LoadAnalysis) []StreamColumn {
 }
 
 // slowColumns are averages over slices, of all streams together.
-func slowColumns(column func(string, func(*result.StreamState) string) StreamColumn) []StreamColumn {
-	of := func(head string, value func(*result.SlowState) float64) StreamColumn {
+func slowColumns(column func(string, func(*result.StreamState) string) ArmColumn) []ArmColumn {
+	of := func(head string, value func(*result.SlowState) float64) ArmColumn {
 		return column(head, func(s *result.StreamState) string {
 			if s.Behind == nil {
 				return Absent
@@ -72,7 +72,7 @@ func slowColumns(column func(string, func(*result.StreamState) string) StreamCol
 			return events(value(s.Behind))
 		})
 	}
-	return []StreamColumn{
+	return []ArmColumn{
 		of("due", func(s *result.SlowState) float64 { return s.Due }),
 		of("sent", func(s *result.SlowState) float64 { return s.Sent }),
 		of("read", func(s *result.SlowState) float64 { return s.Decoded }),

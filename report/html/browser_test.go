@@ -89,6 +89,7 @@ func pages() map[string]struct {
 		"a database":              {resulttest.Ledger(), 14},
 		"a database elsewhere":    {resulttest.LedgerElsewhere(), 14},
 		"thirty-three long names": {resulttest.Crowded(), 7},
+		"a pipeline":              {resulttest.Pipeline(), 16},
 		"factors":                 {resulttest.Factorial(5, resulttest.Effects{"HTTP/2": 0.1, "gRPC": 0.25, "Avro": -0.1, "TLS": 0.08}), 9},
 	}
 }

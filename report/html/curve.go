@@ -206,9 +206,7 @@ func (c *curvePlot) paint(d *svg.Drawing) {
 		px, py := float64(i%columns), float64(i/columns)
 		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
 		p.right, p.bottom = p.left+wide, p.top+high
-		for j, text := range svg.WrapBold(c.curve.Arms[a].Name, smallSize, wide, 2) {
-			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
-		}
+		p.title(d, c.curve.Arms[a].Name, wide)
 		x, y := c.axes(d, p, px == 0)
 		c.arm(d, a, x, y, p)
 	}

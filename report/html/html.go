@@ -52,8 +52,10 @@ type page struct {
 	Policy                 string
 	Style                  template.CSS
 	Script                 template.JS
+	Absent                 []string // arms that could not be had, and why
 	First                  []said
 	Verdicts               []verdict
+	Decisions              []decisionTable
 	Validity               validity
 	Loads                  []load
 	Across                 []*figure
@@ -80,9 +82,10 @@ type load struct {
 	Streams, Clients   *figure  // of loads that hold streams
 	Legend             []string // what marks mean
 	Notes              []string
-	Limits             []string // what limited arms with a database
-	Numbers            *figure  // every metric, in a table of its own
-	Counts             *figure  // what databases did for a call
+	Limits             []string  // what limited arms with a database
+	Pipeline           []*figure // what became of entries, and what each process of a pipeline used
+	Numbers            *figure   // every metric, in a table of its own
+	Counts             *figure   // what databases did for a call
 	Figures            []*figure
 }
 
@@ -100,11 +103,15 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
 // WriteLinked is [WriteAnalysed] for those who serve the page among others: links
 // are shown above it, and the page is not one to save.
 func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link) error {
+	return write(w, r, a, links, nil)
+}
+
+func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outages []report.Outage) error {
 	s := &sheet{r: r, a: a, tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
 		Links: links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
-		First: s.first(), Verdicts: s.verdicts(), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+		Absent: report.AbsentNotes(r), First: s.first(), Verdicts: s.verdicts(), Decisions: s.decisionTables(outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
@@ -114,7 +121,7 @@ func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link
 	}
 	p.Charted = len(p.Across) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied}).Parse(pageText)
+	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone}).Parse(pageText + decisionsText)
 	if err != nil {
 		return err
 	}
@@ -157,6 +164,11 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 		return p
 	}
 	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(l), s.allNumbers(l), report.Saturation(l), s.counts(l)
+	for _, f := range []*figure{s.entries(l), s.processes(l)} {
+		if f != nil {
+			p.Pipeline = append(p.Pipeline, f)
+		}
+	}
 	p.Streams, p.Clients = s.streams(l), s.clients(l)
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
@@ -164,7 +176,7 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	if l.Slow {
 		return p // all of it is in a table, and none of it ranks arms
 	}
-	for _, f := range []*figure{s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
+	for _, f := range []*figure{s.stagePlot(l), s.backlog(l), s.processBars(l), s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
 		if f != nil {
 			p.Figures = append(p.Figures, f)
 		}

@@ -26,7 +26,7 @@ func (s *sheet) method() method {
 	r := s.r
 	m := method{Command: r.Command, Seed: itoa64(r.Plan.Seed), Verify: "wirelab verify " + r.ID, Replay: "wirelab replay " + r.ID}
 	for _, f := range report.Facts(r, s.a) {
-		if f.Name == "question" || f.Name == "machine" || f.Name == "run" || f.Name == "result" {
+		if f.Name == "question" || f.Name == "machine" || f.Name == "run" || f.Name == "baseline" || f.Name == "result" {
 			m.Facts = append(m.Facts, f)
 		}
 	}
@@ -38,6 +38,9 @@ func (s *sheet) method() method {
 	}
 	for i := range r.Plan.Arms {
 		m.Arms = append(m.Arms, report.Fact{Name: r.ArmName(i), Text: report.Arm(r, i)})
+	}
+	for _, absent := range r.Absent {
+		m.Arms = append(m.Arms, report.Fact{Name: absent.Name(), Text: report.AbsentWhy(absent)})
 	}
 	e := r.Environment
 	for _, f := range []report.Fact{

@@ -174,9 +174,7 @@ func (rp *roundPlot) paint(d *svg.Drawing) {
 		px, py := float64(i%columns), float64(i/columns)
 		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
 		p.right, p.bottom = p.left+wide, p.top+high
-		for j, text := range svg.WrapBold(rp.name(one.n.arm), smallSize, wide, 2) {
-			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
-		}
+		p.title(d, rp.name(one.n.arm), wide)
 		rp.panel(d, p, one, px == 0)
 	}
 	rows := (len(rp.arms) + columns - 1) / columns

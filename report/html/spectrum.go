@@ -292,9 +292,7 @@ func (sp *spectrum) panels(d *svg.Drawing) {
 			}
 			d.Defined()
 		}
-		for j, text := range svg.WrapBold(sp.name(one.arm), smallSize, wide, 2) {
-			d.Text(p.left, p.top-18+12*float64(j), smallSize, svg.Start, text, svg.Class("strong"))
-		}
+		p.title(d, sp.name(one.arm), wide)
 		x, y := sp.axes(d, p, px == 0, true)
 		d.Use(behind, svg.Attr{Name: "transform", Value: fmt.Sprintf("translate(%.1f %.1f)", px*(wide+12), py*(high+head+foot))})
 		sp.arm(d, one, x, y, true)
@@ -305,6 +303,13 @@ func (sp *spectrum) panels(d *svg.Drawing) {
 
 // panel is a part of a drawing with axes of its own.
 type panel struct{ left, right, top, bottom float64 }
+
+// title writes what a panel is of above it, in two lines that are so wide at most.
+func (p panel) title(d *svg.Drawing, text string, wide float64) {
+	for i, line := range svg.WrapBold(text, smallSize, wide, 2) {
+		d.Text(p.left, p.top-18+12*float64(i), smallSize, svg.Start, line, svg.Class("strong"))
+	}
+}
 
 func (sp *spectrum) scales(p panel) (x, y svg.Scale) {
 	return svg.Log(1, sp.far, p.left, p.right), svg.Log(sp.low, sp.high, p.bottom, p.top).Round(0)
@@ -334,6 +339,9 @@ func nines(x float64) string {
 }
 
 func timeLabel(ns float64) string {
+	if ns <= 0 {
+		return "0"
+	}
 	u := report.UnitFor(result.Time, ns*1.0001)
 	return report.Significant(ns/u.Size, 2) + " " + u.Name
 }

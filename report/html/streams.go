@@ -9,24 +9,7 @@ import (
 
 // streams is what is to be seen of streams beside metrics; nil of calls.
 func (s *sheet) streams(l *result.LoadAnalysis) *figure {
-	columns := report.StreamColumns(l)
-	if len(columns) == 0 {
-		return nil
-	}
-	f := &figure{
-		ID: fmt.Sprintf("streams-%d", l.Load+1), Title: "What was delivered", Caption: report.StreamCaption(l), Head: []string{"arm"},
-	}
-	for _, c := range columns {
-		f.Head = append(f.Head, c.Head)
-	}
-	for a := range l.Arms {
-		row := []cell{words(l.Arms[a].Name)}
-		for _, c := range columns {
-			row = append(row, figures(c.Cells[a]))
-		}
-		f.Rows = append(f.Rows, row)
-	}
-	return f
+	return s.columns(l, "streams", "What was delivered", report.StreamCaption(l), report.StreamColumns(l))
 }
 
 // clients is each stream by itself; nil where there is nothing of the kind.

@@ -18,7 +18,14 @@ func itoa64(n uint64) string { return strconv.FormatUint(n, 10) }
 type grid struct {
 	Heads []head
 	Arms  []line
+	// Many is whether there are so many columns that no room is left for what an
+	// arm is: that stands below, in About.
+	Many  bool
+	About []report.Fact
 }
+
+// many is the number of columns from which a table is one of many.
+const many = 7
 
 // head is a column: a metric with its unit.
 type head struct {
@@ -47,12 +54,16 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	var g grid
 	metrics := report.Shown(l)
 	columns := make([][]number, len(metrics))
+	g.Many = len(metrics) >= many
 	for i, m := range metrics {
 		columns[i] = s.numbers(l, m)
 		g.Heads = append(g.Heads, head{Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary})
 	}
 	for a := range l.Arms {
 		one := line{Name: l.Arms[a].Name, About: report.Arm(s.r, a), Series: a, Reference: a == 0 && len(l.Arms) > 1}
+		if g.Many {
+			g.About = append(g.About, report.Fact{Name: one.Name, Text: one.About})
+		}
 		if len(l.Arms) > 1 {
 			one.Place = report.Place(l, a)
 		}

@@ -55,9 +55,13 @@ type Printed struct {
 	// what of the highest ones, the first in one line.
 	Curves   []string `json:"curves,omitempty"`
 	Capacity []string `json:"capacity,omitempty"`
+	// Decisions say when to use which, where that was measured.
+	Decisions []report.DecisionTable `json:"decisions,omitempty"`
 	// Explained says why the arms differ, where there is an explanation.
 	Explained []string `json:"explained,omitempty"`
-	Claims    []Claim  `json:"claims"`
+	// Absent say which arms could not be had, and which stands in for the first.
+	Absent []string `json:"absent,omitempty"`
+	Claims []Claim  `json:"claims"`
 	// Terminal is the report for terminals of Width columns, line by line.
 	Width    int      `json:"width"`
 	Terminal []string `json:"terminal"`
@@ -119,7 +123,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 // Print returns the report of a result, with that on thresholds if j is not
 // nil, and why the arms differ if e is not.
 func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) (Printed, error) {
-	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width}
+	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil), Absent: report.AbsentNotes(r)}
 	for i := range a.Loads {
 		l := &a.Loads[i]
 		p.Sentences = append(p.Sentences, report.Sentence(r.Plan, l))

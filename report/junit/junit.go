@@ -8,7 +8,8 @@
 // case's class is the work and the load, its name the threshold and the arm. A
 // crossed threshold is a failure, one whose figure is invalid an error, and one
 // that is inconclusive is skipped, each with the sentence of the report as its
-// message; so that a suite without failures and errors may still not be a
+// message, and so is one of an arm that is absent, beside a case of its own for
+// the arm; so that a suite without failures and errors may still not be a
 // pass: the exit code tells. What is so of the whole experiment, such as that it
 // was interrupted, is an error of a test case "experiment".
 package junit
@@ -85,6 +86,10 @@ func Write(w io.Writer, r *result.Result, j *result.Judgement) error {
 	for i := range j.Findings {
 		one.add(caseOf(r, work, &j.Findings[i]))
 	}
+	for _, absent := range r.Absent {
+		why := report.AbsentWhy(absent)
+		one.add(testcase{Class: work, Name: "experiment (" + absent.Name() + ")", Time: "0", Skipped: &problem{Message: why, Text: why}})
+	}
 	if j.Why != "" {
 		one.add(testcase{Class: work, Name: "experiment", Time: "0", Error: &problem{Message: j.Why, Type: string(result.Spoiled), Text: j.Why}})
 	}
@@ -122,6 +127,11 @@ func caseOf(r *result.Result, work string, f *result.Finding) testcase {
 	c := testcase{Class: work + "." + f.LoadName, Name: f.Threshold + " (" + f.ArmName + ")", Time: "0"}
 	text := report.Finding(r.Plan, f)
 	what := &problem{Message: text, Type: string(f.Outcome), Text: text}
+	if f.Absent { // there is nothing that could be wrong
+		what.Type = ""
+		c.Skipped = what
+		return c
+	}
 	switch f.Outcome {
 	case result.Crossed:
 		c.Failure = what

@@ -134,3 +134,19 @@ func TestOutcomes(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// An arm that is absent is skipped, with the reason, and no test of it passes.
+func TestAbsent(t *testing.T) {
+	t.Parallel()
+	got, text := write(t, resulttest.Absent(), "p99 > 10s")
+	one := got.Suites[0]
+	if *one.Skipped != 4 || *one.Errors != 0 || *one.Failures != 0 {
+		t.Errorf("%s", text)
+	}
+	for _, c := range one.Cases {
+		absent := strings.Contains(c.Name, "(log-rabbit")
+		if absent != (len(c.Skipped) == 1) || absent && !strings.Contains(c.Skipped[0].Message, "absent: RabbitMQ is not installed") {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+	}
+}

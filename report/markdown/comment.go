@@ -20,6 +20,9 @@ func WriteComment(w io.Writer, r *result.Result, a *result.Analysis, j *result.J
 		for l := range a.Loads {
 			p.line("- **" + escape(report.Sentence(r.Plan, &a.Loads[l])) + "**")
 		}
+		for _, note := range report.AbsentNotes(r) {
+			p.line("- " + escape(note))
+		}
 	} else {
 		p.line("## wirelab: " + string(j.Outcome))
 		p.line("")

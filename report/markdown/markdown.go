@@ -22,7 +22,10 @@ func Write(w io.Writer, r *result.Result) error {
 	return p.out.Flush() // remembers the first error of all writes
 }
 
-type page struct{ out *bufio.Writer }
+type page struct {
+	out     *bufio.Writer
+	outages []report.Outage // what runs showed in which parts failed
+}
 
 // report writes the whole report.
 func (p *page) report(r *result.Result, a *result.Analysis) {
@@ -32,6 +35,7 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 		p.line("")
 		facts = facts[1:]
 	}
+	p.absent(r)
 	if a.Capacity != nil {
 		p.capacity(r, a.Capacity)
 	}
@@ -43,6 +47,7 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 			p.load(r, &a.Loads[l])
 		}
 	}
+	p.decisions(r, a)
 	p.published(r, a)
 	p.line("### How it was measured")
 	p.line("")
@@ -55,6 +60,17 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 	if len(a.Loads) > 0 {
 		p.line("")
 		p.line(escape(report.Method(r)))
+	}
+}
+
+// absent says which arms could not be had, before anything is said of the others.
+func (p *page) absent(r *result.Result) {
+	notes := report.AbsentNotes(r)
+	for _, note := range notes {
+		p.line("- " + escape(note))
+	}
+	if len(notes) > 0 {
+		p.line("")
 	}
 }
 
@@ -80,7 +96,9 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	if !report.Empty(l) {
 		p.table(l, report.Shown(l), true)
 		p.line("")
-		p.streams(l)
+		p.columns(l, report.StreamColumns(l), report.StreamCaption(l))
+		p.columns(l, report.EntryColumns(l), report.EntryCaption)
+		p.columns(l, report.ProcessesOf(l).Columns(), report.ProcessCaption)
 	}
 	for _, line := range report.Validity(l) {
 		p.line("- **checks**: " + escape(line))
@@ -160,9 +178,8 @@ func (p *page) counts(l *result.LoadAnalysis) {
 	p.line("")
 }
 
-// streams writes what is to be seen of streams beside metrics.
-func (p *page) streams(l *result.LoadAnalysis) {
-	columns := report.StreamColumns(l)
+// columns writes a table with a line for each arm; nothing without columns.
+func (p *page) columns(l *result.LoadAnalysis, columns []report.ArmColumn, caption string) {
 	if len(columns) == 0 {
 		return
 	}
@@ -180,7 +197,7 @@ func (p *page) streams(l *result.LoadAnalysis) {
 		p.row(cells)
 	}
 	p.line("")
-	p.line(escape(report.StreamCaption(l)))
+	p.line(escape(caption))
 	p.line("")
 }
 

@@ -174,14 +174,17 @@ func countGroups(l *result.LoadAnalysis) []group {
 	return all
 }
 
-// streamGroups shows what is to be seen of streams.
-func streamGroups(l *result.LoadAnalysis) []group {
+// columnGroups shows columns with a cell for each arm.
+func columnGroups(l *result.LoadAnalysis, columns []report.ArmColumn) []group {
 	var all []group
-	for _, c := range report.StreamColumns(l) {
+	for _, c := range columns {
 		g := group{}
 		g.head = [][]cell{{{text: c.Head}}}
 		for _, text := range c.Cells {
 			g.body = append(g.body, []cell{{text: text, right: true}})
+		}
+		for range report.Floored(l) {
+			g.body = append(g.body, []cell{{}})
 		}
 		all = append(all, g.squeezed())
 	}

@@ -57,6 +57,10 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) e
 			p.load(r, &a.Loads[l])
 		}
 	}
+	if tables := report.Decisions(r, a, nil); len(tables) > 0 {
+		p.blank()
+		p.decisions(tables)
+	}
 	p.published(r, a)
 	if compared {
 		p.blank()
@@ -134,12 +138,18 @@ func (p *page) head(r *result.Result, a *result.Analysis) {
 	for i := range r.Plan.Arms {
 		widest = max(widest, width(r.ArmName(i)))
 	}
-	for i := range r.Plan.Arms {
+	for _, absent := range r.Absent {
+		widest = max(widest, width(absent.Name()))
+	}
+	for i := range len(r.Plan.Arms) + len(r.Absent) {
 		label := "          "
 		if i == 0 {
 			label = "arms      "
 		}
 		name, about := r.ArmName(i), report.Arm(r, i)
+		if n := i - len(r.Plan.Arms); n >= 0 {
+			name, about = r.Absent[n].Name(), report.AbsentWhy(r.Absent[n])
+		}
 		if about == "" || widest > p.style.Width/2 {
 			p.wrapped(label, name, plain)
 			if about != "" {
@@ -167,7 +177,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		others := secondaryGroups(l)
 		switch {
 		case l.Streams > 0:
-			p.groups(l, streamGroups(l))
+			p.groups(l, columnGroups(l, report.StreamColumns(l)))
 			p.wrapped("", report.StreamCaption(l), faint)
 			p.blank()
 		case l.Open:
@@ -181,23 +191,39 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 			p.wrapped("", line, faint)
 		}
 		p.blank()
+		p.pipeline(l)
 	}
-	for i, line := range report.Validity(l) {
-		label := "          "
-		if i == 0 {
-			label = "checks    "
-		}
-		p.wrapped(label, line, plain)
-	}
-	for i, line := range report.Saturation(l) {
-		label := "          "
-		if i == 0 {
-			label = "limit     "
-		}
-		p.wrapped(label, line, plain)
-	}
+	p.labelled("checks    ", report.Validity(l))
+	p.labelled("limit     ", report.Saturation(l))
 	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.wrapped("· ", note, plain)
+	}
+}
+
+// pipeline writes what became of entries and what each process used, where arms
+// are pipelines.
+func (p *page) pipeline(l *result.LoadAnalysis) {
+	if columns := report.EntryColumns(l); len(columns) > 0 {
+		p.wrapped("", "What became of the entries", bold)
+		p.groups(l, columnGroups(l, columns))
+		p.wrapped("", report.EntryCaption, faint)
+		p.blank()
+	}
+	if columns := report.ProcessesOf(l).Columns(); len(columns) > 0 {
+		p.wrapped("", "What each process used for an entry", bold)
+		p.groups(l, columnGroups(l, columns))
+		p.wrapped("", report.ProcessCaption, faint)
+		p.blank()
+	}
+}
+
+// labelled writes lines with a label before the first of them.
+func (p *page) labelled(label string, lines []string) {
+	for i, line := range lines {
+		if i > 0 {
+			label = strings.Repeat(" ", len(label))
+		}
+		p.wrapped(label, line, plain)
 	}
 }
 

@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write what is got into testdata; unders
 func examples() map[string]*result.Result {
 	return map[string]*result.Result{
 		"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(),
-		"streams": resulttest.Streams(),
-		"ledger":  resulttest.Ledger(), "ledger-elsewhere": resulttest.LedgerElsewhere(),
+		"streams": resulttest.Streams(), "absent": resulttest.Absent(),
+		"ledger": resulttest.Ledger(), "ledger-elsewhere": resulttest.LedgerElsewhere(),
 		"short": resulttest.Short(3), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(), "many-arms": resulttest.Many(), "long-names": resulttest.LongNames(),
 	}
 }

@@ -1,0 +1,419 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// DecisionTable says which way of handing an entry on to use when, as far as it
+// was measured: a row for each thing that somebody may want. It is drawn as a
+// title, the conditions as a list, a table with the columns need, first, the
+// others and what to know, the promises as a list, and the method as small print;
+// [Decision] says what goes into which column.
+type DecisionTable struct {
+	// Title is the load, or what a table is of that has none.
+	Title string `json:"title"`
+	// Load is the index of the load; -1 for what happens when parts fail.
+	Load int `json:"load"`
+	// Conditions hold for every row: load, database, brokers, machine, rounds.
+	Conditions []Fact     `json:"conditions"`
+	Rows       []Decision `json:"rows"`
+	// Promises say of every way what its caller knows when it is answered.
+	Promises []string `json:"promises"`
+	// Method says what a first place means.
+	Method string `json:"method"`
+}
+
+// Decision is one row: one need, and what the measurement says of it.
+type Decision struct {
+	// Need is the first column: what is wanted, in plain words.
+	Need string `json:"need"`
+	// Metric is the id of the contest's, "kept", or the fault.
+	Metric string `json:"metric"`
+	// State is a [result.PodiumState], or "counted", "not asked", "one run" or "not measured".
+	State string `json:"state"`
+	// Says is the whole row as sentences, for forms without columns.
+	Says string `json:"says"`
+	// Lead is Says without the figures of others: the second column.
+	Lead string `json:"lead"`
+	// First are the ways that Lead puts first, Others the rest that have a figure, the
+	// best first, Refused those without one, each with its reason.
+	First   []Way `json:"first"`
+	Others  []Way `json:"others,omitempty"`
+	Refused []Way `json:"refused,omitempty"`
+	// Notes are what must be known of this row: that the first answers before an
+	// entry is durable, who is first of those that do not, what is not measured.
+	Notes []string `json:"notes,omitempty"`
+	// Holds says under which conditions the row holds, in a line.
+	Holds string `json:"holds"`
+}
+
+// Way is one way in a row.
+type Way struct {
+	Name string `json:"name"`
+	// Figure is its value with the unit and marks, Behind its difference from the
+	// first with the interval. Why is why it has none.
+	Figure string `json:"figure,omitempty"`
+	Behind string `json:"behind,omitempty"`
+	Why    string `json:"why,omitempty"`
+	// Saw, Back and Lost are of a way in the table of failures, and stand in columns
+	// there; Figure is all of them.
+	Saw  string `json:"saw,omitempty"`
+	Back string `json:"back,omitempty"`
+	Lost string `json:"lost,omitempty"`
+	// Early marks a way whose caller is answered before the entry is durable.
+	Early bool `json:"early,omitempty"`
+}
+
+// earlyMark stands behind the name of a way that answers too early.
+const earlyMark = "°"
+
+// Text is the way in a list: "log-nats° 1.2 ms (+12 % [+10, +14])".
+func (w Way) Text() string {
+	text := w.Label() + " " + cmp.Or(w.Figure, Absent)
+	if w.Why != "" {
+		text = w.Label() + ": " + w.Why
+	}
+	if w.Behind != "" {
+		text += " (" + w.Behind + ")"
+	}
+	return text
+}
+
+// Refusals are the ways of a row that have no figure, in words. What a row above
+// has said of a way in the same words is not said again, unless that is short.
+func (t DecisionTable) Refusals(row int) []string {
+	var fresh []Way
+	var again []string
+	for _, w := range t.Rows[row].Refused {
+		if len(w.Why) > shortWhy && slices.ContainsFunc(t.Rows[:row], func(above Decision) bool { return slices.Contains(above.Refused, w) }) {
+			again = append(again, w.Label())
+			continue
+		}
+		fresh = append(fresh, w)
+	}
+	texts := Texts(fresh)
+	if len(again) > 0 {
+		texts = append(texts, list(again)+": as above")
+	}
+	return texts
+}
+
+// shortWhy is how many bytes are said again rather than pointed at.
+const shortWhy = 40
+
+// Texts are ways as [Way.Text] writes them; those without a figure for the same
+// reason stand together: "log-grpc and log-http: not measured".
+func Texts(ways []Way) []string {
+	who := map[string][]string{}
+	var all []string
+	for _, w := range ways {
+		if w.Why != "" {
+			who[w.Why] = append(who[w.Why], w.Label())
+		}
+	}
+	for _, w := range ways {
+		switch together := who[w.Why]; {
+		case w.Why == "":
+			all = append(all, w.Text())
+		case len(together) > 0:
+			all = append(all, list(together)+": "+w.Why)
+			delete(who, w.Why)
+		}
+	}
+	return all
+}
+
+// Label is its name with the mark of one that answers too early.
+func (w Way) Label() string {
+	if w.Early {
+		return w.Name + earlyMark
+	}
+	return w.Name
+}
+
+// Decisions are the tables of when to use which: one for each load under which
+// every arm's entries were followed until they were stored, and one of what
+// happens when parts fail, from outages. None of an experiment of another kind.
+// Of a load with a curve there is none: its rates are one question.
+func Decisions(r *result.Result, a *result.Analysis, outages []Outage) []DecisionTable {
+	var tables []DecisionTable
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		if len(l.Contests) == 0 || InCurve(a, l.Load) || Empty(l) {
+			continue
+		}
+		t := DecisionTable{
+			Title: LoadName(r.Plan, l.Load), Load: l.Load, Conditions: conditions(r, a, l), Method: decisionMethod(r, l),
+		}
+		for _, c := range l.Contests {
+			t.Rows = append(t.Rows, contested(r, l, c))
+		}
+		if l.Open {
+			t.Rows = append(t.Rows, notAsked(r, l))
+		}
+		t.Rows = append(t.Rows, kept(r, l))
+		for arm := range l.Arms {
+			t.Promises = append(t.Promises, wayOf(r, l, arm).Label()+" "+Promise(r, arm))
+		}
+		tables = append(tables, t)
+	}
+	if len(tables) > 0 {
+		tables = append(tables, failures(r, outages))
+	}
+	return tables
+}
+
+// needs are what may be wanted, by metric.
+func needs(id string) string {
+	return map[string]string{
+		plan.ResponseP50: "the soonest answer to the caller, for half of all", plan.ResponseP99: "the soonest answer to the caller, for 99 of 100",
+		plan.ConfirmedP50: "confirmed the soonest, for half of all",
+		plan.StoredP50:    "stored the soonest, for half of all", plan.StoredP99: "stored the soonest, for 99 of 100",
+		result.StoredRate: "most entries stored per second", result.PipelineCPU: "least CPU for an entry, over all processes",
+	}[id]
+}
+
+// contested is the row of one metric.
+func contested(r *result.Result, l *result.LoadAnalysis, c result.Contest) Decision {
+	m, _ := result.ContestMetric(c.Metric) // known: contests are made from them
+	d := Decision{Need: needs(c.Metric), Metric: c.Metric, State: string(c.All.State), First: []Way{}}
+	var values []float64
+	for _, e := range c.Entrants {
+		if e.Estimate.Known {
+			values = append(values, e.Estimate.Value)
+		}
+	}
+	unit := UnitFor(m.Dimension, values...)
+	way := func(arm int) Way {
+		e, w := c.Entrants[arm], wayOf(r, l, arm)
+		if !e.Estimate.Known {
+			w.Why = e.Estimate.Why
+			return w
+		}
+		w.Figure = With(e.Estimate, unit) + Marks(&l.Arms[arm], gatedBy(m))
+		if e.Behind != nil {
+			w.Behind = behind(e.Behind)
+		}
+		return w
+	}
+	for _, arm := range c.All.First {
+		d.First = append(d.First, way(arm))
+	}
+	for _, arm := range ordered(c, m) {
+		if !slices.Contains(c.All.First, arm) {
+			d.Others = append(d.Others, way(arm))
+		}
+	}
+	for arm, e := range c.Entrants {
+		if !e.Estimate.Known {
+			d.Refused = append(d.Refused, way(arm))
+		}
+	}
+	d.Refused = append(d.Refused, absentWays(r)...)
+	d.Lead = leads(c, c.All, m, way)
+	if len(d.Refused) > 0 && len(d.First) > 1 || c.All.State == result.PodiumClear && len(d.Refused) > 0 {
+		d.Lead = "of those with a figure, " + d.Lead
+	}
+	d.Notes = append(d.Notes, early(r, d.First)...)
+	if c.Durable != nil && c.All.State != result.PodiumFew && slices.ContainsFunc(d.First, func(w Way) bool { return w.Early }) {
+		d.Notes = append(d.Notes, "of those that answer only when the entry is durable: "+leads(c, *c.Durable, m, way))
+	}
+	d.Holds = holds(r, l, c.All.First)
+	d.Says = sentences(d)
+	return d
+}
+
+// gatedBy is the metric whose marks a contest's figures carry.
+func gatedBy(m result.Metric) result.Metric {
+	id := m.ID
+	switch id {
+	case result.StoredRate:
+		id = plan.Throughput
+	case result.PipelineCPU:
+		id = plan.ServerCPU
+	}
+	found, _ := result.MetricByID(id) // known: it is one of ours
+	return found
+}
+
+// ordered are the arms that have a figure, the best first.
+func ordered(c result.Contest, m result.Metric) []int {
+	var arms []int
+	for a, e := range c.Entrants {
+		if e.Estimate.Known {
+			arms = append(arms, a)
+		}
+	}
+	slices.SortStableFunc(arms, func(a, b int) int {
+		x, y := c.Entrants[a].Estimate.Value, c.Entrants[b].Estimate.Value
+		if m.Higher {
+			x, y = y, x
+		}
+		return cmp.Compare(x, y)
+	})
+	return arms
+}
+
+// behind writes a difference from the first: "+12 % [+10, +14]".
+func behind(d *result.Difference) string {
+	if !d.Known {
+		return cmp.Or(d.Why, string(d.Verdict))
+	}
+	return Change(d) + " " + Interval(d)
+}
+
+// decided are the words in which contests are told.
+func decided(m result.Metric) worded {
+	switch m.ID {
+	case result.StoredRate:
+		return worded{more: "stores %s more", less: "stores %s fewer"}
+	case result.PipelineCPU:
+		return worded{more: "costs %s more", less: "costs %s less"}
+	}
+	return worded{more: "takes %s longer", less: "takes %s less time"}
+}
+
+// leads says who is first on a podium, and by how much.
+func leads(c result.Contest, p result.Podium, m result.Metric, way func(int) Way) string {
+	var ways []string
+	for _, arm := range p.First {
+		w, text := way(arm), ""
+		if p.State == result.PodiumShared && arm != p.First[0] && p.First[0] == c.All.First[0] {
+			text = ", " + w.Behind
+		}
+		ways = append(ways, w.Label()+" ("+w.Figure+text+")")
+	}
+	switch p.State {
+	case result.PodiumEmpty:
+		return "no way has a figure"
+	case result.PodiumAlone:
+		return "only " + ways[0] + " has a figure, and there is nothing to compare it with"
+	case result.PodiumClear:
+		return ways[0] + "; " + phrase(decided(m), way(p.Next).Label(), p.Lead)
+	case result.PodiumAlike:
+		return list(ways) + ": equivalent " + Margin(marginOf(c, p))
+	case result.PodiumFew:
+		return fmt.Sprintf("nobody is put first: a claim among so many pairs needs %d rounds; so far %s", p.Needed, list(ways))
+	}
+	return "undecided between " + list(ways)
+}
+
+// marginOf is the margin of equivalence by which the first are alike.
+func marginOf(c result.Contest, p result.Podium) float64 {
+	for _, arm := range p.First {
+		if d := c.Entrants[arm].Behind; d != nil {
+			return d.Margin
+		}
+	}
+	return 0
+}
+
+// early says of the first ways that answer before an entry is durable that they do.
+func early(r *result.Result, first []Way) []string {
+	var notes []string
+	for _, w := range first {
+		if !w.Early {
+			continue
+		}
+		for arm := range r.Plan.Arms {
+			if r.ArmName(arm) == w.Name {
+				notes = append(notes, w.Label()+" "+earlyWords(r, arm))
+			}
+		}
+	}
+	return notes
+}
+
+// sentences is a row in words.
+func sentences(d Decision) string {
+	text := d.Need + ": " + d.Lead
+	if d.State == "one run" {
+		text += ": " + strings.Join(Texts(d.First), "; ")
+	}
+	for _, part := range []struct {
+		lead string
+		ways []Way
+	}{{"; behind: ", d.Others}, {"; no figure: ", d.Refused}} {
+		if len(part.ways) > 0 {
+			text += part.lead + strings.Join(Texts(part.ways), ", ")
+		}
+	}
+	return strings.Join(append([]string{text}, d.Notes...), ". ") + "."
+}
+
+// wayOf is an arm as a way without a figure.
+func wayOf(r *result.Result, l *result.LoadAnalysis, arm int) Way {
+	return Way{Name: l.Arms[arm].Name, Early: !r.Durable(arm)}
+}
+
+// notAsked is the row of what an open loop cannot tell: its rate was given.
+func notAsked(r *result.Result, l *result.LoadAnalysis) Decision {
+	d := Decision{
+		Need: needs(result.StoredRate), Metric: result.StoredRate, State: "not asked", First: []Way{}, Holds: holds(r, l, nil),
+		Lead: "not asked: every way was sent the same, " + paceName(r.Plan.Loads[l.Load]) + "; a closed loop (--in-flight) tells",
+	}
+	d.Says = sentences(d)
+	return d
+}
+
+// kept is the row of what was lost, doubled and turned, without any fault.
+func kept(r *result.Result, l *result.LoadAnalysis) Decision {
+	d := Decision{Need: "nothing lost of what was accepted", Metric: "kept", State: "counted", First: []Way{}}
+	var sound []int
+	for a := range l.Arms {
+		arm, w := &l.Arms[a], wayOf(r, l, a)
+		e := arm.Entries
+		switch {
+		case e == nil:
+			w.Why = "not measured"
+			if why := arm.Invalid(); len(why) > 0 {
+				w.Why = why[0]
+			}
+			d.Refused = append(d.Refused, w)
+		case e.Missing > 0:
+			w.Why = fmt.Sprintf("%s of %s missing", result.Thousands(e.Missing), result.Thousands(e.Accepted))
+			d.Refused = append(d.Refused, w)
+		default:
+			w.Figure = fmt.Sprintf("0 of %s", result.Thousands(e.Accepted))
+			if e.Accepted > 0 {
+				w.Figure += fmt.Sprintf(", so at most 1 in %s", result.Thousands(uint64(1/result.MostMissing(e.Accepted))))
+			}
+			d.First, sound = append(d.First, w), append(sound, a)
+		}
+		if e != nil && e.Duplicated > 0 {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s came to the store again, and were stored once", w.Label(), result.Thousands(e.Duplicated)))
+		}
+		if e != nil && e.Reordered > 0 {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s: %s were stored before one that the same caller had sent earlier", w.Label(), result.Thousands(e.Reordered)))
+		}
+	}
+	d.Refused = append(d.Refused, absentWays(r)...)
+	var ways []string
+	for _, w := range d.First {
+		ways = append(ways, w.Label()+" ("+w.Figure+")")
+	}
+	d.Lead = cmp.Or(list(ways), "none of them")
+	d.Notes = append(d.Notes, "counted while nothing failed; bounds hold with 95 % confidence")
+	d.Holds = holds(r, l, sound)
+	d.Says = sentences(d)
+	return d
+}
+
+// decisionMethod says what a first place means.
+func decisionMethod(r *result.Result, l *result.LoadAnalysis) string {
+	text := fmt.Sprintf("First is who was proved better than each other way: every pair is compared within every round, interval and sign-flip test agree, "+
+		"the difference is at least %s, and it stands after Holm's correction over the pairs of its row and Benjamini and Hochberg's over all of the table. "+
+		"Who cannot be told apart from the first is named beside it. Intervals are 95 %%.", given(practical(r)))
+	if slices.ContainsFunc(l.Contests, func(c result.Contest) bool {
+		return slices.ContainsFunc(c.Entrants, func(e result.Entrant) bool { return !e.Durable })
+	}) {
+		text += " " + earlyMark + " answers before the entry is durable, or that is not known."
+	}
+	return text
+}

@@ -1,0 +1,158 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// Promise says what an arm's caller knows when it is told that all is well.
+func Promise(r *result.Result, arm int) string {
+	if arm < 0 || arm >= len(r.Arms) || r.Arms[arm].Handover == nil {
+		return "hands entries on in a way that was not recorded"
+	}
+	a := &r.Arms[arm]
+	h := a.Handover
+	broker := cmp.Or(a.Broker, "a "+h.Broker+" that runs elsewhere")
+	switch {
+	case h.Broker == "" && a.Database == "":
+		return "answers once the entry is in the logger's memory, which no restart outlives"
+	case h.Broker == "":
+		return "answers once the entry is stored in " + a.Database
+	case !h.Confirms:
+		return fmt.Sprintf("answers before %s has confirmed anything (%s): what is lost then, nobody is told", broker, QueueWords(h))
+	case h.OnDisk():
+		return fmt.Sprintf("answers once %s has the entry on disk (%s); it is stored later", broker, QueueWords(h))
+	case h.Sync == result.SyncFirst:
+		return fmt.Sprintf("answers once %s has the entry in memory (%s); it is stored later", broker, QueueWords(h))
+	}
+	return fmt.Sprintf("answers once %s has confirmed the entry (%s); whether that is on disk is not known; it is stored later", broker, QueueWords(h))
+}
+
+// earlyWords says in short of an arm whose caller is answered before an entry is
+// durable what it is that keeps it from being so.
+func earlyWords(r *result.Result, arm int) string {
+	why := "how it hands entries on was not recorded"
+	if arm < len(r.Arms) && r.Arms[arm].Handover != nil {
+		h := r.Arms[arm].Handover
+		if why = QueueWords(h); h.Broker == "" {
+			why = "kept in memory"
+		}
+	}
+	return "answers before the entry is durable (" + why + ")"
+}
+
+// QueueWords says how a queue is used: "quorum queue, confirmed, fsync before it
+// confirms". "" where there is none.
+func QueueWords(h *result.Handover) string {
+	if h == nil || h.Broker == "" {
+		return ""
+	}
+	kind := strings.TrimSpace(h.Queue + " queue")
+	if h.Queue == "stream" {
+		kind = "stream"
+	}
+	word, sync := "unconfirmed", ""
+	if h.Confirms {
+		word = "confirmed"
+		switch {
+		case h.OnDisk():
+			sync = "fsync before it confirms"
+		case h.Sync != result.SyncFirst:
+			sync = "fsync policy not known"
+		}
+	}
+	transient := ""
+	if !h.Persistent {
+		transient = "transient"
+	}
+	return strings.Join(filled(kind, word, transient, sync), ", ")
+}
+
+// conditions are what every row of a table holds under.
+func conditions(r *result.Result, a *result.Analysis, l *result.LoadAnalysis) []Fact {
+	loop := "closed loop: each caller waits for its answer"
+	if l.Open {
+		loop = "open loop: entries come when they are due, answered or not"
+	}
+	var facts []Fact
+	for _, f := range []Fact{
+		{"load", LoadName(r.Plan, l.Load) + ", " + loop},
+		{"database", cmp.Or(Database(r), "the logger's memory")},
+		{"brokers", brokers(r)},
+		{"machine", machine(r)},
+		{"network", Network(r)},
+		{"run", strings.Join(filled(run(r, a), r.ID, day(r.Began)), ", ")},
+	} {
+		if f.Text != "" {
+			facts = append(facts, f)
+		}
+	}
+	return facts
+}
+
+// brokers are those on the ways of arms, each with its queue and the arms.
+func brokers(r *result.Result) string {
+	who := map[string][]string{}
+	var order []string
+	for i := range r.Arms {
+		text := through(r, i)
+		if text == "" {
+			continue
+		}
+		if who[text] == nil {
+			order = append(order, text)
+		}
+		who[text] = append(who[text], r.ArmName(i))
+	}
+	for i, text := range order {
+		order[i] = text + " (" + list(who[text]) + ")"
+	}
+	return strings.Join(order, "; ")
+}
+
+// through is the broker on an arm's way, with its queue; "" for none.
+func through(r *result.Result, arm int) string {
+	a := &r.Arms[arm]
+	switch h := a.Handover; {
+	case h != nil && h.Broker != "":
+		return cmp.Or(a.Broker, h.Broker+" elsewhere") + ", " + QueueWords(h)
+	case h == nil:
+		return a.Broker
+	}
+	return ""
+}
+
+// holds are the conditions of a row in a line: the load, and what is behind the
+// ways that it puts first; the load alone where it puts none.
+func holds(r *result.Result, l *result.LoadAnalysis, arms []int) string {
+	var databases, queues []string
+	for arm := range r.Arms {
+		if !slices.Contains(arms, arm) {
+			continue
+		}
+		if text := cmp.Or(r.Arms[arm].Database, "the logger's memory"); !slices.Contains(databases, text) {
+			databases = append(databases, text)
+		}
+		if text := through(r, arm); text != "" && !slices.Contains(queues, text) {
+			queues = append(queues, text)
+		}
+	}
+	parts := []string{LoadName(r.Plan, l.Load), list(databases)}
+	if c := r.Environment; c.CPUs > 0 {
+		queues = append(queues, fmt.Sprintf("%d CPUs", c.CPUs))
+	}
+	return strings.Join(filled(append(parts, queues...)...), "; ")
+}
+
+// practical is the smallest difference called one, as a share.
+func practical(r *result.Result) float64 {
+	if p := r.Plan.Practical; p > 0 && p < 10 {
+		return p
+	}
+	return stat.DefaultPractical
+}

@@ -1,0 +1,336 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/result"
+)
+
+// Outage is what one run of one path showed of one fault, or why it showed
+// nothing. It is plain data: who made the run tells.
+type Outage struct {
+	// Path is the protocol of the way, and Fault the fault as a command takes it:
+	// "logger-down=10s".
+	Path, Fault string
+	// Among is how many faults the run had; the account is of all of them.
+	Among int
+	// Why is why there are no figures: the path has no such part, or the run
+	// failed; "" where there are.
+	Why string
+	// Rate is what was sent per second but in bursts, Limit that of the objective.
+	Rate  float64
+	Limit time.Duration
+	// Due is how many entries were due until the next fault or the end, Refused
+	// those whose callers were told of an error, by code; P99 and Longest are of
+	// the answers to the others.
+	Due          int
+	Refused      map[string]int
+	P99, Longest time.Duration
+	// Answers and Storage are how long callers, and what was accepted until it was
+	// stored, were outside of the objective.
+	Answers, Storage Recovery
+	// Accepted, Missing, Doubled and Kept are of the whole run: see
+	// [result.Followed]. Doubled is at least so many where AtLeast. Promised tells
+	// whether somebody gave their word on what was accepted.
+	Accepted, Missing, Doubled, Twice, Kept uint64
+	AtLeast, Promised, Interrupted          bool
+	// Handover and Database are the conditions, Broker and Database with their
+	// versions, as far as a run told; Machine is where it was.
+	Handover                  *result.Handover
+	Broker, Database, Machine string
+}
+
+// Recovery is how long something was outside of its objective after a fault.
+type Recovery struct {
+	Already, Left, Back  bool // outside before; outside at all; and back again
+	SinceBegin, SinceEnd time.Duration
+}
+
+// Faults are those of the table, as "wirelab chaos" takes them.
+func Faults() []string {
+	return []string{"listener-kill", "logger-down=10s", "broker-restart", "burst=10x5s"}
+}
+
+// FaultNeed is a fault as a need in plain words; another than the known as it is.
+func FaultNeed(fault string) string {
+	kind, value, _ := strings.Cut(fault, "=")
+	times, length, _ := strings.Cut(value, "x")
+	switch kind {
+	case "listener-kill":
+		return "the listener is killed"
+	case "broker-restart":
+		return "the broker is killed and started again"
+	case "logger-down":
+		return "the logger is away for " + value
+	case "burst":
+		return fmt.Sprintf("a burst of %s times what can be sustained for %s", times, length)
+	}
+	return fault
+}
+
+// failures is the table of what happens when parts fail. Runs are single, and
+// so shown beside each other and never ranked.
+func failures(r *result.Result, outages []Outage) DecisionTable {
+	t := DecisionTable{
+		Title: "if parts fail", Load: -1, Conditions: []Fact{}, Promises: []string{},
+		Method: "Each is one run (n = 1): the ways are shown beside each other and not ranked, since another run may well differ. " +
+			"Times count from when an entry was due; back is from when on every second keeps the objective.",
+	}
+	faults := Faults()
+	for _, o := range outages {
+		if !slices.Contains(faults, o.Fault) {
+			// The same fault of another length stands in place of the usual one.
+			kind, _, _ := strings.Cut(o.Fault, "=")
+			usual := slices.IndexFunc(faults, func(f string) bool { k, _, _ := strings.Cut(f, "="); return k == kind && !hasFault(outages, f) })
+			if usual >= 0 {
+				faults[usual] = o.Fault
+			} else {
+				faults = append(faults, o.Fault)
+			}
+		}
+	}
+	for _, fault := range faults {
+		t.Rows = append(t.Rows, failure(r, fault, outages))
+	}
+	return t
+}
+
+func hasFault(outages []Outage, fault string) bool {
+	return slices.ContainsFunc(outages, func(o Outage) bool { return o.Fault == fault })
+}
+
+// failure is the row of one fault.
+func failure(r *result.Result, fault string, outages []Outage) Decision {
+	d := Decision{Need: FaultNeed(fault), Metric: fault, State: "one run", First: []Way{}}
+	used := map[int]bool{}
+	var missing []int
+	var held []string
+	for arm := range r.Arms {
+		runs := outagesOf(r, arm, fault, outages)
+		for _, i := range runs {
+			used[i] = true
+		}
+		switch {
+		case withoutPart(r, arm, fault):
+			d.Refused = append(d.Refused, Way{Name: r.ArmName(arm), Early: !r.Durable(arm), Why: "has no broker, and so nothing to end"})
+		case len(runs) == 0:
+			missing = append(missing, arm)
+		}
+		for _, i := range runs {
+			if !withoutPart(r, arm, fault) {
+				d.tell(r, arm, &outages[i])
+				held = append(held, outageHolds(&outages[i])...)
+			}
+		}
+	}
+	for _, w := range absentWays(r) {
+		if !slices.ContainsFunc(outages, func(o Outage) bool { return o.Fault == fault && o.Path == w.Name }) {
+			d.Refused = append(d.Refused, w) // a run elsewhere may have had it
+		}
+	}
+	for i := range outages {
+		if o := &outages[i]; o.Fault == fault && !used[i] {
+			d.tell(r, -1, o)
+			held = append(held, outageHolds(o)...)
+		}
+	}
+	if len(held) > 0 {
+		slices.Sort(held)
+		d.Holds = strings.Join(append(slices.Compact(held), "1 run of each"), "; ")
+	}
+	for _, arm := range missing {
+		if len(d.First) > 0 {
+			d.Refused = append(d.Refused, Way{Name: r.ArmName(arm), Early: !r.Durable(arm), Why: "not measured"})
+		}
+	}
+	commands := measure(r, missing, fault)
+	switch {
+	case len(d.First) == 0:
+		d.State, d.Lead = "not measured", "not measured"
+		if len(missing) == 0 {
+			break // no way can have it
+		}
+		d.Lead += "; this does: " + strings.Join(commands, ", and ")
+	default:
+		d.Lead = "one run each, beside each other and not ranked"
+		if len(commands) > 0 {
+			d.Notes = append(d.Notes, "this measures the others: "+strings.Join(commands, ", and "))
+		}
+	}
+	d.Says = sentences(d)
+	return d
+}
+
+// tell adds what an outage showed; arm is -1 where it is of none.
+func (d *Decision) tell(r *result.Result, arm int, o *Outage) {
+	w := Way{Name: o.Path, Early: !o.durable()}
+	if o.Why != "" && arm >= 0 {
+		w.Early = !r.Durable(arm)
+	}
+	if arm >= 0 {
+		w.Name = r.ArmName(arm)
+		if was := r.Arms[arm].Database; o.Database != "" && o.Why == "" && was != o.Database {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Database, cmp.Or(was, "the logger's memory")))
+		}
+		if was := r.Arms[arm].Broker; o.Broker != "" && was != "" && was != o.Broker {
+			d.Notes = append(d.Notes, fmt.Sprintf("%s was run with %s, and measured above with %s", w.Name, o.Broker, was))
+		}
+	} else {
+		d.Notes = append(d.Notes, w.Label()+" is none of the arms above")
+	}
+	if o.Why != "" {
+		w.Why = o.Why
+		d.Refused = append(d.Refused, w)
+		return
+	}
+	w.Saw, w.Back, w.Lost = o.saw(), o.back(), o.lost()
+	w.Figure = strings.Join([]string{w.Saw, w.Back, w.Lost}, "; ")
+	d.First = append(d.First, w)
+}
+
+// durable is as [result.Result.Durable] is.
+func (o *Outage) durable() bool {
+	return o.Handover != nil && (o.Handover.Broker == "" && o.Database != "" && o.Database != "memory" || o.Handover.Confirms && o.Handover.OnDisk())
+}
+
+// outagesOf are the outages of an arm under a fault. Where both tell how entries
+// are handed on, they must agree.
+func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int {
+	var found []int
+	for i := range outages {
+		o, ours := &outages[i], r.Arms[arm].Handover
+		if o.Path == r.Arms[arm].Protocol && o.Fault == fault && (ours == nil || o.Handover == nil || *ours == *o.Handover) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// withoutPart reports whether a fault ends a part that an arm has not.
+func withoutPart(r *result.Result, arm int, fault string) bool {
+	h := r.Arms[arm].Handover
+	return h != nil && h.Broker == "" && (fault == "broker-restart" || fault == "listener-kill")
+}
+
+// measure are the commands that would measure arms under a fault, one for each
+// way of using a queue and each database.
+func measure(r *result.Result, arms []int, fault string) []string {
+	paths := map[string][]string{}
+	var order []string
+	for _, arm := range arms {
+		flags := "--fault " + fault
+		if h := r.Arms[arm].Handover; h != nil && h.Broker != "" {
+			if h.Queue == "classic" {
+				flags += " --queue classic"
+			}
+			if !h.Confirms {
+				flags += " --no-confirms"
+			}
+			if !h.Persistent {
+				flags += " --transient"
+			}
+		}
+		if arm < len(r.Plan.Arms) {
+			if kind := r.Plan.DatabaseOf(r.Plan.Arms[arm]); kind != "" {
+				flags += " --db " + kind
+			}
+		}
+		if paths[flags] == nil {
+			order = append(order, flags)
+		}
+		if p := r.Arms[arm].Protocol; !slices.Contains(paths[flags], p) {
+			paths[flags] = append(paths[flags], p)
+		}
+	}
+	for i, flags := range order {
+		kind, _, _ := strings.Cut(fault, "=")
+		file := kind
+		if i > 0 {
+			file += fmt.Sprintf("-%d", i+1)
+		}
+		order[i] = "wirelab chaos logging " + strings.Join(paths[flags], " ") + " " + flags + " --json > " + file + ".json"
+	}
+	return order
+}
+
+// saw is what callers saw.
+func (o *Outage) saw() string {
+	refused := 0
+	var codes []string
+	for _, code := range slices.Sorted(maps.Keys(o.Refused)) {
+		refused += o.Refused[code]
+		codes = append(codes, fmt.Sprintf("%s %s", result.Thousands(uint64(max(0, o.Refused[code]))), code))
+	}
+	text := fmt.Sprintf("at %s callers saw %s of %s refused", rate(o.Rate), result.Thousands(uint64(max(0, refused))), result.Thousands(uint64(max(0, o.Due))))
+	if len(codes) > 0 {
+		text += " (" + strings.Join(codes, ", ") + ")"
+	}
+	return text + fmt.Sprintf(", answers within %s for 99 of 100, the longest %s", Duration(o.P99), Duration(o.Longest))
+}
+
+// back is how long it took until all was in the objective again.
+func (o *Outage) back() string {
+	return fmt.Sprintf("answers in %s: %s; stored in it: %s", Duration(o.Limit), o.Answers.text(), o.Storage.text())
+}
+
+func (v Recovery) text() string {
+	text := fmt.Sprintf("again %s after it began, %s after its end", Duration(v.SinceBegin), Duration(v.SinceEnd))
+	switch {
+	case !v.Left:
+		text = "always"
+	case !v.Back:
+		text = "not again in the time that was watched"
+	case v.SinceEnd == 0:
+		text = fmt.Sprintf("again %s after it began, before its end", Duration(v.SinceBegin))
+	}
+	if v.Already {
+		text += " (it was outside before)"
+	}
+	return text
+}
+
+// lost is what became of accepted entries, over the whole run.
+func (o *Outage) lost() string {
+	text := fmt.Sprintf("%s of %s accepted lost", result.Thousands(o.Missing), result.Thousands(o.Accepted))
+	switch {
+	case o.Missing > 0 && o.Promised:
+		text += ", though they were promised"
+	case o.Missing > 0:
+		text += ", which nobody had promised to keep"
+	}
+	least := ""
+	if o.AtLeast {
+		least = "at least "
+	}
+	text += fmt.Sprintf(", %s%s delivered again", least, result.Thousands(o.Doubled))
+	if o.Twice > 0 {
+		text += fmt.Sprintf(", %s stored twice", result.Thousands(o.Twice))
+	}
+	if o.Kept > 0 {
+		text += fmt.Sprintf(", %s stored though refused", result.Thousands(o.Kept))
+	}
+	if o.Among > 1 {
+		text += fmt.Sprintf(" (of the whole run with its %d faults)", o.Among)
+	}
+	if o.Interrupted {
+		text += "; the run was interrupted"
+	}
+	return text
+}
+
+// outageHolds are the conditions of an outage.
+func outageHolds(o *Outage) []string {
+	if o.Why != "" {
+		return nil
+	}
+	broker := o.Broker
+	if words := QueueWords(o.Handover); words != "" {
+		broker = cmp.Or(o.Broker, o.Handover.Broker) + ", " + words
+	}
+	return filled(o.Database, broker, o.Machine)
+}

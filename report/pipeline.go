@@ -1,0 +1,173 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// EntryColumns are the account of the entries of arms that were followed, by id
+// and over all rounds; none where nobody followed any.
+func EntryColumns(l *result.LoadAnalysis) []ArmColumn {
+	if !slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Entries != nil }) {
+		return nil
+	}
+	var all []ArmColumn
+	for _, c := range []struct {
+		head string
+		of   func(*result.EntryState) uint64
+	}{
+		{"sent", func(e *result.EntryState) uint64 { return e.Sent }},
+		{"accepted", func(e *result.EntryState) uint64 { return e.Accepted }},
+		{"confirmed", func(e *result.EntryState) uint64 { return e.Confirmed }},
+		{"stored", func(e *result.EntryState) uint64 { return e.Stored }},
+		{"missing", func(e *result.EntryState) uint64 { return e.Missing }},
+		{"duplicated", func(e *result.EntryState) uint64 { return e.Duplicated }},
+		{"reordered", func(e *result.EntryState) uint64 { return e.Reordered }},
+	} {
+		column := ArmColumn{Head: c.head}
+		for a := range l.Arms {
+			text := Absent
+			if e := l.Arms[a].Entries; e != nil {
+				text = result.Thousands(c.of(e))
+			}
+			column.Cells = append(column.Cells, text)
+		}
+		all = append(all, column)
+	}
+	return all
+}
+
+// EntryCaption says what the columns of [EntryColumns] are of.
+const EntryCaption = "Entries of all rounds, each followed by its id. Missing: accepted and never stored. Duplicated: came to the store again, where each is kept once. Reordered: stored before one that the same caller had sent earlier."
+
+// Processes are what the processes of pipelines used, by what they do.
+type Processes struct {
+	// Roles are what any arm has, on an entry's way: gateway, broker, listener,
+	// logger, database, driver.
+	Roles []string
+	// CPU is ns for each entry, of each arm and role; 0 where there is no such
+	// process, or no figure.
+	CPU [][]float64
+	// Why is why an arm has no figures; "" if it has.
+	Why  []string
+	Unit Unit
+}
+
+// ProcessesOf returns what processes used under a load, nil where no arm is a
+// pipeline.
+func ProcessesOf(l *result.LoadAnalysis) *Processes {
+	p := &Processes{CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms))}
+	roles := []string{"gateway", "broker", "listener", "logger", "database", "driver"}
+	used := make([]bool, len(roles))
+	some := false
+	var values []float64
+	for a := range l.Arms {
+		arm := &l.Arms[a]
+		cpu := make([]float64, len(roles))
+		for _, part := range arm.Parts {
+			some = true
+			cpu[slices.Index(roles, roleOf(part.Name))] += part.CPU
+		}
+		if arm.Spoiled(result.Metric{ID: plan.ServerCPU}) != "" {
+			p.Why[a] = "refused by a check"
+			if row := l.Row(plan.ServerCPU); row != nil && row.Cells[a].Estimate.Why != "" {
+				p.Why[a] = row.Cells[a].Estimate.Why
+			}
+		}
+		switch {
+		case p.Why[a] != "":
+			cpu = make([]float64, len(roles))
+		case len(arm.Parts) == 0:
+			p.Why[a] = "not measured"
+		default:
+			cpu[4], cpu[5] = known(l, plan.DatabaseCPU, a), known(l, plan.ClientCPU, a)
+		}
+		for i, v := range cpu {
+			used[i] = used[i] || v > 0
+		}
+		p.CPU[a] = cpu
+		values = append(values, cpu...)
+	}
+	if !some {
+		return nil
+	}
+	for i, role := range roles {
+		if used[i] {
+			p.Roles = append(p.Roles, role)
+		}
+	}
+	for a, cpu := range p.CPU {
+		var kept []float64
+		for i := range cpu {
+			if used[i] {
+				kept = append(kept, cpu[i])
+			}
+		}
+		p.CPU[a] = kept
+	}
+	p.Unit = UnitFor(result.Time, values...)
+	return p
+}
+
+// roleOf is what a process of a pipeline does. A stack calls its own by their
+// roles; what else there is is a broker, by its product's name.
+func roleOf(name string) string {
+	switch {
+	case name == "gateway" || name == "logger":
+		return name
+	case strings.HasPrefix(name, "listener"):
+		return "listener"
+	}
+	return "broker"
+}
+
+// known is an arm's figure of a metric, 0 where there is none.
+func known(l *result.LoadAnalysis, id string, arm int) float64 {
+	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.Known {
+		return row.Cells[arm].Estimate.Value
+	}
+	return 0
+}
+
+// Sum is what all processes of an arm used together, in ns for each entry.
+func (p *Processes) Sum(arm int) float64 {
+	sum := 0.0
+	for _, cpu := range p.CPU[arm] {
+		sum += cpu
+	}
+	return sum
+}
+
+// Text writes what a process, or all of an arm's, used.
+func (p *Processes) Text(cpu float64) string {
+	if cpu <= 0 {
+		return Absent
+	}
+	return Significant(cpu/p.Unit.Size, 3)
+}
+
+// Columns are a column for each role and one for all together; none of nil.
+func (p *Processes) Columns() []ArmColumn {
+	if p == nil {
+		return nil
+	}
+	var all []ArmColumn
+	for i, role := range p.Roles {
+		column := ArmColumn{Head: role + " " + p.Unit.Name}
+		for a := range p.CPU {
+			column.Cells = append(column.Cells, p.Text(p.CPU[a][i]))
+		}
+		all = append(all, column)
+	}
+	column := ArmColumn{Head: "together " + p.Unit.Name}
+	for a := range p.CPU {
+		column.Cells = append(column.Cells, p.Text(p.Sum(a)))
+	}
+	return append(all, column)
+}
+
+// ProcessCaption says what the columns of [Processes] are of.
+const ProcessCaption = "CPU time of each process for each entry, over all rounds. A broker is all of its processes together. A database without a figure runs inside the process that stores."
