@@ -103,6 +103,9 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, _, err := a.present(ctx, p); err != nil {
+		return err
+	}
 	a.sayDriver(said, f.quiet)
 	r, err := a.measureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
 		return c.SearchCapacity(ctx, settings)
@@ -110,7 +113,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.concludeCapacity(r, f.json)
+	return refused(r, a.concludeCapacity(r, f.json))
 }
 
 // search is the plan and the settings of the search.

@@ -16,10 +16,13 @@ func commands() []func(*app) *cobra.Command {
 		newSelfTestCommand,
 		newResultsCommand,
 		newReportCommand,
+		newDecideCommand,
 		newVerifyCommand,
 		newReplayCommand,
 		newMatrixCommand,
 		newServeCommand,
+		newUpCommand,
+		newChaosCommand,
 		newServeResultsCommand,
 		newRelayCommand,
 		newCallCommand,
@@ -27,6 +30,7 @@ func commands() []func(*app) *cobra.Command {
 		newAuditCommand,
 		newDriveCommand,
 		newHogCommand,
+		newPartCommand,
 		newVersionCommand,
 	}
 }

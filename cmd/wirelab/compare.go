@@ -20,12 +20,8 @@ type compareFlags struct {
 	conduct               conductOptions
 }
 
-func newCompareCommand(a *app) *cobra.Command {
-	var f compareFlags
-	command := &cobra.Command{
-		Use:   "compare ARM ARM…",
-		Short: "Compare protocols doing the same work, and say what the difference is and whether it is real",
-		Long: `Compare runs the same calls over each arm, in rounds of fresh processes with
+// compareLong is what "wirelab compare --help" explains.
+const compareLong = `Compare runs the same calls over each arm, in rounds of fresh processes with
 the slices in random order, and prints for each metric what each arm costs, the
 difference from the first arm with its interval, and one of four verdicts:
 better, worse, equivalent, or inconclusive with the number of rounds that would
@@ -40,6 +36,17 @@ An ARM is a protocol, with settings if need be:
   grpc,target=127.0.0.1:50051       a server that is already running
   grpc,driver=raw                   called by wirelab's own minimal client
   grpc,data=100                     over another of the workload's data sets
+  log-rabbit,queue=classic          through the log pipeline, by such a queue
+
+Arms of logging.WriteLog whose names begin with log- are ways through the log
+pipeline: a call of its gateway, and what that does then. The pipeline is started
+for each, broker and all, and counted as the server; each entry is followed by
+its id, and timed to when it is confirmed and when it is stored. A queue is
+quorum, classic or stream, unconfirmed, transient, prefetch-8, several with +;
+log-rabbit-direct stores from the queue, log-http-published does as the published
+client did. See wirelab up logging --help, and wirelab matrix for their names.
+Where there is no RabbitMQ the arms that need it are absent: reports say so in
+their places, the others are compared, and the exit code is 3.
 
 --driver client calls as a user would, through the protocol's library; what is
 measured is what a call costs both sides. --driver raw calls through a client
@@ -65,7 +72,14 @@ of the rest on each wire: buffered, pushed back, or dropped.
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
 the path takes is in the floors too. See wirelab relay --help.
 
-` + failIfText,
+` + failIfText
+
+func newCompareCommand(a *app) *cobra.Command {
+	var f compareFlags
+	command := &cobra.Command{
+		Use:   "compare ARM ARM…",
+		Short: "Compare protocols doing the same work, and say what the difference is and whether it is real",
+		Long:  compareLong,
 		Example: `  wirelab compare grpc http1-json --workload routeguide.GetFeature
   wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
   wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
@@ -73,6 +87,7 @@ the path takes is in the floors too. See wirelab relay --help.
   wirelab compare grpc http1-json -w directory.GetPerson --arrivals trace.json --speed-up 10
   wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
   wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 --rate 10k --slice 5s
+  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
   wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {

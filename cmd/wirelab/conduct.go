@@ -16,8 +16,10 @@ import (
 	"wirelab"
 	"wirelab/experiment"
 	"wirelab/inject"
+	"wirelab/pipeline/bench"
 	"wirelab/plan"
 	"wirelab/probe"
+	"wirelab/report"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -69,7 +71,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.gate.noWord(err)
 	}
-	return a.conclude(r, o)
+	return refused(r, a.conclude(r, o))
 }
 
 // measure runs an experiment and stores its result, with the certificate that
@@ -89,6 +91,17 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	defer func() { err = both(err, results.Close()) }()
+	p, absent, err := a.present(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(absent) > 0 {
+		if arms, err = a.arms(p); err != nil {
+			return nil, err
+		}
+		a.note("%s; going on with the others", // also with --quiet: it is no progress
+			strings.Join(report.Absences(absent), "; "))
+	}
 	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
 	if err != nil {
 		return nil, err
@@ -97,6 +110,7 @@ func (a *app) measureBy(
 	if err != nil {
 		return nil, err
 	}
+	conductor.Absent = absent
 	watch := a.newWatcher(quiet)
 	news := a.watched(conductor, results, watch.observe)
 	defer news.close()
@@ -117,7 +131,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if err != nil {
 		return nil, err
 	}
-	bench, err := experiment.NewProcesses(program, p)
+	processes, err := experiment.NewProcesses(program, p)
 	if err != nil {
 		return nil, err
 	}
@@ -127,13 +141,13 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 			return nil, err
 		}
 	}
-	bench.Databases(sources)
-	accounts, err := a.databases.accounts(ctx, p, bench)
+	processes.Databases(sources)
+	accounts, err := a.databases.accounts(ctx, p, processes)
 	if err != nil {
 		return nil, err
 	}
 	return &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: bench, Databases: accounts, Environment: probe.Environment(),
+		Plan: p, Arms: arms, Bench: a.withPipelines(processes, program, p, sources), Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(),
 	}, nil
@@ -226,6 +240,9 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			return nil, err
 		}
 		if _, err := inject.Parse(arm.Inject); err != nil {
+			return nil, err
+		}
+		if err := bench.Check(arm); err != nil {
 			return nil, err
 		}
 		if arm.Inject != "" && arm.Target != "" {

@@ -100,6 +100,9 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if _, _, err := a.present(ctx, p); err != nil && !f.conduct.plan {
+		return err
+	}
 	if rates != nil {
 		return f.conducted(ctx, a, f.at(p, rates), nil, said)
 	}
@@ -240,7 +243,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return o.gate.noWord(err)
 	}
-	return a.concludeCurve(r, o)
+	return refused(r, a.concludeCurve(r, o))
 }
 
 // concludeCurve prints a curve that is stored, and says by its error how it

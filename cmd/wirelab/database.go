@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/daemon"
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/postgres"
@@ -159,13 +160,20 @@ func (d *databases) source(ctx context.Context, a *app, kind string) (string, er
 	return source, nil
 }
 
-// embedded returns a file for the time of the command.
+// embeddedPrefix begins the names of the directories of embedded databases.
+const embeddedPrefix = "wirelab-db-"
+
+// embedded returns a file for the time of the command. Those of commands that
+// were killed nobody else would remove.
 func (d *databases) embedded() (string, error) {
-	dir, err := os.MkdirTemp("", "wirelab-db-")
+	for _, left := range daemon.Left(os.TempDir(), embeddedPrefix, time.Now()) {
+		daemon.Reclaim(left, func() bool { return true }) // our children end with us
+	}
+	dir, owned, err := daemon.Make(os.TempDir(), embeddedPrefix, nil)
 	if err != nil {
 		return "", err
 	}
-	d.close = append(d.close, func() error { return os.RemoveAll(dir) })
+	d.close = append(d.close, func() error { return errors.Join(os.RemoveAll(dir), owned.Close()) })
 	return filepath.Join(dir, "data.db"), nil
 }
 

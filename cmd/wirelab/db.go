@@ -11,6 +11,7 @@ import (
 	"wirelab/postgres"
 	"wirelab/workload/ledger"
 	kept "wirelab/workload/ledger/database/postgres"
+	logged "wirelab/workload/logging/database/postgres"
 )
 
 func newDBCommand(a *app) *cobra.Command {
@@ -70,7 +71,7 @@ func newDBStopCommand(a *app) *cobra.Command {
 		Use:   "stop",
 		Short: "Stop the server and remove what it holds",
 		Long: `Stops the server and removes its data sets, which "db seed" writes again. If it
-holds anything else, such as results, or does not run, it says so and does
+holds anything else, such as results or log entries, or does not run, it says so and does
 nothing until it is told what to do with the data.`,
 		Example: "  wirelab db stop\n  wirelab db stop --keep",
 		Args:    arguments(0, 0, "no arguments"),
@@ -110,9 +111,16 @@ func (a *app) onlySets(ctx context.Context) error {
 	if r.PID == 0 {
 		return usage("the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
 	}
-	others, err := kept.Others(ctx, r.Source)
+	entries, err := logged.Holds(ctx, r.Source)
+	var others int
+	if err == nil {
+		others, err = kept.Others(ctx, r.Source, logged.Schema)
+	}
 	if err != nil {
 		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
+	}
+	if entries {
+		return usage("the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
 	}
 	if others > 0 {
 		return usage("the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)

@@ -8,7 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"wirelab"
 	"wirelab/postgres"
+	"wirelab/workload/logging"
+	logged "wirelab/workload/logging/database/postgres"
 )
 
 // A server is started once, holds data sets, is found again after it died, and
@@ -92,8 +95,20 @@ func TestDB(t *testing.T) {
 	if err := conn.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	run("db", "stop", "--keep", "--discard").wants(t, exitUsage, nil, nil)
+	// Tables of the logger are no loss as long as they are empty.
+	opened, err := logged.Database().Open(t.Context(), wirelab.DatabaseAddress{Source: resident.Source, Pool: 1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	run("db", "stop").wants(t, exitUsage, nil, []string{"1 tables or databases beside its data sets"})
+	if _, err := opened.Service.WriteLog(t.Context(), logging.Entry{ID: "kept", Name: "event"}); err != nil {
+		t.Error(err)
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+	run("db", "stop").wants(t, exitUsage, nil, []string{"log entries"})
+	run("db", "stop", "--keep", "--discard").wants(t, exitUsage, nil, nil)
 	run("db", "stop", "--discard").wants(t, exitOK, nil, []string{"stopped, and removed"})
 	if _, err := os.Stat(again.Directory); !os.IsNotExist(err) {
 		t.Errorf("its directory is still there: %v", err)

@@ -34,8 +34,9 @@ const exitCodesText = `Exit codes of wirelab, for scripts:
       some arm's capacity there is only a bound.
    3  There is no valid answer: the experiment was interrupted, or a check found
       its numbers invalid, or with --fail-if something failed. What was measured
-      is stored all the same, and its id printed. A load generator that "audit"
-      could not judge.
+      is stored all the same, and its id printed. An arm was absent, since a broker
+      that it needs cannot be had here; the others were measured. A load generator
+      that "audit" could not judge.
   64  The command itself is wrong: an unknown name or flag, a plan that does not
       hold together, a file or result that is not there. Nothing was run.
 

@@ -44,26 +44,38 @@ func begin(t *testing.T, dir string, args ...string) *program {
 // beginWith is begin with more in the environment.
 func beginWith(t *testing.T, dir string, environment []string, args ...string) *program {
 	t.Helper()
+	p := prepared(t, dir, append([]string{certificateEnv + "=" + certificateNone}, environment...), args...)
+	p.command.Stdout = &p.stdout
+	p.start()
+	return p
+}
+
+// prepared is wirelab as a process of its own that has yet to begin.
+func prepared(t *testing.T, dir string, environment []string, args ...string) *program {
 	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
 	p.command.Dir = dir
-	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark, certificateEnv+"="+certificateNone)
+	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark)
 	p.command.Env = append(p.command.Env, environment...)
-	p.command.Stdout = &p.stdout
+	return p
+}
+
+// start starts what was prepared.
+func (p *program) start() {
+	p.t.Helper()
 	stderr, err := p.command.StderrPipe()
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	p.stderr = bufio.NewReader(stderr)
 	if err := p.command.Start(); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	// A test that fails half way must leave nothing behind either.
-	t.Cleanup(func() {
+	p.t.Cleanup(func() {
 		for pid := range p.processes("") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
-	return p
 }
 
 // until reads standard error up to a line that holds text.

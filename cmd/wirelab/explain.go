@@ -211,6 +211,9 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if f.conduct.plan {
 		return a.printJSON(p)
 	}
+	if err := a.wholly(ctx, p); err != nil {
+		return err
+	}
 	if written.Slice == 0 && !p.Loads[0].Open() {
 		slice, err := a.sliceFor(ctx, written, f.conduct.quiet)
 		if err != nil {

@@ -175,7 +175,7 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 		if err != nil {
 			return g.noWord(err)
 		}
-		if err := g.prepare(r.Plan, *asJSON); err != nil {
+		if err := g.prepare(r.Asked(), *asJSON); err != nil {
 			return err
 		}
 		analysis := result.Analyse(r)

@@ -17,6 +17,9 @@ func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*
 	if err != nil {
 		return nil, err
 	}
+	if p, _, err = a.present(ctx, p); err != nil { // who measures says it
+		return nil, err
+	}
 	arms, err := a.arms(p)
 	if err != nil {
 		return nil, err

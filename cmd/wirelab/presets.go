@@ -38,15 +38,18 @@ run" takes, to start your own from.`,
 		if *asJSON {
 			return a.printJSON(plan.Presets())
 		}
-		rows := [][]string{{"PRESET", "WORK", "ARMS", "QUESTION"}}
+		// In lines and not in columns: some have six arms with settings.
 		for _, p := range plan.Presets() {
 			arms := make([]string, len(p.Arms))
 			for i, arm := range p.Arms {
+				arm.Name = "" // what they are called in the report is not what they are
 				arms[i] = arm.String()
 			}
-			rows = append(rows, []string{p.Name, p.Workload + "." + p.Operation, strings.Join(arms, " "), p.About})
+			if err := a.printf("%s  %s.%s\n    %s\n    %s\n", p.Name, p.Workload, p.Operation, p.About, strings.Join(arms, " ")); err != nil {
+				return err
+			}
 		}
-		return a.printTable(rows)
+		return nil
 	}
 	return c
 }

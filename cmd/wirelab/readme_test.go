@@ -40,8 +40,19 @@ var planned = map[string][]string{
 }
 
 // unproved are the exit codes of commands that find the one round of the test's
-// result too few.
-var unproved = map[string]int{"results check": exitUndecided, "replay": exitNoWord}
+// result too few, or of another workload.
+var unproved = map[string]int{"results check": exitUndecided, "replay": exitNoWord, "decide": exitUsage}
+
+// lasting are the commands that run until they are told to stop: what they say
+// once they are under way, and the exit code when they were stopped.
+var lasting = map[string]struct {
+	says string
+	code int
+}{
+	"serve-results": {"http://127.0.0.1:", exitOK},
+	"up":            {"stop with Ctrl-C", exitOK},
+	"chaos":         {" after ", exitNoWord}, // its first fault
+}
 
 // shellWords splits a line as a shell does, as far as README.md needs it.
 func shellWords(line string) []string {
@@ -92,13 +103,11 @@ func TestReadmeCommands(t *testing.T) {
 				ran++
 				continue
 			}
-			if words[1] == "serve-results" { // until it is told to stop
-				p := begin(t, dir, words[1:]...)
-				p.until("http://127.0.0.1:")
-				if err := p.command.Process.Signal(os.Interrupt); err != nil {
-					t.Fatal(err)
-				}
-				p.want(exitOK)
+			if last, ok := lasting[words[1]]; ok {
+				p := begin(t, dir, words[1:]...).within(3 * time.Minute)
+				p.until(last.says)
+				p.interrupt()
+				p.want(last.code)
 				ran++
 				continue
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -69,7 +70,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 			return usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
-		p, err := a.whole(c.Context(), again(was.Plan, rounds, limit))
+		p, err := a.replayed(c.Context(), again(was.Plan, rounds, limit))
 		if err != nil {
 			return err
 		}
@@ -98,6 +99,16 @@ func again(p plan.Plan, rounds int, limit time.Duration) plan.Plan {
 		p.For = plan.Duration(limit)
 	}
 	return p
+}
+
+// replayed is the plan of a replay, complete, with all of its arms: conclusions
+// are held against each other by their places.
+func (a *app) replayed(ctx context.Context, p plan.Plan) (plan.Plan, error) {
+	p, err := a.whole(ctx, p)
+	if err != nil {
+		return p, err
+	}
+	return p, a.wholly(ctx, p)
 }
 
 // tellAgreement prints which conclusions hold, and says by its error whether

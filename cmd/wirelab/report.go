@@ -48,7 +48,7 @@ func exporter(name string) func(io.Writer, *result.Result) error {
 func newReportCommand(a *app) *cobra.Command {
 	var format, output string
 	var open bool
-	var names []string
+	var names, chaosFiles []string
 	for _, f := range reportFormats() {
 		names = append(names, f.name)
 	}
@@ -86,6 +86,7 @@ All but html go to standard output unless -o says otherwise. Of several results
 	c.Flags().StringVar(&format, "format", "html", "one of "+strings.Join(names, ", "))
 	c.Flags().StringVarP(&output, "output", "o", "", `file to write, replaced if it is there; "-" is standard output`)
 	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
+	addChaosFiles(c, &chaosFiles)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		i := slices.Index(names, format)
 		if i < 0 {
@@ -94,7 +95,11 @@ All but html go to standard output unless -o says otherwise. Of several results
 		if open && (format != "html" || output == "-") {
 			return usage("--open shows a page that is in a file: it needs --format html, and no -o -")
 		}
-		return a.report(c.Context(), args, reportFormats()[i], output, open)
+		form, err := a.withChaos(reportFormats()[i], chaosFiles, len(args))
+		if err != nil {
+			return err
+		}
+		return a.report(c.Context(), args, form, output, open)
 	}
 	return c
 }

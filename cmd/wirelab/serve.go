@@ -48,6 +48,9 @@ and load generators can be tried against a truth:
 			if err != nil {
 				return err
 			}
+			if cell.Protocol.Pipeline {
+				return usage("%s leads through several processes: wirelab up %s runs them", cell.Protocol.Name, cell.Workload)
+			}
 			if cell, err = cell.With(f.data); err != nil {
 				return err
 			}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"wirelab"
+	"wirelab/pipeline/bench"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/rabbitmq"
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// lacks says why a broker cannot be had here and what to do about it; "" if it
+// can. One whose address is given can: whether it answers there is found out when
+// it is needed. An error is of the looking itself.
+func (a *app) lacks(ctx context.Context, broker string) (string, error) {
+	if broker != stack.RabbitMQ || a.getenv(amqpVariable) != "" {
+		return "", nil // NATS is in this program
+	}
+	_, err := rabbitmq.Find(ctx, a.getenv)
+	switch {
+	case err == nil:
+		return "", nil
+	case wirelab.CodeOf(err) != wirelab.NotFound:
+		return "", err
+	}
+	return describe(err) + "; or give the address of one that runs in " + amqpVariable, nil
+}
+
+// present takes the arms out of a plan whose broker cannot be had here, and says
+// which. It is a usage error if that leaves none.
+func (a *app) present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Absent, error) {
+	why := map[int]string{}
+	for i, arm := range p.Arms {
+		lacks, err := a.lacks(ctx, bench.Broker(arm))
+		if err != nil {
+			return p, nil, err
+		}
+		if lacks != "" {
+			why[i] = lacks
+		}
+	}
+	p, absent := result.Without(p, why)
+	if len(p.Arms) == 0 {
+		return p, nil, wirelab.Errorf(wirelab.NotFound, "there is nothing to measure: %s", strings.Join(report.Absences(absent), "; "))
+	}
+	return p, absent, nil
+}
+
+// wholly is a usage error where any arm of a plan cannot be had, for what needs all.
+func (a *app) wholly(ctx context.Context, p plan.Plan) error {
+	_, absent, err := a.present(ctx, p)
+	if err == nil && len(absent) > 0 {
+		err = wirelab.Errorf(wirelab.NotFound, "this needs all of its arms: %s", strings.Join(report.Absences(absent), "; "))
+	}
+	return err
+}
+
+// refused is the error of an experiment of which an arm was absent: it gave what
+// it could, and not what it was asked for. What is worse comes first: err.
+func refused(r *result.Result, err error) error {
+	if len(r.Absent) == 0 || err != nil && exitCodeOf(err) != exitUndecided {
+		return err
+	}
+	return exitWith(exitNoWord, fmt.Errorf("%s; of the others the result is stored as %s", strings.Join(report.Absences(r.Absent), "; "), r.ID))
+}

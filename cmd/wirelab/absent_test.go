@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"wirelab/rabbitmq"
+	"wirelab/report"
+	"wirelab/result"
+)
+
+// hidden is an environment in which there is no RabbitMQ.
+func hidden(t *testing.T) []string {
+	t.Helper()
+	return []string{rabbitmq.BinVariable + "=" + t.TempDir(), amqpVariable + "="}
+}
+
+// An arm whose broker is not installed is absent in every report, with what to do
+// about it and without a figure; the others are measured, the next one is the
+// baseline, and the exit code says that there is less than was asked for (ms-D03,
+// issue 6: nothing pretends to be RabbitMQ).
+func TestAbsentArm(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	dir := t.TempDir()
+	p := beginWith(t, dir, hidden(t), "compare", "log-rabbit", "log-grpc", "log-http", "-w", "logging.WriteLog", "--requests", "published",
+		"--in-flight", "2", "--slice", "200ms", "--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
+		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
+	p.want(exitNoWord, "log-rabbit is absent: ", "going on with the others", amqpVariable)
+	p.wantNoneLeft()
+	var told struct {
+		Result    result.Result
+		Analysis  result.Analysis
+		Judgement result.Judgement
+		Printed   struct {
+			Absent    []string
+			Decisions []report.DecisionTable
+		}
+	}
+	if err := json.Unmarshal(p.stdout.Bytes(), &told); err != nil {
+		t.Fatal(err)
+	}
+	r := told.Result
+	if len(r.Absent) != 1 || r.Absent[0].Name() != "log-rabbit" || r.Absent[0].Place != 0 || !strings.Contains(r.Absent[0].Why, "rabbitmq-server") {
+		t.Errorf("absent: %+v", r.Absent)
+	}
+	if len(r.Arms) != 2 || r.ArmName(0) != "log-grpc" || len(r.Rounds[0].Trials) != 2 || len(r.Rounds[0].Failures) > 0 {
+		t.Errorf("measured: %+v", r.Arms)
+	}
+	if len(told.Printed.Absent) != 2 || !strings.Contains(told.Printed.Absent[1], "compared with log-grpc") {
+		t.Errorf("said: %q", told.Printed.Absent)
+	}
+	if told.Judgement.Outcome != result.Spoiled || slices.ContainsFunc(told.Judgement.Findings, func(f result.Finding) bool { return f.Known }) {
+		t.Errorf("another baseline than the one that is meant decides: %+v", told.Judgement)
+	}
+	for _, row := range told.Printed.Decisions[0].Rows {
+		if !slices.ContainsFunc(row.Refused, func(w report.Way) bool {
+			return w.Name == "log-rabbit" && strings.HasPrefix(w.Why, "absent: ") && w.Figure == ""
+		}) {
+			t.Errorf("%s: %+v", row.Need, row.Refused)
+		}
+	}
+	for file, words := range map[string][]string{"comment.md": {"log-rabbit is absent: ", "all are compared with log-grpc"}, "out.xml": {"<skipped", "(log-rabbit)"}} {
+		if text, err := os.ReadFile(filepath.Join(dir, file)); err != nil || slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(string(text), w) }) {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
+	}
+	s := newShell(t)
+	s.env["WIRELAB_STORE"] = filepath.Join(dir, "results.db")
+	s.run("verify", r.ID).wants(t, exitOK, nil, nil)
+	s.run("results", "show", r.ID).wants(t, exitOK, []string{"log-rabbit  absent: ", "baseline  log-grpc"}, nil)
+	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, exitNoWord, []string{"absent: "}, nil)
+	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, exitOK, nil, nil)
+	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "log-rabbit is absent: ") {
+		t.Errorf("the page does not say it (%v)", err)
+	}
+	if raw, err := json.Marshal(r.Asked().Arms); err != nil || strings.Index(string(raw), "log-rabbit") > strings.Index(string(raw), "log-grpc") {
+		t.Errorf("asked for: %s, %v", raw, err)
+	}
+}
+
+// An arm that is absent makes of a good end one with less than was asked for, and
+// of none that is worse a better one.
+func TestAbsentEndsWithThree(t *testing.T) {
+	t.Parallel()
+	absent := &result.Result{ID: "r-1", Absent: []result.Absent{{Why: "no broker"}}}
+	for _, c := range []struct {
+		r    *result.Result
+		err  error
+		want int
+	}{
+		{&result.Result{}, exitWith(exitUndecided, nil), exitUndecided},
+		{absent, nil, exitNoWord},
+		{absent, exitWith(exitUndecided, nil), exitNoWord},
+		{absent, exitWith(exitFailed, nil), exitFailed},
+		{absent, exitWith(exitNoWord, nil), exitNoWord},
+	} {
+		if err := refused(c.r, c.err); exitCodeOf(err) != c.want {
+			t.Errorf("%v becomes %v, want code %d", c.err, err, c.want)
+		}
+	}
+	if err := refused(&result.Result{}, nil); err != nil {
+		t.Errorf("nothing is absent: %v", err)
+	}
+	if testing.Short() {
+		return
+	}
+	// One round decides nothing, and is no reason for 3 by itself.
+	p := beginWith(t, t.TempDir(), hidden(t), "compare", "log-grpc", "log-rabbit", "-w", "logging.WriteLog", "--in-flight", "2", "--slice", "200ms",
+		"--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--fail-if", "log-grpc: errors > 50%", "-q")
+	p.want(exitNoWord, "of the others the result is stored as")
+}
+
+// Where none of the arms can be had, or all are needed, nothing is run, and the
+// error says what to install.
+func TestAbsentArmsThatAreNeeded(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.env[rabbitmq.BinVariable] = t.TempDir()
+	said := []string{"absent: ", "rabbitmq-server", amqpVariable}
+	for _, args := range []string{
+		"compare log-rabbit -w logging.WriteLog --db embedded --certificate none",
+		"compare log-rabbit log-rabbit-direct -w logging.WriteLog --db embedded --certificate none",
+		"capacity log-rabbit -w logging.WriteLog --slo p99<1s --db embedded --certificate none",
+		"curve log-rabbit -w logging.WriteLog --db embedded --certificate none",
+		"chaos logging log-rabbit --fault listener-kill",
+	} {
+		want := said
+		if strings.HasPrefix(args, "chaos") {
+			want = said[1:]
+		}
+		s.run(strings.Fields(args)...).wants(t, exitUsage, nil, want)
+	}
+	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t, exitOK, []string{"log-rabbit"}, nil)
+}
+
+// A path that was named and cannot be had is said to be absent, and the others
+// are run.
+func TestAbsentPathOfChaos(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-http", "--fault", "logger-down=300ms", "--for", "3s", "--rate", "50",
+		"--db", "embedded", "--in-flight", "8", "--patience", "1s", "--json")
+	p.want(exitNoWord, "log-rabbit is absent: ")
+	p.wantNoneLeft()
+	runs := decode[[]chaosRun](t, p.stdout.String())
+	if len(runs) != 2 || runs[0].Report != nil || !strings.Contains(runs[0].Absent, "rabbitmq-server") || runs[1].Report == nil {
+		t.Errorf("%s", p.stdout.String())
+	}
+}

@@ -1,0 +1,428 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/experiment"
+	"wirelab/pipeline/chaos"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/queue"
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/workload/logging"
+	"wirelab/workload/logging/bind"
+)
+
+// chaosFlags are what is typed after "wirelab chaos logging".
+type chaosFlags struct {
+	faults                []string
+	rate, slo, queue      string
+	whole, every          time.Duration
+	patience              time.Duration
+	inFlight              int
+	seed                  uint64
+	noConfirms, transient bool
+	asJSON, quiet         bool
+	database              databaseFlags
+}
+
+// rateAuto is the --rate that a trial is to find.
+const rateAuto = "auto"
+
+func newChaosCommand(a *app) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:     "chaos",
+		Short:   "Let parts of a pipeline fail under load, and account for every entry",
+		Long:    "Chaos starts services that work together, lets them fail while they are used, and tells what was lost.",
+		Example: `  wirelab chaos logging log-rabbit --fault all`,
+	})
+	c.AddCommand(newChaosLoggingCommand(a))
+	return c
+}
+
+func newChaosLoggingCommand(a *app) *cobra.Command {
+	var f chaosFlags
+	c := &cobra.Command{
+		Use:   "logging [PATH…]",
+		Short: "Let parts of the log pipeline fail, and see what callers saw and what was lost",
+		Long: `Logging starts, for each path and fault, a log pipeline of its own, sends entries
+at a constant rate through its gateway, lets a part fail, goes on until all is
+stored that will be, and accounts for every entry by its id: what its caller was
+told, and whether the logger's store has it. Paths are those of "up logging";
+without any: log-grpc, log-rabbit where RabbitMQ is installed, and log-nats.
+
+  logger-down=10s   the logger is ended, and started again after so long
+  listener-kill     kill -9 of what takes entries from the queue; started at once
+  broker-restart    kill -9 of RabbitMQ or NATS; started at once
+  burst=10x5s       so many times as many entries as can be sustained, for so long
+
+Each --fault is a run of its own; faults with + between them are one run, and so
+is "all". A path without broker has no listener and no broker that could fail.
+
+A path is in its objective while the 99th percentile of every second is within
+--slo, from when entries were due, and no call fails; told is how long after the
+fault's beginning and end it was back for good, for responses and for the time
+until entries were stored. Of an accepted entry the logger (on paths without
+broker) or the broker (with confirms) has said that it will be kept.
+
+--rate auto finds in a trial of two seconds what the path can sustain, and sends
+half of it; a burst is a multiple of what can be sustained, and of --rate where
+that is given. Runs of one path share the trial. Without --for a run is over once
+all was well again for some seconds after the fault, and two minutes after the
+beginning of a burst at the latest; the default takes five to eight minutes.
+
+Exit code 0: nothing is missing that somebody had promised to keep. 1: an entry
+is, or is stored twice. 3: interrupted, or a path that was named is absent, since
+there is no RabbitMQ; what was measured is printed.`,
+		Example: `  wirelab chaos logging
+  wirelab chaos logging log-rabbit log-grpc --fault logger-down=10s --rate 500/s
+  wirelab chaos logging log-rabbit --fault all --rate 1200/s --for 80s
+  wirelab chaos logging log-nats --fault listener-kill+broker-restart --json`,
+		RunE: func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
+	}
+	flags := c.Flags()
+	flags.StringSliceVar(&f.faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several with +, or all (default: a run for each)")
+	flags.StringVar(&f.rate, "rate", rateAuto, "`entries` per second, such as 500/s, or auto")
+	flags.DurationVar(&f.whole, "for", 0, "how long entries are sent in each run (default: until all is well again after the fault, 15s at most, and 90s after a burst)")
+	flags.StringVar(&f.slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit of the 99th percentile")
+	flags.DurationVar(&f.every, "every", 0, "`time` between two rows of what callers saw, in steps of 100ms (default 1s)")
+	flags.DurationVar(&f.patience, "patience", chaos.DefaultPatience, "how long nothing more is stored before what was accepted and is not there is missing")
+	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls under way at once; what is due beyond waits, and its time counts")
+	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
+	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway answer without the broker's word that it has the entry")
+	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: drawn)")
+	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	f.database.register(flags)
+	return c
+}
+
+// chaosRun is one path with the faults of one run, as --json prints it.
+type chaosRun struct {
+	Path   string `json:"path"`
+	Faults string `json:"faults"`
+	// Absent is why there is nothing to run; LeftOut are faults that the path cannot have.
+	Absent  string        `json:"absent,omitempty"`
+	LeftOut []string      `json:"left_out,omitempty"`
+	Failed  string        `json:"failed,omitempty"` // why the run did not go as it should
+	Report  *chaos.Report `json:"report,omitempty"`
+	// Handover is how the path hands entries on, and Machine where it ran: the
+	// conditions that "wirelab decide" prints.
+	Handover *result.Handover `json:"handover,omitempty"`
+	Machine  string           `json:"machine,omitempty"`
+	// Wirelab is the version that made the run.
+	Wirelab string `json:"wirelab,omitempty"`
+
+	options chaos.Options
+	// wanting is whether the path was asked for by name and cannot be had.
+	wanting bool
+}
+
+// chaosLogging makes the runs, one after the other.
+func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) error {
+	runs, err := a.chaosRuns(ctx, paths, f)
+	if err != nil {
+		return err
+	}
+	a.sayAbsent(runs, f.quiet)
+	var failed []error
+	for i := range runs {
+		r := &runs[i]
+		switch {
+		case r.Absent != "":
+		case ctx.Err() != nil:
+			r.Failed = notRun
+		default:
+			if !f.quiet {
+				done, all := possible(runs[:i]), possible(runs)
+				a.note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, estimate(runs[i:]))
+			}
+			r.Report, err = chaos.Run(ctx, r.options)
+			if err != nil && ctx.Err() == nil {
+				r.Failed = describe(err)
+				failed = append(failed, fmt.Errorf("%s, %s: %w", r.Path, r.Faults, err))
+			}
+			if r.Report == nil && ctx.Err() != nil {
+				r.Failed = notRun
+			}
+			agree(runs[i+1:], r)
+		}
+		if !f.asJSON {
+			if err := a.printChaos(*r); err != nil {
+				return err
+			}
+		}
+	}
+	if f.asJSON {
+		if err := a.printJSON(runs); err != nil {
+			return err
+		}
+	}
+	return concludeChaos(ctx, runs, failed)
+}
+
+// sayAbsent says once of each path that cannot be had that it cannot.
+func (a *app) sayAbsent(runs []chaosRun, quiet bool) {
+	for i, r := range runs {
+		if !quiet && r.wanting && (i == 0 || runs[i-1].Path != r.Path) {
+			a.note("%s is absent: %s; going on with the others", r.Path, r.Absent)
+		}
+	}
+}
+
+// possible is how many runs there is something to run of.
+func possible(runs []chaosRun) (n int) {
+	for _, r := range runs {
+		if r.Absent == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// notRun is why there is nothing of a run that was to come.
+const notRun = "interrupted before anything was measured"
+
+// agree lets the other runs of a path go by what the first found that it can
+// sustain: faults are then comparable, and no time is spent on another trial.
+func agree(others []chaosRun, r *chaosRun) {
+	if r.Report == nil || r.Report.Interrupted {
+		return
+	}
+	for i := range others {
+		if others[i].Path == r.Path && others[i].options.Rate == 0 {
+			others[i].options.Sustained = r.Report.Sustained
+		}
+	}
+}
+
+// estimate is how long runs will take: "about 4m", or "4m to 6m".
+func estimate(runs []chaosRun) string {
+	var least, most time.Duration
+	tried := map[string]bool{}
+	for _, r := range runs {
+		if r.Absent != "" {
+			continue
+		}
+		o := r.options
+		if tried[r.Path] && o.Rate == 0 {
+			o.Sustained = 1 // the first run of the path finds it
+		}
+		tried[r.Path] = true
+		low, high := o.Estimate()
+		least, most = least+low, most+high
+	}
+	grain := 10 * time.Second
+	if most > 3*time.Minute {
+		grain = time.Minute
+	}
+	low, high := least.Round(grain), most.Round(grain)
+	if low == high {
+		return "about " + inMinutes(high)
+	}
+	return inMinutes(low) + " to " + inMinutes(high)
+}
+
+// inMinutes is a time as it is said: "2m", "50s", "1m30s".
+func inMinutes(d time.Duration) string {
+	return strings.TrimSuffix(d.String(), "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(d.String(), "m0s")]
+}
+
+// concludeChaos is the exit code: what is lost is lost, whatever else went wrong.
+func concludeChaos(ctx context.Context, runs []chaosRun, failed []error) error {
+	for _, r := range runs {
+		if r.Report != nil && r.Report.Broken() > 0 && !r.Report.Interrupted {
+			failed = append(failed, wirelab.Errorf(wirelab.Internal, "%s, %s: %d entries that were accepted are missing, and %d are stored twice",
+				r.Path, r.Faults, r.Report.Account.Missing, r.Report.Account.Twice))
+		}
+	}
+	switch {
+	case len(failed) > 0:
+		return exitWith(exitFailed, errors.Join(failed...))
+	case ctx.Err() != nil:
+		return exitWith(exitNoWord, errors.New("interrupted; what was measured until then is above"))
+	}
+	for _, r := range runs {
+		if r.wanting {
+			return exitWith(exitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
+		}
+	}
+	return nil
+}
+
+// chaosRuns are the runs that are asked for. A path that cannot be had is one
+// that says so, unless it alone was asked for.
+func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]chaosRun, error) {
+	base, err := f.options()
+	if err != nil {
+		return nil, err
+	}
+	faults, err := f.runs()
+	if err != nil {
+		return nil, err
+	}
+	named := len(paths) > 0
+	if !named {
+		paths = []string{"log-grpc", stack.PathName(stack.RabbitMQ, false), stack.PathName(stack.NATSServer, false)}
+	}
+	if base.Stack.Program, err = experiment.Program(); err != nil {
+		return nil, err
+	}
+	base.Stack.Getenv, base.Logger = a.getenv, dialLogger
+	base.Stack.Stderr, base.Stack.Faults = &together{to: a.stderr}, true // what is ended here is no news
+	if !f.quiet {
+		base.Say = func(text string) { a.note("  %s", text) }
+	}
+	var runs []chaosRun
+	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(version().Version+" "+version().Commit)
+	for _, path := range paths {
+		one := base
+		if one.Path, err = a.cell("logging", path, "", ""); err != nil {
+			return nil, err
+		}
+		if !one.Path.Protocol.Pipeline {
+			return nil, usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
+		}
+		one.Stack.Brokers = a.chaosBroker(path, f)
+		one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
+		absent, err := a.chaosAbsent(ctx, one.Stack.Brokers)
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range faults {
+			r := chaosRun{Path: path, Faults: faultsText(group), options: one, Absent: absent, Handover: stack.HandoverOf(one.Stack.Brokers), Machine: machine, Wirelab: made, wanting: named && absent != ""}
+			r.options.Faults, r.LeftOut = chaos.Without(path, one.Stack.Brokers, group)
+			if len(r.options.Faults) == 0 && r.Absent == "" {
+				r.Absent, r.LeftOut = strings.Join(r.LeftOut, "; "), nil
+			}
+			r.options.Seed += uint64(len(runs)) // so that no id comes twice in one store
+			if r.Absent == "" {
+				if _, err := r.options.Complete(); err != nil {
+					return nil, err
+				}
+			}
+			runs = append(runs, r)
+		}
+	}
+	return runs, a.chaosDatabase(ctx, f, runs)
+}
+
+// options are those that flags alone make.
+func (f *chaosFlags) options() (chaos.Options, error) {
+	o := chaos.Options{For: f.whole, Every: f.every, Patience: f.patience, InFlight: f.inFlight, Seed: cmp.Or(f.seed, rand.Uint64()), Unpromised: f.noConfirms}
+	var err error
+	if f.rate != rateAuto {
+		if o.Rate, err = plan.ParseRate(f.rate); err != nil {
+			return o, err
+		}
+	}
+	limit, err := time.ParseDuration(strings.TrimPrefix(f.slo, "p99<"))
+	if err != nil || limit <= 0 {
+		return o, usage("--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.slo)
+	}
+	o.Limit = limit
+	return o, checkQueue(queue.Options{Name: stack.QueueName, Kind: queue.Kind(f.queue), Confirms: !f.noConfirms, Persistent: !f.transient})
+}
+
+// runs are the faults of each run.
+func (f *chaosFlags) runs() ([][]chaos.Fault, error) {
+	var runs [][]chaos.Fault
+	for _, text := range f.faults {
+		faults, err := chaos.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, faults)
+	}
+	if len(runs) == 0 {
+		for _, fault := range chaos.All() {
+			runs = append(runs, []chaos.Fault{fault})
+		}
+	}
+	return runs, nil
+}
+
+func faultsText(faults []chaos.Fault) string {
+	words := make([]string, len(faults))
+	for i, f := range faults {
+		words[i] = f.String()
+	}
+	return strings.Join(words, "+")
+}
+
+// chaosBroker is the broker that a path leads through, if any.
+func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
+	name := strings.TrimSuffix(path, stack.PublishedSuffix)
+	for kind, variable := range map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable} {
+		for _, direct := range []bool{false, true} {
+			if stack.PathName(kind, direct) != name {
+				continue
+			}
+			b := stack.Broker{Kind: kind, URL: a.getenv(variable), Direct: direct, Queue: queue.Options{
+				Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient,
+			}}
+			if kind == stack.RabbitMQ {
+				b.Queue.Kind = queue.Kind(f.queue)
+			}
+			return []stack.Broker{b}
+		}
+	}
+	return nil
+}
+
+// chaosAbsent is why a path's broker cannot be had; "" where it can.
+func (a *app) chaosAbsent(ctx context.Context, brokers []stack.Broker) (string, error) {
+	for _, b := range brokers {
+		if why, err := a.lacks(ctx, b.Kind); why != "" || err != nil {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+// chaosDatabase gives every run its database: of embedded ones a file of its own.
+func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) error {
+	if !slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Absent == "" }) {
+		return usage("there is nothing to run: %s", runs[0].Absent)
+	}
+	at, err := a.databaseFor(ctx, "logging", serveFlags{database: f.database})
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		runs[i].options.Stack.Database = at
+		if at.Kind == embeddedKind {
+			if runs[i].options.Stack.Database.Source, err = a.databases.embedded(); err != nil {
+				return err
+			}
+		}
+		if at.Kind == "" && strings.HasSuffix(runs[i].Path, "-direct") {
+			return usage("%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
+		}
+	}
+	return nil
+}
+
+// dialLogger connects to a logger's HTTP.
+func dialLogger(ctx context.Context, address string) (logging.Service, io.Closer, error) {
+	for _, b := range bind.Bindings() {
+		if b.Protocol.Name == "http1-json" {
+			return b.Clients[0].Dial(ctx, wirelab.Dialing{Address: address})
+		}
+	}
+	panic("no binding is named http1-json") // one is, in bind
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/pipeline/chaos"
+	"wirelab/pipeline/stack"
+)
+
+// chaosOf runs "chaos logging" and returns what it printed.
+func chaosOf(t *testing.T, args ...string) chaosRun {
+	t.Helper()
+	p := begin(t, t.TempDir(), append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
+	p.want(exitOK)
+	p.wantNoneLeft()
+	runs := decode[[]chaosRun](t, p.stdout.String())
+	if len(runs) != 1 || runs[0].Report == nil || runs[0].Failed != "" {
+		t.Fatalf("%s", p.stdout.String())
+	}
+	return runs[0]
+}
+
+// keepsItsWord checks that an account adds up and that nothing that was accepted
+// is missing: the target is that of a hundred thousand entries through all faults
+// in one run (systems.md S9, R2), here with a few thousand.
+func keepsItsWord(t *testing.T, r *chaos.Report) {
+	t.Helper()
+	a := r.Account
+	refused := uint64(0)
+	for _, n := range a.Refused {
+		refused += n
+	}
+	switch {
+	case a.Missing > 0 || a.Twice > 0 || r.Broken() > 0 || !r.Promised:
+		t.Errorf("a word was broken: %+v", a)
+	case a.Sent != a.Accepted+refused || a.Accepted != a.Stored+a.Missing || a.Sent+a.Unsent < 1000 || a.Stray > 0:
+		t.Errorf("the account does not add up: %+v", a)
+	case a.Accepted < a.Sent/2:
+		t.Errorf("most was refused: %+v", a)
+	}
+	due, stored := uint64(0), uint64(0)
+	for _, row := range r.Seconds {
+		due, stored = due+uint64(row.Due), stored+uint64(row.Stored)
+	}
+	if due != a.Sent || stored != a.Stored+a.Kept {
+		t.Errorf("by seconds %d were sent and %d stored, by id %+v", due, stored, a)
+	}
+	if len(r.Deaths) > 0 {
+		t.Errorf("died: %v", r.Deaths)
+	}
+}
+
+// With confirms and acknowledgements after the store nothing is lost when the
+// listener is killed by -9, the logger is away, a burst comes and the broker is
+// killed, one after the other in one run (ms-D04, D05, D07, M15).
+func TestChaosLosesNothing(t *testing.T) {
+	t.Parallel()
+	all := map[string]string{
+		"log-nats":   "listener-kill+logger-down=1s+burst=4x500ms+broker-restart",
+		"log-rabbit": "listener-kill+logger-down=1s+broker-restart",
+	}
+	whole := "9500ms"
+	if testing.Short() {
+		all, whole = map[string]string{"log-nats": "listener-kill+logger-down=1s"}, "5500ms"
+	}
+	for path, faults := range all {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			r := chaosOf(t, path, "--fault", faults, "--rate", "200/s", "--for", whole)
+			keepsItsWord(t, r.Report)
+			var made []string
+			for _, e := range r.Report.Effects {
+				made = append(made, e.Fault)
+			}
+			if got := strings.Join(made, "+"); got != faults {
+				t.Errorf("made %s", got)
+			}
+			// While the logger is away entries pile up behind the broker.
+			if outage := r.Report.Effects[1]; outage.BacklogPeak < 50 || !outage.Storage.Left || time.Duration(outage.Took) < time.Second {
+				t.Errorf("the logger was away, and %+v", outage)
+			}
+			if r.Wirelab == "" || r.Machine == "" || r.Handover == nil || !r.Handover.Confirms || r.Report.About[stack.LoggerPart] == "" {
+				t.Errorf("conditions %+v", r)
+			}
+		})
+	}
+}
+
+// One fault, where there is little time: nothing is lost, and the run is over
+// soon after all is well again.
+func TestChaosEndsWhenAllIsWell(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	r := chaosOf(t, "log-nats", "--fault", "broker-restart", "--rate", "150/s", "--slo", "2s")
+	keepsItsWord(t, r.Report)
+	if len(r.Report.Effects) != 1 {
+		t.Errorf("%+v", r.Report.Effects)
+	}
+	if _, unsent := r.Report.Account.Refused["internal"]; unsent || r.Report.Account.Unsent > 0 {
+		t.Errorf("what was not sent is counted: %+v", r.Report.Account)
+	}
+}
+
+// Without a broker callers are told of an outage, and what they were not told of
+// is stored. The rate is found by a trial.
+func TestChaosIsToldByPathsWithoutBroker(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	r := chaosOf(t, "log-grpc", "--fault", "logger-down=1s", "--for", "5s")
+	a := r.Report.Account
+	if a.Missing+a.Twice+a.Stray > 0 || a.Refused["unavailable"] == 0 || r.Report.Sustained <= r.Report.Rate {
+		t.Errorf("%+v", r.Report)
+	}
+	if e := r.Report.Effects; len(e) != 1 || !e[0].Response.Left || e[0].Refused["unavailable"] == 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
+// What a store forgets is found out, and ends with 1: a logger in memory has
+// nothing left after it was started again.
+func TestChaosFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := begin(t, t.TempDir(), "chaos", "logging", "log-http", "--fault", "logger-down=500ms", "--for", "4s", "--rate", "50", "--db", "memory", "--in-flight", "8", "--patience", "1s")
+	p.want(exitFailed, "are missing")
+	p.wantNoneLeft()
+	for _, words := range []string{"BROKEN", "log-http", "refused", "unavailable", "second"} {
+		if !strings.Contains(p.stdout.String(), words) {
+			t.Errorf("no %q in\n%s", words, p.stdout.String())
+		}
+	}
+}
+
+// Ctrl-C keeps what was measured, accounts for it, and leaves nothing running.
+func TestChaosInterruptedKeepsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := begin(t, t.TempDir(), "chaos", "logging", "log-grpc", "log-http", "--fault", "logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
+	p.until("logger-down=1m0s after")
+	p.interrupt()
+	p.want(exitNoWord, "interrupted")
+	p.wantNoneLeft()
+	runs := decode[[]chaosRun](t, p.stdout.String())
+	if len(runs) != 2 || runs[0].Report == nil || runs[1].Report != nil {
+		t.Fatalf("%s", p.stdout.String())
+	}
+	a := runs[0].Report.Account
+	if !runs[0].Report.Interrupted || a.Sent == 0 || a.Missing > 0 || len(runs[0].Report.Effects) != 1 {
+		t.Errorf("%+v", runs[0].Report)
+	}
+}
+
+func TestChaosMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args  string
+		words []string
+	}{
+		{"log-mail", []string{"log-mail", "log-rabbit"}},
+		{"grpc", []string{"no path", "log-grpc"}},
+		{"log-grpc --fault flood", []string{"flood", "burst=10x5s"}},
+		{"log-grpc --fault broker-restart", []string{"no message broker"}},
+		{"log-nats --fault all --for 5s", []string{"too short"}},
+		{"log-nats --rate fast", []string{"fast", "1500"}},
+		{"log-nats --slo quick", []string{"--slo", "p99<250ms"}},
+		{"log-nats --in-flight 0 --every 1ms", []string{"100ms"}},
+		{"log-nats --in-flight 100000", []string{"in flight"}},
+		{"log-nats --queue mirrored", []string{"quorum", "classic"}},
+		{"log-nats-direct --db memory", []string{"--db"}},
+	} {
+		newShell(t).run(append([]string{"chaos", "logging"}, strings.Fields(c.args)...)...).wants(t, exitUsage, nil, c.words)
+	}
+	newShell(t).run("chaos", "mailer").wants(t, exitUsage, nil, []string{"logging"})
+}
+
+// A page for a person says what a program is told, faults where they began.
+func TestChaosIsPrinted(t *testing.T) {
+	t.Parallel()
+	var report chaos.Report
+	told := `{"path":"log-nats","rate":100,"sustained":200,"limit":"250ms","load":"3s","promised":true,
+	  "account":{"sent":300,"accepted":290,"refused":{"unavailable":10},"stored":289,"missing":1,"duplicated":4,"duplicated_at_least":true},
+	  "effects":[{"fault":"broker-restart","at":"1.2s","took":"300ms","refused":{"unavailable":10},"response":{"left":true,"back":false},
+	    "storage":{"left":true,"back":true,"since_begin":"900ms","since_end":"600ms"},"backlog_peak":40,"drained":"-1ns"}],
+	  "seconds":[{"at":"0s","due":100,"accepted":100,"within":true},{"at":"1s","due":100,"accepted":90,"refused":{"unavailable":10}},
+	    {"at":"2s","due":100,"accepted":100,"stored_p99":"2562047h47m16.854775807s"}]}`
+	if err := json.Unmarshal([]byte(told), &report); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	for _, r := range []chaosRun{
+		{Path: "log-nats", Faults: "broker-restart", Report: &report},
+		{Path: stack.PathName(stack.RabbitMQ, false), Faults: "burst=10x5s", Absent: "it is not installed"},
+	} {
+		if err := a.printChaos(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, words := range []string{
+		"100 entries/s", "200/s can be sustained", "BROKEN", "unavailable 10", "at least", "not in time",
+		"900ms (+600ms)", "1s broker-restart", "∞", "log-rabbit, burst=10x5s\n  not there: it is not installed",
+	} {
+		if !strings.Contains(out.String(), words) {
+			t.Errorf("no %q in\n%s", words, out.String())
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/pipeline/chaos"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/queue"
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+	"wirelab/store"
+)
+
+// waysStored puts a made-up result of four ways into the store.
+func (s *shell) waysStored() *result.Result {
+	s.t.Helper()
+	r := resulttest.FourWays(12)
+	a := &app{getenv: func(key string) string { return s.env[key] }}
+	if err := a.withStore(s.t.Context(), func(results store.Store) error { return results.Put(s.t.Context(), r) }); err != nil {
+		s.t.Fatal(err)
+	}
+	return r
+}
+
+// chaosFile writes runs as --json does.
+func chaosFile(t *testing.T, runs any) string {
+	t.Helper()
+	text, err := json.Marshal(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "chaos.json")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// madeUpRun is a run in which a logger was away and nothing was lost.
+func madeUpRun() chaosRun {
+	return chaosRun{
+		Path: "log-grpc", Faults: "logger-down=10s", Handover: stack.HandoverOf(nil), Machine: "a machine",
+		Report: &chaos.Report{
+			Path: "log-grpc", Rate: 200, Limit: plan.Duration(250 * time.Millisecond), Load: plan.Duration(30 * time.Second), Promised: true,
+			Account: chaos.Account{Sent: 6000, Accepted: 4000, Refused: map[string]uint64{"unavailable": 2000}, Stored: 4000, AtLeast: true},
+			About:   map[string]string{"logger": "SQLite 3.54.1"},
+			Effects: []chaos.Effect{{
+				Fault: "logger-down=10s", Due: 5000, Refused: map[string]int{"unavailable": 2000}, P99: plan.Duration(3 * time.Millisecond), Max: plan.Duration(time.Second),
+				Response: chaos.Recovery{Left: true, Back: true, SinceBegin: plan.Duration(11 * time.Second), SinceEnd: plan.Duration(time.Second)}, Drained: -1,
+			}},
+		},
+	}
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := s.waysStored()
+	s.run("decide", "latest").wants(t, exitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
+	file := chaosFile(t, []chaosRun{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
+	said := []string{"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began", "0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine"}
+	for _, format := range []string{"text", "markdown", "json"} {
+		out := s.run("decide", r.ID, "--chaos", file, "--format", format)
+		if format == "text" {
+			out.stdout = strings.Join(strings.Fields(out.stdout), " ")
+		}
+		out.wants(t, exitOK, said, nil)
+	}
+	asJSON := s.run("decide", "latest", "--json", "--chaos", file)
+	got := decode[decisions](t, asJSON.stdout)
+	if got.ID != r.ID || len(got.Tables) != 2 || len(got.Tables[0].Rows) != 8 || got.Tables[1].Rows[1].First[0].Name != "log-grpc" {
+		t.Errorf("%s", asJSON.stdout)
+	}
+	s.run("report", "latest", "--chaos", file, "-o", "-").wants(t, exitOK, []string{`id="decisions"`, "0 of 4,000 accepted lost"}, nil)
+	s.run("report", "latest", "--chaos", file, "--format", "markdown").wants(t, exitOK, []string{"0 of 4,000 accepted lost"}, nil)
+}
+
+// A result's file has the table; verify makes it again, and finds what was edited.
+func TestDecisionsAreVerified(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := s.waysStored()
+	file := filepath.Join(t.TempDir(), "result.json")
+	s.run("results", "export", r.ID, "-o", file).wants(t, exitOK, nil, nil)
+	s.run("verify", file).wants(t, exitOK, nil, nil)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := bytes.Replace(text, []byte(`"lead": "log-nats° (`), []byte(`"lead": "log-grpc (`), 1)
+	if bytes.Equal(edited, text) {
+		t.Fatal("there is nothing to edit")
+	}
+	if err := os.WriteFile(file, edited, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run("verify", file).wants(t, exitFailed, []string{"printed.decisions[0].rows[0].lead"}, nil)
+}
+
+func TestDecideErrors(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.run("decide").wants(t, exitUsage, nil, []string{"needs an id or a file"})
+	s.run("decide", "latest").wants(t, exitUsage, nil, []string{"no results yet"})
+	s.stored(1)
+	s.run("decide", "latest").wants(t, exitUsage, nil, []string{"does not tell when to use which: the entries of its arms were not followed", "wirelab compare log-grpc"})
+	r := s.waysStored()
+	s.run("decide", "r-unknown").wants(t, exitUsage, nil, []string{"r-unknown"})
+	s.run("decide", r.ID, "--format", "csv").wants(t, exitUsage, nil, []string{"csv", "markdown"})
+	s.run("decide", r.ID, "--chaos", "/nowhere/chaos.json").wants(t, exitUsage, nil, []string{"/nowhere/chaos.json"})
+	good := chaosFile(t, []chaosRun{madeUpRun()})
+	s.run("report", r.ID, "latest", "--chaos", good, "-o", t.TempDir()+"/").wants(t, exitUsage, nil, []string{"--chaos belongs to one result"})
+	s.run("report", r.ID, "--chaos", good, "--format", "csv").wants(t, exitUsage, nil, []string{"html and markdown"})
+	for name, c := range map[string]struct {
+		edit func(*chaosRun)
+		want string
+	}{
+		"no path":            {func(r *chaosRun) { r.Path = "" }, "run 1: it does not say of which path"},
+		"an unknown fault":   {func(r *chaosRun) { r.Faults = "earthquake" }, "earthquake"},
+		"another's report":   {func(r *chaosRun) { r.Report.Path = "log-http" }, "a run of log-grpc has a report of log-http"},
+		"one entry more":     {func(r *chaosRun) { r.Report.Account.Stored++ }, "the account does not add up"},
+		"no word on why":     {func(r *chaosRun) { r.Report = nil }, "no word on why"},
+		"more than were due": {func(r *chaosRun) { r.Report.Effects[0].Due = 1 }, "what callers saw of logger-down=10s does not add up"},
+		"no limit":           {func(r *chaosRun) { r.Report.Limit = 0 }, "not above 0"},
+	} {
+		run := madeUpRun()
+		c.edit(&run)
+		if out := s.run("decide", r.ID, "--chaos", chaosFile(t, []chaosRun{run})); out.code != exitUsage || !strings.Contains(out.stderr, c.want) || !strings.Contains(out.stderr, "wirelab chaos logging --json") || out.stdout != "" {
+			t.Errorf("%s: %d, %s%s", name, out.code, out.stdout, out.stderr)
+		}
+	}
+	for _, text := range []string{"", "{", "{}", "[]", "null", `"x"`, `[{"path":1}]`, "\x00", `[{"path":"log-grpc","faults":"listener-kill","report":{"effects":[{"took":"never"}]}}]`} {
+		file := filepath.Join(t.TempDir(), "broken.json")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.run("decide", r.ID, "--chaos", file).wants(t, exitUsage, nil, []string{"--chaos " + file})
+	}
+}
+
+// What the table names by itself is what the commands it names take and make.
+func TestDecideKnowsTheFaults(t *testing.T) {
+	t.Parallel()
+	for i, f := range chaos.All() {
+		if report.Faults()[i] != f.String() || report.FaultNeed(f.String()) == f.String() {
+			t.Errorf("%v is %q to a report", f, report.FaultNeed(report.Faults()[i]))
+		}
+	}
+	for _, broker := range []string{stack.RabbitMQ, stack.NATSServer} {
+		h := stack.HandoverOf([]stack.Broker{{Kind: broker, Queue: queue.Options{Confirms: true, Persistent: true}}})
+		if !h.OnDisk() || h.Queue == "" || h.Broker == "" {
+			t.Errorf("%s: %+v", broker, h)
+		}
+		if elsewhere := stack.HandoverOf([]stack.Broker{{Kind: broker, URL: "x"}}); elsewhere.OnDisk() || elsewhere.Sync != result.SyncUnknown {
+			t.Errorf("%s elsewhere: %+v", broker, elsewhere)
+		}
+	}
+}
+
+// A real run and a real file: what chaos prints, decide reads.
+func TestDecideReadsWhatChaosWrites(t *testing.T) {
+	t.Parallel()
+	run := chaosOf(t, "log-grpc", "--fault", "logger-down=300ms", "--rate", "100/s", "--for", "3s")
+	if run.Handover == nil || run.Machine == "" {
+		t.Fatalf("a run does not tell its conditions: %+v", run)
+	}
+	s := newShell(t)
+	s.waysStored()
+	rows := decode[decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []chaosRun{run})).stdout).Tables[1].Rows
+	for _, d := range rows {
+		if d.Metric == "logger-down=300ms" {
+			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "at 100/s") || !strings.Contains(d.Holds, run.Machine) {
+				t.Errorf("%+v", d)
+			}
+			return
+		}
+	}
+	t.Errorf("no row of the fault: %+v", rows)
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"wirelab"
+	"wirelab/pipeline/gateway"
+	"wirelab/pipeline/health"
+	"wirelab/pipeline/path"
+	"wirelab/pipeline/stack"
+	"wirelab/queue"
+	"wirelab/queue/amqp"
+	"wirelab/queue/jetstream"
+)
+
+// gateway is the front door.
+func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
+	paths := map[string]path.Path{}
+	add := func(name string, way path.Path, err error) error {
+		if err == nil {
+			paths[name] = notedPath{way, p.notes, "pass an entry on by " + name}
+			p.closers = append(p.closers, way.Close)
+		}
+		return err
+	}
+	well := "http://" + config.Watch + "/health"
+	for _, published := range []bool{false, true} {
+		suffix := ""
+		if published {
+			if !config.Published {
+				continue
+			}
+			suffix = stack.PublishedSuffix
+		}
+		o := path.Options{AsPublished: published}
+		grpc, err := path.GRPC(config.GRPC, o)
+		if err := add("log-grpc"+suffix, watched{grpc, well}, err); err != nil {
+			return err
+		}
+		_ = add("log-http"+suffix, watched{path.HTTP(config.HTTP, o), well}, nil)
+		_ = add("log-rpc"+suffix, watched{path.RPC(config.RPC, o), well}, nil)
+	}
+	for name, q := range config.Queues {
+		broker, err := p.broker(ctx, q)
+		if err != nil {
+			return err
+		}
+		o := path.Options{Ready: func(ctx context.Context) error {
+			_, _, err := broker.Depth(ctx, q.Options)
+			return err
+		}}
+		publisher, err := published(ctx, broker, q.Options)
+		if err != nil {
+			return err
+		}
+		_ = add(name, path.Queue(publisher, o), nil)
+		if config.Published {
+			_ = add(name+stack.PublishedSuffix, path.QueuePerCall(broker, q.Options, o), nil)
+		}
+	}
+	absent := map[string]string{}
+	for _, name := range gateway.Known() {
+		if paths[name] == nil {
+			absent[name] = cmp.Or(config.Absent[name], "this pipeline was started without it")
+		}
+	}
+	handler, err := gateway.New(gateway.Options{Paths: paths, Absent: absent, Journal: p.journal})
+	if err != nil {
+		return err
+	}
+	at, err := p.door(ctx, stack.DoorHTTP)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, stack.GatewayPart, func(ctx context.Context) error {
+		return gateway.Serve(ctx, at, handler, gateway.Timeouts{Drain: wirelab.DefaultDrain})
+	})
+}
+
+// watched is a path to a logger whose health is told elsewhere too: a door that
+// is open tells nothing of the database behind it (ms-D15).
+type watched struct {
+	path.Path
+	health string // URL
+}
+
+// Check implements [path.Path].
+func (w watched) Check(ctx context.Context) error {
+	if err := w.Path.Check(ctx); err != nil {
+		return err
+	}
+	if err := health.Ask(ctx, w.health); err != nil {
+		return fmt.Errorf("the logger: %w", err)
+	}
+	return nil
+}
+
+// published makes a queue, unless its listener has, and a publisher to it.
+func published(ctx context.Context, broker queue.Broker, o queue.Options) (queue.Publisher, error) {
+	if err := broker.Declare(ctx, o); err != nil {
+		return nil, err
+	}
+	return broker.Publisher(ctx, o)
+}
+
+// brokerPatience is how long a part that starts waits for a broker that may be coming back.
+const brokerPatience = 20 * time.Second
+
+// broker opens a connection to a message broker.
+func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
+	look := time.NewTicker(databaseLook)
+	defer look.Stop()
+	for began := time.Now(); ; {
+		broker, err := openBroker(ctx, q)
+		if err == nil {
+			p.closers = append(p.closers, broker.Close)
+			return broker, nil
+		}
+		if wirelab.CodeOf(err) != wirelab.Unavailable || time.Since(began) > brokerPatience {
+			return nil, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
+	switch q.Broker {
+	case stack.RabbitMQ:
+		return openRabbitMQ(ctx, q.URL)
+	case stack.NATSServer:
+		return openNATS(ctx, q.URL)
+	}
+	return nil, wirelab.UnknownName("broker", q.Broker, []string{stack.RabbitMQ, stack.NATSServer})
+}
+
+func openRabbitMQ(ctx context.Context, url string) (queue.Broker, error) {
+	broker, err := amqp.Open(ctx, url)
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return broker, nil
+}
+
+func openNATS(ctx context.Context, url string) (queue.Broker, error) {
+	broker, err := jetstream.Open(ctx, url, jetstream.Settings{})
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return broker, nil
+}

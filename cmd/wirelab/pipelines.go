@@ -1,0 +1,25 @@
+package main
+
+import (
+	"slices"
+
+	"wirelab/experiment"
+	"wirelab/pipeline/bench"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+)
+
+// withPipelines is the bench of a plan, with pipelines if any arm is a path
+// through one.
+func (a *app) withPipelines(usual *experiment.Processes, program string, p plan.Plan, sources map[string]string) experiment.Bench {
+	if !slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Path(arm.Protocol) }) {
+		return usual
+	}
+	o := stack.Options{Program: program, Getenv: a.getenv}
+	for kind, variable := range map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable} {
+		if url := a.getenv(variable); url != "" {
+			o.Brokers = append(o.Brokers, stack.Broker{Kind: kind, URL: url})
+		}
+	}
+	return bench.New(usual, p, o, sources)
+}

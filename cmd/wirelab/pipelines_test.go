@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"testing"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Paths through the pipeline are arms: every entry that was accepted is followed
+// by its id until it is stored, and the cost is that of all processes, each
+// told apart (ms-M01, ms-M15, R1, R2, R11). What the machine was too busy for
+// does not matter here.
+func TestPathsAreCompared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	p := begin(t, t.TempDir(), "compare", "log-grpc", "log-nats", "log-http-published,client=published", "-w", "logging.WriteLog",
+		"--requests", "published", "--in-flight", "4", "--slice", "200ms", "--rounds", "1", "--db", "embedded", "--json", "-q")
+	if code := p.end(); code != exitOK && code != exitNoWord {
+		t.Fatalf("exit code %d: %s", code, p.said.String())
+	}
+	if left := p.processes(""); len(left) > 0 {
+		t.Errorf("left running: %v", left)
+	}
+	var told struct{ Result result.Result }
+	if err := json.Unmarshal(p.stdout.Bytes(), &told); err != nil {
+		t.Fatal(err)
+	}
+	parts := [][]string{{"gateway", "logger"}, {"gateway", "listener-nats", "logger", "nats"}, {"gateway", "logger"}}
+	for _, x := range told.Result.Rounds[0].Trials {
+		name := told.Result.ArmName(x.Arm)
+		f := x.Followed
+		if f == nil || f.Sent == 0 || f.Missing+f.Stray+f.Lost+f.Refused > 0 || f.Stored != f.Sent || f.Confirmed != f.Sent {
+			t.Errorf("%s: %+v", name, f)
+			continue
+		}
+		if f.StoredAfter.Count() != f.Stored || f.StoredAfter.Min() <= 0 {
+			t.Errorf("%s: stored after %d ns at least, %d times", name, f.StoredAfter.Min(), f.StoredAfter.Count())
+		}
+		var sum plan.Duration
+		for _, used := range x.Parts {
+			sum += used
+		}
+		if got := slices.Sorted(maps.Keys(x.Parts)); !slices.Equal(got, parts[x.Arm]) || sum != x.Server.CPU || sum == 0 {
+			t.Errorf("%s: parts %v used %v, the server %v", name, x.Parts, sum, x.Server.CPU)
+		}
+	}
+	// The published client throws its connection away with each reply's body (ms-M03).
+	for _, x := range told.Result.Rounds[0].Trials {
+		thrown := x.Connections > x.Sent/2
+		if thrown != (x.Arm == 2) {
+			t.Errorf("%s opened %d connections for %d calls", told.Result.ArmName(x.Arm), x.Connections, x.Sent)
+		}
+	}
+}
+
+// A queue is a setting of a path that has one, and a mistake in it is told before
+// anything is started.
+func TestQueuesOfArms(t *testing.T) {
+	s := newShell(t)
+	for arm, want := range map[string]string{
+		"grpc,queue=quorum":       "leads through none",
+		"log-http,queue=classic":  "leads through none",
+		"log-rabbit,queue=qourum": `unknown word of a queue "qourum"`,
+	} {
+		s.run("compare", arm, "log-grpc", "-w", "logging.WriteLog", "--print-plan").wants(t, exitUsage, nil, []string{want})
+	}
+	s.run("compare", "log-rabbit,queue=classic+unconfirmed", "log-grpc", "-w", "logging.WriteLog", "--print-plan").
+		wants(t, exitOK, []string{`"queue": "classic+unconfirmed"`}, nil)
+	s.run("serve", "logging", "log-grpc").wants(t, exitUsage, nil, []string{"wirelab up logging"})
+}

@@ -1,0 +1,317 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/experiment"
+	"wirelab/pipeline/stack"
+	"wirelab/queue"
+	"wirelab/rabbitmq"
+)
+
+// The environment variables that say where message brokers are: an address of
+// one may hold a password, which others see on a command line.
+const (
+	amqpVariable = "WIRELAB_AMQP_URL"
+	natsVariable = "WIRELAB_NATS_URL"
+)
+
+// noBroker is the --broker of a pipeline without one.
+const noBroker = "none"
+
+// upFlags are the flags of "up logging".
+type upFlags struct {
+	addr, http, grpc, rpc       string
+	brokers                     []string
+	amqp, nats, queue           string
+	noConfirms, transient       bool
+	prefetch                    int
+	direct, overHTTP, published bool
+	asJSON                      bool
+	database                    databaseFlags
+}
+
+func newUpCommand(a *app) *cobra.Command {
+	c := group(&cobra.Command{
+		Use:   "up",
+		Short: "Run a whole pipeline of services until Ctrl-C",
+		Long: `Up starts services that work together, each a process of its own, and stops
+them in order.`,
+		Example: `  wirelab up logging
+  wirelab up logging --broker none`,
+	})
+	c.AddCommand(newUpLoggingCommand(a))
+	return c
+}
+
+func newUpLoggingCommand(a *app) *cobra.Command {
+	var f upFlags
+	c := &cobra.Command{
+		Use:   "logging",
+		Short: "Run the log pipeline: gateway, message broker, listener, logger",
+		Long: `Logging runs the log pipeline, each part a process of its own, waits until all
+are well, and prints where they are:
+
+  gateway    takes entries over HTTP and passes them onward by the path that the
+             address names, POST /log-http, /log-grpc, /log-rpc, /log-rabbit or
+             /log-nats; its page, GET /, lets you try each
+  broker     RabbitMQ or NATS JetStream, started here unless its address is given
+  listener   takes entries from the broker's queue and hands them to the logger
+  logger     stores entries; called over HTTP, gRPC and net/rpc
+
+Each has a journal of what happened to which entry and when (GET /journal) and
+tells whether what it needs is there (GET /health). Ctrl-C stops the gateway
+first and the broker last. A part that dies is told with its last words, and
+ends the rest. Brokers and databases that were started here take what they hold
+with them when they end.
+
+Addresses with passwords are better given in the environment than as flags,
+which other users of this machine can see: $` + amqpVariable + `, $` + natsVariable + `, $` + experiment.DatabaseVariable + `.`,
+		Example: `  wirelab up logging --addr 127.0.0.1:8080
+  wirelab up logging --broker none --db embedded
+  wirelab up logging --broker rabbitmq,nats --direct
+  wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
+  ` + amqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
+  curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` of the gateway; port 0 is any free one")
+	flags.StringVar(&f.http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
+	flags.StringVar(&f.grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
+	flags.StringVar(&f.rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
+	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, both with a comma, or none (default rabbitmq, where it is installed)")
+	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a RabbitMQ that runs (default $"+amqpVariable+", else one is started)")
+	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that runs, with JetStream (default $"+natsVariable+", else one is started)")
+	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
+	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway answer without the broker's word that it has the entry: what it loses nobody hears of")
+	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
+	flags.IntVar(&f.prefetch, "prefetch", 0, "`entries` that a listener has at once (default 512)")
+	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores by itself, with a path of its own: POST /log-rabbit-direct, /log-nats-direct")
+	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
+	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
+	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
+	f.database.register(flags)
+	return c
+}
+
+// upLogging runs the pipeline until ctx ends, which is no error, or a part dies.
+func (a *app) upLogging(ctx context.Context, f upFlags) error {
+	o, err := a.pipeline(ctx, f)
+	if err != nil {
+		return err
+	}
+	s, err := stack.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := a.sayUp(s, f); err != nil {
+		return both(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	var died error
+	select {
+	case death := <-s.Died():
+		died = exitWith(exitFailed, fmt.Errorf("%w; the others are stopped", death.Err))
+	case <-ctx.Done():
+		a.note("stopping")
+	}
+	stopped := s.Stop(context.WithoutCancel(ctx))
+	if died != nil {
+		return died // how the others took it is of no more interest
+	}
+	return stopped
+}
+
+// pipeline is what the flags ask for; it sees to it that the database is there.
+func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
+	o := stack.Options{
+		Published: f.published, Getenv: a.getenv, Stderr: &together{to: a.stderr},
+		Listen: map[string]map[string]string{
+			stack.GatewayPart: {stack.DoorHTTP: f.addr},
+			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},
+		},
+		Say: func(p stack.Part) { a.note("%s is up%s", p.Name, about(p)) },
+	}
+	var err error
+	if len(f.brokers) == 0 {
+		if f.brokers, err = a.usualBroker(ctx, f, &o); err != nil {
+			return o, err
+		}
+	}
+	if o.Brokers, err = a.brokers(f); err != nil {
+		return o, err
+	}
+	for flag, address := range map[string]string{"--addr": f.addr, "--logger-http": f.http, "--logger-grpc": f.grpc, "--logger-rpc": f.rpc} {
+		if err := free(ctx, flag, address); err != nil {
+			return o, err
+		}
+	}
+	if o.Program, err = experiment.Program(); err != nil {
+		return o, err
+	}
+	o.Database, err = a.databaseFor(ctx, "logging", serveFlags{database: f.database})
+	if err != nil {
+		return o, err
+	}
+	if f.direct && o.Database.Kind == "" {
+		return o, usage("--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
+	}
+	return o, nil
+}
+
+// free sees to it before anything is started that an address can be listened on.
+func free(ctx context.Context, flag, address string) error {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return usage("%s %.100q is not host:port, such as 127.0.0.1:8080", flag, address)
+	}
+	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return wirelab.Errorf(wirelab.Unavailable, "%s: cannot listen on %s: %v; choose another, or port 0 for any free one", flag, address, cause(err))
+	}
+	return at.Close()
+}
+
+// usualBroker is RabbitMQ, or none where that was not asked for by name and is
+// not there: the rest is of use without, and says why the path leads nowhere.
+func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]string, error) {
+	if a.either(f.amqp, amqpVariable) != "" {
+		return []string{stack.RabbitMQ}, nil
+	}
+	_, err := rabbitmq.Find(ctx, a.getenv)
+	switch {
+	case err == nil:
+		return []string{stack.RabbitMQ}, nil
+	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.queue != "":
+		return nil, err
+	}
+	a.note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing installed: --broker nats", describe(err))
+	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): describe(err)}
+	return []string{noBroker}, nil
+}
+
+// brokers are the message brokers that the flags ask for.
+func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
+	names := f.brokers
+	if slices.Contains(names, noBroker) {
+		switch {
+		case len(names) > 1:
+			return nil, usage("--broker %s: none is without others", strings.Join(names, ","))
+		case f.direct:
+			return nil, usage("--direct is a listener, and without a broker there is nothing to listen to")
+		}
+		return nil, nil
+	}
+	urls := map[string]string{stack.RabbitMQ: a.either(f.amqp, amqpVariable), stack.NATSServer: a.either(f.nats, natsVariable)}
+	for flag, given := range map[string]bool{"amqp": f.amqp != "", "nats": f.nats != ""} {
+		kind := map[string]string{"amqp": stack.RabbitMQ, "nats": stack.NATSServer}[flag]
+		if given && !slices.Contains(names, kind) {
+			return nil, usage("--%s is the address of a broker that --broker %s does not ask for", flag, strings.Join(names, ","))
+		}
+	}
+	var all []stack.Broker
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, usage("--broker names %s twice", name)
+		}
+		if _, known := urls[name]; !known {
+			return nil, wirelab.UnknownName("broker", name, []string{stack.RabbitMQ, stack.NATSServer, noBroker})
+		}
+		b := stack.Broker{Kind: name, URL: urls[name], Direct: f.direct, OverHTTP: f.overHTTP, Queue: queue.Options{
+			Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient, Prefetch: f.prefetch,
+		}}
+		if name == stack.RabbitMQ {
+			b.Queue.Kind = queue.Kind(f.queue)
+		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
+			return nil, usage("--queue is of RabbitMQ; NATS JetStream has one kind")
+		}
+		if err := checkQueue(b.Queue); err != nil {
+			return nil, err
+		}
+		all = append(all, b)
+	}
+	return all, nil
+}
+
+// checkQueue tells what is wrong with the queue's flags in their words.
+func checkQueue(o queue.Options) error {
+	if o.Kind != "" && o.Kind != queue.Quorum && o.Kind != queue.Classic {
+		return wirelab.UnknownName("queue", string(o.Kind), []string{string(queue.Quorum), string(queue.Classic)})
+	}
+	if err := o.Complete().Validate(); err != nil {
+		return usage("%s", describe(err))
+	}
+	return nil
+}
+
+// either is a flag's value, or else that of the environment.
+func (a *app) either(flag, variable string) string {
+	if flag != "" {
+		return flag
+	}
+	return a.getenv(variable)
+}
+
+// about is what is behind a part, for the end of a line.
+func about(p stack.Part) string {
+	if p.About == "" {
+		return ""
+	}
+	return ": " + p.About
+}
+
+// upStatus is what runs, as --json prints it.
+type upStatus struct {
+	Gateway string       `json:"gateway"` // URL
+	Paths   []string     `json:"paths"`   // URLs of POST
+	Parts   []stack.Part `json:"parts"`
+}
+
+// sayUp prints what runs and where.
+func (a *app) sayUp(s *stack.Stack, f upFlags) error {
+	parts := s.Parts()
+	status := upStatus{Gateway: "http://" + parts[len(parts)-1].Doors[stack.DoorHTTP], Parts: parts}
+	for _, name := range s.Paths() {
+		status.Paths = append(status.Paths, status.Gateway+"/"+name)
+	}
+	if f.asJSON {
+		err := a.printJSON(status)
+		a.note("all is up; stop with Ctrl-C")
+		return err
+	}
+	rows := [][]string{{"part", "process", "door", "address"}}
+	for _, p := range parts {
+		first := []string{p.Name, fmt.Sprint(p.PID)}
+		for _, door := range slices.Sorted(maps.Keys(p.Doors)) {
+			rows = append(rows, append(first, door, p.Doors[door]))
+			first = []string{"", ""}
+		}
+	}
+	if err := a.printTable(rows); err != nil {
+		return err
+	}
+	if err := a.printf("\n"); err != nil {
+		return err
+	}
+	for _, path := range status.Paths {
+		if err := a.printf("POST %s\n", path); err != nil {
+			return err
+		}
+	}
+	a.note("try: curl --json '{\"log\":{\"name\":\"event\",\"data\":\"some data\"}}' %s", status.Paths[0])
+	for _, p := range parts {
+		if p.Name == stack.LoggerPart {
+			a.note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", p.Doors[stack.DoorGRPC])
+		}
+	}
+	a.note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)
+	return nil
+}

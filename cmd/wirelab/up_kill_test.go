@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"wirelab"
+	"wirelab/pipeline/stack"
+	"wirelab/queue"
+	"wirelab/workload/logging"
+)
+
+// stored are the ids in a logger, with how often each is there.
+func stored(ctx context.Context, service logging.Service) (map[string]int, error) {
+	found := map[string]int{}
+	for query := (logging.Query{}); ; {
+		list, err := service.ListEntries(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range list.Entries {
+			found[e.ID]++
+		}
+		if query.Before = list.Next; query.Before == 0 {
+			return found, nil
+		}
+	}
+}
+
+// With confirms, and acknowledgements after the store, nothing that was accepted
+// is lost when in mid-stream the listener is killed by -9, the logger is, and
+// the broker is; and what comes twice is stored once (ms-D04, D05, D07). The
+// gateway goes on meanwhile.
+func TestUpLoggingLosesNothing(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, c := range []struct {
+		broker string
+		kind   queue.Kind
+		direct bool
+	}{
+		{stack.NATSServer, "", false},
+		{stack.NATSServer, "", true},
+		{stack.RabbitMQ, queue.Quorum, false},
+		{stack.RabbitMQ, queue.Classic, true},
+	} {
+		t.Run(fmt.Sprint(stack.PathName(c.broker, c.direct), c.kind), func(t *testing.T) {
+			t.Parallel()
+			s, err := stack.Start(t.Context(), stack.Options{
+				Program: os.Args[0], Env: []string{asProgram + "=1"},
+				Database: wirelab.DatabaseAddress{Kind: embeddedKind, Source: filepath.Join(t.TempDir(), "log.db")},
+				Brokers: []stack.Broker{{Kind: c.broker, Direct: c.direct, Queue: queue.Options{
+					Kind: c.kind, Confirms: true, Persistent: true,
+				}}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Stop(context.Background()); err != nil {
+					t.Errorf("stop: %v", err)
+				}
+			})
+			gateway, err := s.Part(stack.GatewayPart)
+			if err != nil {
+				t.Fatal(err)
+			}
+			url := "http://" + gateway.Doors[stack.DoorHTTP] + "/" + stack.PathName(c.broker, c.direct)
+			stream := newStream(url)
+			stream.run(t, 1500, map[int]func(){
+				300:  func() { killed(t, s, stack.ListenerName(c.broker, c.direct)) },
+				600:  func() { killed(t, s, stack.LoggerPart) },
+				900:  func() { killed(t, s, c.broker) },
+				1200: func() { killed(t, s, stack.ListenerName(c.broker, c.direct)) },
+			})
+			service := loggerAt(t, s.Parts())
+			var found map[string]int
+			eventually(t, "all that was accepted is stored", func() bool {
+				if found, err = stored(t.Context(), service); err != nil {
+					return false
+				}
+				for id := range stream.accepted {
+					if found[id] == 0 {
+						return false
+					}
+				}
+				return true
+			})
+			for id, times := range found {
+				if times != 1 {
+					t.Errorf("%s is stored %d times", id, times)
+				}
+			}
+			if len(stream.accepted) < 1000 {
+				t.Errorf("only %d of 1500 were accepted: %v", len(stream.accepted), stream.refused)
+			}
+			select {
+			case death := <-s.Died():
+				t.Errorf("%s died: %v", death.Name, death.Err)
+			default:
+			}
+		})
+	}
+}
+
+// killed kills a part and starts it again.
+func killed(t *testing.T, s *stack.Stack, name string) {
+	t.Helper()
+	if err := s.Kill(t.Context(), name); err != nil {
+		t.Errorf("kill %s: %v", name, err)
+	}
+	if err := s.Restart(t.Context(), name); err != nil {
+		t.Errorf("start %s again: %v", name, err)
+	}
+}
+
+// stream is many entries that a few callers log.
+type stream struct {
+	url string
+
+	mu       sync.Mutex // guards all below
+	accepted map[string]bool
+	refused  map[string]int // by what the caller was told
+}
+
+func newStream(url string) *stream {
+	return &stream{url: url, accepted: map[string]bool{}, refused: map[string]int{}}
+}
+
+// run logs count entries by eight callers, and before an entry of a number in
+// events does what is told there, the other callers going on.
+func (s *stream) run(t *testing.T, count int, events map[int]func()) {
+	t.Helper()
+	var next atomic.Int64
+	var disturbing sync.Mutex // one at a time
+	var callers sync.WaitGroup
+	for range 8 {
+		callers.Go(func() {
+			for {
+				n := int(next.Add(1))
+				if n > count {
+					return
+				}
+				if do := events[n]; do != nil {
+					disturbing.Lock()
+					do()
+					disturbing.Unlock()
+				}
+				id := fmt.Sprintf("entry-%d", n)
+				status, reply, err := post(t.Context(), s.url, logging.Entry{ID: id, Name: "stream", Data: id})
+				s.mu.Lock()
+				switch {
+				case err != nil:
+					s.refused[err.Error()]++
+				case status == http.StatusAccepted:
+					s.accepted[id] = true
+				default:
+					s.refused[reply.Data.Code]++
+				}
+				s.mu.Unlock()
+			}
+		})
+	}
+	callers.Wait()
+}
