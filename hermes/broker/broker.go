@@ -1,0 +1,183 @@
+// Package broker is what the doors ask of a node of Hermes: one interface, the
+// same whether the node leads or follows. It knows no wire. Package brokertest
+// holds whoever does it to what is said here, with one in memory.
+//
+// All errors carry wirelab's codes. Unavailable: no leader now, or the one there
+// was went away; whether a publish was stored is then unknown, so publish again
+// with the same producer and sequence. [Leader] says who leads, for a hint.
+package broker
+
+import (
+	"context"
+
+	"wirelab/hermes"
+)
+
+// Run is one topic's part of a publish. Messages is the wire form of field 2,
+// repeated, that record.Check let pass: checking is the door's work, since it knows
+// whose mistake it is; Count is what it counted. Messages is not changed, and not
+// kept after the answer. A topic that is not there is NotFound.
+type Run struct {
+	Topic    string
+	Messages []byte
+	Count    int
+	Mode     hermes.Mode
+	Producer uint64 // 0: not idempotent
+	Sequence uint64 // of the first message, from 1
+}
+
+// Verdict is the answer to a run. With Err none of it was stored, but where its
+// code is Unavailable, DeadlineExceeded, Canceled or Internal: then nobody knows.
+type Verdict struct {
+	Offset      uint64 // of the first message
+	Count       int
+	Time        int64 // Unix nanoseconds
+	Duplicate   bool
+	Provisional bool   // not replicated yet: Offset and Time are 0
+	Term, Index uint64 // of the log
+	Err         error
+}
+
+// Broker is a node.
+type Broker interface {
+	// Publish begins to publish a run and returns; done is called once, from any
+	// goroutine, when the acknowledgement is true or never will be, and must not
+	// block. Runs that one goroutine publishes on one topic keep their order.
+	// It waits, for as long as ctx allows, while the node has too much in hand.
+	Publish(ctx context.Context, run Run, done func(Verdict))
+	// Subscribe begins to deliver. It ends with ctx, with Close, or by itself with an error.
+	Subscribe(ctx context.Context, start Start) (Feed, error)
+	Topics
+	Groups
+	Cluster
+	// OpenProducer gives a producer id that nobody else has.
+	OpenProducer(ctx context.Context) (uint64, error)
+}
+
+// From is where a subscriber begins.
+type From uint8
+
+// The beginnings.
+const (
+	FromTail   From = iota // what is published from now on
+	FromOffset             // Start.Offset; one that was trimmed: the oldest kept
+	FromTime               // the first message at or after Start.Time
+	FromOldest
+	FromGroup // where Start.Group is
+)
+
+// Start says what a subscriber wants.
+type Start struct {
+	Topic    string
+	From     From
+	Offset   uint64
+	Time     int64  // Unix nanoseconds
+	Group    string // FromGroup; one that is not there is made, from the oldest message
+	InFlight int    // FromGroup: messages at once; 0: hermes.InFlight
+	Create   bool   // the topic
+}
+
+// Batch is messages that follow one another in their topic. Messages is in the
+// form of Run.Messages and must not be changed. Attempt counts from 1; 0 marks
+// messages in performance mode: they have no offset, and Offset says nothing.
+type Batch struct {
+	Offset   uint64 // of the first
+	Count    int
+	Time     int64
+	Attempt  uint32 // from 1; 0: published in mode Performance, has no offset (Offset is 0 and means nothing)
+	Messages []byte
+}
+
+// Range is offsets, both inclusive.
+type Range struct{ First, Last uint64 }
+
+// Feed is a subscription. Next is for one goroutine at a time; the rest for any.
+type Feed interface {
+	// Next waits for messages, at most limit bytes of them if more than one. The
+	// batch stays valid. Closed, or its context ended: Canceled or DeadlineExceeded.
+	// NotFound: the topic or the group was deleted. Unavailable: the node is stopping, or, for a group, leads
+	// no longer: subscribe again, anywhere.
+	Next(ctx context.Context, limit int) (Batch, error)
+	// Ack is for groups; what is not in flight with this feed is passed over. It
+	// returns once it is certain to survive, or with an error.
+	Ack(ctx context.Context, ranges []Range) error
+	// Nack gives messages back, to come again after delay nanoseconds to anybody.
+	Nack(ctx context.Context, ranges []Range, reason string, delay int64) error
+	Close()
+}
+
+// Topic is a topic's state.
+type Topic struct {
+	Name           string
+	ID             uint32
+	First, Next    uint64 // the oldest offset kept; the offset of the next message
+	Bytes          uint64 // of Run.Messages kept
+	Created        int64
+	RetentionAge   int64  // nanoseconds; 0: for ever
+	RetentionBytes uint64 // 0: all
+	Subscribers    int    // on this node
+}
+
+// Topics are the topics.
+type Topics interface {
+	// CreateTopic is no error for one that is there with the same retention; with another it is Conflict.
+	// One whose First is not 0 begins at that offset, for a restore, and may be there only empty at it.
+	CreateTopic(ctx context.Context, t Topic) (Topic, error)
+	ConfigureTopic(ctx context.Context, t Topic) (Topic, error)
+	DeleteTopic(ctx context.Context, name string) error
+	// Topic reads. Linearizable: what was acknowledged before the call is seen.
+	Topic(ctx context.Context, name string, linearizable bool) (Topic, error)
+	// ListTopics in order of name, those after a name, at most limit.
+	ListTopics(ctx context.Context, prefix, after string, limit int) ([]Topic, error)
+}
+
+// Group is a group's state.
+type Group struct {
+	Topic, Name string
+	AckTimeout  int64 // nanoseconds
+	MaxAttempts uint32
+	Floor       uint64  // all before it is dealt with
+	Acked       []Range // above it
+	Lag         uint64
+	Dead        uint64 // messages that became dead letters
+	Members     int    // these three: on the leader, since it leads
+	InFlight    int
+	Redelivered uint64
+}
+
+// Groups are the groups.
+type Groups interface {
+	CreateGroup(ctx context.Context, g Group, start Start) (Group, error)
+	SeekGroup(ctx context.Context, topic, name string, to Start) (Group, error)
+	DeleteGroup(ctx context.Context, topic, name string) error
+	Group(ctx context.Context, topic, name string) (Group, error)
+	ListGroups(ctx context.Context, topic string) ([]Group, error)
+}
+
+// Member is a node of the cluster.
+type Member struct {
+	ID               uint64
+	Name             string
+	Peer, GRPC, HTTP string // addresses
+	Learner, Leader  bool
+	Match            uint64 // leader only
+	Reached          bool   // leader only
+}
+
+// Status is the cluster as a node sees it.
+type Status struct {
+	Node, Leader, Term, Committed, Applied uint64
+	Members                                []Member
+}
+
+// Cluster is who takes part.
+type Cluster interface {
+	Status(ctx context.Context) (Status, error)
+	// Leader is who leads as far as this node knows, without waiting; ok is false when nobody does.
+	Leader() (m Member, ok bool)
+	// Join adds a node, as a learner first; it is promoted once it has caught up.
+	Join(ctx context.Context, m Member) (Status, error)
+	Promote(ctx context.Context, id uint64) (Status, error)
+	Remove(ctx context.Context, id uint64) (Status, error)
+	TransferLeadership(ctx context.Context, to uint64) (Status, error)
+}

@@ -1,0 +1,192 @@
+package brokertest
+
+import (
+	"context"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+)
+
+// pushed is how many runs of performance mode wait for one feed; further ones pass it by.
+const pushed = 1024
+
+// feed is a subscription; its broker's lock guards it.
+type feed struct {
+	m        *InMemory
+	t        *topic
+	next     uint64 // broadcast: the offset that comes next
+	live     []broker.Batch
+	group    *group
+	inFlight int
+	err      error // set: it has ended
+	detach   func() bool
+}
+
+// Subscribe implements [broker.Broker].
+func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil, wirelab.Public(ctx.Err())
+	}
+	if m.closed {
+		return nil, errStopping
+	}
+	t, err := m.find(start.Topic)
+	if err != nil {
+		if !start.Create || wirelab.CodeOf(err) != wirelab.NotFound {
+			return nil, err
+		}
+		if err := m.writable(ctx); err != nil {
+			return nil, err
+		}
+		t = m.create(broker.Topic{Name: start.Topic})
+	}
+	f := &feed{m: m, t: t}
+	switch {
+	case start.From > broker.FromGroup:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "beginning %d is none", start.From)
+	case start.From != broker.FromGroup:
+		f.next = t.at(start)
+	default:
+		if err := m.join(ctx, f, start); err != nil {
+			return nil, err
+		}
+	}
+	t.feeds[f] = struct{}{}
+	f.detach = context.AfterFunc(ctx, func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		f.end(wirelab.Public(ctx.Err()))
+		m.wake()
+	})
+	return f, nil
+}
+
+func (m *InMemory) join(ctx context.Context, f *feed, start broker.Start) error {
+	if err := hermes.CheckGroup(start.Group); err != nil {
+		return err
+	}
+	if err := m.writable(ctx); err != nil {
+		return err
+	}
+	if start.InFlight < 0 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "%d messages in flight", start.InFlight)
+	}
+	g, ok := f.t.groups[start.Group]
+	if !ok {
+		g = f.t.addGroup(m, broker.Group{Topic: start.Topic, Name: start.Group}, f.t.First)
+	}
+	f.group, f.inFlight = g, start.InFlight
+	if f.inFlight == 0 {
+		f.inFlight = hermes.InFlight
+	}
+	return nil
+}
+
+// push hands a run in performance mode to the live subscribers.
+func (t *topic) push(b broker.Batch) {
+	for f := range t.feeds {
+		if f.group == nil && f.next == t.Next && len(f.live) < pushed {
+			f.live = append(f.live, b)
+		}
+	}
+}
+
+// end ends the feed once. The lock is held.
+func (f *feed) end(err error) {
+	if f.err != nil {
+		return
+	}
+	f.err = err
+	delete(f.t.feeds, f)
+	if f.group != nil {
+		f.group.leave(f)
+	}
+}
+
+// Next implements [broker.Feed].
+func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+	for {
+		f.m.mu.Lock()
+		b, ok, err := f.take(limit)
+		changed := f.m.changed
+		f.m.mu.Unlock()
+		if err != nil || ok {
+			return b, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return broker.Batch{}, wirelab.Public(ctx.Err())
+		}
+	}
+}
+
+func (f *feed) take(limit int) (broker.Batch, bool, error) {
+	switch {
+	case f.err != nil:
+		return broker.Batch{}, false, f.err
+	case f.group != nil:
+		b, ok := f.group.lease(f, limit, time.Now())
+		return b, ok, nil
+	case len(f.live) > 0:
+		b := f.live[0]
+		f.live = f.live[1:]
+		return b, true, nil
+	}
+	b, ok := f.t.read(f.next, limit)
+	f.next += uint64(b.Count)
+	return b, ok, nil
+}
+
+// Ack implements [broker.Feed].
+func (f *feed) Ack(ctx context.Context, ranges []broker.Range) error {
+	return f.dealt(ctx, ranges, func(o uint64) { f.group.acknowledge(o) })
+}
+
+// Nack implements [broker.Feed].
+func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, delay int64) error {
+	if delay < 0 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "a delay of %d ns is negative", delay)
+	}
+	again := time.Now().Add(time.Duration(delay))
+	return f.dealt(ctx, ranges, func(o uint64) { f.group.back(o, again, reason) })
+}
+
+// dealt calls do for each offset of the ranges that the feed has in its hands.
+func (f *feed) dealt(ctx context.Context, ranges []broker.Range, do func(offset uint64)) error {
+	for _, r := range ranges {
+		if r.First > r.Last {
+			return wirelab.Errorf(wirelab.InvalidArgument, "range %d to %d ends before it begins", r.First, r.Last)
+		}
+	}
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	if f.group == nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "only members of a group acknowledge")
+	}
+	if f.err != nil {
+		return f.err
+	}
+	if ctx.Err() != nil {
+		return wirelab.Public(ctx.Err())
+	}
+	for _, o := range f.group.held(f, ranges) {
+		do(o)
+	}
+	f.group.settle()
+	f.m.wake()
+	return nil
+}
+
+// Close implements [broker.Feed].
+func (f *feed) Close() {
+	f.detach()
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	f.end(wirelab.Errorf(wirelab.Canceled, "the subscription was closed"))
+	f.m.wake()
+}

@@ -1,0 +1,235 @@
+package brokertest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/record"
+)
+
+var feedTests = map[string]func(*suite){
+	"Tail":         testTail,
+	"Beginnings":   testBeginnings,
+	"Limit":        testLimit,
+	"SlowReader":   testSlowReader,
+	"FeedEnds":     testFeedEnds,
+	"CreateByFeed": testCreateByFeed,
+	"LiveSwitch":   testLiveSwitch,
+	"BatchStays":   testBatchStays,
+	"Subscribers":  testSubscribers,
+}
+
+func testTail(s *suite) {
+	s.publish("old")
+	s.synced()
+	f, g := s.subscribe(broker.Start{From: broker.FromTail}), s.subscribe(broker.Start{From: broker.FromTail})
+	s.publish("new")
+	s.same("one", s.take(f, 1), []got{{1, "new", 1}})
+	s.same("other", s.take(g, 1), []got{{1, "new", 1}})
+	short, cancel := context.WithTimeout(s.ctx, 10*time.Millisecond)
+	defer cancel()
+	_, err := f.Next(short, 1)
+	s.refused("nothing more", err, wirelab.DeadlineExceeded)
+	s.publish("more")
+	s.same("the feed goes on", s.take(f, 1), []got{{2, "more", 1}})
+}
+
+func testBeginnings(s *suite) {
+	var at []int64
+	for _, p := range []string{"a", "b", "c"} {
+		v := s.publish(p, p+"2")
+		at = append(at, v.Time)
+		s.until("a later time", func() bool { return time.Now().UnixNano() > v.Time })
+	}
+	s.synced()
+	for _, c := range []struct {
+		start broker.Start
+		first uint64
+	}{
+		{broker.Start{From: broker.FromOldest}, 0},
+		{broker.Start{From: broker.FromOffset, Offset: 0}, 0},
+		{broker.Start{From: broker.FromOffset, Offset: 3}, 3},
+		{broker.Start{From: broker.FromTime, Time: 0}, 0},
+		{broker.Start{From: broker.FromTime, Time: at[1]}, 2},
+		{broker.Start{From: broker.FromTime, Time: at[1] + 1}, 4},
+	} {
+		f := s.subscribe(c.start)
+		all := s.take(f, 6-int(c.first))
+		s.same(fmt.Sprintf("first of %+v", c.start), all[0].offset, c.first)
+	}
+	late := s.subscribe(broker.Start{From: broker.FromTime, Time: at[2] + int64(time.Hour)})
+	ahead := s.subscribe(broker.Start{From: broker.FromOffset, Offset: 7})
+	s.publish("d", "d2")
+	s.same("from a time to come", s.take(late, 2), []got{{6, "d", 1}, {7, "d2", 1}})
+	s.same("from an offset to come", s.take(ahead, 1), []got{{7, "d2", 1}})
+}
+
+func testLimit(s *suite) {
+	s.publish("aaaaaaaaaa", "bbbbbbbbbb", "cccccccccc", "dddddddddd")
+	s.synced()
+	f := s.subscribe(broker.Start{From: broker.FromOldest})
+	one := len(Messages("aaaaaaaaaa"))
+	var counts []int
+	for _, limit := range []int{1, 2*one + 1, 1 << 20} {
+		b, err := f.Next(s.ctx, limit)
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.unpack(b)
+		counts = append(counts, b.Count)
+	}
+	s.same("messages a batch", counts, []int{1, 2, 1})
+}
+
+// testSlowReader: hb-D17, hb-D26: one that does not read delays nobody, and gets all in the end.
+func testSlowReader(s *suite) {
+	slow := s.subscribe(broker.Start{From: broker.FromTail})
+	fast := s.subscribe(broker.Start{From: broker.FromTail})
+	const n, size = 64, 32 << 10
+	pad := string(make([]byte, size))
+	for i := range n {
+		s.publish(fmt.Sprint(i), pad)
+		s.same("fast", s.take(fast, 2)[0].payload, fmt.Sprint(i))
+	}
+	for i, m := range s.take(slow, 2*n) {
+		if m.offset != uint64(i) || i%2 == 0 && m.payload != fmt.Sprint(i/2) {
+			s.Fatalf("message %d is %d, %.10q", i, m.offset, m.payload)
+		}
+	}
+}
+
+// testFeedEnds: hb-D04, hb-D20: a feed that ends says so, at once, to whoever waits.
+func testFeedEnds(s *suite) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	for _, start := range []broker.Start{{From: broker.FromTail}, {From: broker.FromGroup, Group: "g"}} {
+		start.Topic = s.topic
+		closed, err := s.out.Subscribe(s.ctx, start)
+		if err != nil {
+			s.Fatal(err)
+		}
+		ended, err := s.out.Subscribe(ctx, start)
+		if err != nil {
+			s.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for _, f := range []broker.Feed{closed, ended} {
+			wg.Go(func() {
+				_, err := f.Next(s.ctx, 1)
+				s.refused("next", err, wirelab.Canceled)
+			})
+		}
+		closed.Close()
+		closed.Close()
+		cancel()
+		wg.Wait()
+		ended.Close()
+		_, err = closed.Next(s.ctx, 1)
+		s.refused("next after close", err, wirelab.Canceled)
+		ctx, cancel = context.WithCancel(s.ctx)
+		defer cancel()
+	}
+	f := s.subscribe(broker.Start{From: broker.FromTail})
+	s.refused("ack without a group", f.Ack(s.ctx, []broker.Range{{}}), wirelab.InvalidArgument)
+	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: 9})
+	s.refused("no such beginning", err, wirelab.InvalidArgument)
+	_, err = s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup})
+	s.refused("no group", err, wirelab.InvalidArgument)
+	_, err = s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup, Group: hermes.Replay})
+	s.refused("a group of a name that stands for another thing", err, wirelab.InvalidArgument)
+}
+
+func testCreateByFeed(s *suite) {
+	name := s.topic + ".new"
+	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name})
+	s.refused("without create", err, wirelab.NotFound)
+	f, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name, Create: true})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer f.Close()
+	if v := Publish(s.ctx, s.in, broker.Run{Topic: name, Messages: Messages("a"), Count: 1}); v.Err != nil {
+		s.Fatal(v.Err)
+	}
+	s.same("message", s.take(f, 1), []got{{0, "a", 1}})
+}
+
+// testLiveSwitch: hb-D03: subscribers that begin anywhere while messages are
+// published get each of them, once, in order.
+func testLiveSwitch(s *suite) {
+	const n, readers = 300, 6
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range n {
+			v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages(fmt.Sprint(i)), Count: 1})
+			if v.Err != nil || v.Offset != uint64(i) {
+				s.Errorf("publish %d: %+v", i, v)
+				return
+			}
+		}
+	})
+	for r := range readers {
+		wg.Go(func() {
+			f, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromOldest})
+			if err != nil {
+				s.Error(err)
+				return
+			}
+			defer f.Close()
+			for i := 0; i < n; {
+				b, err := f.Next(s.ctx, 1+r*100)
+				if err != nil {
+					s.Errorf("after %d: %v", i, err)
+					return
+				}
+				payloads, err := Payloads(b.Messages)
+				if err != nil || b.Offset != uint64(i) || len(payloads) != b.Count || payloads[0] != fmt.Sprint(i) {
+					s.Errorf("message %d: batch at %d of %d, %v", i, b.Offset, b.Count, err)
+					return
+				}
+				i += b.Count
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func testBatchStays(s *suite) {
+	f := s.subscribe(broker.Start{From: broker.FromTail})
+	s.publish("first")
+	b, err := f.Next(s.ctx, 1<<20)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for i := range 50 {
+		s.publish(fmt.Sprint(i))
+	}
+	s.take(f, 50)
+	s.same("the batch is as it was", s.unpack(b), []got{{0, "first", 1}})
+	var m hermes.Message
+	for raw := range record.Messages(b.Messages) {
+		if err := record.ReadMessage(raw, &m); err != nil {
+			s.Error(err)
+		}
+	}
+	s.same("payload", string(m.Payload), "first")
+}
+
+func testSubscribers(s *suite) {
+	f := s.subscribe(broker.Start{From: broker.FromTail})
+	s.subscribe(broker.Start{From: broker.FromTail})
+	count := func(n int) func() bool {
+		return func() bool {
+			t, err := s.out.Topic(s.ctx, s.topic, false)
+			return err == nil && t.Subscribers == n
+		}
+	}
+	s.until("two subscribers", count(2))
+	f.Close()
+	s.until("one subscriber", count(1))
+}

@@ -1,0 +1,358 @@
+package brokertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/record"
+)
+
+var groupTests = map[string]func(*suite){
+	"Group":       testGroup,
+	"GroupStates": testGroupStates,
+	"WorkSharing": testWorkSharing,
+	"Gap":         testGap,
+	"Nack":        testNack,
+	"NackDelay":   testNackDelay,
+	"AckTimeout":  testAckTimeout,
+	"Leave":       testLeave,
+	"DeadLetter":  testDeadLetter,
+	"InFlight":    testInFlight,
+	"ForeignAck":  testForeignAck,
+	"Seek":        testSeek,
+	"DeleteGroup": testDeleteGroup,
+	"Resume":      testResume,
+	"GroupsApart": testGroupsApart,
+	"GroupAtTail": testGroupAtTail,
+}
+
+func (s *suite) member(name string, inFlight int) broker.Feed {
+	s.Helper()
+	return s.subscribe(broker.Start{From: broker.FromGroup, Group: name, InFlight: inFlight})
+}
+
+func (s *suite) ack(f broker.Feed, ranges ...broker.Range) {
+	s.Helper()
+	if err := f.Ack(s.ctx, ranges); err != nil {
+		s.Fatal("ack:", err)
+	}
+}
+
+func (s *suite) group(name string) broker.Group {
+	s.Helper()
+	g, err := s.out.Group(s.ctx, s.topic, name)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return g
+}
+
+// empty checks that a feed has nothing to give now.
+func (s *suite) empty(f broker.Feed) {
+	s.Helper()
+	short, cancel := context.WithTimeout(s.ctx, 20*time.Millisecond)
+	defer cancel()
+	if b, err := f.Next(short, 1<<20); err == nil {
+		s.Errorf("a batch of %d at %d came where none was to", b.Count, b.Offset)
+	}
+}
+
+func testGroup(s *suite) {
+	s.publish("a", "b", "c")
+	f := s.member("g", 0)
+	s.same("messages", s.take(f, 3), []got{{0, "a", 1}, {1, "b", 1}, {2, "c", 1}})
+	s.ack(f, broker.Range{First: 0, Last: 2})
+	s.same("floor", s.group("g").Floor, 3)
+	s.publish("d")
+	s.same("live", s.take(f, 1), []got{{3, "d", 1}})
+	s.ack(f, broker.Range{First: 3, Last: 3})
+	s.empty(f)
+}
+
+func testGroupStates(s *suite) {
+	s.publish("a", "b", "c")
+	g, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOffset, Offset: 1})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.same("new", []any{g.Floor, g.AckTimeout, g.MaxAttempts, g.Lag}, []any{1, int64(hermes.AckTimeout), hermes.MaxAttempts, 2})
+	if _, err := s.out.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromOldest}); err != nil {
+		s.Error("the same again:", err)
+	}
+	s.same("where it was", s.group("g").Floor, 1)
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 9}, broker.Start{})
+	s.refused("with other settings", err, wirelab.Conflict)
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic + ".none", Name: "g"}, broker.Start{})
+	s.refused("without a topic", err, wirelab.NotFound)
+	for _, name := range []string{"", "a b", hermes.Replay} {
+		_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: name}, broker.Start{})
+		s.refused("of name "+name, err, wirelab.InvalidArgument)
+	}
+	_, err = s.out.Group(s.ctx, s.topic, "none")
+	s.refused("one that is not there", err, wirelab.NotFound)
+
+	f := s.member("g", 0)
+	s.take(f, 2)
+	s.ack(f, broker.Range{First: 2, Last: 2})
+	g = s.group("g")
+	s.same("state", []any{g.Floor, g.Acked, g.Lag, g.Members, g.InFlight}, []any{1, []broker.Range{{First: 2, Last: 2}}, 1, 1, 1})
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "a"}, broker.Start{From: broker.FromTail}); err != nil {
+		s.Fatal(err)
+	}
+	s.synced()
+	all, err := s.out.ListGroups(s.ctx, s.topic)
+	if err != nil || len(all) != 2 {
+		s.Fatalf("groups %+v, %v", all, err)
+	}
+	s.same("list", []any{all[0].Name, all[0].Floor, all[1].Name}, []any{"a", 3, "g"})
+}
+
+// testWorkSharing: hb-D18: members share; each message goes to one of them.
+func testWorkSharing(s *suite) {
+	const n, members = 300, 4
+	var (
+		mu   sync.Mutex
+		seen = map[uint64]int{}
+		wg   sync.WaitGroup
+	)
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	for range members {
+		f := s.member("g", 8)
+		wg.Go(func() {
+			for {
+				b, err := f.Next(ctx, 64)
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				for i := range b.Count {
+					seen[b.Offset+uint64(i)]++
+				}
+				all := len(seen) == n
+				mu.Unlock()
+				if err := f.Ack(s.ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}}); err != nil {
+					s.Error(err)
+				}
+				if all {
+					cancel()
+				}
+			}
+		})
+	}
+	for i := range n / 10 {
+		s.publish(slices.Repeat([]string{fmt.Sprint(i)}, 10)...)
+	}
+	wg.Wait()
+	for o, times := range seen {
+		if times != 1 {
+			s.Errorf("message %d was given %d times", o, times)
+		}
+	}
+	s.same("messages", len(seen), n)
+	s.until("floor at the end", func() bool { return s.group("g").Floor == n })
+}
+
+// testGap: hb-D01, hb-D02: what was not acknowledged comes again, whatever was acknowledged behind it.
+func testGap(s *suite) {
+	s.publish("a", "b", "c", "d")
+	f := s.member("g", 0)
+	s.take(f, 4)
+	s.ack(f, broker.Range{First: 0, Last: 0}, broker.Range{First: 2, Last: 3})
+	g := s.group("g")
+	s.same("state", []any{g.Floor, g.Acked}, []any{1, []broker.Range{{First: 2, Last: 3}}})
+	f.Close()
+	again := s.member("g", 0)
+	s.same("the gap", s.take(again, 1), []got{{1, "b", 2}})
+	s.ack(again, broker.Range{First: 1, Last: 1})
+	s.same("floor", s.group("g").Floor, 4)
+	s.empty(again)
+}
+
+func testNack(s *suite) {
+	s.publish("a", "b")
+	f := s.member("g", 0)
+	s.take(f, 2)
+	if err := f.Nack(s.ctx, []broker.Range{{First: 0, Last: 0}}, "busy", 0); err != nil {
+		s.Fatal(err)
+	}
+	s.same("again", s.take(f, 1), []got{{0, "a", 2}})
+	s.ack(f, broker.Range{First: 0, Last: 1})
+	g := s.group("g")
+	s.same("state", []any{g.Floor, g.Redelivered, g.Dead}, []any{2, 1, 0})
+}
+
+func testNackDelay(s *suite) {
+	s.publish("a")
+	f := s.member("g", 0)
+	s.take(f, 1)
+	if err := f.Nack(s.ctx, []broker.Range{{First: 0, Last: 0}}, "", int64(time.Hour)); err != nil {
+		s.Fatal(err)
+	}
+	s.empty(f)
+	s.publish("b")
+	s.same("others come", s.take(f, 1), []got{{1, "b", 1}})
+	s.refused("a negative delay", f.Nack(s.ctx, []broker.Range{{First: 1, Last: 1}}, "", -1), wirelab.InvalidArgument)
+	s.refused("a range that ends before it begins", f.Ack(s.ctx, []broker.Range{{First: 2, Last: 1}}), wirelab.InvalidArgument)
+}
+
+func testAckTimeout(s *suite) {
+	_, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", AckTimeout: int64(50 * time.Millisecond)}, broker.Start{From: broker.FromOldest})
+	if err != nil {
+		s.Fatal(err)
+	}
+	f := s.member("g", 0)
+	s.publish("a")
+	s.same("first", s.take(f, 1), []got{{0, "a", 1}})
+	again := s.take(s.member("g", 0), 1)
+	s.same("again, to another", []any{again[0].offset, again[0].attempt > 1}, []any{0, true})
+}
+
+func testLeave(s *suite) {
+	s.publish("a", "b")
+	f := s.member("g", 0)
+	s.take(f, 2)
+	g := s.member("g", 0)
+	s.empty(g)
+	f.Close()
+	s.same("what the one that left had", s.take(g, 2), []got{{0, "a", 2}, {1, "b", 2}})
+	s.refused("ack after close", f.Ack(s.ctx, []broker.Range{{First: 0, Last: 1}}), wirelab.Canceled)
+	s.ack(g, broker.Range{First: 0, Last: 1})
+}
+
+// testDeadLetter: hb-D19: after its attempts a message is stored with the reason, and only then passed over.
+func testDeadLetter(s *suite) {
+	dead, err := s.out.Topic(s.ctx, hermes.DeadLetters, true)
+	if err != nil {
+		s.Fatal(err)
+	}
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 2}, broker.Start{From: broker.FromOldest})
+	if err != nil {
+		s.Fatal(err)
+	}
+	m := hermes.Message{Payload: []byte("poison"), Key: []byte("k"), Headers: []hermes.Header{{Name: "own", Value: []byte("v")}}}
+	if v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: record.AppendMessage(nil, &m), Count: 1}); v.Err != nil {
+		s.Fatal(v.Err)
+	}
+	f := s.member("g", 0)
+	for range 2 {
+		s.take(f, 1)
+		if err := f.Nack(s.ctx, []broker.Range{{First: 0, Last: 0}}, "bad", 0); err != nil {
+			s.Fatal(err)
+		}
+	}
+	s.until("it is passed over", func() bool { g := s.group("g"); return g.Floor == 1 && g.Dead == 1 })
+	letters, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset, Offset: dead.Next})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer letters.Close()
+	for { // other tests may write dead letters beside this one
+		b, err := letters.Next(s.ctx, 1)
+		if err != nil {
+			s.Fatal(err)
+		}
+		var have hermes.Message
+		for raw := range record.Messages(b.Messages) {
+			if err := record.ReadMessage(raw, &have); err != nil {
+				s.Fatal(err)
+			}
+		}
+		want := hermes.DeadLetter(m, s.topic, 0, "g", 2, "bad")
+		if slices.ContainsFunc(have.Headers, func(h hermes.Header) bool { return string(h.Value) == s.topic }) {
+			s.same("dead letter", fmt.Sprintf("%q", have), fmt.Sprintf("%q", want))
+			return
+		}
+	}
+}
+
+func testInFlight(s *suite) {
+	s.publish("a", "b", "c", "d")
+	f, g := s.member("g", 2), s.member("g", 2)
+	s.take(f, 2)
+	s.empty(f)
+	s.same("the rest goes to another", s.take(g, 2), []got{{2, "c", 1}, {3, "d", 1}})
+	s.ack(f, broker.Range{First: 0, Last: 0})
+	s.publish("e")
+	s.same("room again", s.take(f, 1), []got{{4, "e", 1}})
+	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup, Group: "g", InFlight: -1})
+	s.refused("less than nothing in flight", err, wirelab.InvalidArgument)
+}
+
+// testForeignAck: what is not in a member's hands it cannot acknowledge.
+func testForeignAck(s *suite) {
+	s.publish("a", "b")
+	f, g := s.member("g", 1), s.member("g", 1)
+	s.take(f, 1)
+	s.take(g, 1)
+	s.ack(g, broker.Range{First: 0, Last: ^uint64(0)})
+	at := s.group("g")
+	s.same("only its own", []any{at.Floor, at.Acked}, []any{0, []broker.Range{{First: 1, Last: 1}}})
+	s.ack(f, broker.Range{First: 0, Last: 0})
+	s.ack(f, broker.Range{First: 0, Last: 0})
+	s.same("floor", s.group("g").Floor, 2)
+}
+
+func testSeek(s *suite) {
+	s.publish("a", "b", "c")
+	f := s.member("g", 0)
+	s.take(f, 3)
+	s.ack(f, broker.Range{First: 0, Last: 2})
+	if _, err := s.in.SeekGroup(s.ctx, s.topic, "g", broker.Start{From: broker.FromOffset, Offset: 1}); err != nil {
+		s.Fatal(err)
+	}
+	s.same("after seeking", s.take(f, 2), []got{{1, "b", 1}, {2, "c", 1}})
+	g, err := s.in.SeekGroup(s.ctx, s.topic, "g", broker.Start{From: broker.FromTail})
+	s.same("at the tail", []any{g.Floor, g.Lag, err}, []any{3, 0, nil})
+	s.ack(f, broker.Range{First: 1, Last: 1}) // in nobody's hands any more
+	s.same("floor", s.group("g").Floor, 3)
+	_, err = s.in.SeekGroup(s.ctx, s.topic, "none", broker.Start{})
+	s.refused("one that is not there", err, wirelab.NotFound)
+}
+
+func testDeleteGroup(s *suite) {
+	f := s.member("g", 0)
+	s.publish("a")
+	s.take(f, 1)
+	if err := s.in.DeleteGroup(s.ctx, s.topic, "g"); err != nil {
+		s.Fatal(err)
+	}
+	_, err := f.Next(s.ctx, 1)
+	s.refused("its member", err, wirelab.NotFound)
+	s.refused("deleting it again", s.in.DeleteGroup(s.ctx, s.topic, "g"), wirelab.NotFound)
+	s.same("one of the same name is new", s.take(s.member("g", 0), 1), []got{{0, "a", 1}})
+}
+
+// testResume: hb-D02: a group goes on where it is, not where it was handed to.
+func testResume(s *suite) {
+	s.publish("a", "b", "c")
+	f := s.member("g", 1)
+	s.take(f, 1)
+	s.ack(f, broker.Range{First: 0, Last: 0})
+	f.Close()
+	s.same("the rest", s.take(s.member("g", 0), 2), []got{{1, "b", 1}, {2, "c", 1}})
+}
+
+func testGroupsApart(s *suite) {
+	s.publish("a", "b")
+	f, g := s.member("g", 0), s.member("h", 0)
+	s.take(f, 2)
+	s.ack(f, broker.Range{First: 0, Last: 1})
+	s.same("the other group", s.take(g, 2), []got{{0, "a", 1}, {1, "b", 1}})
+	s.same("its floor", s.group("h").Floor, 0)
+}
+
+func testGroupAtTail(s *suite) {
+	s.publish("old")
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g"}, broker.Start{From: broker.FromTail}); err != nil {
+		s.Fatal(err)
+	}
+	s.publish("new")
+	s.same("from the tail", s.take(s.member("g", 0), 1), []got{{1, "new", 1}})
+}

@@ -1,0 +1,41 @@
+package hermes
+
+import (
+	"strings"
+
+	"wirelab"
+)
+
+// CheckTopic refuses a topic's name outside 1 to NameLimit bytes of A-Z a-z 0-9
+// . _ - that does not begin with a dot. It is InvalidArgument. (hb-D27: a name
+// with a NUL read across topics.)
+func CheckTopic(name string) error { return checkName("topic", name) }
+
+// CheckGroup is CheckTopic for a group's name; [Replay] is no group's.
+func CheckGroup(name string) error {
+	if name == Replay {
+		return wirelab.Errorf(wirelab.InvalidArgument, "group %s stands for the whole history and cannot be a group's name", Replay)
+	}
+	return checkName("group", name)
+}
+
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s is missing", what)
+	case len(name) > NameLimit:
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name), NameLimit)
+	case name[0] == '.' || strings.IndexFunc(name, outside) >= 0:
+		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot", what, name)
+	}
+	return nil
+}
+
+// outside tells what no name may have. (hb-D27)
+func outside(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_', r == '-':
+		return false
+	}
+	return true
+}
