@@ -1,0 +1,43 @@
+// Package vfs is the file system as the log sees it: the operating system's, and
+// one in memory that loses what was not synced, tears writes, fills up and fails.
+package vfs
+
+import (
+	"errors"
+	"io"
+)
+
+// ErrLocked is in the error of Lock where somebody else holds the directory.
+var ErrLocked = errors.New("in use by another process")
+
+// FS is a file system. Paths are slash-separated, as of package path/filepath.
+type FS interface {
+	MkdirAll(dir string) error
+	// Create makes a file with that many bytes of zeros allocated for it; one that exists is an error.
+	Create(name string, size int64) (File, error)
+	Open(name string) (File, error)     // to read and write
+	OpenRead(name string) (File, error) // to read
+	Remove(name string) error
+	Rename(from, to string) error
+	List(dir string) ([]string, error) // names, sorted
+	SyncDir(dir string) error
+	Free(dir string) (bytes uint64, err error)
+	// Lock keeps every other process, and this one, from locking the directory.
+	Lock(dir string) (io.Closer, error)
+}
+
+// Reserver is what a file system may be besides: Reserve is Create but that the zeros
+// need not be written, which is quicker to make and slower to sync.
+type Reserver interface {
+	Reserve(name string, size int64) (File, error)
+}
+
+// File is a file. Sync is fdatasync: data, and what is needed to read it.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Sync() error
+	Truncate(size int64) error
+	Size() (int64, error)
+}

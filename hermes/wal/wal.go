@@ -1,0 +1,248 @@
+// Package wal is the log on disk: Raft's entries and hard state and, since those
+// entries are the messages, the messages, found by topic and offset. It knows
+// runs (package record) and Raft's entries, but no state machine and no network.
+// It has no goroutine and no clock: whoever owns the log says when.
+//
+// # Files
+//
+//	NNNNNNNNNNNNNNNN.log    a segment, 64 MiB allocated before it is used, named by its number
+//	NNNNNNNNNNNNNNNN.index  beside a sealed one: where its entries and each topic's runs are; the state machine's snapshot
+//	NNNNNNNNNNNNNNNN.G.log, .G.index  the same two, cleaned for the G-th time
+//	NNNNNNNNNNNNNNNN.snapshot  in place of all before: one that was installed
+//
+// segment = block(64 bytes: number, generation, salt) frame* zeros
+//
+// frame = length(u32 LE of the body) kind(1 byte: entry, state, start) sum(3 bytes: of the header)
+// behind(u32 LE) crc32c(u32 LE of header and body, salted) body padding(zeros, to 8 bytes).
+// An entry's body is index, term (u64 LE), type (1 byte), data. A header of zeros ends the segment.
+//
+// # What a power cut leaves
+//
+// Sectors that were not synced reach the disk in any order, so behind the last whole
+// frame of the last segment there may be anything, whole frames too. Each frame says
+// how many bytes before it were not known to be on disk when it was written
+// (behind). Open cuts off what follows the first broken frame unless a whole one
+// behind it tells that the broken one had been synced: that, and a broken frame in any
+// other segment, is corruption that is not proven harmless: Open refuses with
+// a [Damage] that says where. The salt keeps a message that looks like a frame from being one.
+//
+// # What survives
+//
+// The state machine's snapshot in an index file is after the last entry that had been
+// applied then, which is the segment's last or a later one; in the second case the
+// index file also holds the runs of those later entries. When the oldest segment is
+// dropped its index file stays: it is the snapshot from which a follower that lags
+// behind the first kept segment begins, and before it the log has no entries.
+package wal
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+
+	"wirelab/hermes/vfs"
+)
+
+// Options are how a log is kept. The zero value of each is its default.
+type Options struct {
+	SegmentBytes int64 // 64 MiB; at least 4 KiB, at most 1 GiB
+	CacheBytes   int   // of the newest entries, in memory: 16 MiB
+}
+
+// The defaults, and the bounds of a segment.
+const (
+	segmentBytes    = 64 << 20
+	segmentBytesMin = 4 << 10
+	segmentBytesMax = 1 << 30
+	cacheBytes      = 16 << 20
+)
+
+func (o Options) normal() Options {
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = segmentBytes
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = cacheBytes
+	}
+	o.SegmentBytes = min(max(o.SegmentBytes, segmentBytesMin), segmentBytesMax)
+	return o
+}
+
+// Spare is how many bytes are to be left free on the disk so that the log's next segment can be
+// made while the last one fills: two segments. A segment that cannot be made ends the log.
+func (o Options) Spare() uint64 { return 2 * uint64(o.normal().SegmentBytes) }
+
+// Placed is a run that the state machine accepted: messages, not a duplicate.
+type Placed struct {
+	Topic  uint32
+	Offset uint64 // of the first
+	Count  uint32
+	Time   int64
+	At     int // Run.At: where in the entry's data the messages begin
+	Bytes  int // how many; 0: the run was cleaned, and Read passes over its offsets
+}
+
+// Live is what of a topic is kept, for retention and for cleaning: the messages
+// from first on. ok is false when there is no such topic.
+type Live func(topic uint32) (first uint64, ok bool)
+
+// Usage is what the log takes.
+type Usage struct {
+	Segments    int
+	Bytes       int64  // allocated
+	First, Last uint64 // indices
+}
+
+// Damage is a file whose bytes are not what was written. The log, and with it the
+// node, must not go on.
+type Damage struct {
+	File string
+	At   int64 // bytes from the file's beginning
+	Why  string
+}
+
+// Error says where the damage is, and what to do.
+func (d *Damage) Error() string {
+	return fmt.Sprintf("%s is damaged at byte %d: %s; take the node's directory away and let it join anew", d.File, d.At, d.Why)
+}
+
+// Log is an open log. One goroutine at a time appends (Append, Sync, Applied,
+// Install); Prepare, Seal and Clean may run beside it and each other; any
+// number read (the Storage methods, Read, ByTime, Usage). After a failed write or
+// sync all that writes fails with the same error, for ever: what is on disk then
+// is known only to the next Open.
+type Log struct {
+	fs   vfs.FS
+	dir  string
+	o    Options
+	lock interface{ Close() error }
+
+	// For the goroutine that appends.
+	buf    []byte
+	synced int64 // of the active segment: bytes known to be on disk
+	// syncs and written tell how much a sync writes, since a segment was made last.
+	syncs, written atomic.Int64
+	// dangling is, while opening, the last entry that followed none, or nil.
+	dangling error
+
+	// maintain is held by whoever seals, cleans or installs; making by whoever makes the
+	// next segment, so that an append which needs it does not wait for a cleaning.
+	// Taken in this order, before mu.
+	maintain, making sync.Mutex
+
+	mu     sync.RWMutex // guards all below
+	failed error
+	state  *raftpb.HardState // as appended last
+	conf   *raftpb.ConfState // as of Open
+	base   base
+	sealed []*segment // oldest first
+	full   []*segment // to be sealed
+	rolled []*segment // full too, from an Append whose entries are not in slots yet
+	// replacing: a tail was replaced and that is not synced. Sealing waits: the index file
+	// knows only what is in place, and a power cut would leave neither.
+	replacing bool
+	active    *segment
+	prepared  *segment // the next, or nil
+	slots     []slot   // of the entries in full and active, from slotFirst on
+	// slotFirst is the index of slots[0]. Invariant: all before are in sealed, or before base.
+	slotFirst uint64
+	terms     []termFrom // rising; the first is at base.index or before
+	cache     cache
+	applied   uint64
+	stable    uint64 // entries to here are on disk
+	topics    map[uint32]*topic
+}
+
+var _ raft.Storage = (*Log)(nil)
+
+// base is what the log begins after: index and term of the snapshot that stands for
+// all before. The zero value is a log that has everything.
+type base struct {
+	index, term uint64
+	number      uint64 // of the index file that has the snapshot; 0: none
+	name        string
+}
+
+// slot is where an entry is.
+type slot struct {
+	segment *segment
+	at      uint32 // of the frame
+	size    uint32 // of the body
+}
+
+// termFrom says that entries from an index on have a term.
+type termFrom struct{ index, term uint64 }
+
+// last is the index of the last entry. With mu.
+func (l *Log) last() uint64 { return l.slotFirst + uint64(len(l.slots)) - 1 }
+
+// broken remembers the first failure and returns it.
+func (l *Log) broken(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failed == nil {
+		l.failed = fmt.Errorf("the log in %s cannot be written: %w", l.dir, err)
+	}
+	return l.failed
+}
+
+// err is the failure that ended writing, or nil.
+func (l *Log) err() error {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.failed
+}
+
+// Usage tells what the log takes.
+func (l *Log) Usage() Usage {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	u := Usage{First: l.base.index + 1, Last: l.last()}
+	for _, s := range l.segments() {
+		u.Segments++
+		u.Bytes += s.size
+	}
+	return u
+}
+
+// segments are all there are but the prepared one. With mu.
+func (l *Log) segments() []*segment {
+	all := make([]*segment, 0, len(l.sealed)+len(l.full)+1)
+	all = append(append(append(all, l.sealed...), l.full...), l.rolled...)
+	if l.active != nil {
+		all = append(all, l.active)
+	}
+	return all
+}
+
+// Close lets go of the files and the directory. Nobody may be using the log. What
+// was appended and not synced is as unsafe as before.
+func (l *Log) Close() error {
+	l.maintain.Lock()
+	defer l.maintain.Unlock()
+	l.making.Lock()
+	defer l.making.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.segments()
+	if l.prepared != nil {
+		all = append(all, l.prepared)
+	}
+	var first error
+	for _, s := range all {
+		if err := s.release(); err != nil && first == nil {
+			first = err
+		}
+	}
+	l.sealed, l.full, l.rolled, l.active, l.prepared = nil, nil, nil, nil, nil
+	if l.failed == nil {
+		l.failed = fmt.Errorf("the log in %s is closed", l.dir)
+	}
+	if err := l.lock.Close(); err != nil && first == nil {
+		first = err
+	}
+	return first
+}
