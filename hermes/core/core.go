@@ -1,0 +1,197 @@
+// Package core is the state machine that every node runs over the same log, so
+// that all have the same topics, offsets, producers and groups. Commands in,
+// outcomes out: no clock, no goroutine, no disk, no map order. Time is the
+// entry's. Not safe for concurrent use, but that reads change nothing: many may
+// read while nobody applies.
+//
+// # Producers
+//
+// Of each producer and topic the last hermes.ProducerRuns runs are remembered. A run
+// whose Sequence is the next is stored; one that is remembered with the same Count is
+// a duplicate, answered with the offset it has; all else is Conflict, which says what
+// was expected. A producer's first run on a topic may have any sequence from 1 up. A
+// producer that was never opened, or was forgotten, is NotFound. What all of them
+// take is bounded: by hermes.ProducersLimit, and by 200,000 pairs of producer and
+// topic of at most 1 KiB each.
+//
+// # Bounds
+//
+// A bound that Apply decides by is part of the log's meaning: two versions that
+// disagree on one come to different states over the same log. To change one, give
+// the command a field that carries it.
+package core
+
+import (
+	"math"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/record"
+)
+
+// deadLetters is the id of topic [hermes.DeadLetters], which is there from the start.
+const deadLetters = 1
+
+// offsetsLimit is the greatest offset, sequence and time, so that all of them fit
+// whatever integer a client has.
+const offsetsLimit = math.MaxInt64
+
+// idBits are how many bits of an id say which of an entry's it is.
+const idBits = 12
+
+// limits are the bounds of the state. Tests take smaller ones.
+type limits struct {
+	topics, groups int
+	producers      int
+	sequences      int // producer and topic, each pair with up to runs of 16 bytes
+	runs           int // of a sequence
+	// ranges a group may have. Delivery stops at hermes.GroupRanges; what members
+	// had in their hands by then may still be acknowledged, or it would come again,
+	// and in the end as a dead letter, though it was dealt with.
+	ranges int
+}
+
+var bounds = limits{
+	topics: hermes.TopicsLimit, groups: hermes.GroupsLimit, producers: hermes.ProducersLimit,
+	// Twice, since one producer alone may have a sequence on every topic.
+	sequences: 2 * max(hermes.ProducersLimit, hermes.TopicsLimit),
+	runs:      hermes.ProducerRuns, ranges: 2 * hermes.GroupRanges,
+}
+
+// Machine is the state after an entry.
+type Machine struct {
+	index  uint64
+	time   int64
+	given  uint64 // ids given by the entry that is being applied
+	lastID uint32 // of topics
+
+	topics map[uint32]*topic
+	names  []*topic // the same by name: lists are read in that order
+
+	groups map[uint64]*group
+
+	producers map[uint64]*producer
+	silent    producer // the ring of all: silent.newer is silent for longest
+	sequences int
+
+	limits limits
+}
+
+// New is the state before the first entry: topic hermes.dlq (id 1) and nothing else.
+func New() *Machine {
+	m := empty()
+	m.addTopic(&topic{name: hermes.DeadLetters, id: deadLetters})
+	m.lastID = deadLetters
+	return m
+}
+
+func empty() *Machine {
+	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{}, limits: bounds}
+	m.silent.older, m.silent.newer = &m.silent, &m.silent
+	return m
+}
+
+// Outcome is what became of an item.
+type Outcome struct {
+	Topic     uint32 // of a run, or the topic a command made or changed
+	Offset    uint64 // run: of its first message
+	Duplicate bool   // run: it is stored elsewhere, at Offset; this one's bytes are no message
+	Group     uint64 // the group a command made or changed
+	Producer  uint64 // opened
+	Err       error  // coded; the item changed nothing
+}
+
+// Apply applies the entry at an index, which must be the next. It appends an
+// outcome for each item. The time of the entry's messages is [Machine.Time] after
+// it, which is the entry's own unless an earlier entry's was greater. An error means
+// that the log is broken, and the node must stop. An entry without data (a new
+// leader's, and what a change of members is applied as) has no items.
+func (m *Machine) Apply(index uint64, data []byte, outcomes []Outcome) ([]Outcome, error) {
+	// A machine that took an entry twice would store its messages twice (hb-D12).
+	if index != m.index+1 {
+		return outcomes, wirelab.Errorf(wirelab.Internal, "entry %d came to be applied after entry %d", index, m.index)
+	}
+	time, items, err := record.Parse(data)
+	if err != nil {
+		return outcomes, err
+	}
+	m.index, m.time, m.given = index, max(m.time, time), 0
+	for item, err := range items {
+		if err != nil {
+			return outcomes, err
+		}
+		var o Outcome
+		if item.Command == nil {
+			o = m.store(&item.Run)
+		} else if o, err = m.command(item.Command); err != nil {
+			return outcomes, err
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// store gives a run its offsets.
+func (m *Machine) store(r *record.Run) Outcome {
+	o := Outcome{Topic: r.Topic}
+	t := m.topics[r.Topic]
+	switch {
+	case t == nil:
+		o.Err = noTopic(r.Topic)
+		return o
+	case uint64(r.Count) > offsetsLimit-t.next:
+		o.Err = wirelab.Errorf(wirelab.ResourceExhausted, "topic %s has used its offsets up", t.name)
+		return o
+	case r.Producer == 0:
+		o.Offset = t.store(r.Count, r.Size)
+		return o
+	}
+	s, err := m.sequence(t, r)
+	if err != nil {
+		o.Err = err
+		return o
+	}
+	if o.Offset, o.Duplicate, o.Err = s.find(r); o.Err != nil {
+		return o
+	}
+	m.spoke(s.producer)
+	if !o.Duplicate {
+		o.Offset = t.store(r.Count, r.Size)
+		s.remember(stored{o.Offset, r.Count}, m.limits.runs)
+	}
+	return o
+}
+
+func noTopic(id uint32) error {
+	return wirelab.Errorf(wirelab.NotFound, "topic %d is not there, or no longer", id)
+}
+
+// newID gives an id that nothing else ever has: hb-D13 took the clock's, and one
+// in twenty was somebody else's too.
+func (m *Machine) newID() (uint64, error) {
+	if m.given == 1<<idBits {
+		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "one entry of the log makes at most %d groups and producers: try again", 1<<idBits)
+	}
+	m.given++
+	return m.index<<idBits | (m.given - 1), nil
+}
+
+// Applied is the index of the last entry applied; Time the greatest time so far, in
+// Unix nanoseconds.
+func (m *Machine) Applied() uint64 { return m.index }
+
+// Time is the time of the messages that the last entry applied brought.
+func (m *Machine) Time() int64 { return m.time }
+
+// view is a group as others see it; what the leader alone knows of it is not here.
+func (g *group) view() broker.Group {
+	v := broker.Group{
+		Topic: g.topic.name, Name: g.name, AckTimeout: g.ackTimeout, MaxAttempts: g.maxAttempts,
+		Floor: g.floor, Acked: append([]broker.Range(nil), g.acked...), Dead: g.dead, Lag: g.topic.next - g.floor,
+	}
+	for _, r := range g.acked {
+		v.Lag -= r.Last - r.First + 1
+	}
+	return v
+}

@@ -1,0 +1,494 @@
+package core_test
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/core"
+	"wirelab/hermes/record"
+)
+
+// model is what Machine is to do, done as plainly as can be: sets of offsets, lists
+// that are searched, nothing kept that can be counted.
+type model struct {
+	topics    map[uint32]*modelTopic
+	groups    map[uint64]*modelGroup
+	producers []uint64 // who spoke last comes last
+	made      map[uint64]bool
+	lastTopic uint32
+}
+
+type modelTopic struct {
+	name        string
+	first, next uint64
+	age         int64
+	runs        []modelRun
+}
+
+type modelRun struct {
+	producer, sequence, offset uint64
+	count                      uint32
+}
+
+type modelGroup struct {
+	topic   uint32
+	name    string
+	timeout int64
+	floor   uint64 // where it began or was set to
+	acked   map[uint64]bool
+	dead    uint64
+}
+
+// The bounds of model and machine.
+const (
+	modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges = 4, 4, 3, 5, 3, 4
+)
+
+func newModel() *model {
+	return &model{
+		topics: map[uint32]*modelTopic{1: {name: hermes.DeadLetters}}, groups: map[uint64]*modelGroup{},
+		made: map[uint64]bool{}, lastTopic: 1,
+	}
+}
+
+// expected is an outcome, with the code of its error; noError is none's.
+type expected struct {
+	code   int
+	offset uint64
+	dup    bool
+}
+
+const noError = -1
+
+func codeOf(err error) int {
+	if err == nil {
+		return noError
+	}
+	return int(wirelab.CodeOf(err))
+}
+
+func fails(code wirelab.Code) expected { return expected{code: int(code)} }
+
+var fine = expected{code: noError}
+
+func (m *model) named(name string) (uint32, *modelTopic) {
+	for id, t := range m.topics {
+		if t.name == name {
+			return id, t
+		}
+	}
+	return 0, nil
+}
+
+func (m *model) spoke(p uint64) {
+	m.producers = append(slices.DeleteFunc(m.producers, func(o uint64) bool { return o == p }), p)
+}
+
+// forget drops the one silent for longest, with all it did.
+func (m *model) forget() {
+	p := m.producers[0]
+	m.producers = m.producers[1:]
+	for _, t := range m.topics {
+		t.runs = slices.DeleteFunc(t.runs, func(r modelRun) bool { return r.producer == p })
+	}
+}
+
+// sequences counts pairs of producer and topic.
+func (m *model) sequences() int {
+	n := 0
+	for _, t := range m.topics {
+		seen := map[uint64]bool{}
+		for _, r := range t.runs {
+			seen[r.producer] = true
+		}
+		n += len(seen)
+	}
+	return n
+}
+
+func (m *model) run(r record.Run) expected {
+	t := m.topics[r.Topic]
+	if t == nil {
+		return fails(wirelab.NotFound)
+	}
+	offset := t.next
+	if r.Producer != 0 {
+		switch {
+		case r.Sequence == 0:
+			return fails(wirelab.InvalidArgument)
+		case !slices.Contains(m.producers, r.Producer):
+			return fails(wirelab.NotFound)
+		}
+		var own []modelRun
+		for _, known := range t.runs {
+			if known.producer == r.Producer {
+				own = append(own, known)
+			}
+		}
+		if n := len(own); n > 0 && r.Sequence != own[n-1].sequence+uint64(own[n-1].count) {
+			for _, known := range own[max(0, n-modelRuns):] {
+				if known.sequence == r.Sequence && known.count == r.Count {
+					m.spoke(r.Producer)
+					return expected{code: noError, offset: known.offset, dup: true}
+				}
+			}
+			return fails(wirelab.Conflict)
+		}
+		m.spoke(r.Producer)
+		for len(own) == 0 && m.sequences() >= modelSequences {
+			m.forget()
+		}
+		t.runs = append(t.runs, modelRun{r.Producer, r.Sequence, offset, r.Count})
+	}
+	t.next += uint64(r.Count)
+	return expected{code: noError, offset: offset}
+}
+
+func (m *model) createTopic(name string, age int64) expected {
+	if strings.Contains(name, " ") || age < 0 {
+		return fails(wirelab.InvalidArgument)
+	}
+	if _, t := m.named(name); t != nil {
+		if t.age != age {
+			return fails(wirelab.Conflict)
+		}
+		return fine
+	}
+	if len(m.topics) >= modelTopics {
+		return fails(wirelab.ResourceExhausted)
+	}
+	m.lastTopic++
+	m.topics[m.lastTopic] = &modelTopic{name: name, age: age}
+	return fine
+}
+
+func (m *model) deleteTopic(id uint32) expected {
+	if m.topics[id] == nil {
+		return fails(wirelab.NotFound)
+	}
+	if id == 1 {
+		return fails(wirelab.InvalidArgument)
+	}
+	delete(m.topics, id)
+	maps.DeleteFunc(m.groups, func(_ uint64, g *modelGroup) bool { return g.topic == id })
+	return fine
+}
+
+func (m *model) trim(id uint32, before uint64) expected {
+	t := m.topics[id]
+	if t == nil {
+		return fails(wirelab.NotFound)
+	}
+	if before > t.next {
+		return fails(wirelab.InvalidArgument)
+	}
+	t.first = max(t.first, before)
+	return fine
+}
+
+func (m *model) createGroup(topic uint32, name string, timeout int64, floor uint64) (e expected, fresh bool) {
+	t := m.topics[topic]
+	if t == nil {
+		return fails(wirelab.NotFound), false
+	}
+	for _, g := range m.groups {
+		if g.topic == topic && g.name == name {
+			if g.timeout != timeout {
+				return fails(wirelab.Conflict), false
+			}
+			return fine, false
+		}
+	}
+	if floor > t.next {
+		return fails(wirelab.InvalidArgument), false
+	}
+	if len(m.groups) >= modelGroups {
+		return fails(wirelab.ResourceExhausted), false
+	}
+	return fine, true
+}
+
+// shape is where a group's floor is, and its ranges above it.
+func (m *model) shape(g *modelGroup) (floor uint64, ranges []broker.Range) {
+	t := m.topics[g.topic]
+	for floor = max(g.floor, t.first); g.acked[floor]; floor++ {
+	}
+	for o := floor; o < t.next; o++ {
+		if !g.acked[o] {
+			continue
+		}
+		if n := len(ranges); n > 0 && ranges[n-1].Last+1 == o {
+			ranges[n-1].Last = o
+		} else {
+			ranges = append(ranges, broker.Range{First: o, Last: o})
+		}
+	}
+	return floor, ranges
+}
+
+func (m *model) ack(id uint64, ranges []broker.Range, dead uint32) expected {
+	g := m.groups[id]
+	if g == nil {
+		return fails(wirelab.NotFound)
+	}
+	before := maps.Clone(g.acked)
+	_, had := m.shape(g)
+	for _, r := range ranges {
+		if r.First > r.Last || r.Last >= m.topics[g.topic].next {
+			g.acked = before
+			return fails(wirelab.InvalidArgument)
+		}
+		for o := r.First; o <= r.Last; o++ {
+			g.acked[o] = true
+		}
+	}
+	if _, has := m.shape(g); dead == 0 && len(has) > modelRanges && len(has) > len(had) {
+		g.acked = before
+		return fails(wirelab.ResourceExhausted)
+	}
+	g.dead += uint64(dead)
+	return fine
+}
+
+func (m *model) seek(id, floor uint64) expected {
+	g := m.groups[id]
+	if g == nil {
+		return fails(wirelab.NotFound)
+	}
+	if floor > m.topics[g.topic].next {
+		return fails(wirelab.InvalidArgument)
+	}
+	g.floor, g.acked = floor, map[uint64]bool{}
+	return fine
+}
+
+// step is an item and what the model makes of it.
+type step struct {
+	says string
+	item record.Item
+	do   func(m *model, o core.Outcome) expected
+}
+
+// fresh takes an id in that must be nobody else's.
+func (m *model) fresh(id uint64) expected {
+	if id == 0 || m.made[id] {
+		return expected{code: 1000}
+	}
+	m.made[id] = true
+	return fine
+}
+
+// draw makes a step that has good odds of meaning something to the model.
+func draw(r *rand.Rand, m *model) step {
+	topic := uint32(1 + r.IntN(int(m.lastTopic)+1))
+	name := []string{"a", "b", "c", "d", "e", "no name"}[r.IntN(6)]
+	id := pick(r, slices.Sorted(maps.Keys(m.groups)))
+	var next uint64
+	if t := m.topics[topic]; t != nil {
+		next = t.next
+	}
+	switch k := r.IntN(100); {
+	case k < 40:
+		return drawRun(r, m, topic)
+	case k < 42:
+		first := uint64(r.IntN(3))
+		return step{fmt.Sprintf("begin %s %d", name, first), does(core.BeginTopic(broker.Topic{Name: name, First: first})), func(m *model, _ core.Outcome) expected { return m.beginTopic(name, first) }}
+	case k < 50:
+		age := int64(r.IntN(3)) - r.Int64N(2)
+		return step{fmt.Sprintf("create %s %d", name, age), does(core.CreateTopic(broker.Topic{Name: name, RetentionAge: age})), func(m *model, _ core.Outcome) expected { return m.createTopic(name, age) }}
+	case k < 53:
+		return step{fmt.Sprintf("delete %d", topic), does(core.DeleteTopic(topic)), func(m *model, _ core.Outcome) expected { return m.deleteTopic(topic) }}
+	case k < 58:
+		before := r.Uint64N(next + 2)
+		return step{fmt.Sprintf("trim %d %d", topic, before), does(core.Trim(topic, before)), func(m *model, _ core.Outcome) expected { return m.trim(topic, before) }}
+	case k < 63:
+		return step{"open", does(core.OpenProducer()), func(m *model, o core.Outcome) expected {
+			if len(m.producers) >= modelProducers {
+				m.forget()
+			}
+			m.producers = append(m.producers, o.Producer)
+			return m.fresh(o.Producer)
+		}}
+	case k < 70:
+		timeout, floor := int64(1+r.IntN(2)), r.Uint64N(next+2)
+		name := name[:1]
+		return step{fmt.Sprintf("group %d %s %d", topic, name, floor), does(core.CreateGroup(topic, broker.Group{Name: name, AckTimeout: timeout}, floor)), func(m *model, o core.Outcome) expected {
+			e, fresh := m.createGroup(topic, name, timeout, floor)
+			if fresh {
+				m.groups[o.Group] = &modelGroup{topic: topic, name: name, timeout: timeout, floor: floor, acked: map[uint64]bool{}}
+				return m.fresh(o.Group)
+			}
+			return e
+		}}
+	case k < 72:
+		return step{fmt.Sprintf("ungroup %d", id), does(core.DeleteGroup(id)), func(m *model, _ core.Outcome) expected {
+			if m.groups[id] == nil {
+				return fails(wirelab.NotFound)
+			}
+			delete(m.groups, id)
+			return fine
+		}}
+	case k < 74:
+		floor := r.Uint64N(30)
+		return step{fmt.Sprintf("seek %d %d", id, floor), does(core.SeekGroup(id, floor)), func(m *model, _ core.Outcome) expected { return m.seek(id, floor) }}
+	}
+	return drawAck(r, m, id)
+}
+
+func pick(r *rand.Rand, ids []uint64) uint64 {
+	if len(ids) == 0 || r.IntN(20) == 0 {
+		return 77
+	}
+	return ids[r.IntN(len(ids))]
+}
+
+func drawRun(r *rand.Rand, m *model, topic uint32) step {
+	count := 1 + r.Uint32N(4)
+	var producer, sequence uint64
+	if r.IntN(3) > 0 {
+		producer = pick(r, m.producers)
+		sequence = r.Uint64N(4)
+		if t := m.topics[topic]; t != nil {
+			for _, known := range t.runs { // mostly the next one, or one that was
+				if known.producer == producer && r.IntN(6) > 0 {
+					sequence = known.sequence + uint64(known.count)
+				} else if known.producer == producer && r.IntN(2) == 0 {
+					sequence, count = known.sequence, known.count
+					break
+				}
+			}
+		}
+	}
+	item := run(topic, producer, sequence, count)
+	return step{fmt.Sprintf("run %d %d %d %d", topic, producer, sequence, count), item, func(m *model, _ core.Outcome) expected { return m.run(item.Run) }}
+}
+
+func drawAck(r *rand.Rand, m *model, id uint64) step {
+	limit := uint64(5)
+	if g := m.groups[id]; g != nil {
+		limit = m.topics[g.topic].next + 1 - min(1, r.Uint64N(10))
+	}
+	var ranges []broker.Range
+	for range r.IntN(4) {
+		first := r.Uint64N(limit + 1)
+		ranges = append(ranges, broker.Range{First: first, Last: min(first+r.Uint64N(3), limit-min(limit, 1))})
+	}
+	dead := uint32(max(0, r.IntN(10)-8))
+	return step{fmt.Sprintf("ack %d %v %d", id, ranges, dead), does(core.Ack(id, 0, ranges, dead)), func(m *model, _ core.Outcome) expected { return m.ack(id, ranges, dead) }}
+}
+
+// differs tells where machine and model disagree.
+func (m *model) differs(c *core.Machine) string {
+	if n := len(c.Topics("", "", 100)); n != len(m.topics) {
+		return fmt.Sprintf("%d topics, want %d", n, len(m.topics))
+	}
+	for id, t := range m.topics {
+		got, ok := c.TopicByID(id)
+		if !ok || got.Name != t.name || got.First != t.first || got.Next != t.next || got.RetentionAge != t.age || got.Bytes != 10*(t.next-t.first) {
+			return fmt.Sprintf("topic %+v, want %+v", got, t)
+		}
+	}
+	groups := 0
+	for _, t := range c.Topics("", "", 100) {
+		groups += len(c.Groups(t.Name))
+	}
+	if groups != len(m.groups) {
+		return fmt.Sprintf("%d groups, want %d", groups, len(m.groups))
+	}
+	for id, g := range m.groups {
+		got, ok := c.GroupByID(id)
+		floor, ranges := m.shape(g)
+		lag := m.topics[g.topic].next - floor
+		for _, r := range ranges {
+			lag -= r.Last - r.First + 1
+		}
+		if !ok || got.Name != g.name || got.Floor != floor || !slices.Equal(got.Acked, ranges) || got.Lag != lag || got.Dead != g.dead || got.AckTimeout != g.timeout {
+			return fmt.Sprintf("group %+v, want %+v: floor %d, %v, lag %d", got, g, floor, ranges, lag)
+		}
+	}
+	return ""
+}
+
+// Machine and model agree after each entry of a random log. A second machine that is
+// now and then replaced by what Restore makes of the first's snapshot has the same
+// bytes all the time (hb-D10: snapshots were empty).
+func TestModel(t *testing.T) {
+	t.Parallel()
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	seed := rand.Uint64()
+	for round := range rounds {
+		if !modelRound(t, seed+uint64(round), 250) {
+			return
+		}
+	}
+}
+
+func modelRound(t *testing.T, seed uint64, entries int) bool {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 1))
+	machine := core.Small(modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges)
+	twin := core.Small(modelTopics, modelGroups, modelProducers, modelSequences, modelRuns, modelRanges)
+	m := newModel()
+	var history []string
+	fail := func(format string, args ...any) bool {
+		t.Errorf("seed %d: %s\nafter:\n%s", seed, fmt.Sprintf(format, args...), strings.Join(history[max(0, len(history)-30):], "\n"))
+		return false
+	}
+	for i := range entries {
+		var steps []step
+		var items []record.Item
+		for range 1 + random.IntN(4) {
+			s := draw(random, m)
+			steps, items = append(steps, s), append(items, s.item)
+		}
+		data := write(random.Int64N(1e9)+int64(i)*1e8, items)
+		out, err := machine.Apply(uint64(i+1), data, nil)
+		if err != nil || len(out) != len(items) {
+			return fail("%v", err)
+		}
+		for k, s := range steps {
+			history = append(history, s.says)
+			want := s.do(m, out[k])
+			if got := (expected{codeOf(out[k].Err), out[k].Offset, out[k].Duplicate}); got.code != want.code || want.code == noError && items[k].Command == nil && got != want {
+				return fail("%s gave %+v (%v), want %+v", s.says, got, out[k].Err, want)
+			}
+		}
+		if wrong := m.differs(machine); wrong != "" {
+			return fail("%s", wrong)
+		}
+		// A cleaned entry leads to the same state as the whole one.
+		for k := range items {
+			items[k].Run.Cleaned = true
+		}
+		if random.IntN(2) == 0 {
+			data = write(machine.Time(), items)
+		}
+		if _, err := twin.Apply(uint64(i+1), data, nil); err != nil {
+			return fail("%v", err)
+		}
+		snapshot := machine.Snapshot()
+		if !bytes.Equal(snapshot, twin.Snapshot()) {
+			return fail("two machines over one log differ")
+		}
+		if random.IntN(10) == 0 {
+			if twin, err = core.Like(machine, snapshot); err != nil {
+				return fail("%v", err)
+			}
+			if wrong := m.differs(twin); wrong != "" {
+				return fail("restored: %s", wrong)
+			}
+		}
+	}
+	return true
+}
