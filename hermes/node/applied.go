@@ -1,0 +1,54 @@
+package node
+
+import (
+	"fmt"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"wirelab/hermes/core"
+	"wirelab/hermes/record"
+	"wirelab/hermes/tail"
+	"wirelab/hermes/wal"
+)
+
+// applied is what an entry of data brought.
+type applied struct {
+	placed  []wal.Placed
+	runs    []tail.Run
+	changes []core.Outcome // of commands that changed something
+}
+
+// read pairs an entry's items with what became of them. time is that of the entry
+// before, and of this one afterwards: it never falls.
+func (a *applied) read(e *raftpb.Entry, outcomes []core.Outcome, time *int64) error {
+	at, items, err := record.Parse(e.GetData())
+	if err != nil {
+		return err
+	}
+	*time = max(*time, at)
+	i := 0
+	for item, err := range items {
+		if err != nil {
+			return err
+		}
+		if i == len(outcomes) {
+			return fmt.Errorf("an entry of more than %d items has so many outcomes", i)
+		}
+		o := outcomes[i]
+		i++
+		switch {
+		case o.Err != nil || o.Duplicate:
+		case item.Command != nil:
+			a.changes = append(a.changes, o)
+		default:
+			r := item.Run
+			a.placed = append(a.placed, wal.Placed{
+				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: *time, At: r.At, Bytes: len(r.Messages),
+			})
+			if !r.Cleaned {
+				a.runs = append(a.runs, tail.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages})
+			}
+		}
+	}
+	return nil
+}

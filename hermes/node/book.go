@@ -1,0 +1,225 @@
+package node
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/vfs"
+)
+
+// bookName is the file of the members' addresses.
+const bookName = "members.json"
+
+// book is the members' names and addresses. Raft's log knows members by id; what it
+// says beside of them travels in the entries that let them in, and those are dropped
+// one day, so it is kept in a file as well. The log is right about who takes part,
+// the book only about how to reach him.
+type book struct {
+	fs  vfs.FS
+	dir string
+
+	mu   sync.Mutex // guards all below
+	page page
+}
+
+// page is the file's content.
+type page struct {
+	Cluster string // whose directory this is
+	Node    uint64
+	Index   uint64 // of the last change taken over
+	Members map[uint64]broker.Member
+	Removed map[uint64]bool // members that were, so that one can be told why it is alone
+}
+
+// openBook reads the file, or begins it. A directory of another node is refused: a node
+// that votes with another's memory would break what Raft builds on.
+func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
+	b, err := readBook(files, dir)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case b.page.Node == 0:
+		b.page.Cluster, b.page.Node = cluster, node
+		return b, b.write()
+	case b.page.Cluster != cluster || b.page.Node != node:
+		return nil, wirelab.Errorf(wirelab.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
+			dir, b.page.Node, b.page.Cluster, node, cluster)
+	}
+	return b, nil
+}
+
+func readBook(files vfs.FS, dir string) (*book, error) {
+	b := &book{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}}}
+	f, err := files.OpenRead(filepath.Join(dir, bookName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	text := make([]byte, size)
+	if n, err := f.ReadAt(text, 0); n < len(text) {
+		return nil, errors.Join(err, f.Close())
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &b.page); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, bookName), err)
+	}
+	return b, nil
+}
+
+// write puts the page in the place of the one before, whole or not at all. With mu.
+func (b *book) write() error {
+	text, err := json.MarshalIndent(b.page, "", "\t")
+	if err != nil {
+		return err
+	}
+	name, fresh := filepath.Join(b.dir, bookName), filepath.Join(b.dir, bookName+".new")
+	if err := b.fs.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := b.fs.Create(fresh, int64(len(text)))
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := b.fs.Rename(fresh, name); err != nil {
+		return err
+	}
+	return b.fs.SyncDir(b.dir)
+}
+
+// learn takes over what entries say of members, those that it knows already left aside.
+func (b *book) learn(entries ...*raftpb.Entry) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	changed, err := b.page.learn(entries)
+	if err != nil || !changed {
+		return err
+	}
+	return b.write()
+}
+
+func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
+	for _, e := range entries {
+		if e.GetIndex() <= p.Index {
+			continue
+		}
+		context, changes, err := readChange(e)
+		if err != nil {
+			return changed, fmt.Errorf("entry %d changes members and cannot be read: %w", e.GetIndex(), err)
+		}
+		p.Index, changed = e.GetIndex(), true
+		for _, c := range changes {
+			id := c.GetNodeId()
+			if c.GetType() == raftpb.ConfChangeRemoveNode {
+				delete(p.Members, id)
+				p.Removed[id] = true
+				continue
+			}
+			delete(p.Removed, id)
+			if len(context) == 0 {
+				continue // a learner that is promoted stays where it is
+			}
+			var m broker.Member
+			if err := json.Unmarshal(context, &m); err != nil {
+				return changed, fmt.Errorf("entry %d has a member that cannot be read: %w", e.GetIndex(), err)
+			}
+			p.Members[id] = plain(m)
+		}
+	}
+	return changed, nil
+}
+
+// readChange is the members and what is said of them in an entry that changes them.
+func readChange(e *raftpb.Entry) (context []byte, changes []*raftpb.ConfChangeSingle, err error) {
+	var c raftpb.ConfChangeV2
+	if e.GetType() == raftpb.EntryConfChange {
+		var one raftpb.ConfChange
+		if err := proto.Unmarshal(e.GetData(), &one); err != nil {
+			return nil, nil, err
+		}
+		return one.GetContext(), one.AsV2().GetChanges(), nil
+	}
+	if err := proto.Unmarshal(e.GetData(), &c); err != nil {
+		return nil, nil, err
+	}
+	return c.GetContext(), c.GetChanges(), nil
+}
+
+// take adds members that another node told of.
+func (b *book) take(members []broker.Member) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range members {
+		if m.ID != 0 {
+			b.page.Members[m.ID] = plain(m)
+		}
+	}
+	return b.write()
+}
+
+func (b *book) member(id uint64) broker.Member {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.page.Members[id]
+	m.ID = id
+	return m
+}
+
+func (b *book) removed(id uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.page.Removed[id]
+}
+
+// plain is a member without what changes by the hour.
+func plain(m broker.Member) broker.Member {
+	return broker.Member{ID: m.ID, Name: m.Name, Peer: m.Peer, GRPC: m.GRPC, HTTP: m.HTTP}
+}
+
+// peers are the members that begin a cluster, in order, since all nodes must write
+// the same first entries.
+func peers(members []broker.Member) ([]raft.Peer, error) {
+	members = slices.Clone(members)
+	slices.SortFunc(members, func(a, b broker.Member) int { return cmp.Compare(a.ID, b.ID) })
+	all := make([]raft.Peer, 0, len(members))
+	for _, m := range members {
+		context, err := json.Marshal(plain(m))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, raft.Peer{ID: m.ID, Context: context})
+	}
+	return all, nil
+}
+
+func takesPart(conf *raftpb.ConfState, id uint64) bool {
+	return slices.Contains(conf.GetVoters(), id) || slices.Contains(conf.GetLearners(), id) ||
+		slices.Contains(conf.GetVotersOutgoing(), id) || slices.Contains(conf.GetLearnersNext(), id)
+}

@@ -1,0 +1,248 @@
+package node
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/replica"
+	"wirelab/hermes/wal"
+)
+
+// placedEntry is an applied entry as the log's index wants it.
+type placedEntry struct {
+	index  uint64
+	placed []wal.Placed
+}
+
+// job is one Work of the replica's, as far as the disk is concerned.
+type job struct {
+	work   replica.Work
+	placed []placedEntry
+	bytes  int64
+}
+
+// disk is the goroutine that owns the end of the log. One sync serves all that waited
+// while the one before it took place.
+type disk struct {
+	n       *Node
+	wake    chan struct{}
+	indexed mark          // the last entry that Read finds
+	synced  mark          // the last entry that is on disk
+	last    uint64        // the last entry appended; the goroutine's own
+	syncing atomic.Int64  // when the sync under way began; 0: none
+	backlog atomic.Int64  // bytes handed over and not stored
+	busy    atomic.Int64  // when the work under way began; 0: none
+	free    atomic.Uint64 // bytes of the disk, as upkeep saw last
+
+	mu   sync.Mutex // guards jobs
+	jobs []job
+}
+
+func newDisk(n *Node) *disk { return &disk{n: n, wake: make(chan struct{}, 1)} }
+
+func (d *disk) put(j job) {
+	for _, e := range j.work.Append {
+		j.bytes += int64(len(e.GetData()))
+	}
+	d.backlog.Add(j.bytes)
+	d.mu.Lock()
+	d.jobs = append(d.jobs, j)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *disk) run() {
+	defer d.indexed.end()
+	defer d.synced.end()
+	for {
+		select {
+		case <-d.wake:
+		case <-d.n.stopped:
+			return
+		}
+		d.mu.Lock()
+		jobs := d.jobs
+		d.jobs = nil
+		d.mu.Unlock()
+		d.busy.Store(d.n.clock.now())
+		err := d.store(jobs)
+		d.busy.Store(0)
+		if err != nil {
+			d.n.fail(err)
+			return
+		}
+	}
+}
+
+// store writes jobs in order and syncs once.
+func (d *disk) store(jobs []job) error {
+	sync, bytes := false, int64(0)
+	var stored []replica.Work
+	for _, j := range jobs {
+		w := j.work
+		if w.Snapshot != nil {
+			if err := d.n.log.Install(w.Snapshot); err != nil {
+				return err
+			}
+			d.last = w.Snapshot.GetMetadata().GetIndex()
+			d.indexed.reach(d.last)
+			d.synced.reach(d.last)
+		}
+		if len(w.Append) > 0 || w.State != nil {
+			if err := d.n.log.Append(w.State, w.Append); err != nil {
+				return err
+			}
+		}
+		if len(w.Append) > 0 {
+			d.synced.fall(w.Append[0].GetIndex() - 1)
+			d.last = w.Append[len(w.Append)-1].GetIndex()
+		}
+		for _, p := range j.placed {
+			if err := d.n.log.Applied(p.index, p.placed); err != nil {
+				return err
+			}
+			d.indexed.reach(p.index)
+		}
+		sync = sync || w.MustSync
+		bytes += j.bytes
+		if w.Stores() {
+			stored = append(stored, w)
+		}
+	}
+	if sync {
+		began := time.Now()
+		d.syncing.Store(d.n.clock.now())
+		err := d.n.log.Sync()
+		d.syncing.Store(0)
+		if o := d.n.options.Observer; o != nil {
+			o.Synced(time.Since(began))
+		}
+		if err != nil {
+			return err
+		}
+		d.synced.reach(d.last)
+	}
+	d.backlog.Add(-bytes)
+	d.n.loop.put(func(in *inbox) { in.stored = append(in.stored, stored...) })
+	return nil
+}
+
+// mark is an index that others wait for.
+type mark struct {
+	mu    sync.Mutex // guards all below
+	at    uint64
+	ended bool
+	moved chan struct{} // closed when at rises; nil: nobody waits
+}
+
+func (m *mark) reach(index uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = max(m.at, index)
+	m.tell()
+}
+
+// fall takes the mark back: entries from the next one on are replaced.
+func (m *mark) fall(index uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = min(m.at, index)
+}
+
+func (m *mark) tell() {
+	if m.moved != nil {
+		close(m.moved)
+		m.moved = nil
+	}
+}
+
+func (m *mark) end() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended = true
+	m.tell()
+}
+
+// wait waits until the mark is at an index; false: it was not within a time (0: any), or
+// the node ends.
+func (m *mark) wait(index uint64, limit time.Duration) bool {
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		m.mu.Lock()
+		if m.at >= index {
+			m.mu.Unlock()
+			return true
+		}
+		if m.ended {
+			m.mu.Unlock()
+			return false
+		}
+		if m.moved == nil {
+			m.moved = make(chan struct{})
+		}
+		moved := m.moved
+		m.mu.Unlock()
+		select {
+		case <-moved: // with the disk's goroutine at the latest
+		case <-late:
+			return false
+		}
+	}
+}
+
+var errBehind = wirelab.Errorf(wirelab.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
+
+// readLog reads messages for the tail. An entry is applied when a quorum has it, which
+// may be before this node's own disk does: what is missing then is waited for,
+// or readers would take it for trimmed.
+func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
+	n.reading.RLock()
+	defer n.reading.RUnlock()
+	if n.closed {
+		return nil, errStopping
+	}
+	fed := n.loop.fed.Load()
+	got, err := n.log.Read(topic, offset, before, limit)
+	if err == nil && (len(got) == 0 || got[0].Offset > offset) {
+		if !n.disk.indexed.wait(fed, n.options.SyncLimit) {
+			return nil, errBehind
+		}
+		got, err = n.log.Read(topic, offset, before, limit)
+	}
+	if err != nil {
+		if wirelab.CodeOf(err) == wirelab.Internal {
+			n.fail(err) // what was written cannot be read any more
+		}
+		return nil, wirelab.Public(err)
+	}
+	return got, nil
+}
+
+// byTime is the first offset at or after a time, or next.
+func (n *Node) byTime(topic uint32, time int64, next uint64) (uint64, error) {
+	n.reading.RLock()
+	defer n.reading.RUnlock()
+	if n.closed || !n.disk.indexed.wait(n.loop.fed.Load(), n.options.SyncLimit) {
+		return 0, errBehind
+	}
+	offset, ok, err := n.log.ByTime(topic, time)
+	if err != nil {
+		n.fail(err)
+		return 0, wirelab.Public(err)
+	}
+	if !ok {
+		return next, nil
+	}
+	return offset, nil
+}

@@ -1,0 +1,16 @@
+package node
+
+// Waiting is how many proposals have no final verdict yet.
+func Waiting(n *Node) int {
+	count := make(chan int, 1)
+	if !n.loop.call(func(l *loop) {
+		if l == nil {
+			count <- 0
+			return
+		}
+		count <- len(l.pending)
+	}) {
+		return 0
+	}
+	return <-count
+}

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"context"
+	"sync"
+
+	"wirelab"
+)
+
+// gate bounds the bytes that publishers have handed over and that are not answered.
+type gate struct {
+	limit int
+
+	mu    sync.Mutex // guards all below
+	used  int
+	freed chan struct{} // closed when something is given back; nil: nobody waits
+}
+
+// enter waits for room; a publish larger than the limit gets in when nothing else is.
+func (g *gate) enter(ctx context.Context, stopped <-chan struct{}, bytes int) error {
+	for {
+		g.mu.Lock()
+		if g.used == 0 || g.used+bytes <= g.limit {
+			g.used += bytes
+			g.mu.Unlock()
+			return nil
+		}
+		if g.freed == nil {
+			g.freed = make(chan struct{})
+		}
+		freed := g.freed
+		g.mu.Unlock()
+		select {
+		case <-freed:
+		case <-stopped:
+			return errStopping
+		case <-ctx.Done():
+			return wirelab.Public(ctx.Err())
+		}
+	}
+}
+
+func (g *gate) release(bytes int) {
+	if bytes == 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used -= bytes
+	if g.freed != nil {
+		close(g.freed)
+		g.freed = nil
+	}
+}

@@ -1,0 +1,165 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/peer"
+)
+
+// handler takes what the transport brings.
+type handler struct{ n *Node }
+
+func (h handler) Step(m *raftpb.Message) { h.n.loop.step(m) }
+
+// Broken is told to the replica, which may stand for election over it.
+func (h handler) Broken(id uint64) {
+	h.n.loop.call(func(l *loop) {
+		if l != nil {
+			l.replica.Broken(id)
+		}
+	})
+}
+
+// Unreachable matters to a leader only: it then asks where the peer is, instead of
+// sending on. A follower must not campaign because its own queue was full.
+func (h handler) Unreachable(id uint64) {
+	h.n.loop.call(func(l *loop) {
+		if l != nil && l.replica.Leader() == l.n.options.Self.ID {
+			l.replica.Broken(id)
+		}
+	})
+}
+
+// SnapshotSent is not needed: the replica looks itself who waits for one too long.
+func (h handler) SnapshotSent(uint64, bool) {}
+
+// alone is the network of a node without a listener.
+type alone struct{}
+
+func (alone) Start(peer.Handler, local)   {}
+func (alone) SetPeer(uint64, string)      {}
+func (alone) Send([]*raftpb.Message)      {}
+func (alone) Broker(uint64) broker.Broker { return nil }
+func (alone) Abandon(uint64, error)       {}
+func (alone) Reached(uint64) bool         { return false }
+func (alone) Addr() net.Addr              { return nil }
+func (alone) Close() error                { return nil }
+
+// connected is a transport; it differs from peer.Transport in what Start takes.
+type connected struct{ *peer.Transport }
+
+func (c connected) Start(h peer.Handler, l local) { c.Transport.Start(h, l) }
+
+func (n *Node) peerOptions() peer.Options {
+	o := n.options
+	return peer.Options{Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger}
+}
+
+func (n *Node) connect() (network, error) {
+	if n.options.Listener == nil {
+		return alone{}, nil
+	}
+	t, err := peer.New(n.peerOptions())
+	if err != nil {
+		return nil, err
+	}
+	return connected{t}, nil
+}
+
+// joinEvery is how long to wait before the nodes are asked again.
+const joinEvery = 200 * time.Millisecond
+
+// join asks the nodes that are told, one after the other and again, to let this one in,
+// until one does, one says no, or ctx ends.
+func (n *Node) join(ctx context.Context) error {
+	again := time.NewTicker(joinEvery)
+	defer again.Stop()
+	for {
+		err := n.joinOnce(ctx)
+		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (n *Node) joinOnce(ctx context.Context) error {
+	var failed []error
+	for _, address := range n.options.Join {
+		s, err := n.joinAt(ctx, address)
+		if err == nil {
+			return n.book.take(s.Members)
+		}
+		failed = append(failed, err)
+	}
+	return wirelab.Errorf(wirelab.CodeOf(failed[0]), "no node let this one in: %v", errors.Join(failed...))
+}
+
+// joinAt asks one node, or the leader that it knows of.
+func (n *Node) joinAt(ctx context.Context, address string) (s broker.Status, err error) {
+	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
+		s, err = b.Status(ctx)
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	for _, m := range s.Members {
+		if m.ID == s.Leader && m.ID != s.Node {
+			address = m.Peer
+		}
+	}
+	blank := n.options.Self
+	blank.Learner = true // it has no log, see local.Join
+	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
+		s, err = b.Join(ctx, blank)
+		return err
+	})
+	return s, err
+}
+
+// setPeers tells the transport whom there is to talk to.
+func (n *Node) setPeers(conf *raftpb.ConfState) {
+	n.book.mu.Lock()
+	members := make(map[uint64]string, len(n.book.page.Members))
+	for id, m := range n.book.page.Members {
+		members[id] = m.Peer
+	}
+	gone := make([]uint64, 0, len(n.book.page.Removed))
+	for id := range n.book.page.Removed {
+		gone = append(gone, id)
+	}
+	n.book.mu.Unlock()
+	for _, m := range n.options.Members { // before the log says so
+		if members[m.ID] == "" && len(conf.GetVoters()) == 0 {
+			members[m.ID] = m.Peer
+		}
+	}
+	n.fan.others.Store(new(others(conf, n.options.Self.ID)))
+	for id, address := range members {
+		if id != n.options.Self.ID && address != "" {
+			n.net.SetPeer(id, address)
+		}
+	}
+	for _, id := range gone {
+		n.net.SetPeer(id, "")
+	}
+}
+
+// others are the members but one.
+func others(conf *raftpb.ConfState, self uint64) []uint64 {
+	all := slices.Concat(conf.GetVoters(), conf.GetLearners())
+	return slices.DeleteFunc(all, func(id uint64) bool { return id == self })
+}

@@ -1,0 +1,283 @@
+// Package node is a node of Hermes: the shell around the parts that know no clock,
+// disk or network. It gives them goroutines, time, files and peers, and is a
+// [broker.Broker] to the doors, whether it leads or not: what a follower cannot do
+// itself it hands on to the leader, one hop. It knows no door.
+//
+// # Goroutines
+//
+//	loop    owns the replica and the machine: takes what came in (publishes, Raft's messages,
+//	        ticks, what the disk has done), sends, feeds the tail, answers
+//	disk    owns the log's end: appends and indexes all that waits, syncs once, reports
+//	keeper  takes groups' messages back that were not acknowledged in time
+//	upkeep  owns the log's rest: seals, cleans; and retention, promotions, free space
+//
+// All others are the callers'. Between them are bounded queues: of publishes by the
+// bytes in hand, of Raft's messages by bytes (what does not fit is dropped, as Raft
+// allows), of the disk's work by what Raft lets be under way.
+//
+// # Failing
+//
+// A write or sync that fails, a log that cannot be read and an entry that cannot be applied end the
+// node at once: [Node.Failed] is closed, everything in hand is answered with
+// Unavailable, and nothing is tried again: what is on disk then is known only
+// to the next start. (hb-D11)
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/raft/v3/raftpb"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/core"
+	"wirelab/hermes/peer"
+	"wirelab/hermes/replica"
+	"wirelab/hermes/tail"
+	"wirelab/hermes/wal"
+)
+
+// network is what carries to other nodes: a peer.Transport, or none for a node alone.
+type network interface {
+	Start(h peer.Handler, l local)
+	SetPeer(id uint64, address string)
+	Send(messages []*raftpb.Message)
+	Broker(id uint64) broker.Broker
+	Abandon(id uint64, err error)
+	Reached(id uint64) bool
+	Addr() net.Addr
+	Close() error
+}
+
+// Node is a running node. All methods are for any goroutine.
+type Node struct {
+	options Options
+	logger  *slog.Logger
+	clock   clock
+	log     *wal.Log
+	tail    *tail.Tail
+	net     network
+	book    *book
+	topics  *directory
+	hands   *hands
+	fan     *fan
+
+	loop   *loop
+	disk   *disk
+	inHand gate
+
+	lead    atomic.Pointer[lead]
+	full    atomic.Bool   // the disk has less free space than it must
+	stopped chan struct{} // closed: the goroutines are to end
+	failed  chan struct{} // closed: the node ended by itself
+	endOnce sync.Once
+	err     error // why; before failed is closed
+	wg      sync.WaitGroup
+
+	closeOnce sync.Once
+	closeErr  error
+
+	reading sync.RWMutex // held by whoever reads the log on a caller's goroutine
+	closed  bool         // the log is; guarded by reading
+}
+
+var _ broker.Broker = (*Node)(nil)
+
+// lead is who leads, as the loop last saw it.
+type lead struct {
+	leader, term uint64
+	stopping     bool // this node takes nothing more on
+}
+
+var errStopping = wirelab.Errorf(wirelab.Unavailable, "this node is stopping: go on at another")
+
+// Open opens a node's log, or begins one, and starts it. It returns before there is
+// a leader. With Join, ctx bounds the asking. The Listener is the node's from then on,
+// and closed where Open fails.
+func Open(ctx context.Context, o Options) (*Node, error) {
+	n, err := open(ctx, o)
+	if err != nil && o.Listener != nil {
+		_ = o.Listener.Close() // err is the one to tell; it may be closed already
+	}
+	return n, err
+}
+
+func open(ctx context.Context, o Options) (*Node, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		options: o, logger: o.Logger, clock: newClock(),
+		stopped: make(chan struct{}), failed: make(chan struct{}),
+		topics: newDirectory(), inHand: gate{limit: o.InHandBytes},
+	}
+	n.lead.Store(&lead{})
+	n.hands, n.fan = newHands(n), newFan(n)
+	n.loop = newLoop(n)
+	n.disk = newDisk(n)
+	if err := o.FS.MkdirAll(o.Dir); err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	state, err := n.open()
+	if err != nil {
+		return nil, fmt.Errorf("node: %w", err)
+	}
+	if err := n.begin(ctx, state); err != nil {
+		n.fan.cancel()
+		return nil, errors.Join(fmt.Errorf("node: %w", err), n.log.Close())
+	}
+	return n, nil
+}
+
+// opened is what the log held.
+type opened struct {
+	machine *core.Machine
+	changes []*raftpb.Entry
+	time    int64
+}
+
+// open reads the log into a machine.
+func (n *Node) open() (*opened, error) {
+	s := &opened{machine: core.New()}
+	kept, err := wal.Open(n.options.FS, n.options.Dir, n.options.Log, s.restore, s.apply)
+	if err != nil {
+		return nil, err
+	}
+	n.log = kept
+	if n.book, err = openBook(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
+		err = n.book.learn(s.changes...)
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.log.Close())
+	}
+	return s, nil
+}
+
+// begin starts what runs.
+func (n *Node) begin(ctx context.Context, s *opened) error {
+	ro := replica.Options{ID: n.options.Self.ID, Seed: rand.Uint64(), Logger: replica.Logger(n.logger)}
+	var err error
+	if ro.Members, err = peers(n.options.Members); err != nil {
+		return err
+	}
+	n.tail = tail.New(tail.Options{Bytes: n.options.TailBytes, Read: n.readLog})
+	if n.net, err = n.connect(); err != nil {
+		return err
+	}
+	if last, err := n.log.LastIndex(); err != nil || last == 0 && len(n.options.Join) > 0 {
+		if err == nil {
+			err = n.join(ctx)
+		}
+		if err != nil {
+			return errors.Join(err, n.net.Close())
+		}
+	}
+	n.loop.time = s.time
+	n.loop.fed.Store(s.machine.Applied())
+	n.disk.indexed.reach(s.machine.Applied())
+	if n.disk.last, err = n.log.LastIndex(); err != nil {
+		return errors.Join(err, n.net.Close())
+	}
+	n.disk.synced.reach(n.disk.last)
+	n.topics.reset(s.machine)
+	if n.loop.replica, err = replica.New(ro, n.log, s.machine, s.machine.Applied()); err != nil {
+		return errors.Join(err, n.net.Close())
+	}
+	n.setPeers(n.loop.replica.Conf())
+	n.net.Start(handler{n}, local{n})
+	n.wg.Go(n.loop.run)
+	n.wg.Go(n.disk.run)
+	n.wg.Go(n.hands.run)
+	n.wg.Go(n.upkeep)
+	return nil
+}
+
+// Failed is closed when the node has ended by itself; Err says why.
+func (n *Node) Failed() <-chan struct{} { return n.failed }
+
+// Err is why the node ended by itself; nil: it did not.
+func (n *Node) Err() error {
+	select {
+	case <-n.failed:
+		return n.err
+	default:
+		return nil
+	}
+}
+
+// Addr is where other nodes dial; nil: nowhere.
+func (n *Node) Addr() net.Addr { return n.net.Addr() }
+
+// fail ends the node.
+func (n *Node) fail(err error) {
+	n.endOnce.Do(func() {
+		n.logger.Error("the node ends", "why", err)
+		n.err = err
+		close(n.failed)
+		close(n.stopped)
+	})
+}
+
+// Close hands leadership over, as long as ctx lets it, ends all subscriptions and
+// everything in hand with Unavailable, and waits for the node's goroutines. What was
+// acknowledged is on disk before, so ctx bounds no more than courtesy. Further calls wait
+// for the first. (hb-D31)
+func (n *Node) Close(ctx context.Context) error {
+	n.closeOnce.Do(func() {
+		n.retire(ctx)
+		n.endOnce.Do(func() { close(n.stopped) })
+		n.wg.Wait() // the loop ends the subscriptions
+		n.fan.cancel()
+		n.closeErr = n.net.Close()
+		n.reading.Lock()
+		defer n.reading.Unlock()
+		n.closed = true
+		n.closeErr = errors.Join(n.closeErr, n.log.Close())
+	})
+	return n.closeErr
+}
+
+// retire stops taking things on and hands leadership over.
+func (n *Node) retire(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 30*n.options.Tick)
+	defer cancel()
+	left := make(chan struct{})
+	ok := n.loop.call(func(l *loop) {
+		if l == nil {
+			close(left)
+			return
+		}
+		l.retire(left)
+	})
+	if !ok {
+		return
+	}
+	select {
+	case <-left:
+	case <-ctx.Done():
+	case <-n.stopped:
+	}
+}
+
+// every does something at even intervals until the node ends.
+func (n *Node) every(interval time.Duration, do func()) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			do()
+		case <-n.stopped:
+			return
+		}
+	}
+}

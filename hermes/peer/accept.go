@@ -1,0 +1,119 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+)
+
+// connectionsLimit is on those that dialled: far more than a cluster has nodes.
+const connectionsLimit = 256
+
+// accept takes those who dial.
+func (t *Transport) accept() {
+	defer context.AfterFunc(t.ctx, func() { _ = t.o.Listener.Close() })()
+	slots := make(chan struct{}, connectionsLimit)
+	for t.ctx.Err() == nil {
+		socket, err := t.o.Listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // such as too many open files: it passes
+			t.o.Logger.Warn("a peer could not be accepted", "err", err)
+			t.rest(100 * time.Millisecond)
+			continue
+		}
+		select {
+		case slots <- struct{}{}:
+			t.all.Go(func() {
+				defer func() { <-slots }()
+				t.receive(socket)
+			})
+		default:
+			t.o.Logger.Warn("a peer was refused: too many are connected", "limit", connectionsLimit)
+			_ = socket.Close() // nothing was said on it
+		}
+	}
+}
+
+func (t *Transport) rest(pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.ctx.Done():
+	}
+}
+
+// receive serves one who dialled.
+func (t *Transport) receive(socket net.Conn) {
+	c := newConnection(socket)
+	stop := context.AfterFunc(t.ctx, func() { c.end(t.ctx.Err()) })
+	defer stop()
+	from, err := c.welcome(&t.o)
+	if err != nil {
+		c.end(err)
+		t.o.Logger.Warn("one who dialled was refused", "address", socket.RemoteAddr(), "err", err)
+		return
+	}
+	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}
+	t.enter(s)
+	err = s.serve(t.o.Silence)
+	t.mu.Lock()
+	delete(t.sessions, s)
+	t.mu.Unlock()
+	t.o.Logger.Debug("a connection from a peer ended", "peer", from, "err", err)
+}
+
+// errNewer ends the connection of a node that has dialled again: the old one is dead
+// and only this end has not heard of it.
+var errNewer = errors.New("the node has dialled again")
+
+// enter notes a session, in place of an older one of the same node.
+func (t *Transport) enter(s *session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s.from != 0 {
+		for old := range t.sessions {
+			if old.from == s.from {
+				old.c.end(errNewer)
+			}
+		}
+		if l := t.links[s.from]; l != nil {
+			select {
+			case l.wake <- struct{}{}:
+			default: // it is going to dial anyway
+			}
+		}
+	}
+	t.sessions[s] = struct{}{}
+}
+
+// Ask calls methods of a broker that nobody has a transport to yet, such as Join for a
+// node that knows no more than an address: over a connection of its own, which
+// is closed when do returns. o needs Cluster, ID, TLS and Dial.
+func Ask(ctx context.Context, o Options, address string, do func(broker.Broker) error) error {
+	o.fill()
+	c, err := dial(ctx, &o, 0, 0, address)
+	if err != nil {
+		if wirelab.CodeOf(err) == wirelab.Internal {
+			err = wirelab.Errorf(wirelab.Unavailable, "the node at %s cannot be reached: %v", address, err)
+		}
+		return err
+	}
+	asking := newCaller(c, &o)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := c.run(o.Silence, asking.handle, nil)
+		asking.over(wirelab.Errorf(wirelab.Unavailable, "the connection to the node at %s broke: %v", address, err))
+	}()
+	err = do(remote{via: func(context.Context) (*caller, error) { return asking, nil }})
+	c.end(context.Canceled)
+	<-ended
+	return err
+}

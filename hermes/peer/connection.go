@@ -1,0 +1,194 @@
+package peer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"wirelab"
+	"wirelab/hermes/peer/gen"
+)
+
+// version is of frames and bodies. It is raised by what an older node cannot read.
+const version = 1
+
+// bufferBytes is what one system call reads or writes of small frames.
+const bufferBytes = 128 << 10
+
+// errSilent ends a connection on which nothing was heard.
+var errSilent = errors.New("nothing was heard for too long")
+
+// connection is one TCP connection, either end, once it stands.
+type connection struct {
+	net.Conn
+	reader reader
+	out    *outbox
+	heard  atomic.Bool // since the last tick
+
+	mu    sync.Mutex
+	cause error         // guarded by mu: why it ended
+	done  chan struct{} // closed with cause
+}
+
+func newConnection(c net.Conn) *connection {
+	conn := &connection{Conn: c, out: newOutbox(), done: make(chan struct{})}
+	conn.reader.r = bufio.NewReaderSize(hearing{conn}, bufferBytes)
+	return conn
+}
+
+// hearing notes each sign of life.
+type hearing struct{ c *connection }
+
+func (h hearing) Read(p []byte) (int, error) {
+	n, err := h.c.Read(p)
+	if n > 0 && !h.c.heard.Load() {
+		h.c.heard.Store(true)
+	}
+	return n, err
+}
+
+// end closes the connection; the first reason counts.
+func (c *connection) end(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return
+	}
+	c.cause = cause
+	close(c.done)
+	_ = c.Close() // what there was to say was said, or cannot be
+}
+
+// run reads frames until the connection ends, and returns why. handle must not block.
+// It waits for all it started.
+func (c *connection) run(silence time.Duration, handle func(kind, []byte) error, sent func(frame)) error {
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		w := writer{w: bufio.NewWriterSize(c, bufferBytes), sent: sent}
+		if err := w.run(c.out, c.done); err != nil {
+			c.end(err)
+		}
+	})
+	all.Go(func() { c.watch(silence) })
+	for {
+		k, body, err := c.reader.next()
+		if err == nil {
+			err = handle(k, body)
+		}
+		if err != nil {
+			c.end(err)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.cause
+		}
+	}
+}
+
+// watch tells the other end that this one lives and ends the connection when nothing
+// is heard: TCP by itself would wait for minutes after a cable was cut.
+func (c *connection) watch(silence time.Duration) {
+	const parts = 4
+	tick := time.NewTicker(silence / parts)
+	defer tick.Stop()
+	for quiet := 0; ; {
+		select {
+		case <-c.done:
+			return
+		case <-tick.C:
+		}
+		if c.heard.Swap(false) {
+			quiet = 0
+		} else if quiet++; quiet >= parts {
+			c.end(fmt.Errorf("%w: %v", errSilent, silence))
+			return
+		}
+		c.out.put(frame{kind: kindAlive, lane: laneControl}, 1)
+	}
+}
+
+// sendHello writes a hello and waits until it is written.
+func (c *connection) sendHello(h *gen.Hello) error {
+	data, err := proto.Marshal(h)
+	if err != nil {
+		return err
+	}
+	w := writer{w: bufio.NewWriter(c)}
+	if err := w.begin(laneControl, frame{kind: kindHello, lane: laneControl, head: data}); err != nil {
+		return err
+	}
+	if err := w.fragment(laneControl); err != nil {
+		return err
+	}
+	return w.w.Flush()
+}
+
+func (c *connection) readHello() (*gen.Hello, error) {
+	k, data, err := c.reader.next()
+	if err != nil {
+		return nil, err
+	}
+	h := new(gen.Hello)
+	if k != kindHello || proto.Unmarshal(data, h) != nil {
+		return nil, fmt.Errorf("it began with a frame of kind %d: it is no node of Hermes", k)
+	}
+	return h, nil
+}
+
+// greet is the dialling end's part of the handshake; to is 0 for whoever is there.
+func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, o.Silence)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	if err := c.sendHello(&gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}); err != nil {
+		return err
+	}
+	h, err := c.readHello()
+	if err != nil {
+		return err
+	}
+	return readError(h.GetError())
+}
+
+// welcome is the dialled end's part. from is 0 for one that is no node yet.
+func (c *connection) welcome(o *Options) (from uint64, err error) {
+	if err := c.SetDeadline(time.Now().Add(o.Silence)); err != nil {
+		return 0, err
+	}
+	h, err := c.readHello()
+	if err != nil {
+		return 0, err
+	}
+	answer := &gen.Hello{Version: version, Cluster: o.Cluster, From: o.ID, To: h.GetFrom()}
+	refused := o.judge(h)
+	answer.Error = writeError(refused)
+	if err := c.sendHello(answer); err != nil {
+		return 0, err
+	}
+	if refused != nil {
+		return 0, refused
+	}
+	return h.GetFrom(), c.SetDeadline(time.Time{})
+}
+
+// judge tells why somebody who dialled is not welcome. The messages are read at the other end.
+func (o *Options) judge(h *gen.Hello) error {
+	switch {
+	case h.GetVersion() != version:
+		return wirelab.Errorf(wirelab.Unimplemented, "node %d speaks version %d of the protocol between nodes, not %d: bring both to one release", o.ID, version, h.GetVersion())
+	case h.GetCluster() != o.Cluster:
+		return wirelab.Errorf(wirelab.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers", o.Cluster, h.GetCluster())
+	case h.GetTo() != 0 && h.GetTo() != o.ID:
+		return wirelab.Errorf(wirelab.NotFound, "this is node %d, not %d: check the addresses of peers", o.ID, h.GetTo())
+	case h.GetFrom() == o.ID:
+		return wirelab.Errorf(wirelab.Conflict, "node %d is here already: give each node an id of its own", o.ID)
+	}
+	return nil
+}
