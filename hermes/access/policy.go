@@ -1,0 +1,241 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab"
+)
+
+// Policy says who may do what. It is made by [Load] and may be loaded again while it
+// is used; its methods are for any goroutine.
+type Policy struct {
+	file  string
+	now   func() time.Time      // time.Now but in tests
+	rules atomic.Pointer[rules] // replaced whole
+
+	mu    sync.Mutex // guards all below; held over a reload
+	text  []byte     // what rules were made of
+	usage map[string]*usage
+	feeds map[*feed]struct{} // that are open
+}
+
+// rules are what one version of the file says. They do not change.
+type rules struct {
+	grants map[string]*grant // by principal
+	tokens []Principal       // one for each token
+}
+
+// right is what may be done with a topic.
+type right int
+
+const (
+	publish right = iota
+	subscribe
+	admin
+	rights int = iota
+)
+
+var rightNames = [rights]string{"publish", "subscribe", "admin"}
+
+// grant is what a principal may.
+type grant struct {
+	name    string
+	digests []digest
+	topics  [rights]patterns
+	seen    patterns // of the topics that it knows of
+	cluster bool
+	quota   quota
+	usage   *usage // assigned before the rules are used
+}
+
+// Load reads and checks a policy. NotFound: there is no such file; InvalidArgument: it
+// is no policy, and where.
+func Load(file string) (*Policy, error) {
+	p := &Policy{file: file, now: time.Now, usage: map[string]*usage{}, feeds: map[*feed]struct{}{}}
+	if _, err := p.Reload(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Reload reads the file again and reports whether it had changed. What it says counts
+// for the next call of everybody; subscriptions that are not allowed any more end. A
+// file that is wrong changes nothing.
+func (p *Policy) Reload() (changed bool, err error) {
+	text, err := read(p.file)
+	if err != nil {
+		return false, err
+	}
+	return p.take(text)
+}
+
+// take makes a text the policy.
+func (p *Policy) take(text []byte) (changed bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text != nil && bytes.Equal(p.text, text) {
+		return false, nil
+	}
+	r, err := parse(p.file, text)
+	if err != nil {
+		return false, err
+	}
+	used := make(map[string]*usage, len(r.grants))
+	for name, g := range r.grants {
+		if g.usage = p.usage[name]; g.usage == nil {
+			g.usage = new(usage)
+		}
+		g.usage.limit(g.quota)
+		used[name] = g.usage
+	}
+	p.text, p.usage = text, used
+	p.rules.Store(r)
+	for f := range p.feeds {
+		if err := f.allowed(); err != nil {
+			f.revoke(err)
+		}
+	}
+	return true, nil
+}
+
+// sizeLimit is the most bytes that a policy may have.
+const sizeLimit = 1 << 20
+
+func read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, wirelab.Errorf(wirelab.NotFound, "there is no policy %s", file)
+	case err != nil:
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	text, err := io.ReadAll(io.LimitReader(f, sizeLimit+1))
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	if len(text) > sizeLimit {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "policy %s has more than %d bytes", file, sizeLimit)
+	}
+	return text, nil
+}
+
+// Follow loads the policy again whenever its file has changed, until ctx ends. It
+// looks at the file's bytes: times of change are coarse, and files that are links to
+// others change without them. A file must be the same at two looks, since one that is
+// half written would throw out whoever is not in it yet. logger is told what came of it; nil:
+// nobody is.
+func (p *Policy) Follow(ctx context.Context, every time.Duration, logger *slog.Logger) {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	var w watch
+	var last string // what was wrong, so that it is told once
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		changed, settled, err := w.look(p)
+		switch {
+		case err != nil && err.Error() != last:
+			last = err.Error()
+			logger.ErrorContext(ctx, "the policy cannot be read again; what it said before counts", "error", err)
+		case err == nil && settled && (changed || last != ""):
+			last = ""
+			logger.InfoContext(ctx, "the policy was read again", "principals", len(p.rules.Load().grants))
+		}
+	}
+}
+
+// watch is what was seen of a policy's file.
+type watch struct{ seen []byte }
+
+// look takes the file if it is what it was at the last look: settled.
+func (w *watch) look(p *Policy) (changed, settled bool, err error) {
+	text, err := read(p.file)
+	if err != nil {
+		return false, false, err
+	}
+	settled = bytes.Equal(text, w.seen)
+	w.seen = text
+	if settled {
+		changed, err = p.take(text)
+	}
+	return changed, settled, err
+}
+
+// Authenticate tells whose token it is; one of nobody is Unauthenticated. All tokens
+// are compared, each in constant time, so that time tells neither whether nor where
+// one is alike.
+func (p *Policy) Authenticate(token string) (Principal, error) {
+	shown := Principal{digest: sha256.Sum256([]byte(token))}
+	tokens := p.rules.Load().tokens
+	found := -1
+	for i := range tokens {
+		same := subtle.ConstantTimeCompare(tokens[i].digest[:], shown.digest[:])
+		found = subtle.ConstantTimeSelect(same, i, found)
+	}
+	if found < 0 {
+		return Principal{}, errUnknown
+	}
+	return tokens[found], nil
+}
+
+// caller is what whoever calls may.
+func (p *Policy) caller(ctx context.Context) (Principal, *grant, error) {
+	who, ok := From(ctx)
+	if !ok {
+		return who, nil, errNoToken
+	}
+	g, err := p.granted(who)
+	return who, g, err
+}
+
+// granted is what a principal may now. One whose token the policy does not have any
+// more is nobody, also on a stream that it opened before.
+func (p *Policy) granted(who Principal) (*grant, error) {
+	g := p.rules.Load().grants[who.name]
+	if g == nil {
+		return nil, errUnknown
+	}
+	for i := range g.digests {
+		if subtle.ConstantTimeCompare(g.digests[i][:], who.digest[:]) == 1 {
+			return g, nil
+		}
+	}
+	return nil, errUnknown
+}
+
+// may refuses who has none of the rights on a topic.
+func (g *grant) may(topic string, any ...right) error {
+	for _, r := range any {
+		if g.topics[r].cover(topic) {
+			return nil
+		}
+	}
+	return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to %s on topic %.100q", g.name, rightNames[any[0]], topic)
+}
+
+// leads refuses who may not change the cluster.
+func (g *grant) leads() error {
+	if !g.cluster {
+		return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to change the cluster", g.name)
+	}
+	return nil
+}

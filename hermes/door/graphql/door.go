@@ -1,0 +1,135 @@
+package graphql
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	engine "github.com/99designs/gqlgen/graphql"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/door/graphql/gen"
+	"wirelab/hermes/door/graphql/gen/genorigin"
+	"wirelab/hermes/door/register"
+	"wirelab/wire/graphql"
+)
+
+// Where the schemas are answered.
+const (
+	Path       = "/graphql"
+	OriginPath = "/query"
+)
+
+// callTime is how long a question to the broker may take, unless its caller has less.
+const callTime = 30 * time.Second
+
+// Config is what a door is made of. The zero values but for Broker are usable.
+type Config struct {
+	Broker broker.Broker
+	// Origins are those of pages that may open WebSockets, such as
+	// "https://example.com", beside the server's own.
+	Origins []string
+	// Register is where subscriptions are noted, and bounded; nil: one of its own.
+	Register *register.Register
+}
+
+// Handlers returns what makes the handlers for [Path] and [OriginPath], by these, to
+// be mounted on package rest's door. Their subscriptions end as ending does
+// (hb-D31). It refuses a Config without a broker.
+func Handlers(config Config) (map[string]func(ending context.Context) http.Handler, error) {
+	if config.Broker == nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the door has no broker")
+	}
+	if config.Register == nil {
+		config.Register = register.New(0)
+	}
+	mount := func(schema func(*door) engine.ExecutableSchema) func(context.Context) http.Handler {
+		return func(ending context.Context) http.Handler {
+			d := &door{broker: config.Broker, open: config.Register, ending: ending}
+			return answering(ending, schema(d), config.Origins)
+		}
+	}
+	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: mount(originSchema)}, nil
+}
+
+// answering answers a schema over WebSockets and over HTTP, at any path.
+func answering(ending context.Context, schema engine.ExecutableSchema, origins []string) http.Handler {
+	sockets, posts := graphql.Sockets(ending, schema, origins), graphql.Handler(schema)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+			sockets.ServeHTTP(w, r)
+			return
+		}
+		moved := r.WithContext(r.Context())
+		at := *r.URL
+		at.Path = graphql.Path // where that handler answers
+		moved.URL = &at
+		posts.ServeHTTP(w, moved)
+	})
+}
+
+// schema has the lists cost what they hold, or one document could ask for a page
+// under a hundred names.
+func schema(d *door) engine.ExecutableSchema {
+	config := gen.Config{Resolvers: root{d}}
+	config.Complexity.Query.Topics = func(inside int, _, _ string, limit int32) int {
+		return 1 + int(max(limit, 1))*inside
+	}
+	const groups = 10 // of a topic, for want of knowing
+	config.Complexity.Topic.Groups = func(inside int) int { return 1 + groups*inside }
+	return gen.NewExecutableSchema(config)
+}
+
+func originSchema(d *door) engine.ExecutableSchema {
+	return genorigin.NewExecutableSchema(genorigin.Config{Resolvers: originRoot{d}})
+}
+
+// door is what the resolvers of both schemas stand on.
+type door struct {
+	broker broker.Broker
+	open   *register.Register
+	ending context.Context
+}
+
+// publish publishes a run and waits for its verdict, or for the end of the call:
+// nobody knows then. The run's bytes are not used again (hb-D14).
+func (d *door) publish(ctx context.Context, run broker.Run) broker.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	done := make(chan broker.Verdict, 1) // so that a late verdict waits for nobody
+	d.broker.Publish(ctx, run, func(v broker.Verdict) { done <- v })
+	select {
+	case v := <-done:
+		return v
+	case <-ctx.Done():
+		return broker.Verdict{Err: wirelab.Public(ctx.Err())}
+	}
+}
+
+// ask asks the broker within the time that a call may take. Errors are made fit to
+// be told.
+func ask[Reply, Shown any](ctx context.Context, call func(context.Context) (Reply, error), show func(Reply) Shown) (shown Shown, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	reply, err := call(ctx)
+	if err != nil {
+		return shown, graphql.Told(err)
+	}
+	return show(reply), nil
+}
+
+// names refuses names of a topic and, if there is one, a group that are none.
+func names(topic string, group ...string) error {
+	if err := hermes.CheckTopic(topic); err != nil {
+		return err
+	}
+	for _, name := range group {
+		if err := hermes.CheckGroup(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/gen/origin"
+	"wirelab/hermes/record"
+)
+
+// originMethods and originStreams are the origin's BrokerService: hb-F01 to hb-F05, with
+// the codes that are true instead of its INTERNAL for all.
+var (
+	originMethods = map[string]method{
+		"Publish":      whole((*door).originPublish),
+		"PublishBatch": whole((*door).originPublishBatch),
+		"Join":         whole((*door).originJoin),
+	}
+	originStreams = map[string]stream{
+		"PublishStream": (*door).originPublishStream,
+		"Subscribe":     (*door).originSubscribe,
+	}
+)
+
+// originRuns is payloads as runs of a topic: one, or as many as their bounds need.
+func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]broker.Run, error) {
+	if err := hermes.CheckTopic(topic); err != nil {
+		return nil, err
+	}
+	if mode < 0 || mode > origin.DeliveryMode_PERFORMANCE {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode) // hb-D27
+	}
+	var runs []broker.Run
+	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}
+	for i, payload := range payloads {
+		if len(payload) > hermes.PayloadLimit {
+			return nil, wirelab.Errorf(wirelab.ResourceExhausted, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
+		}
+		// A message without key and headers takes less than 16 bytes beside its payload.
+		if run.Count == hermes.RunMessages || run.Count > 0 && len(run.Messages)+len(payload)+16 > hermes.RunLimit {
+			runs = append(runs, run)
+			run.Count, run.Messages = 0, nil
+		}
+		run.Messages = record.AppendMessage(run.Messages, &hermes.Message{Payload: payload})
+		run.Count++
+	}
+	return append(runs, run), nil
+}
+
+// originStore publishes runs of one topic, which is made where it is not there, as the origin
+// does. Stored is how many messages were; it is exact when err has a code that says so.
+func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, err error) {
+	for _, run := range runs {
+		// One after the other: with several on their way, an error would leave holes.
+		verdicts, err := d.store(ctx, run)
+		if err == nil && verdicts[0].Err != nil && wirelab.CodeOf(verdicts[0].Err) == wirelab.NotFound {
+			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
+				return stored, err
+			}
+			verdicts, err = d.store(ctx, run)
+		}
+		if err == nil {
+			err = verdicts[0].Err
+		}
+		if err != nil {
+			return stored, err
+		}
+		stored += run.Count
+	}
+	return stored, nil
+}
+
+func (d *door) originPublish(ctx context.Context, r *origin.PublishRequest) (*origin.PublishResponse, error) {
+	runs, err := originRuns(r.GetTopic(), r.GetMode(), [][]byte{r.GetPayload()})
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.originStore(ctx, runs)
+	return &origin.PublishResponse{Success: true}, err
+}
+
+// originPublishBatch succeeds when all is stored. (hb-D16)
+func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchRequest) (*origin.PublishResponse, error) {
+	if len(r.GetPayloads()) == 0 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "payloads is empty")
+	}
+	runs, err := originRuns(r.GetTopic(), r.GetMode(), r.GetPayloads())
+	if err != nil {
+		return nil, err
+	}
+	if stored, err := d.originStore(ctx, runs); err != nil {
+		public := wirelab.Public(err)
+		return nil, wirelab.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored, len(r.GetPayloads()), public.Message)
+	}
+	return &origin.PublishResponse{Success: true}, nil
+}
+
+// originPublishStream publishes one by one, in order, and counts.
+func (d *door) originPublishStream(call grpc.ServerStream) error {
+	ctx, end := d.until(call.Context())
+	defer end(nil)
+	requests := make(chan *origin.PublishRequest) // not buffered: the client waits for the broker
+	ended := make(chan error, 1)                  // bounded by the one send
+	d.readers.Go(func() {
+		for {
+			r := new(origin.PublishRequest)
+			if err := next(call, r); err != nil {
+				ended <- err
+				return
+			}
+			select {
+			case requests <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	reply := &origin.PublishStreamResponse{}
+	for {
+		select {
+		case r := <-requests:
+			if _, err := d.originPublish(ctx, r); err != nil {
+				reply.FailedCount++
+			} else {
+				reply.ProcessedCount++
+			}
+		case err := <-ended:
+			if errors.Is(err, io.EOF) {
+				return call.SendMsg(reply)
+			}
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// originMember reads the origin's names of nodes, which end in a number that this
+// cluster's ids are made of: node-2 is 2.
+func originMember(name string) (uint64, error) {
+	digits := name[strings.LastIndexByte(name, '-')+1:]
+	id, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || id == 0 {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "node_id %.60q must end in the node's number, such as node-2", name)
+	}
+	return id, nil
+}
+
+func (d *door) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
+	if r.GetRaftAddr() == "" {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "raft_addr is missing")
+	}
+	id, err := originMember(r.GetNodeId())
+	if err != nil {
+		return nil, err
+	}
+	_, err = d.broker.Join(ctx, broker.Member{ID: id, Name: r.GetNodeId(), Peer: r.GetRaftAddr()})
+	return &origin.JoinResponse{Success: true}, err
+}

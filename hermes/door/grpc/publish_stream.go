@@ -1,0 +1,164 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"google.golang.org/grpc"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/frame"
+)
+
+// StreamRuns and StreamBytes bound what one PublishStream has unanswered.
+const (
+	StreamRuns  = 1024
+	StreamBytes = 16 << 20
+)
+
+// publishing is one PublishStream: a goroutine that reads runs, the broker that answers
+// them from any goroutine, and the handler that sends the answers.
+type publishing struct {
+	d    *door
+	call grpc.ServerStream
+
+	mu    sync.Mutex // guards all below
+	runs  int        // read and not answered, or the answer is not sent yet
+	bytes int        // of those not answered
+	ready frame.Verdicts
+
+	wake  chan struct{} // 1: ready is not empty, or runs fell to 0
+	freed chan struct{} // 1: runs or bytes fell
+}
+
+func (d *door) publishStream(call grpc.ServerStream) error {
+	p := &publishing{d: d, call: call, wake: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(call.Context())
+	defer cancel()
+	ended := make(chan error, 1) // bounded by the one send
+	d.readers.Go(func() { ended <- p.read(ctx) })
+	return p.answer(ctx, ended)
+}
+
+// answer sends verdicts until the reader has ended, or the server stops, and all that
+// was read is answered.
+func (p *publishing) answer(ctx context.Context, ended <-chan error) error {
+	var end error // set: nothing more is waited for than what was read
+	stop := p.d.stop.Done()
+	for {
+		select {
+		case <-p.wake:
+			if err := p.send(); err != nil {
+				return err
+			}
+		case end = <-ended:
+			ended = nil
+		case <-stop:
+			if stop = nil; end == nil {
+				end = errStopping
+			}
+		case <-ctx.Done():
+			return wirelab.Public(ctx.Err())
+		}
+		if end != nil && p.idle() {
+			if errors.Is(end, io.EOF) {
+				return nil
+			}
+			return end
+		}
+	}
+}
+
+// idle reports whether all that was read is answered and sent.
+func (p *publishing) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.runs == 0
+}
+
+// send sends all answers there are, as one frame.
+func (p *publishing) send() error {
+	p.mu.Lock()
+	ready := p.ready
+	p.ready = nil
+	p.mu.Unlock()
+	if len(ready) == 0 {
+		return nil
+	}
+	if err := p.call.SendMsg(ready); err != nil {
+		return received(err)
+	}
+	p.mu.Lock()
+	p.runs -= len(ready)
+	p.mu.Unlock()
+	signal(p.freed)
+	return nil
+}
+
+// read publishes what comes. It ends with io.EOF, or with what is wrong.
+func (p *publishing) read(ctx context.Context) error {
+	for {
+		var request frame.Raw
+		if err := p.call.RecvMsg(&request); err != nil {
+			return received(err)
+		}
+		r, err := frame.ParseRun(request)
+		if err != nil {
+			return err
+		}
+		tag, n := r.Tag, len(request)
+		if err := p.room(ctx, n); err != nil {
+			return err
+		}
+		done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), n) }
+		run, err := checked(&r)
+		if err == nil && p.d.stop.Err() != nil {
+			err = errStopping
+		}
+		if err != nil {
+			done(broker.Verdict{Err: err})
+			continue
+		}
+		p.d.broker.Publish(ctx, run, done)
+	}
+}
+
+// room waits until another run of n bytes may be in hand. One always may.
+func (p *publishing) room(ctx context.Context, n int) error {
+	for {
+		p.mu.Lock()
+		if p.runs == 0 || p.runs < StreamRuns && p.bytes+n <= StreamBytes {
+			p.runs++
+			p.bytes += n
+			p.mu.Unlock()
+			return nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.freed:
+		case <-ctx.Done():
+			return wirelab.Public(ctx.Err())
+		}
+	}
+}
+
+// done takes an answer, from any goroutine, also after the stream has ended.
+func (p *publishing) done(v frame.Verdict, n int) {
+	p.mu.Lock()
+	p.ready = append(p.ready, v)
+	p.bytes -= n
+	p.mu.Unlock()
+	signal(p.wake)
+	signal(p.freed)
+}
+
+// signal wakes whoever waits on a channel that holds one signal; one that is there is enough.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,130 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+
+	"wirelab"
+	"wirelab/hermes/access"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/frame"
+	pb "wirelab/hermes/gen"
+	"wirelab/hermes/gen/origin"
+	wiregrpc "wirelab/wire/grpc"
+)
+
+// LeaderHint is the header that names the leader's gRPC door, where another node answers.
+const LeaderHint = "x-leader-hint"
+
+// Options says what a door lets in.
+type Options struct {
+	// Secure is TLS, with the endpoint's certificate.
+	Secure bool
+	// ClientRoots: Secure clients must show a certificate of these; nil: none is asked for.
+	ClientRoots *x509.CertPool
+	// Subscriptions bounds those that are open at once; one more is ResourceExhausted. 0: 10,000.
+	Subscriptions int
+	// NoOrigin leaves the origin's BrokerService away.
+	NoOrigin bool
+	// Access says whose token lets in; nil: everybody is. What the broker lets them do it
+	// decides itself: see access.Wrap.
+	Access *access.Policy
+	// Ready tells why the node is not worth sending callers; health says so for every service, at most
+	// some seconds late. nil: it always is.
+	Ready func(ctx context.Context) error
+	// TLS goes before Secure, ClientRoots and the endpoint's certificate: see access.ServerTLS.
+	TLS *tls.Config
+}
+
+// door is the services of one node.
+type door struct {
+	broker        broker.Broker
+	self          uint64          // this node's id; 0: not known
+	stop          context.Context //nolint:containedctx // its end is the server's, which all streams heed
+	readers       sync.WaitGroup  // those that read a stream, which end after their handlers
+	subscriptions atomic.Int64
+	most          int64 // of subscriptions
+}
+
+// Serve serves a node until ctx ends: then streams end with Unavailable, once what was
+// read of them is answered, and calls have the endpoint's drain time. It follows the contract of
+// wirelab.Server.
+func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options) error {
+	d := &door{broker: b, stop: ctx, most: int64(o.Subscriptions)}
+	if d.most <= 0 {
+		d.most = 10_000
+	}
+	if status, err := b.Status(ctx); err == nil {
+		d.self = status.Node
+	} // else it hints at itself too, which costs a client a comparison
+	more, err := o.server(at)
+	if err != nil {
+		return err
+	}
+	defer d.readers.Wait()
+	return wiregrpc.Serve(ctx, at, o.Secure && o.TLS == nil, "", func(s grpc.ServiceRegistrar) {
+		s.RegisterService(describe(&pb.Hermes_ServiceDesc, hermesMethods, hermesStreams), d)
+		s.RegisterService(describe(&pb.Admin_ServiceDesc, adminMethods, nil), d)
+		if !o.NoOrigin {
+			s.RegisterService(describe(&origin.BrokerService_ServiceDesc, originMethods, originStreams), d)
+		}
+		if o.Ready != nil {
+			services := []string{pb.Hermes_ServiceDesc.ServiceName, pb.Admin_ServiceDesc.ServiceName}
+			if !o.NoOrigin {
+				services = append(services, origin.BrokerService_ServiceDesc.ServiceName)
+			}
+			d.registerHealth(s, services, o.Ready)
+		}
+	}, more...)
+}
+
+// server is how grpc-go is set up beyond package wire/grpc.
+func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
+	more := []grpc.ServerOption{
+		grpc.ForceServerCodecV2(frame.Codec{}),
+		grpc.MaxRecvMsgSize(frame.Limit),
+		grpc.MaxSendMsgSize(frame.Limit),
+		// A subscriber may have nothing to say for hours; one that is gone is noticed.
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+	}
+	more = append(more, o.guards()...)
+	if o.ClientRoots == nil || o.TLS != nil {
+		return more, nil
+	}
+	if !o.Secure || at.Certificate == nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "clients can show certificates only to a door with TLS: give it one of its own")
+	}
+	return append(more, grpc.Creds(credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
+		ClientCAs: o.ClientRoots, ClientAuth: tls.RequireAndVerifyClientCert,
+	}))), nil
+}
+
+// hint is the address of the leader's door, or "" where this node leads or nobody does.
+func (d *door) hint() string {
+	leader, ok := d.broker.Leader()
+	if !ok || leader.ID == d.self {
+		return ""
+	}
+	return leader.GRPC
+}
+
+// hinted is the header of an answer.
+func (d *door) hinted() metadata.MD {
+	if at := d.hint(); at != "" {
+		return metadata.Pairs(LeaderHint, at)
+	}
+	return nil
+}
+
+var errStopping = wirelab.Errorf(wirelab.Unavailable, "the node is stopping: go on at another")

@@ -1,0 +1,108 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"wirelab"
+)
+
+// mediaProblem is the type of a failure's body.
+const mediaProblem = "application/problem+json"
+
+// statusClosed is what a call that its caller gave up travels as: nobody reads
+// it, but logs of proxies show it. It is nginx's.
+const statusClosed = 499
+
+// statuses is the error table of this door.
+var statuses = [...]int{
+	wirelab.Internal:          http.StatusInternalServerError,
+	wirelab.InvalidArgument:   http.StatusBadRequest,
+	wirelab.NotFound:          http.StatusNotFound,
+	wirelab.Conflict:          http.StatusConflict,
+	wirelab.PermissionDenied:  http.StatusForbidden,
+	wirelab.Unauthenticated:   http.StatusUnauthorized,
+	wirelab.ResourceExhausted: http.StatusTooManyRequests,
+	wirelab.DeadlineExceeded:  http.StatusGatewayTimeout,
+	wirelab.Canceled:          statusClosed,
+	wirelab.Unavailable:       http.StatusServiceUnavailable,
+	wirelab.Unimplemented:     http.StatusNotImplemented,
+}
+
+// refusal is a failure that HTTP has a status of its own for.
+type refusal struct {
+	status int
+	told   error // always a *wirelab.Error
+}
+
+func (r *refusal) Error() string { return r.told.Error() }
+
+// Unwrap makes a refusal what it tells for CodeOf and Public.
+func (r *refusal) Unwrap() error { return r.told }
+
+func refuse(status int, code wirelab.Code, format string, args ...any) error {
+	return &refusal{status: status, told: wirelab.Errorf(code, format, args...)}
+}
+
+// problem is the body of a failure.
+type problem struct {
+	Title  string `json:"title"` // of the status
+	Status int    `json:"status"`
+	Code   string `json:"code"` // of package wirelab, by name
+	Detail string `json:"detail"`
+	Leader string `json:"leader,omitempty"` // address of the leader's HTTP door, where that helps
+}
+
+func problemOf(err error, leader string) problem {
+	public := wirelab.Public(err)
+	p := problem{
+		Status: http.StatusInternalServerError,
+		Code:   public.Code.String(),
+		Detail: strings.ToValidUTF8(public.Message, "\uFFFD"), // JSON holds no other text
+	}
+	if int(public.Code) < len(statuses) {
+		p.Status = statuses[public.Code]
+	}
+	var refused *refusal
+	if errors.As(err, &refused) {
+		p.Status = refused.status
+	}
+	if public.Code == wirelab.Unavailable {
+		p.Leader = leader
+	}
+	if p.Title = http.StatusText(p.Status); p.Status == statusClosed {
+		p.Title = "Client Closed Request"
+	}
+	return p
+}
+
+// encode makes it JSON. It panics if that cannot be, which numbers and texts
+// never cause.
+func (p problem) encode() []byte {
+	data, err := json.Marshal(p)
+	if err != nil {
+		panic("rest: " + err.Error()) // texts and a number always marshal
+	}
+	return data
+}
+
+// fail replies with what may be told of err.
+func (c *call) fail(err error) {
+	p := problemOf(err, c.leader(c.ctx))
+	if p.Status == http.StatusInternalServerError {
+		c.config.Log.ErrorContext(c.ctx, "request failed", "method", c.request.Method, "route", c.route.path, "error", err)
+	}
+	h := c.writer.Header()
+	if p.Leader != "" {
+		h.Set("X-Leader-Hint", p.Leader)
+	}
+	switch p.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="hermes"`)
+	}
+	c.send(p.Status, mediaProblem, p.encode())
+}

@@ -1,0 +1,78 @@
+// Package spelling is how doors of text spell what a broker is asked with: modes,
+// places in a topic, ids, durations. It knows no wire. Whatever it cannot read is
+// InvalidArgument, and says what would do.
+package spelling
+
+import (
+	"strconv"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/wire/moment"
+)
+
+// Mode reads a mode by its name; "" is consistent. Another one is refused
+// and never taken for the default (hb-D27).
+func Mode(name string) (hermes.Mode, error) {
+	switch name {
+	case "", "consistent":
+		return hermes.Consistent, nil
+	case "eventual":
+		return hermes.Eventual, nil
+	case "performance":
+		return hermes.Performance, nil
+	}
+	return 0, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q; want consistent, eventual or performance", name)
+}
+
+// From reads where to begin: "tail", "oldest", an offset, or a time.
+func From(text string, start *broker.Start) error {
+	switch text {
+	case "tail":
+		start.From = broker.FromTail
+		return nil
+	case "oldest":
+		start.From = broker.FromOldest
+		return nil
+	}
+	if offset, err := strconv.ParseUint(text, 10, 64); err == nil {
+		start.From, start.Offset = broker.FromOffset, offset
+		return nil
+	}
+	at, err := moment.Parse(text)
+	if err != nil || at.IsZero() || at.Year() < yearFirst || at.Year() > yearLast {
+		return wirelab.Errorf(wirelab.InvalidArgument,
+			"from is %.40q; want tail, oldest, an offset, or a time as of RFC 3339 from %d to %d", text, yearFirst, yearLast)
+	}
+	start.From, start.Time = broker.FromTime, at.UnixNano()
+	return nil
+}
+
+// The years whose every nanosecond fits 64 bits.
+const (
+	yearFirst = 1678
+	yearLast  = 2261
+)
+
+// ID reads an id of a node or producer, from 1.
+func ID(what, text string) (uint64, error) {
+	id, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || id == 0 {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %.40q; want a whole number from 1, in a text", what, text)
+	}
+	return id, nil
+}
+
+// Duration reads a duration such as "1m30s"; "" is 0.
+func Duration(what, text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %.40q; want a duration such as 1m30s", what, text)
+	}
+	return int64(d), nil
+}

@@ -1,0 +1,14 @@
+// Package metrics tells Prometheus how a node is doing. What goes in and out it counts
+// at the broker, above the node and below the doors ([Metrics.Wrap]), so that all doors
+// are counted alike; how long the disk and commits take the node tells it (it is a
+// [node.Observer]); everything else it asks the node when it is scraped. It has a registry
+// of its own and knows no door.
+//
+// # Bounds
+//
+// At most Options.Topics topics and as many groups have series of their own: the oldest
+// topics, and the groups with the most lag. The rest is summed as topic ".other" and group ".other",
+// which can be no topic's or group's name. What a deleted topic had counted goes there too,
+// so that sums never fall. Groups are told by the leader alone, or three nodes' sum
+// would be three times the lag.
+package metrics

@@ -1,0 +1,47 @@
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// described are all there are.
+var described []*prometheus.Desc
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc("hermes_"+name, help, labels, nil)
+	described = append(described, d)
+	return d
+}
+
+// What is told. Rates are Prometheus's to make, of counters.
+var (
+	up            = describe("up", "1 if the node could say how it is doing.")
+	live          = describe("live", "1 if nothing of the node is stuck, as /livez tells.")
+	ready         = describe("ready", "1 if the node is worth sending callers, as /readyz tells.")
+	messagesIn    = describe("topic_messages_in_total", "Messages that were acknowledged to callers of this node.", "topic")
+	bytesIn       = describe("topic_bytes_in_total", "Their bytes, in wire form.", "topic")
+	messagesOut   = describe("topic_messages_out_total", "Messages that were handed to subscribers at this node, again ones too.", "topic")
+	bytesOut      = describe("topic_bytes_out_total", "Their bytes, in wire form.", "topic")
+	topicBytes    = describe("topic_kept_bytes", "Bytes of the messages that a topic keeps.", "topic")
+	topicMessages = describe("topic_stored_messages_total", "Messages that were ever stored in a topic: its next offset.", "topic")
+	subscribers   = describe("topic_subscribers", "Subscribers of a topic at this node.", "topic")
+	lag           = describe("group_lag_messages", "Messages that a group has not dealt with. Told by the leader.", "topic", "group")
+	redelivered   = describe("group_redelivered_messages_total", "Messages that came again, since this node leads.", "topic", "group")
+	dead          = describe("group_dead_messages_total", "Messages that became dead letters.", "topic", "group")
+	members       = describe("group_members", "Members of a group.", "topic", "group")
+	inFlight      = describe("group_in_flight_messages", "Messages in members' hands.", "topic", "group")
+	refused       = describe("refused_messages_total", "Messages whose publish failed, by the code of the failure.", "code")
+	syncSeconds   = describe("log_sync_seconds", "How long syncs of the log took.")
+	commitSeconds = describe("commit_seconds", "How long runs and commands took to be committed, on the leader.")
+	term          = describe("raft_term", "Raft's term.")
+	committed     = describe("raft_committed_index", "The last entry known to be committed.")
+	applied       = describe("raft_applied_index", "The last entry applied.")
+	isLeader      = describe("raft_is_leader", "1 if this node leads.")
+	hasLeader     = describe("raft_has_leader", "1 if this node knows who leads.")
+	elections     = describe("raft_elections_total", "Changes of leader or term that this node saw, since it started.")
+	segments      = describe("log_segments", "Segments of the log.")
+	logBytes      = describe("log_bytes", "Bytes allocated for the log.")
+	freeBytes     = describe("disk_free_bytes", "Free space of the disk.")
+	full          = describe("disk_full", "1 if publishes are refused for want of free space.")
+	inHand        = describe("in_hand_bytes", "Bytes of publishes that wait for an answer.")
+	backlog       = describe("disk_backlog_bytes", "Bytes handed to the disk and not stored.")
+	topicCount    = describe("topics", "Topics there are.")
+)
