@@ -1,0 +1,134 @@
+package client_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/client"
+	door "wirelab/hermes/door/grpc"
+)
+
+// Past its room a client takes nothing, and says so when the caller's time is over.
+func TestRoom(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	silent := &faulty{Broker: m, publish: func(context.Context, broker.Run, func(broker.Verdict)) {}}
+	c := connect(t, client.Options{Addresses: []string{serve(t, silent, door.Options{}).address}, Buffer: 1 << 10})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	var taken, answered atomic.Int64
+	var err error
+	for err == nil {
+		if err = c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, func(_ client.Receipt, err error) {
+			if wirelab.CodeOf(err) != wirelab.Canceled {
+				t.Error(err)
+			}
+			answered.Add(1)
+		}); err == nil {
+			taken.Add(1)
+		}
+	}
+	if wirelab.CodeOf(err) != wirelab.DeadlineExceeded || taken.Load() == 0 || taken.Load() > 10 {
+		t.Errorf("%d were taken, then %v", taken.Load(), err)
+	}
+	if err := c.Flush(ctx); err == nil {
+		t.Error("flushed what nobody answered")
+	}
+	_ = c.Close()
+	if answered.Load() != taken.Load() {
+		t.Errorf("%d of %d were answered when the client closed", answered.Load(), taken.Load())
+	}
+	if err := c.Send(t.Context(), "t", hermes.Consistent, &hermes.Message{}, nil); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// Without any node a publish fails when RetryFor is over.
+func TestNoNode(t *testing.T) {
+	t.Parallel()
+	c := connect(t, client.Options{Addresses: []string{"127.0.0.1:1"}, RetryFor: 50 * time.Millisecond})
+	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		t.Error(err)
+	}
+	if _, err := c.Status(patient(t)); err == nil {
+		t.Error("the status of nobody")
+	}
+	if _, err := c.Subscribe(patient(t), broker.Start{Topic: "t"}); err == nil {
+		t.Error("a subscription to nobody")
+	}
+}
+
+func TestLinger(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	var runs atomic.Int64
+	f := &faulty{Broker: m, publish: func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
+		runs.Add(1)
+		m.Publish(ctx, run, done)
+	}}
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, Linger: time.Hour, RunMessages: 10})
+	if failed := numbers(t, c, 25); len(failed) > 0 { // Flush ends the wait
+		t.Error(failed)
+	}
+	if runs.Load() != 3 {
+		t.Errorf("%d runs of at most 10 for 25 messages", runs.Load())
+	}
+	short := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}, Linger: time.Millisecond})
+	if _, err := short.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{Payload: []byte("25")}); err != nil {
+		t.Error(err)
+	}
+	wantStored(t, m, sequence(26))
+}
+
+func TestModes(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	c := connect(t, client.Options{Addresses: []string{serve(t, m, door.Options{}).address}})
+	ctx := patient(t)
+	live, err := c.Subscribe(ctx, broker.Start{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Publish(ctx, "t", hermes.Performance, &hermes.Message{Payload: []byte("fast")}); err != nil || r.Offset != 0 || r.Index != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if d, err := live.Next(ctx); err != nil || string(d.Payload) != "fast" || d.Attempt != 0 || d.Offset != 0 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := c.Publish(ctx, "t", hermes.Eventual, &hermes.Message{Payload: []byte("0")}); err != nil {
+		t.Error(err)
+	}
+	if d, err := live.Next(ctx); err != nil || string(d.Payload) != "0" || d.Offset != 0 || d.Attempt != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	wantStored(t, m, sequence(1))
+	if err := live.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run whose answer is lost is still known when it is sent again, however many of those
+// behind it were answered.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	var calls atomic.Int64
+	f := &faulty{Broker: m, publish: func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
+		if calls.Add(1) == 3 {
+			m.Publish(ctx, run, func(broker.Verdict) {})
+			return
+		}
+		m.Publish(ctx, run, done)
+	}}
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1, Patience: 100 * time.Millisecond})
+	const n = 3 * hermes.ProducerRuns
+	if failed := numbers(t, c, n); len(failed) > 0 {
+		t.Error(failed)
+	}
+	wantStored(t, m, sequence(n))
+}

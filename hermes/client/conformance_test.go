@@ -1,0 +1,32 @@
+package client_test
+
+import (
+	"testing"
+
+	"wirelab/hermes/broker/brokertest"
+	"wirelab/hermes/client"
+	door "wirelab/hermes/door/grpc"
+)
+
+// connect is a client that is closed when the test ends.
+func connect(t testing.TB, o client.Options) *client.Client {
+	t.Helper()
+	c, err := client.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// A broker behind its gRPC door, as a client sees it, keeps the broker's own contract.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	m := brokertest.Memory()
+	t.Cleanup(m.Close)
+	brokertest.Run(t, newRemote(t, serve(t, m, door.Options{}), m), m)
+}

@@ -1,0 +1,240 @@
+package client
+
+import (
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/frame"
+	"wirelab/hermes/record"
+)
+
+// laneKey names what keeps its order: messages of one topic and one mode.
+type laneKey struct {
+	topic string
+	mode  hermes.Mode
+}
+
+// lane is the runs of one topic and one mode, under the writer's lock. They go from open
+// (messages are still added) by waiting (in order, to be sent) to flying (sent, in order).
+//
+// A producer's runs on a topic are numbered without gaps. So when one is refused, those
+// behind it are refused too, and may not be numbered anew while an old copy may still be
+// under way: it could take the number of another. They get a new producer instead.
+type lane struct {
+	key      laneKey
+	producer uint64 // 0: none yet; performance mode has none
+	next     uint64 // sequence of the next message
+	// proven is that a run of this producer was answered. A topic takes a producer's first
+	// run with any sequence, so that until then a second on its way could overtake it.
+	proven bool
+	// numbered is how many runs were given numbers.
+	numbered uint64
+	// gap is that a run was given up that may be stored or not: if not, the next one is told so.
+	gap     bool
+	open    *run // nil: none
+	size    int  // bytes of the last one
+	due     bool // Linger is over
+	linger  *time.Timer
+	waiting []*run
+	flying  []*run
+	listed  bool // in the writer's list of lanes to send from
+	renewed bool // its producer is its own, not the mode's
+}
+
+// run is messages that go together.
+type run struct {
+	lane     *lane
+	messages []byte
+	done     []func(Receipt, error) // one for each message
+	taken    int64                  // bytes of the writer's room
+	since    time.Time              // when its first message came
+	producer uint64
+	sequence uint64 // 0: not numbered yet
+	nth      uint64 // of its lane's runs that were numbered
+	tries    int
+	renewed  bool   // a new producer was tried
+	refusal  error  // for certain, but those in front of it are not answered
+	tag      uint64 // of the refusal
+	flushes  []*flush
+}
+
+// flush waits for runs, until their callbacks have returned.
+type flush struct {
+	left int
+	over chan struct{}
+}
+
+func (f *flush) awaits(r *run) {
+	r.flushes = append(r.flushes, f)
+	f.left++
+}
+
+// add puts a message into the lane's open run, which is told whether it is a new one.
+func (l *lane) add(m *hermes.Message, weight int64, o *Options, done func(Receipt, error)) (began bool, err error) {
+	r := l.open
+	if r == nil {
+		r, began = l.begin(), true
+	}
+	before := len(r.messages)
+	grown := record.AppendMessage(r.messages, m)
+	if _, err := record.Check(grown[before:]); err != nil {
+		return false, err
+	}
+	if before > 0 && len(grown) > o.RunBytes {
+		// The message begins the next run. The copy costs one message in each run.
+		l.seal()
+		r, began = l.begin(), true
+		grown = append(r.messages, grown[before:]...)
+	}
+	r.messages, l.open = grown, r
+	r.taken += weight
+	r.done = append(r.done, done)
+	if len(r.done) >= o.RunMessages || len(grown) >= o.RunBytes {
+		l.seal()
+	}
+	return began, nil
+}
+
+// begin is a new run, with room for as much as the last one had.
+func (l *lane) begin() *run {
+	return &run{lane: l, since: time.Now(), messages: make([]byte, 0, l.size)}
+}
+
+// seal ends the open run.
+func (l *lane) seal() {
+	if l.open == nil {
+		return
+	}
+	l.waiting = append(l.waiting, l.open)
+	l.size = len(l.open.messages)
+	l.open, l.due = nil, false
+	if l.linger != nil {
+		l.linger.Stop()
+	}
+}
+
+// ready reports whether a run may be sent now.
+func (l *lane) ready(o *Options) bool {
+	window := o.InFlight
+	if l.key.mode != hermes.Performance && !l.proven {
+		window = 1
+	}
+	return len(l.flying) < window && !l.ahead() && (len(l.waiting) > 0 || l.open != nil && (o.Linger == 0 || l.due))
+}
+
+// ahead reports whether the next run would be so far ahead of the oldest one that is not
+// answered that this one would not be known again, if it was stored and is sent once more.
+// Answers need not come in order, so that a bound on what is flying does not see to it.
+func (l *lane) ahead() bool {
+	if l.key.mode == hermes.Performance || len(l.flying) == 0 || len(l.waiting) > 0 && l.waiting[0].sequence != 0 {
+		return false
+	}
+	return l.numbered+1-l.flying[0].nth > hermes.ProducerRuns-1
+}
+
+// take is the run to send next, numbered.
+func (l *lane) take() *run {
+	if len(l.waiting) == 0 {
+		l.seal()
+	}
+	r := l.waiting[0]
+	l.waiting = append(l.waiting[:0], l.waiting[1:]...)
+	if r.sequence == 0 && l.key.mode != hermes.Performance {
+		r.producer, r.sequence = l.producer, l.next
+		l.next += uint64(len(r.done))
+		l.numbered++
+		r.nth = l.numbered
+	}
+	r.tries++
+	l.flying = append(l.flying, r)
+	return r
+}
+
+func (r *run) frame(tag uint64) *frame.Run {
+	return &frame.Run{
+		Topic: r.lane.key.topic, Messages: r.messages, Mode: r.lane.key.mode,
+		Producer: r.producer, Sequence: r.sequence, Tag: tag,
+	}
+}
+
+// land takes a run out of flying.
+func (l *lane) land(r *run) {
+	for i, f := range l.flying {
+		if f == r {
+			l.flying = append(l.flying[:i], l.flying[i+1:]...)
+			return
+		}
+	}
+}
+
+// again puts what is flying back before what waits, in order.
+func (l *lane) again() {
+	for _, r := range l.flying {
+		r.refusal = nil
+	}
+	l.waiting = append(l.flying, l.waiting...)
+	l.flying = nil
+}
+
+// renew gives what is not answered a new producer and new numbers.
+func (l *lane) renew() {
+	l.again()
+	for _, r := range l.waiting {
+		r.sequence, r.tries = 0, 0
+	}
+	l.producer, l.next, l.proven, l.gap, l.renewed = 0, 1, false, false, true
+}
+
+// refused decides about the first run that flies, which was refused for certain. again: it is sent once more,
+// under a new producer. Otherwise it fails, with an error that says what is known.
+//
+// A new producer is taken only where it is certain that nothing of what is sent again was
+// stored under the old one, or it would be stored twice. That is so behind a run that was
+// refused at its first try, since those behind it were tried no more often, and where a
+// run is told of the gap that one before it left.
+func (l *lane) refused(r *run, err error) (again bool, told error) {
+	code := wirelab.CodeOf(err)
+	switch {
+	case code == wirelab.Conflict && l.gap:
+		l.renew()
+		return true, nil
+	case code == wirelab.NotFound && r.tries == 1 && !r.renewed:
+		r.renewed = true // the producer was silent for so long that it was forgotten, or the topic is not there
+		l.renew()
+		return true, nil
+	}
+	l.land(r)
+	switch {
+	case r.tries > 1:
+		l.gap = true // or none, if an earlier try was stored
+		return false, perhaps(err)
+	case code == wirelab.Conflict:
+		l.gap = true
+	case len(l.flying) == 0:
+		l.next = r.sequence // nobody was numbered behind it
+	default:
+		l.renew()
+	}
+	return false, err
+}
+
+// perhaps is the error of a run that may be stored by another try than the one that failed so.
+func perhaps(err error) error {
+	return wirelab.Errorf(wirelab.Unavailable, "the messages may be stored; the last try said: %s", wirelab.Public(err).Message)
+}
+
+// give takes out what waits and is not to be sent again, for an error that all have or one
+// for those that were tried.
+func (l *lane) give(which func(*run) bool, untried, tried error, each func(*run, error)) {
+	for len(l.waiting) > 0 && which(l.waiting[0]) {
+		r := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if r.tries == 0 {
+			each(r, untried)
+			continue
+		}
+		l.gap = true
+		each(r, tried)
+	}
+}

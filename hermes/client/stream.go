@@ -1,0 +1,163 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"wirelab"
+	"wirelab/hermes/frame"
+	pb "wirelab/hermes/gen"
+	wiregrpc "wirelab/wire/grpc"
+)
+
+var publishDesc = &grpc.StreamDesc{StreamName: "PublishStream", ServerStreams: true, ClientStreams: true}
+
+// run keeps a stream while there is something to send, until the client closes.
+func (w *writer) run() {
+	ctx := w.c.ctx
+	var p pause
+	for {
+		select {
+		case <-w.work:
+		case <-ctx.Done():
+			return
+		}
+		w.mu.Lock()
+		before := w.stored
+		w.mu.Unlock()
+		err := w.once(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		w.c.options.Logger.DebugContext(ctx, "publishing goes on at another node", "error", err)
+		w.mu.Lock()
+		if w.stored != before { // else a node that takes and fails would be asked without a pause
+			p.reset()
+		}
+		w.mu.Unlock()
+		if !p.wait(ctx) {
+			return
+		}
+		w.broke(err)
+	}
+}
+
+// once opens a stream and uses it until it fails.
+func (w *writer) once(life context.Context) error {
+	stream, address, err := w.c.open(life, publishDesc, pb.Hermes_PublishStream_FullMethodName, true)
+	if err != nil {
+		return err
+	}
+	conn, err := w.c.nodes.conn(address)
+	if err != nil {
+		return err
+	}
+	signal(w.work)
+	w.c.spawn(func() { w.c.nodes.learn(life, conn) })
+	ctx, cancel := context.WithCancelCause(life)
+	received := make(chan struct{})
+	go func() {
+		defer close(received)
+		cancel(w.receive(stream, address))
+	}()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watch(ctx, address, cancel)
+	}()
+	// The sender may be held by the stream, which only its own end frees.
+	unhook := context.AfterFunc(ctx, func() { closeStream(stream) })
+	cancel(w.deliver(ctx, stream, conn))
+	<-received
+	<-watched
+	unhook()
+	closeStream(stream)
+	return context.Cause(ctx)
+}
+
+// deliver sends what there is to send.
+func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *grpc.ClientConn) error {
+	for {
+		next, needs := w.pick()
+		switch {
+		case needs != nil:
+			limited, cancel := context.WithTimeout(ctx, w.c.options.Patience)
+			reply, err := pb.NewHermesClient(conn).OpenProducer(limited, &pb.OpenProducerRequest{})
+			cancel()
+			if err != nil {
+				return wiregrpc.Decode(err)
+			}
+			w.produce(needs, reply.GetProducer())
+		case next != nil:
+			if err := stream.SendMsg(next); err != nil {
+				if errors.Is(err, io.EOF) {
+					return errStream // the receiver has the status
+				}
+				return wiregrpc.Decode(err)
+			}
+		default:
+			select {
+			case <-w.work:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+var errStream = wirelab.Errorf(wirelab.Unavailable, "the node ended the stream")
+
+// receive takes answers until the stream ends or one says that all is to be sent again.
+func (w *writer) receive(stream grpc.ClientStream, address string) error {
+	var verdicts frame.Verdicts
+	var calls []func()
+	for {
+		var raw frame.Raw
+		if err := stream.RecvMsg(&raw); err != nil {
+			w.c.nodes.lost(address)
+			if errors.Is(err, io.EOF) {
+				return errStream
+			}
+			return wiregrpc.Decode(err)
+		}
+		var err error
+		if verdicts, err = frame.ParseVerdicts(raw, verdicts[:0]); err != nil {
+			return wirelab.Errorf(wirelab.Internal, "%v", err)
+		}
+		calls = calls[:0]
+		for i := range verdicts {
+			var failed error
+			calls, failed = w.verdict(&verdicts[i], calls)
+			if failed != nil && err == nil {
+				err = failed
+				w.c.nodes.lost(address)
+				w.c.nodes.hinted(address, verdicts[i].Leader)
+			}
+		}
+		for _, call := range calls {
+			call()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// watch ends a stream that owes answers, when the node gives no sign of life or when it has
+// owed them for too long. What it has is sent again elsewhere, and stored once.
+func (w *writer) watch(ctx context.Context, address string, end context.CancelCauseFunc) {
+	patience := w.c.options.Patience
+	w.c.nodes.guard(ctx, address, func(most time.Duration) bool {
+		w.mu.Lock()
+		owes, since := len(w.sent) > 0, time.Since(w.answered)
+		w.mu.Unlock()
+		if owes && since > patience {
+			end(wirelab.Errorf(wirelab.Unavailable, "the node has not answered for %v", patience))
+		}
+		return owes && since > most
+	}, end)
+}

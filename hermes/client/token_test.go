@@ -1,0 +1,51 @@
+package client_test
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/client"
+)
+
+// A token goes with every call and stream; a node that does not take it is not asked again.
+func TestToken(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error {
+		shown := metadata.ValueFromIncomingContext(call.Context(), "authorization")
+		if len(shown) != 1 || shown[0] != "Bearer secret" {
+			return status.Error(codes.Unavailable, "no token")
+		}
+		return status.Error(codes.Unauthenticated, "the token is not known")
+	}))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := server.Serve(listener); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(serving.Wait)
+	t.Cleanup(server.Stop)
+	c := connect(t, client.Options{Addresses: []string{listener.Addr().String()}, Token: "secret"})
+	ctx := patient(t)
+	_, publish := c.Publish(ctx, "t", hermes.Consistent, &hermes.Message{})
+	_, subscribe := c.Subscribe(ctx, broker.Start{Topic: "t"})
+	_, ask := c.Status(ctx)
+	for _, err := range []error{publish, subscribe, ask} {
+		if err == nil || wirelab.CodeOf(err) != wirelab.Unauthenticated {
+			t.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,355 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"wirelab"
+	"wirelab/hermes"
+	"wirelab/hermes/frame"
+)
+
+// writer is the publishing half of a client: it takes messages, keeps them until they are
+// answered, and has one stream at a time to send them on.
+type writer struct {
+	c    *Client
+	room *semaphore.Weighted // bytes of messages
+	size int64               // of room
+
+	mu       sync.Mutex // guards all below
+	lanes    map[laneKey]*lane
+	list     []*lane           // that have something to send; each once
+	sent     map[uint64]*run   // by tag, on the present stream
+	tag      uint64            // the last
+	telling  map[*run]struct{} // answered, but the callbacks have not returned
+	shared   [hermes.Performance]uint64
+	stored   uint64 // runs
+	started  bool   // the goroutine runs
+	closed   bool
+	answered time.Time // when the last verdict came, or the first of what waits was sent
+
+	work chan struct{} // 1: list is not empty
+}
+
+func newWriter(c *Client) *writer {
+	return &writer{
+		c: c, room: semaphore.NewWeighted(int64(c.options.Buffer)), size: int64(c.options.Buffer),
+		lanes: map[laneKey]*lane{}, sent: map[uint64]*run{}, telling: map[*run]struct{}{}, work: make(chan struct{}, 1),
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// weigh is the room of a message: what it takes in a run, about.
+func (w *writer) weigh(m *hermes.Message) int64 {
+	n := int64(len(m.Payload) + len(m.Key) + 16)
+	for i := range m.Headers {
+		n += int64(len(m.Headers[i].Name) + len(m.Headers[i].Value) + 8)
+	}
+	return min(n, w.size) // a message larger than the room goes alone
+}
+
+func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done func(Receipt, error)) error {
+	weight := w.weigh(m)
+	if !w.room.TryAcquire(weight) {
+		if err := w.acquire(ctx, weight); err != nil {
+			return err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		w.room.Release(weight)
+		return errClosed
+	}
+	l := w.lanes[key]
+	if l == nil {
+		l = &lane{key: key, next: 1}
+		w.lanes[key] = l
+	}
+	began, err := l.add(m, weight, &w.c.options, done)
+	if err != nil {
+		w.room.Release(weight)
+		return err
+	}
+	if began {
+		w.lingers(l)
+	}
+	w.enlist(l)
+	if !w.started {
+		w.started = w.c.spawn(w.run)
+	}
+	return nil
+}
+
+// acquire waits for room, as long as ctx and the client last.
+func (w *writer) acquire(ctx context.Context, weight int64) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(w.c.ctx, func() { cancel(errClosed) })()
+	if err := w.room.Acquire(ctx, weight); err != nil {
+		return wirelab.Public(context.Cause(ctx))
+	}
+	return nil
+}
+
+// lingers starts the wait of a lane's open run.
+func (w *writer) lingers(l *lane) {
+	if w.c.options.Linger == 0 || l.open == nil {
+		return
+	}
+	r := l.open
+	l.linger = time.AfterFunc(w.c.options.Linger, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if l.open == r {
+			l.due = true
+			w.enlist(l)
+		}
+	})
+}
+
+// enlist puts a lane that may send on the list.
+func (w *writer) enlist(l *lane) {
+	if l.listed || !l.ready(&w.c.options) {
+		return
+	}
+	l.listed = true
+	w.list = append(w.list, l)
+	signal(w.work)
+}
+
+// pick is the next run to send, as it is now: an answer to another may number it anew.
+// needs: there is one, but its lane has no producer.
+func (w *writer) pick() (next *frame.Run, needs *lane) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.list) > 0 {
+		l := w.list[0]
+		if !l.ready(&w.c.options) {
+			w.unlist(l)
+			continue
+		}
+		if mode := l.key.mode; mode != hermes.Performance && l.producer == 0 {
+			if l.renewed || w.shared[mode] == 0 {
+				return nil, l
+			}
+			l.producer = w.shared[mode]
+		}
+		r := l.take()
+		w.unlist(l)
+		w.enlist(l) // at the end: topics take turns
+		if len(w.sent) == 0 {
+			w.answered = time.Now()
+		}
+		w.tag++
+		w.sent[w.tag] = r
+		return r.frame(w.tag), nil
+	}
+	return nil, nil
+}
+
+func (w *writer) unlist(l *lane) {
+	l.listed = false
+	w.list = append(w.list[:0], w.list[1:]...)
+}
+
+// produce gives a lane a producer.
+func (w *writer) produce(l *lane, id uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.producer = id
+	if !l.renewed {
+		w.shared[l.key.mode] = id
+	}
+}
+
+// finish is a run that is answered. It returns its callbacks' call, for outside the lock.
+func (w *writer) finish(r *run, v *frame.Verdict, err error) func() {
+	w.room.Release(r.taken)
+	w.telling[r] = struct{}{}
+	return func() {
+		defer w.told(r)
+		for i, done := range r.done {
+			switch {
+			case done == nil:
+			case err != nil:
+				done(Receipt{}, err)
+			case v.Provisional || r.lane.key.mode == hermes.Performance:
+				done(Receipt{Time: v.Time, Provisional: v.Provisional, Term: v.Term, Index: v.Index}, nil)
+			default:
+				done(Receipt{Offset: v.Offset + uint64(i), Time: v.Time, Duplicate: v.Duplicate, Term: v.Term, Index: v.Index}, nil)
+			}
+		}
+	}
+}
+
+// told is that a run's callbacks have returned.
+func (w *writer) told(r *run) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.telling, r)
+	for _, f := range r.flushes {
+		if f.left--; f.left == 0 {
+			close(f.over)
+		}
+	}
+}
+
+// verdict takes an answer, and adds to calls what is to be told outside the lock. An error
+// is the end of the stream: all that is not answered is to be sent again.
+func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answered = time.Now()
+	r := w.sent[v.Tag]
+	if r == nil {
+		return calls, nil // it was given up, or another answer sent it again
+	}
+	l := r.lane
+	defer w.enlist(l)
+	if !v.Failed {
+		delete(w.sent, v.Tag)
+		l.land(r)
+		l.proven, l.gap = true, false
+		w.stored++
+		return w.refusals(l, append(calls, w.finish(r, v, nil))), nil
+	}
+	code, _ := wirelab.ParseCode(v.Code)
+	failed := wirelab.Errorf(code, "%s", v.Message)
+	switch {
+	case l.key.mode == hermes.Performance:
+		delete(w.sent, v.Tag)
+		l.land(r)
+		return append(calls, w.finish(r, nil, failed)), nil
+	case uncertain(code):
+		return calls, failed
+	}
+	r.refusal, r.tag = failed, v.Tag
+	return w.refusals(l, calls), nil
+}
+
+// refusals deals with the runs of a lane that were refused for certain, from the front on. One
+// behind a run that is not answered yet waits: it may be refused for the other's sake, and
+// what is in front of it may be stored, and so must keep its numbers.
+func (w *writer) refusals(l *lane, calls []func()) []func() {
+	for len(l.flying) > 0 && l.flying[0].refusal != nil {
+		r := l.flying[0]
+		delete(w.sent, r.tag)
+		if again, told := l.refused(r, r.refusal); !again {
+			calls = append(calls, w.finish(r, nil, told))
+		}
+		if len(l.flying) == 0 {
+			w.forget(l) // what was sent under the old producer is refused, whenever that is told
+		}
+	}
+	return calls
+}
+
+// forget takes a lane's runs that do not fly any more out of sent.
+func (w *writer) forget(l *lane) {
+	for tag, r := range w.sent {
+		if r.lane == l {
+			delete(w.sent, tag)
+		}
+	}
+}
+
+// broke puts all that was sent back, and gives up what is too old or may not be sent again;
+// after an error that is certain, everything.
+func (w *writer) broke(err error) {
+	w.mu.Lock()
+	oldest := time.Now().Add(-w.c.options.RetryFor)
+	var calls []func()
+	clear(w.sent)
+	w.list = w.list[:0]
+	untried := wirelab.Errorf(wirelab.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor, wirelab.Public(err).Message)
+	which := func(r *run) bool { return r.since.Before(oldest) }
+	if !uncertain(wirelab.CodeOf(err)) { // such as no right to publish: no node says otherwise
+		untried, which = err, func(*run) bool { return true }
+	}
+	finish := func(r *run, err error) { calls = append(calls, w.finish(r, nil, err)) }
+	for _, l := range w.lanes {
+		l.listed = false
+		if l.key.mode == hermes.Performance {
+			for _, r := range l.flying {
+				finish(r, perhaps(err))
+			}
+			l.flying = nil
+		}
+		l.again()
+		if l.open != nil && which(l.open) {
+			l.seal()
+		}
+		l.give(which, untried, perhaps(err), finish)
+		w.enlist(l)
+	}
+	w.mu.Unlock()
+	for _, call := range calls {
+		call()
+	}
+}
+
+func (w *writer) flush(ctx context.Context) error {
+	f := &flush{over: make(chan struct{})}
+	w.mu.Lock()
+	for _, l := range w.lanes {
+		runs := append(append([]*run(nil), l.waiting...), l.flying...)
+		if l.open != nil {
+			runs = append(runs, l.open)
+			l.due = true
+			w.enlist(l)
+		}
+		for _, r := range runs {
+			f.awaits(r)
+		}
+	}
+	for r := range w.telling {
+		f.awaits(r)
+	}
+	empty := f.left == 0
+	w.mu.Unlock()
+	if empty {
+		return nil
+	}
+	select {
+	case <-f.over:
+		return nil
+	case <-ctx.Done():
+		return wirelab.Public(ctx.Err())
+	}
+}
+
+// close takes no more.
+func (w *writer) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+}
+
+// fail answers all that is left, once the client has closed.
+func (w *writer) fail() {
+	w.mu.Lock()
+	var calls []func()
+	for _, l := range w.lanes {
+		l.seal()
+		for _, r := range append(l.flying, l.waiting...) {
+			calls = append(calls, w.finish(r, nil, errClosed))
+		}
+		l.flying, l.waiting = nil, nil
+	}
+	clear(w.sent)
+	w.list = nil
+	w.mu.Unlock()
+	for _, call := range calls {
+		call()
+	}
+}

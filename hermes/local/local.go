@@ -1,0 +1,301 @@
+// Package local runs a cluster of Hermes on this machine, each node a process of
+// its own, which can be killed, paused and started again on its data. It knows
+// the program and its flags, and nothing of what is sent through it.
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"wirelab"
+	"wirelab/daemon"
+)
+
+// NodesLimit is on a cluster of one machine; more would only share its disk.
+const NodesLimit = 9
+
+// The longest that a node may take to start, its log's recovery included, and to
+// stop by itself; it is killed then.
+const (
+	startLimit = 60 * time.Second
+	stopLimit  = 20 * time.Second
+)
+
+// Options say how a cluster is run.
+type Options struct {
+	Program string // that is Hermes
+	Nodes   int    // 1 to NodesLimit
+	Dir     string // for the nodes' data, one directory below for each; it is not removed
+	Args    []string
+	// Hosts are the nodes' addresses without port; nil: 127.0.0.1 for all.
+	Hosts []string
+	// Wrap is put before a node's command line, such as "ip netns exec NAME"; nil: nothing.
+	Wrap func(id int) []string
+	// Stderr gets what a node says, as it comes; nil: a file beside its data.
+	Stderr func(id int) io.Writer
+}
+
+// Node is a node. Its addresses stay the same over restarts.
+type Node struct {
+	ID               int
+	Peer, GRPC, HTTP string // host:port
+	Dir              string
+
+	args    []string
+	options *Options
+
+	mu      sync.Mutex // guards all below
+	process *daemon.Process
+	stdin   io.Closer // closing it tells the node to stop
+}
+
+// Cluster is nodes on this machine. Its methods are for any goroutine.
+type Cluster struct{ Nodes []*Node }
+
+// Start starts all nodes, and waits until their doors are open. There may be no
+// leader yet. The nodes die with us.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	c, err := New(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(ctx); err != nil {
+		return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+	}
+	return c, nil
+}
+
+// New plans a cluster and starts nothing. Its ports are free now; nobody holds
+// them until the nodes do.
+func New(o Options) (*Cluster, error) {
+	if o.Nodes < 1 || o.Nodes > NodesLimit {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
+	}
+	c := &Cluster{}
+	var members []string
+	for i := range o.Nodes {
+		host := "127.0.0.1"
+		if o.Hosts != nil {
+			host = o.Hosts[i]
+		}
+		n := &Node{ID: i + 1, Dir: filepath.Join(o.Dir, fmt.Sprintf("node-%d", i+1)), options: &o}
+		for _, at := range []*string{&n.Peer, &n.GRPC, &n.HTTP} {
+			port, err := daemon.FreePort()
+			if err != nil {
+				return nil, err
+			}
+			*at = fmt.Sprintf("%s:%d", host, port)
+		}
+		members = append(members, fmt.Sprintf("--member=%d@%s,%s,%s", n.ID, n.Peer, n.GRPC, n.HTTP))
+		c.Nodes = append(c.Nodes, n)
+	}
+	for _, n := range c.Nodes {
+		n.args = append([]string{"server", "--id=" + strconv.Itoa(n.ID), "--data-dir=" + n.Dir}, members...)
+		n.args = append(n.args, o.Args...)
+	}
+	return c, nil
+}
+
+// Start starts the nodes that do not run, side by side.
+func (c *Cluster) Start(ctx context.Context) error {
+	failed := make([]error, len(c.Nodes))
+	var starting sync.WaitGroup
+	for i, n := range c.Nodes {
+		starting.Go(func() { failed[i] = n.Start(ctx) })
+	}
+	starting.Wait()
+	return errors.Join(failed...)
+}
+
+// GRPC are the nodes' gRPC doors.
+func (c *Cluster) GRPC() []string {
+	var all []string
+	for _, n := range c.Nodes {
+		all = append(all, n.GRPC)
+	}
+	return all
+}
+
+// Stop lets all nodes end, together.
+func (c *Cluster) Stop(ctx context.Context) error {
+	failed := make([]error, len(c.Nodes))
+	var stopping sync.WaitGroup
+	for i, n := range c.Nodes {
+		stopping.Go(func() { failed[i] = n.Stop(ctx) })
+	}
+	stopping.Wait()
+	return errors.Join(failed...)
+}
+
+// Args is the node's command line, without the program: what starts it by hand.
+func (n *Node) Args() []string { return n.args }
+
+// Start starts the node on its data, and waits until its doors are open. One that
+// runs is left alone.
+func (n *Node) Start(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil {
+		return nil
+	}
+	line := append([]string{n.options.Program}, n.args...)
+	line = append(line, "--json", "--controlled")
+	if n.options.Wrap != nil {
+		line = append(n.options.Wrap(n.ID), line...)
+	}
+	command := exec.Command(line[0], line[1:]...)
+	var as *daemon.Identity
+	command.SysProcAttr = as.Bound(syscall.SIGKILL) // Ctrl-C is for us, who then stop them in order
+	said, err := n.said()
+	if err != nil {
+		return err
+	}
+	command.Stderr = said
+	if file, ok := said.(*os.File); ok {
+		defer func() { _ = file.Close() }() // the child has its own by then
+	}
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	p, err := daemon.Run(command, nil)
+	if err != nil {
+		return fmt.Errorf("node %d: %w", n.ID, err)
+	}
+	n.process, n.stdin = p, stdin
+	ready := make(chan error, 1)
+	go func() { // ends with its line, or with the process
+		var line struct{}
+		ready <- json.NewDecoder(output).Decode(&line)
+	}()
+	timer := time.NewTimer(startLimit)
+	defer timer.Stop()
+	select {
+	case err = <-ready:
+	case <-timer.C:
+		err = wirelab.Errorf(wirelab.Unavailable, "it took longer than %v", startLimit)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		n.end(syscall.SIGKILL)
+		return wirelab.Errorf(wirelab.Unavailable, "node %d did not start: %v%s", n.ID, err, n.lastWords())
+	}
+	return nil
+}
+
+// said is where what the node says goes.
+func (n *Node) said() (io.Writer, error) {
+	if n.options.Stderr != nil {
+		return n.options.Stderr(n.ID), nil
+	}
+	if err := os.MkdirAll(filepath.Dir(n.Dir), 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(n.Dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// lastWords are the end of what the node said, to be put at the end of a message.
+func (n *Node) lastWords() string {
+	text, err := os.ReadFile(n.Dir + ".log")
+	if err != nil || len(text) == 0 {
+		return ""
+	}
+	const most = 500
+	return "; its last words: " + string(text[max(0, len(text)-most):])
+}
+
+// PID is the process id of the node, or of what wraps it; 0 when it does not run.
+func (n *Node) PID() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process.PID()
+}
+
+// Ended is closed when the node that runs now has ended; nil: none runs.
+func (n *Node) Ended() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process == nil {
+		return nil
+	}
+	return n.process.Ended()
+}
+
+// Kill ends the node as a crash does, and returns when it is gone.
+func (n *Node) Kill() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.end(syscall.SIGKILL)
+}
+
+// end ends a node by a signal; n.mu is held.
+func (n *Node) end(by syscall.Signal) {
+	if n.process == nil {
+		return
+	}
+	n.process.Signal(by)
+	<-n.process.Ended()
+	_ = n.stdin.Close() // nobody reads it
+	n.process = nil
+}
+
+// Pause stops the node's clock, as a machine that hangs does; Resume lets it go on.
+func (n *Node) Pause() { n.signal(syscall.SIGSTOP) }
+
+// Resume is the end of Pause.
+func (n *Node) Resume() { n.signal(syscall.SIGCONT) }
+
+func (n *Node) signal(s syscall.Signal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil {
+		n.process.Signal(s)
+	}
+}
+
+// Stop lets the node end by itself, and kills it when it takes too long. The error
+// is how it ended, where that was not well.
+func (n *Node) Stop(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.process
+	if p == nil {
+		return nil
+	}
+	n.process = nil
+	_ = n.stdin.Close() // it may be dead
+	timer := time.NewTimer(stopLimit)
+	defer timer.Stop()
+	select {
+	case <-p.Ended():
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	select {
+	case <-p.Ended():
+	default:
+		p.Signal(syscall.SIGCONT)
+		p.Signal(syscall.SIGKILL)
+		<-p.Ended()
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
+	}
+	if err := p.Err(); err != nil {
+		return fmt.Errorf("node %d: %w%s", n.ID, err, n.lastWords())
+	}
+	return nil
+}

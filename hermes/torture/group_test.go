@@ -1,0 +1,147 @@
+package torture
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"wirelab/hermes/broker"
+	"wirelab/hermes/local"
+)
+
+// member is a process that is a member of a group and writes what it gets into a file.
+type member struct {
+	command *exec.Cmd
+	name    string
+}
+
+func join(t *testing.T, dir string, number int, servers []string, group string) *member {
+	t.Helper()
+	m := &member{name: filepath.Join(dir, "member-"+strconv.Itoa(number))}
+	out, err := os.Create(m.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }() // the child has its own
+	args := []string{"sub", "shared", "--group", group, "--json"}
+	for _, at := range servers {
+		args = append(args, "--server", at)
+	}
+	m.command = exec.Command(program, args...)
+	m.command.Stdout, m.command.Stderr = out, os.Stderr
+	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if err := m.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (m *member) kill() {
+	_ = m.command.Process.Kill()
+	_ = m.command.Wait() // killed is how it ends
+}
+
+// handled is what a member wrote, by offset. Its last line may be torn.
+func (m *member) handled(t *testing.T, all map[uint64]int) {
+	t.Helper()
+	text, err := os.ReadFile(m.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = text[:bytes.LastIndexByte(text, '\n')+1]
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var line struct{ Offset uint64 }
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			t.Fatalf("%.100q: %v", lines.Text(), err)
+		}
+		all[line.Offset]++
+	}
+}
+
+// Members of a group are killed under load, and so is a leader, who keeps what they have in
+// hand. Every message is handled at least once. (hb-D01, hb-M18)
+func TestMembersKilled(t *testing.T) {
+	long(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
+	defer cancel()
+	cluster, c := begin(ctx, t, local.Options{})
+	topic(ctx, t, c, "shared")
+	if _, err := c.CreateGroup(ctx, broker.Group{Topic: "shared", Name: "g", AckTimeout: int64(time.Second)}, broker.Start{From: broker.FromOldest}); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	var present, all []*member
+	enter := func() {
+		m := join(t, dir, len(all), cluster.GRPC(), "g")
+		present, all = append(present, m), append(all, m)
+	}
+	t.Cleanup(func() {
+		for _, m := range present {
+			m.kill()
+		}
+	})
+	for range 3 {
+		enter()
+	}
+	a := newAccount()
+	loading, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.publish(loading, t, c, "shared", *rate/2)
+	}()
+	pause(ctx, 500*time.Millisecond)
+	for round := range 4 * *rounds {
+		present[0].kill()
+		present = present[1:]
+		enter()
+		if round%4 == 2 {
+			n := cluster.Nodes[leader(ctx, t, c)-1]
+			at := time.Now()
+			n.Kill()
+			untilBack(ctx, t, a, at)
+			if err := n.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pause(ctx, 500*time.Millisecond)
+	}
+	stop()
+	<-done
+	for {
+		g, err := c.Group(ctx, "shared", "g")
+		if err == nil && g.Lag == 0 {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the group does not come to its end: %+v, %v", g, err)
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+	times := map[uint64]int{}
+	for _, m := range all {
+		m.handled(t, times)
+	}
+	missing, again := 0, 0
+	for _, r := range a.acked {
+		if times[r.Offset] == 0 {
+			missing++
+		}
+		again += max(0, times[r.Offset]-1)
+	}
+	t.Logf("%d members, %d messages acknowledged, never handled %d, handled again %d", len(all), len(a.acked), missing, again)
+	if missing > 0 {
+		t.Error("messages were acknowledged for the group that nobody handled")
+	}
+	a.settle(ctx, t, c, "shared")
+}

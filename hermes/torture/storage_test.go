@@ -1,0 +1,148 @@
+package torture
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/local"
+)
+
+// Every node's disk fills up under load. Publishes are refused with a code that says so,
+// reads go on, and once there is room publishes go on by themselves.
+func TestDiskFull(t *testing.T) {
+	asRoot(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*30*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	var ballast []string
+	for id := 1; id <= 3; id++ {
+		disk := filepath.Join(dir, "node-"+strconv.Itoa(id))
+		if err := os.Mkdir(disk, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount(own+"disk", disk, "tmpfs", 0, "size=64m"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unmount(t, disk) })
+		ballast = append(ballast, filepath.Join(disk, "ballast"))
+	}
+	// It is looked at once a second, so what is left must be more than comes in one.
+	_, c := begin(ctx, t, local.Options{Dir: dir, Args: []string{"--free-bytes=24MiB", "--segment-bytes=4MiB"}})
+	whileLoaded(ctx, t, c, "full", func(a *account) {
+		for range *rounds {
+			for _, name := range ballast {
+				var is syscall.Statfs_t
+				if err := syscall.Statfs(filepath.Dir(name), &is); err != nil {
+					t.Fatal(err)
+				}
+				// The load fills the last of it.
+				size := max(0, int64(is.Bavail)*is.Bsize-(26<<20))
+				if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			refused := refusal(ctx, t, a)
+			if wirelab.CodeOf(refused) != wirelab.ResourceExhausted {
+				t.Errorf("a publish is refused with: %v", refused)
+			}
+			state, err := c.Topic(ctx, "full", true)
+			if err != nil {
+				t.Fatalf("while the disks are full: %v", err)
+			}
+			s, err := c.Subscribe(ctx, broker.Start{Topic: "full", From: broker.FromOldest})
+			if err != nil {
+				t.Fatalf("while the disks are full: %v", err)
+			}
+			for range state.Next {
+				if _, err := s.Next(ctx); err != nil {
+					t.Fatalf("while the disks are full: %v", err)
+				}
+			}
+			if err := s.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			for _, name := range ballast {
+				if err := os.Remove(name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Logf("%d messages read while the disks were full; publishes accepted again %v after there was room", state.Next, goesOn(ctx, t, a).Round(time.Millisecond))
+		}
+	})
+}
+
+// refusal waits until a publish fails.
+func refusal(ctx context.Context, t *testing.T, a *account) error {
+	t.Helper()
+	before := a.failed.Load()
+	for ctx.Err() == nil {
+		if a.failed.Load() > before {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			return a.failure
+		}
+		pause(ctx, 10*time.Millisecond)
+	}
+	t.Fatal("no publish is refused")
+	return nil
+}
+
+// The power goes: all nodes end at once, and of their disk only what the kernel was made
+// to write is left. That is a copy of the file behind the file system, made while it is
+// mounted. A file that nobody synced shows that this bites: it is gone.
+func TestPowerCut(t *testing.T) {
+	asRoot(t, "mkfs.ext4", "mount", "umount", "cp")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
+	defer cancel()
+	images, disk := t.TempDir(), place(t)
+	image := filepath.Join(images, "disk-0")
+	must(t, "truncate", "-s", "600M", image)
+	must(t, "mkfs.ext4", "-q", "-F", image)
+	mount := func() {
+		// The journal is committed when somebody syncs, and not by the clock: the copy would be torn.
+		must(t, "mount", "-o", "loop,commit=300", image, disk)
+	}
+	mount()
+	mounted := true
+	t.Cleanup(func() {
+		if mounted {
+			unmount(t, disk)
+		}
+	})
+	cluster, c := begin(ctx, t, local.Options{Dir: disk, Args: []string{"--segment-bytes=4MiB"}})
+	whileLoaded(ctx, t, c, "power", func(a *account) {
+		for round := range *rounds {
+			pause(ctx, time.Second)
+			control := filepath.Join(disk, "control")
+			if err := os.WriteFile(control, []byte("written and not synced"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range cluster.Nodes {
+				n.Kill()
+			}
+			at := time.Now()
+			image = filepath.Join(images, "disk-"+strconv.Itoa(round+1))
+			must(t, "cp", "--sparse=always", filepath.Join(images, "disk-"+strconv.Itoa(round)), image)
+			unmount(t, disk)
+			mounted = false
+			mount()
+			mounted = true
+			if text, err := os.ReadFile(control); err == nil && len(text) > 0 {
+				t.Error("what was not synced is there: no power was cut")
+			}
+			if err := cluster.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("publishes accepted again %v after the power went", goesOnSince(ctx, t, a, at).Round(time.Millisecond))
+			must(t, "rm", "-f", control, filepath.Join(images, "disk-"+strconv.Itoa(round)))
+		}
+		caughtUp(ctx, t, c)
+	})
+}
