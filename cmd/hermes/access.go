@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab/hermes/access"
+)
+
+// policyEvery is how often the policy's file is looked at.
+const policyEvery = 5 * time.Second
+
+// who says who may do what at a node.
+type who struct {
+	policy   string
+	insecure bool
+}
+
+func (w *who) register(flags *pflag.FlagSet) {
+	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what at the doors, and is read again within 10 s of a change; none: everybody everything")
+	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine though there is no TLS or no policy: where the network keeps strangers out")
+}
+
+// guard loads the policy, if there is one, and refuses to serve whoever comes from
+// beyond this machine, or in the clear. (hb-D25)
+func (c *config) guard(d *doors) (*access.Policy, error) {
+	var p *access.Policy
+	if c.policy != "" {
+		var err error
+		if p, err = access.Load(c.policy); err != nil {
+			return nil, err
+		}
+		if c.token != "" {
+			return nil, usage("--http-token and --policy are both given: the policy has the tokens")
+		}
+	}
+	if c.insecure {
+		return p, nil
+	}
+	for _, l := range []struct {
+		flag  string
+		at    net.Listener
+		ok    bool
+		lacks string
+	}{
+		{"grpc-listen", d.grpc, c.tls.cert != "" && p != nil, "--tls-cert, --tls-key and --policy"},
+		{"http-listen", d.http, c.tls.cert != "" && p != nil, "--tls-cert, --tls-key and --policy"},
+		{"peer-listen", d.peer, c.peerTLS.cert != "", "--peer-tls-cert, --peer-tls-key and --peer-tls-ca"},
+	} {
+		if !l.ok && !loopback(l.at.Addr()) {
+			return nil, usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
+		}
+	}
+	return p, nil
+}
+
+func loopback(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// following reads a policy again while the doors serve.
+func following(p *access.Policy, logger *slog.Logger) serving {
+	return func(ctx context.Context) error {
+		p.Follow(ctx, policyEvery, logger)
+		return nil
+	}
+}
+
+// forDoors is the TLS of the gRPC door and of the HTTP door, which asks for no
+// certificate: a browser has none. Both nil: in the clear.
+func (c *config) forDoors(logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
+	certificate, _, err := c.tls.load("of the doors")
+	if err != nil || certificate == nil {
+		return nil, nil, err
+	}
+	if forGRPC, err = access.ServerTLS(c.tls.cert, c.tls.key, c.tls.ca, logger); err != nil {
+		return nil, nil, err
+	}
+	forHTTP, err = access.ServerTLS(c.tls.cert, c.tls.key, "", logger)
+	return forGRPC, forHTTP, err
+}
+
+// tokenVariable has the token that is shown to a broker. There is no flag for it, since
+// others see those.
+const tokenVariable = "HERMES_TOKEN"
+
+// token is the token that is shown to a broker: a file's, or the environment's; "": none.
+func (a *app) token(file string) (string, error) {
+	if file == "" {
+		return a.getenv(tokenVariable), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", usage("token: %v", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func newTokenCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "Make a token, and the hash of it for a policy",
+		Long: `Token makes a token that a caller shows to a node as bearer, by $` + tokenVariable + ` or --token-file
+of this program, and the hash of it, which is all that the policy of hermes server has.
+It is kept nowhere.`,
+		Example: "  hermes token",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	asJSON := addJSONFlag(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		token, hash := access.NewToken()
+		if *asJSON {
+			return a.printJSON(struct {
+				Token string `json:"token"`
+				Hash  string `json:"hash"`
+			}{token, hash})
+		}
+		return a.printf("token: %s\nhash:  %s\n", token, hash)
+	}
+	return c
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wirelab/authority"
+)
+
+// written is a file of the test's.
+func written(t *testing.T, name, text string) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// newToken makes a token as a user does.
+func newToken(t *testing.T) (token, hash string) {
+	t.Helper()
+	var made struct{ Token, Hash string }
+	if err := json.Unmarshal([]byte(must(t, nil, "", "token", "--json")), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.Token, made.Hash
+}
+
+// Who shows a token may do what the policy says; the program's own tools show theirs, and
+// none of it is logged.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	admin, adminHash := newToken(t)
+	reader, readerHash := newToken(t)
+	policy := written(t, "policy.yaml", "principals:\n  - name: admin\n    tokens: ["+adminHash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n    cluster: true\n"+
+		"  - name: reader\n    tokens: ["+readerHash+"]\n    subscribe: [orders]\n")
+	l := start(t, 1, append(dev, "--policy", policy, "--log-level", "debug")...)
+	as := func(token string) map[string]string {
+		env := l.at()
+		maps.Copy(env, map[string]string{tokenVariable: token})
+		return env
+	}
+	must(t, as(admin), "", "pub", "orders", "one", "--create")
+	must(t, as(admin), "", "pub", "secrets", "two", "--create")
+	file := written(t, "token", reader+"\n")
+	if out := must(t, l.at(), "", "sub", "orders", "--from", "oldest", "--count", "1", "--token-file", file); out != "one\n" {
+		t.Errorf("sub says %q", out)
+	}
+	if out := must(t, as(reader), "", "topic", "list"); !strings.Contains(out, "orders") || strings.Contains(out, "secrets") {
+		t.Errorf("the reader's topics are %q", out)
+	}
+	for what, args := range map[string][]string{
+		"publishing":              {"pub", "orders", "x"},
+		"another topic":           {"sub", "secrets", "--from", "oldest", "--count", "1"},
+		"one that is not there":   {"sub", "nothing", "--from", "oldest", "--count", "1"},
+		"changing who takes part": {"cluster", "transfer", "1"},
+	} {
+		if code, _, errs := tried(t, as(reader), "", append(args, "--timeout", "2s")...); code == exitOK || !strings.Contains(errs, "no right") {
+			t.Errorf("%s: exit code %d: %s", what, code, errs)
+		}
+	}
+	for what, env := range map[string]map[string]string{"no token": l.at(), "another token": as(admin[:40])} {
+		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "2s"); code == exitOK || !strings.Contains(errs, "token") || strings.Contains(errs, admin[:40]) {
+			t.Errorf("%s: exit code %d: %s", what, code, errs)
+		}
+	}
+	for path, want := range map[string]int{"/v1/health/ready": http.StatusOK, "/v1/topics": http.StatusUnauthorized, "/graphql": http.StatusUnauthorized} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply.Body.Close()
+		if reply.StatusCode != want {
+			t.Errorf("%s answers %s", path, reply.Status)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	l.end(t)
+	for _, token := range []string{admin, reader} {
+		if strings.Contains(l.said.String(), token) {
+			t.Errorf("the log shows a token:\n%s", l.said)
+		}
+	}
+}
+
+// Beyond this machine a node serves only whom it knows, unless it is told to. (hb-D25)
+func TestBeyondThisMachine(t *testing.T) {
+	t.Parallel()
+	certificate, root, err := authority.Issue()
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := written(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
+	secret := written(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	ca := written(t, "ca.pem", string(root))
+	token, hash := newToken(t)
+	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n")
+	open := func(door string) []string {
+		args := append([]string{}, dev...)
+		return append(args, "--"+door+"-listen", "0.0.0.0:0", "--"+door+"-address", "127.0.0.1:1")
+	}
+	files := []string{"--tls-cert", cert, "--tls-key", secret}
+	for what, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"gRPC in the clear":        {open("grpc"), "--insecure"},
+		"HTTP in the clear":        {open("http"), "--tls-cert"},
+		"nodes in the clear":       {open("peer"), "--peer-tls-cert"},
+		"TLS without a policy":     {append(open("grpc"), files...), "--policy"},
+		"a policy without TLS":     {append(open("http"), "--policy", policy), "--tls-cert"},
+		"TLS of the doors alone":   {append(open("peer"), append(files, "--policy", policy)...), "--peer-tls-cert"},
+		"a policy and a word":      {append(append([]string{}, dev...), "--policy", policy, "--http-token", "x"), "--http-token"},
+		"a policy that is none":    {append(append([]string{}, dev...), "--policy", cert), "policy"},
+		"a policy that is missing": {append(append([]string{}, dev...), "--policy", cert+"x"), "no policy"},
+	} {
+		if code, _, errs := tried(t, nil, "", c.args...); code != exitUsage || !strings.Contains(errs, c.says) {
+			t.Errorf("%s: exit code %d: %s", what, code, errs)
+		}
+	}
+	start(t, 1, append(open("grpc"), "--insecure")...)
+	secured := append(open("grpc"), files...)
+	secured = append(secured, "--policy", policy, "--peer-tls-cert", cert, "--peer-tls-key", secret, "--peer-tls-ca", ca)
+	l := start(t, 1, secured...)
+	at := strings.Replace(l.nodes[0].GRPC, "[::]", "127.0.0.1", 1)
+	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
+	must(t, map[string]string{serverVariable: at, tokenVariable: token}, "", "pub", "orders", "one", "--create", "--tls-ca", ca)
+	roots, err := authorities(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	defer browser.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+l.nodes[0].HTTP+"/v1/topics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	reply, err := browser.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if reply.StatusCode != http.StatusOK || reply.ProtoMajor != 2 || reply.TLS.Version != tls.VersionTLS13 {
+		t.Errorf("HTTP over TLS answers %s by %s, TLS %x", reply.Status, reply.Proto, reply.TLS.Version)
+	}
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/hermes/access"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/metrics"
+)
+
+// config is what a node is started with.
+type config struct {
+	id      uint64
+	name    string
+	cluster string
+	dataDir string
+	members []string
+	join    []string
+
+	peerListen, grpcListen, httpListen    string
+	peerAddress, grpcAddress, httpAddress string
+
+	tls, peerTLS keyPair
+	who
+	token    string
+	origins  []string
+	noOrigin bool
+
+	free, segment, tail, inHand size
+	tick, syncLimit             time.Duration
+	logLevel                    string
+	logJSON                     bool
+	metricTopics                int
+}
+
+// keyPair is the files of one side's TLS; all empty: in the clear.
+type keyPair struct{ cert, key, ca string }
+
+// defaults are the ports, after the origin's.
+const (
+	defaultPeer = "127.0.0.1:6000"
+	defaultGRPC = "127.0.0.1:50051"
+	defaultHTTP = "127.0.0.1:8080"
+)
+
+// register adds a node's settings as flags.
+func (c *config) register(flags *pflag.FlagSet) {
+	flags.Uint64Var(&c.id, "id", 0, "the node's `number`, from 1, its own in the cluster for ever (default 1 for a node alone)")
+	flags.StringVar(&c.name, "name", "", "the node's `name`, for people (default node-ID)")
+	flags.StringVar(&c.cluster, "cluster", "hermes", "the cluster's `name`; nodes of another are refused")
+	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log, this node's alone")
+	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; once for each node, the same for all, this one among them")
+	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node whose cluster this one is to join; more than one may be given")
+	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default what --member says of this node, else "+defaultPeer+")")
+	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` of the gRPC door (default likewise, else "+defaultGRPC+")")
+	flags.StringVar(&c.httpListen, "http-listen", "", "`host:port` of the HTTP door: REST, server-sent events and GraphQL (default likewise, else "+defaultHTTP+")")
+	flags.StringVar(&c.peerAddress, "peer-address", "", "`host:port` that other nodes are told of the first (default as listened on)")
+	flags.StringVar(&c.grpcAddress, "grpc-address", "", "`host:port` that clients are told of the gRPC door (default likewise)")
+	flags.StringVar(&c.httpAddress, "http-address", "", "`host:port` that clients are told of the HTTP door (default likewise)")
+	flags.StringVar(&c.tls.cert, "tls-cert", "", "`file` with the certificate of both doors; none: in the clear")
+	flags.StringVar(&c.tls.key, "tls-key", "", "`file` with its key")
+	flags.StringVar(&c.tls.ca, "tls-client-ca", "", "`file` with the authority of gRPC clients, who must then show a certificate")
+	flags.StringVar(&c.peerTLS.cert, "peer-tls-cert", "", "`file` with the certificate that this node shows to other nodes; none: in the clear")
+	flags.StringVar(&c.peerTLS.key, "peer-tls-key", "", "`file` with its key")
+	flags.StringVar(&c.peerTLS.ca, "peer-tls-ca", "", "`file` with the authority of all nodes' certificates")
+	flags.StringVar(&c.token, "http-token", "", "`word` that callers of the HTTP door show as bearer; others see flags, so better $HERMES_HTTP_TOKEN")
+	c.who.register(flags)
+	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of pages that may call the HTTP door, such as https://example.com")
+	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "leave the gRPC service of the broker that Hermes descends from away")
+	c.free, c.segment, c.tail, c.inHand = 256<<20, 64<<20, 16<<20, 64<<20
+	flags.Var(&c.free, "free-bytes", "free space of the disk below which publishes are refused")
+	flags.Var(&c.segment, "segment-bytes", "size of a file of the log")
+	flags.Var(&c.tail, "tail-bytes", "newest messages that are held in memory")
+	flags.Var(&c.inHand, "in-hand-bytes", "what publishers may have handed over without an answer; who publishes beyond waits")
+	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; an election comes after 10 to 20 without one")
+	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "`time` that the disk may take for one sync before a leader hands over")
+	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, that have series of their own at /metrics; the rest is summed")
+	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
+	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
+	flags.VisitAll(func(f *pflag.Flag) { setting(flags, f.Name) })
+	flags.String(configFlag, "", "YAML `file` of settings (default $HERMES_CONFIG)")
+}
+
+// newConfigCommand prints the settings.
+func newConfigCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "config",
+		Short: "Print a file of all settings of a node, with their defaults",
+		Long: `Config prints a YAML file for "hermes server --config", in which every setting stands as a comment with its
+flag, its environment variable and its default. A list in the environment is
+separated by spaces, in the file it is a YAML list.`,
+		Example: "  hermes config > hermes.yaml",
+		Args:    arguments(0, 0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			flags := pflag.NewFlagSet("server", pflag.ContinueOnError)
+			new(config).register(flags)
+			return a.printf("%s", sample(flags))
+		},
+	}
+}
+
+// parseMember reads ID@PEER[,GRPC[,HTTP]].
+func parseMember(text string) (broker.Member, error) {
+	number, addresses, ok := strings.Cut(text, "@")
+	id, err := strconv.ParseUint(number, 10, 64)
+	list := strings.Split(addresses, ",")
+	if !ok || err != nil || id == 0 || len(list) > 3 {
+		return broker.Member{}, usage("a member is ID@PEER[,GRPC[,HTTP]], such as 1@10.0.0.1:6000,10.0.0.1:50051,10.0.0.1:8080; %.100q is none", text)
+	}
+	for _, address := range list {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return broker.Member{}, usage("%.100q of member %d is no host:port", address, id)
+		}
+	}
+	list = append(list, "", "")
+	return broker.Member{ID: id, Name: fmt.Sprintf("node-%d", id), Peer: list[0], GRPC: list[1], HTTP: list[2]}, nil
+}
+
+// roster reads the members, and completes what they say of this node.
+func (c *config) roster() ([]broker.Member, error) {
+	if c.id == 0 {
+		if len(c.members) > 0 || len(c.join) > 0 {
+			return nil, usage("a node among others needs a number of its own: --id")
+		}
+		c.id = 1
+	}
+	if c.name == "" {
+		c.name = fmt.Sprintf("node-%d", c.id)
+	}
+	members := make([]broker.Member, len(c.members))
+	for i, text := range c.members {
+		m, err := parseMember(text)
+		if err != nil {
+			return nil, err
+		}
+		if m.ID == c.id {
+			fallback(&c.peerListen, m.Peer)
+			fallback(&c.grpcListen, m.GRPC)
+			fallback(&c.httpListen, m.HTTP)
+			fallback(&c.peerAddress, m.Peer)
+			fallback(&c.grpcAddress, m.GRPC)
+			fallback(&c.httpAddress, m.HTTP)
+			m.Name = c.name
+		}
+		members[i] = m
+	}
+	fallback(&c.peerListen, defaultPeer)
+	fallback(&c.grpcListen, defaultGRPC)
+	fallback(&c.httpListen, defaultHTTP)
+	return members, nil
+}
+
+func fallback(s *string, to string) {
+	if *s == "" {
+		*s = to
+	}
+}
+
+// advertised is the address that others are told of a listener.
+func advertised(given string, l net.Listener, flag string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
+		return "", usage("others cannot dial %s: say with --%s how they reach this node", at, flag)
+	}
+	return l.Addr().String(), nil
+}
+
+// load reads a certificate and the authority beside it.
+func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
+	if k == (keyPair{}) {
+		return nil, nil, nil
+	}
+	if k.cert == "" || k.key == "" {
+		return nil, nil, usage("TLS %s needs both a certificate and its key", what)
+	}
+	certificate, err := tls.LoadX509KeyPair(k.cert, k.key)
+	if err != nil {
+		return nil, nil, usage("TLS %s: %v", what, err)
+	}
+	if k.ca == "" {
+		return &certificate, nil, nil
+	}
+	pool, err := authorities(k.ca)
+	return &certificate, pool, err
+}
+
+// authorities reads a file of authorities.
+func authorities(file string) (*x509.CertPool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usage("authority: %v", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, usage("%s holds no certificate in PEM", file)
+	}
+	return pool, nil
+}
+
+// forPeers is the TLS between nodes.
+func (c *config) forPeers(logger *slog.Logger) (*tls.Config, error) {
+	certificate, pool, err := c.peerTLS.load("between nodes")
+	if err != nil || certificate == nil {
+		return nil, err
+	}
+	if pool == nil {
+		return nil, usage("TLS between nodes needs the authority of their certificates: --peer-tls-ca")
+	}
+	return access.PeerTLS(c.peerTLS.cert, c.peerTLS.key, c.peerTLS.ca, logger)
+}
+
+// logger logs to w.
+func (c *config) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
+		return nil, wirelab.UnknownName("level", c.logLevel, []string{"debug", "info", "warn", "error"})
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if c.logJSON {
+		return slog.New(slog.NewJSONHandler(w, o)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, o)), nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+)
+
+// newReadyCommand asks a node itself, unlike the commands of clients, who go on at another.
+func newReadyCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "ready",
+		Short: "Say whether a node is worth sending callers, by exit code",
+		Long: `Ready asks the HTTP door of one node, in the clear, whether there is a leader, whether the node has what was
+committed, whether it has room and is not stopping. It is for health checks where there is no curl.`,
+		Example: "  hermes ready --http 127.0.0.1:8080",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	at := c.Flags().String("http", defaultHTTP, "`host:port` of the node's HTTP door")
+	limit := c.Flags().Duration("timeout", 4*time.Second, "how long the node may take to answer")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		ctx, cancel := context.WithTimeout(c.Context(), *limit)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*at+"/readyz", nil)
+		if err != nil {
+			return usage("--http: %v", err)
+		}
+		transport := new(http.Transport)
+		defer transport.CloseIdleConnections()
+		reply, err := transport.RoundTrip(request)
+		if err != nil {
+			return wirelab.Errorf(wirelab.Unavailable, "%v", err)
+		}
+		defer reply.Body.Close() //nolint:errcheck // what was read is there
+		body, err := io.ReadAll(io.LimitReader(reply.Body, 4<<10))
+		if err != nil {
+			return fmt.Errorf("readyz: %w", err)
+		}
+		if reply.StatusCode != http.StatusOK {
+			return wirelab.Errorf(wirelab.Unavailable, "not ready: %s", strings.TrimSpace(string(body)))
+		}
+		return a.printf("ready\n")
+	}
+	return c
+}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/hermes/access"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/door/console"
+	"wirelab/hermes/door/graphql"
+	"wirelab/hermes/door/grpc"
+	"wirelab/hermes/door/register"
+	"wirelab/hermes/door/rest"
+	"wirelab/hermes/metrics"
+	"wirelab/hermes/node"
+	"wirelab/hermes/wal"
+)
+
+// Bounds on a start and a stop.
+const (
+	joinLimit = time.Minute
+	stopLimit = 10 * time.Second
+)
+
+func newServerCommand(a *app) *cobra.Command {
+	var c config
+	var controlled bool
+	command := &cobra.Command{
+		Use:   "server",
+		Short: "Run a node until Ctrl-C",
+		Long: `Server runs one node of Hermes: alone, as one of those that begin a cluster
+(--member, the same list for each), or as one that joins (--join). What a node
+was begun with counts once; a node whose data directory holds a log goes on with that.
+
+Every flag but --config may also be a variable in the environment, and a line of
+the file that --config or $HERMES_CONFIG names: --data-dir is $HERMES_DATA_DIR and
+data_dir. A flag goes before the environment, and that before the file; a name in
+the file that is none of these is an error. "hermes config" prints them all.
+
+A node listens on 127.0.0.1 unless told otherwise, and beyond this machine only with
+TLS and a policy of who may do what (--policy, see also hermes token), or --insecure. A node that cannot write its disk, or was removed
+from its cluster, ends by itself with code 1: look why before it is started again.`,
+		Example: `  hermes server --data-dir /var/lib/hermes
+  hermes server --id 1 --data-dir n1 --member 1@10.0.0.1:6000,10.0.0.1:50051 \
+      --member 2@10.0.0.2:6000,10.0.0.2:50051 --member 3@10.0.0.3:6000,10.0.0.3:50051
+  hermes server --id 4 --data-dir n4 --join 10.0.0.1:6000 --peer-listen 10.0.0.4:6000
+  hermes server --config hermes.yaml`,
+		Args: arguments(0, 0, "no arguments"),
+	}
+	c.register(command.Flags())
+	command.Flags().BoolVar(&controlled, "controlled", false, "end when standard input does (a child of hermes cluster)")
+	if err := command.Flags().MarkHidden("controlled"); err != nil {
+		panic(err) // the flag is named one line above
+	}
+	asJSON := addJSONFlag(command)
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if err := a.settle(command.Flags()); err != nil {
+			return err
+		}
+		if c.dataDir == "" {
+			return usage("say where the log goes: --data-dir; or use hermes dev to try things")
+		}
+		ctx := command.Context()
+		if controlled {
+			var stop context.CancelFunc
+			ctx, stop = context.WithCancel(ctx)
+			defer stop()
+			go func() { // ends with the process: nothing else ends a read of standard input
+				_, _ = io.Copy(io.Discard, a.stdin)
+				stop()
+			}()
+		}
+		return a.serve(ctx, c, *asJSON)
+	}
+	return command
+}
+
+func newDevCommand(a *app) *cobra.Command {
+	c := config{}
+	command := &cobra.Command{
+		Use:   "dev",
+		Short: "Run one node to try things with",
+		Long: `Dev runs a node alone, on this machine only, whose data goes when it ends
+unless --data-dir says where it is to stay. It takes the settings of hermes server.`,
+		Example: "  hermes dev\n  hermes dev --data-dir ./data --grpc-listen 127.0.0.1:0",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	c.register(command.Flags())
+	asJSON := addJSONFlag(command)
+	command.RunE = func(command *cobra.Command, _ []string) (err error) {
+		if err := a.settle(command.Flags()); err != nil {
+			return err
+		}
+		if len(c.members) > 0 || len(c.join) > 0 {
+			return usage("dev is for a node alone; hermes server and hermes cluster have others")
+		}
+		if c.peerListen == "" {
+			c.peerListen = "127.0.0.1:0" // nobody needs to know it
+		}
+		if f := command.Flags().Lookup("log-level"); f.Value.String() == f.DefValue {
+			c.logLevel = "warn" // how one node elects itself is no news
+		}
+		if c.dataDir == "" {
+			if c.dataDir, err = os.MkdirTemp("", "hermes-dev-"); err != nil {
+				return fmt.Errorf("data: %w", err)
+			}
+			defer func() { err = errors.Join(err, os.RemoveAll(c.dataDir)) }()
+		}
+		return a.serve(command.Context(), c, *asJSON)
+	}
+	return command
+}
+
+// running is what "server --json" says once it runs.
+type running struct {
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	Cluster string `json:"cluster"`
+	Peer    string `json:"peer"`
+	GRPC    string `json:"grpc"`
+	HTTP    string `json:"http"`
+	Data    string `json:"data"`
+	PID     int    `json:"pid"`
+}
+
+// doors are a node's listeners.
+type doors struct{ peer, grpc, http net.Listener }
+
+func (d *doors) open(c *config) error {
+	var config net.ListenConfig
+	for _, door := range []struct {
+		at string
+		l  *net.Listener
+	}{{c.peerListen, &d.peer}, {c.grpcListen, &d.grpc}, {c.httpListen, &d.http}} {
+		l, err := config.Listen(context.Background(), "tcp", door.at)
+		if err != nil {
+			return errors.Join(usage("cannot listen: %v", err), d.close())
+		}
+		*door.l = l
+	}
+	return nil
+}
+
+// close closes what is open; listeners that others closed are no error.
+func (d *doors) close() error {
+	var all error
+	for _, l := range []net.Listener{d.peer, d.grpc, d.http} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
+// serve runs a node until ctx ends or the node fails.
+func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
+	members, err := c.roster()
+	if err != nil {
+		return err
+	}
+	logger, err := c.logger(a.stderr)
+	if err != nil {
+		return err
+	}
+	o, err := c.options(members, logger)
+	if err != nil {
+		return err
+	}
+	var d doors
+	if err := d.open(&c); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if o.Self, err = c.self(&d); err != nil {
+		return err
+	}
+	policy, err := c.guard(&d)
+	if err != nil {
+		return err
+	}
+	o.Listener = d.peer
+	if o.TLS == nil {
+		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")
+	}
+	if c.tls == (keyPair{}) {
+		warnOpen(logger, d.grpc, "clients", "--tls-cert")
+	}
+	numbers := metrics.New(metrics.Options{Topics: c.metricTopics})
+	o.Observer = numbers
+	opening, cancel := context.WithTimeout(ctx, joinLimit)
+	n, err := node.Open(opening, o)
+	cancel()
+	if err != nil {
+		return err
+	}
+	serving, err := c.doors(n, numbers, &d, policy, logger)
+	if err != nil {
+		return errors.Join(err, closeNode(ctx, n))
+	}
+	r := running{
+		ID: c.id, Name: c.name, Cluster: c.cluster, Peer: o.Self.Peer, GRPC: d.grpc.Addr().String(),
+		HTTP: d.http.Addr().String(), Data: c.dataDir, PID: os.Getpid(),
+	}
+	if err := a.say(r, asJSON); err != nil {
+		return errors.Join(err, closeNode(ctx, n))
+	}
+	return a.hold(ctx, n, serving)
+}
+
+// warnOpen tells of a listener that others than this machine reach, and that asks nobody
+// who he is. (hb-D25)
+func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		logger.Warn("whoever reaches this address may do everything", "address", at, "meant for", whom, "secure with", flag)
+	}
+}
+
+// say tells that a node runs.
+func (a *app) say(r running, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(r)
+	}
+	a.note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC, r.HTTP, r.Data)
+	a.note("try: hermes pub greetings hello --create --server %s", r.GRPC)
+	return nil
+}
+
+// options are a node's, but for what its listeners say.
+func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Options, error) {
+	secure, err := c.forPeers(logger)
+	return node.Options{
+		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure,
+		Tick: c.tick, SyncLimit: c.syncLimit,
+		Log:       wal.Options{SegmentBytes: int64(c.segment)},
+		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,
+	}, err
+}
+
+// self is this node as others are told of it.
+func (c *config) self(d *doors) (broker.Member, error) {
+	peer, err := advertised(c.peerAddress, d.peer, "peer-address")
+	grpcAt, err2 := advertised(c.grpcAddress, d.grpc, "grpc-address")
+	httpAt, err3 := advertised(c.httpAddress, d.http, "http-address")
+	for _, err := range []error{err, err2, err3} {
+		if err != nil {
+			return broker.Member{}, err
+		}
+	}
+	return broker.Member{ID: c.id, Name: c.name, Peer: peer, GRPC: grpcAt, HTTP: httpAt}, nil
+}
+
+// serving is a door that serves until its context ends.
+type serving func(ctx context.Context) error
+
+// doors makes the doors; nothing is served yet. What callers may is asked here, above the
+// node: what it hands on to others was asked where it came in.
+func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy *access.Policy, logger *slog.Logger) ([]serving, error) {
+	forGRPC, forHTTP, err := c.forDoors(logger)
+	if err != nil {
+		return nil, err
+	}
+	b := access.Wrap(numbers.Wrap(n), policy)
+	open := register.New(0)
+	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Origins: c.origins, Register: open})
+	if err != nil {
+		return nil, err
+	}
+	page := numbers.Handler(n)
+	mounts["/metrics"] = func(context.Context) http.Handler { return page }
+	front, err := rest.New(rest.Config{Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: forHTTP, Origins: c.origins, Log: logger, Register: open, Mounts: mounts, Pages: console.Pages()})
+	if err != nil {
+		return nil, err
+	}
+	all := []serving{
+		func(ctx context.Context) error {
+			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{Access: policy, TLS: forGRPC, NoOrigin: c.noOrigin, Ready: n.Ready})
+		},
+		func(ctx context.Context) error { return front.Serve(ctx, wirelab.Endpoint{Listener: d.http}, false) },
+	}
+	if policy != nil {
+		all = append(all, following(policy, logger))
+	}
+	return all, nil
+}
+
+// hold serves until ctx ends, a door fails or the node does. Doors stop first:
+// their callers' last answers are the node's. (hb-D31)
+func (a *app) hold(ctx context.Context, n *node.Node, all []serving) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	failures := make([]error, len(all))
+	var serves sync.WaitGroup
+	for i, serve := range all {
+		serves.Go(func() {
+			defer stop() // by itself only if it failed
+			failures[i] = serve(ctx)
+		})
+	}
+	select {
+	case <-ctx.Done():
+	case <-n.Failed():
+		stop()
+	}
+	serves.Wait()
+	err := errors.Join(failures...)
+	select {
+	case <-n.Failed(): // it has said nothing to the terminal yet, and what it says is the reason of the rest
+		err = &exit{exitFailed, fmt.Errorf("the node ended by itself: %w", n.Err())}
+		_ = closeNode(ctx, n)
+	default:
+		err = errors.Join(err, closeNode(ctx, n))
+	}
+	return err
+}
+
+func closeNode(ctx context.Context, n *node.Node) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	return n.Close(ctx)
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/hermes/broker"
+	"wirelab/hermes/client"
+)
+
+// clientFlags say which broker to speak to.
+type clientFlags struct {
+	servers []string
+	secure  bool
+	token   string // a file
+	tls     keyPair
+	timeout time.Duration
+}
+
+// serverVariable names nodes, separated by spaces.
+const serverVariable = "HERMES_SERVER"
+
+func (f *clientFlags) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC door; more than one may be given (default $"+serverVariable+", else "+defaultGRPC+")")
+	flags.BoolVar(&f.secure, "tls", false, "speak TLS, with the system's authorities unless --tls-ca is given")
+	flags.StringVar(&f.tls.ca, "tls-ca", "", "`file` with the authority to trust; implies --tls")
+	flags.StringVar(&f.tls.cert, "tls-cert", "", "`file` with a certificate to show; implies --tls")
+	flags.StringVar(&f.tls.key, "tls-key", "", "`file` with its key")
+	flags.StringVar(&f.token, "token-file", "", "`file` with the token to show (default $"+tokenVariable+")")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to try before giving up")
+}
+
+// dial makes a client. It is connected when it is first asked.
+func (a *app) dial(f clientFlags) (*client.Client, error) {
+	addresses := f.servers
+	if len(addresses) == 0 {
+		addresses = strings.Fields(a.getenv(serverVariable))
+	}
+	if len(addresses) == 0 {
+		addresses = []string{defaultGRPC}
+	}
+	token, err := a.token(f.token)
+	if err != nil {
+		return nil, err
+	}
+	o := client.Options{Addresses: addresses, RetryFor: f.timeout, Token: token}
+	if f.secure || f.tls != (keyPair{}) {
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
+		if f.tls.ca != "" {
+			pool, err := authorities(f.tls.ca)
+			if err != nil {
+				return nil, err
+			}
+			o.TLS.RootCAs = pool
+		}
+		if f.tls.cert != "" || f.tls.key != "" {
+			certificate, _, err := keyPair{f.tls.cert, f.tls.key, ""}.load("of this client")
+			if err != nil {
+				return nil, err
+			}
+			o.TLS.Certificates = []tls.Certificate{*certificate}
+		}
+	}
+	return client.New(o)
+}
+
+// ask makes one call within the time-out.
+func (a *app) ask(ctx context.Context, f clientFlags, do func(ctx context.Context, c *client.Client) error) error {
+	c, err := a.dial(f)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, f.timeout)
+	defer cancel()
+	err = do(limited, c)
+	_ = c.Close() // nothing is under way
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func newStatusCommand(a *app) *cobra.Command {
+	var f clientFlags
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Show the cluster as a node sees it",
+		Example: "  hermes status\n  hermes status --json --server 10.0.0.1:50051",
+		Args:    arguments(0, 0, "no arguments"),
+	}
+	f.register(c)
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
+			s, err := b.Status(ctx)
+			if err != nil {
+				return err
+			}
+			return a.showStatus(s, *asJSON)
+		})
+	}
+	return c
+}
+
+// statusShown is "status --json".
+type statusShown struct {
+	Node      uint64        `json:"node"`
+	Leader    uint64        `json:"leader,omitempty"`
+	Term      uint64        `json:"term"`
+	Committed uint64        `json:"committed"`
+	Applied   uint64        `json:"applied"`
+	Members   []memberShown `json:"members"`
+}
+
+type memberShown struct {
+	ID      uint64 `json:"id"`
+	Name    string `json:"name"`
+	Peer    string `json:"peer,omitempty"`
+	GRPC    string `json:"grpc,omitempty"`
+	HTTP    string `json:"http,omitempty"`
+	Learner bool   `json:"learner,omitempty"`
+	Leader  bool   `json:"leader,omitempty"`
+	Match   uint64 `json:"match,omitempty"`   // of the leader only
+	Reached bool   `json:"reached,omitempty"` // of the leader only
+}
+
+func (a *app) showStatus(s broker.Status, asJSON bool) error {
+	if asJSON {
+		shown := statusShown{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied, Members: []memberShown{}}
+		for _, m := range s.Members {
+			shown.Members = append(shown.Members, memberShown(m))
+		}
+		return a.printJSON(shown)
+	}
+	leader := "nobody leads"
+	if s.Leader != 0 {
+		leader = fmt.Sprintf("node %d leads", s.Leader)
+	}
+	if err := a.printf("%s in term %d; node %d has applied %d of %d entries\n", leader, s.Term, s.Node, s.Applied, s.Committed); err != nil {
+		return err
+	}
+	rows := [][]string{{"ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "MATCH"}}
+	for _, m := range s.Members {
+		role, match := "follower", "-"
+		switch {
+		case m.Leader:
+			role = "leader"
+		case m.Learner:
+			role = "learner"
+		}
+		if s.Node == s.Leader { // nobody else knows
+			match = strconv.FormatUint(m.Match, 10)
+			if !m.Reached && !m.Leader {
+				role += ", not reached"
+			}
+		}
+		rows = append(rows, []string{strconv.FormatUint(m.ID, 10), cmp.Or(m.Name, "-"), role, cmp.Or(m.Peer, "-"), cmp.Or(m.GRPC, "-"), cmp.Or(m.HTTP, "-"), match})
+	}
+	return a.printTable(rows)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/client"
+)
+
+// page is how many topics are asked for at once.
+const page = 1000
+
+func newTopicCommand(a *app) *cobra.Command {
+	c := group(&cobra.Command{
+		Use: "topic", Short: "List, make, change and delete topics",
+		Example: "  hermes topic list\n  hermes topic create orders --keep-age 168h --keep-bytes 10GiB",
+	})
+	c.AddCommand(newTopicList(a),
+		newTopicChange(a, "create", "Make a topic; one that is there with the same retention is no error", (*client.Client).CreateTopic),
+		newTopicChange(a, "configure", "Change how long a topic keeps messages", (*client.Client).ConfigureTopic),
+		newTopicShow(a), newTopicDelete(a))
+	return c
+}
+
+// topicShown is a topic in JSON.
+type topicShown struct {
+	Name           string `json:"name"`
+	ID             uint32 `json:"id"`
+	First          uint64 `json:"first"` // the oldest offset kept
+	Next           uint64 `json:"next"`  // the offset of the next message
+	Bytes          uint64 `json:"bytes"`
+	Created        int64  `json:"created"`       // Unix nanoseconds
+	RetentionAge   int64  `json:"retention_age"` // nanoseconds; 0: for ever
+	RetentionBytes uint64 `json:"retention_bytes"`
+	Subscribers    int    `json:"subscribers"`
+}
+
+func (a *app) showTopics(topics []broker.Topic, asJSON bool) error {
+	if asJSON {
+		for _, t := range topics {
+			if err := a.printJSON(topicShown(t)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	rows := [][]string{{"TOPIC", "FIRST", "NEXT", "BYTES", "KEEPS", "SUBSCRIBERS"}}
+	for _, t := range topics {
+		keeps := "all"
+		if t.RetentionAge > 0 {
+			keeps = time.Duration(t.RetentionAge).String()
+		}
+		if t.RetentionBytes > 0 {
+			limit := size(t.RetentionBytes)
+			if keeps == "all" {
+				keeps = ""
+			} else {
+				keeps += ", "
+			}
+			keeps += limit.String()
+		}
+		rows = append(rows, []string{
+			t.Name, strconv.FormatUint(t.First, 10), strconv.FormatUint(t.Next, 10),
+			strconv.FormatUint(t.Bytes, 10), keeps, strconv.Itoa(t.Subscribers),
+		})
+	}
+	return a.printTable(rows)
+}
+
+func newTopicList(a *app) *cobra.Command {
+	var f clientFlags
+	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: arguments(0, 1, "a prefix"), Example: "  hermes topic list orders."}
+	f.register(c)
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		prefix := ""
+		if len(args) > 0 {
+			prefix = args[0]
+		}
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
+			var all []broker.Topic
+			for after := ""; ; {
+				some, err := b.ListTopics(ctx, prefix, after, page)
+				if err != nil {
+					return err
+				}
+				all = append(all, some...)
+				if len(some) < page || len(all) >= hermes.TopicsLimit {
+					return a.showTopics(all, *asJSON)
+				}
+				after = some[len(some)-1].Name
+			}
+		})
+	}
+	return c
+}
+
+func newTopicChange(a *app, name, short string, do func(*client.Client, context.Context, broker.Topic) (broker.Topic, error)) *cobra.Command {
+	var f clientFlags
+	var age time.Duration
+	var bytes size
+	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: arguments(1, 1, "a topic"), Example: "  hermes topic " + name + " orders --keep-age 168h"}
+	f.register(c)
+	c.Flags().DurationVar(&age, "keep-age", 0, "`time` that messages are kept; 0: for ever")
+	c.Flags().Var(&bytes, "keep-bytes", "messages that are kept; 0: all")
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
+			t, err := do(b, ctx, broker.Topic{Name: args[0], RetentionAge: int64(age), RetentionBytes: uint64(bytes)})
+			if err != nil {
+				return err
+			}
+			return a.showTopics([]broker.Topic{t}, *asJSON)
+		})
+	}
+	return c
+}
+
+func newTopicShow(a *app) *cobra.Command {
+	var f clientFlags
+	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: arguments(1, 1, "a topic"), Example: "  hermes topic show orders --linearizable"}
+	f.register(c)
+	linearizable := c.Flags().Bool("linearizable", false, "see all that was acknowledged before")
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
+			t, err := b.Topic(ctx, args[0], *linearizable)
+			if err != nil {
+				return err
+			}
+			return a.showTopics([]broker.Topic{t}, *asJSON)
+		})
+	}
+	return c
+}
+
+func newTopicDelete(a *app) *cobra.Command {
+	var f clientFlags
+	c := &cobra.Command{
+		Use: "delete TOPIC", Short: "Delete a topic with its messages and groups", Args: arguments(1, 1, "a topic"),
+		Example: "  hermes topic delete orders",
+	}
+	f.register(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error { return b.DeleteTopic(ctx, args[0]) })
+	}
+	return c
+}
