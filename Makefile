@@ -1,7 +1,8 @@
 # wirelab: two commands matter, make run and make test. The rest is for those
 # who change it. Nothing here needs more than Go, git and make on Linux, but
-# for the tests that look at pages or keep data in a database: scripts/browser
-# sees to their Chromium, scripts/database to their PostgreSQL.
+# for the tests that look at pages, keep data in a database or send messages
+# through a broker: scripts/browser sees to their Chromium, scripts/database to
+# their PostgreSQL, scripts/rabbitmq to their RabbitMQ.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
@@ -19,11 +20,15 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: bin/wirelab ## build bin/wirelab
+build: bin/wirelab bin/hermes ## build bin/wirelab and bin/hermes
 
 bin/wirelab: $(SOURCES)
 	@mkdir -p bin
 	$(GO) build -buildvcs=auto -trimpath -o bin/wirelab ./cmd/wirelab
+
+bin/hermes: $(SOURCES)
+	@mkdir -p bin
+	$(GO) build -buildvcs=auto -trimpath -o bin/hermes ./cmd/hermes
 
 .PHONY: run
 run: build ## compare six wires on the embedded default, about two minutes
@@ -33,9 +38,11 @@ run: build ## compare six wires on the embedded default, about two minutes
 test: ## every test, and that generated code is fresh
 	@scripts/browser
 	@scripts/database
+	@scripts/rabbitmq
 	@scripts/freshness
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
+	@scripts/manifests
 	@scripts/openapi
 	# Alone: what it measures would be spoiled by the other packages' tests.
 	$(GO) test $(TESTFLAGS) -timeout 12m -run '^TestSelfTest$$' -v ./cmd/wirelab
@@ -48,12 +55,15 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 short: ## the tests that take less than two minutes together
 	@scripts/browser
 	@scripts/database
-	$(GO) test $(TESTFLAGS) -short -timeout 5m ./...
+	@scripts/rabbitmq
+	# Four packages at once: those that wait for a broker leave the cores to others.
+	$(GO) test $(TESTFLAGS) -short -p 4 -timeout 5m ./...
 
 .PHONY: race
 race: ## every test under the race detector
 	@scripts/browser
 	@scripts/database
+	@scripts/rabbitmq
 	# But the self-test, whose measurements the detector would spoil.
 	$(GO) test $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$' ./...
 
@@ -89,7 +99,7 @@ faults: ## plant faults in the bindings one at a time and see each caught
 
 .PHONY: bench
 bench: ## what one call and one sample cost, in ns and allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./workload/...
+	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./pipeline/gateway ./workload/...
 
 .PHONY: bench-rivals
 bench-rivals: build ## what a request costs our raw driver and others' load generators, side by side
@@ -100,6 +110,24 @@ bench-rivals: build ## what a request costs our raw driver and others' load gene
 bench-database: build ## balances a second over wires, beside what pgbench gets from the same server
 	@scripts/database
 	$(GO) run ./internal/pgbench -wirelab bin/wirelab
+
+.PHONY: bench-queue
+bench-queue: build ## entries a second through RabbitMQ on the AMQP path, beside a raw driver's most
+	$(GO) run ./internal/queuebench -wirelab bin/wirelab
+
+.PHONY: bench-gateway
+bench-gateway: build ## what the log pipeline's gateway costs, beside one further hop over the wire behind it
+	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
+
+.PHONY: bench-brokers
+bench-brokers: build ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes
+	@scripts/rabbitmq
+	$(GO) run ./internal/brokerbench -hermes bin/hermes
+
+.PHONY: torture
+torture: ## kill, pause, cut off and fill up Hermes for most of an hour, as root; and simulate 10,000 worlds
+	$(GO) test $(TESTFLAGS) -timeout 60m -v ./hermes/torture -real -kills 200 -pauses 20 -rounds 10 -span 20s
+	$(GO) test $(TESTFLAGS) -timeout 60m -v -run '^TestSeeds$$' ./hermes/sim -seeds 10000
 
 .PHONY: clean
 clean: ## remove what was built

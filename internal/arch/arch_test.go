@@ -86,45 +86,6 @@ type rule struct {
 	because string
 }
 
-// rules are read from the top: the first that matches a room counts. A room
-// that none matches fails the test.
-var rules = []rule{
-	{".", nil, "none", "everyone speaks it; a word here costs everyone"},
-	{"trap", nil, "none", "values are shared by all workloads"},
-	{"workload/all", []string{".", "workload/*/bind"}, "none", "it is a list"},
-	{"workload/*/database/**", []string{".", "trap", "workload/*", "workload/*/database/**", "postgres", "sqlite"}, "github.com/jackc/pgx github.com/pressly/goose modernc.org/sqlite", "a database stands behind the domain's Service and knows no wire"},
-	{"workload/*", []string{".", "trap"}, "none", "a domain that knows no transport cannot favour one"},
-	{"workload/*/gen/**", []string{".", "workload/*/**"}, "any", "generated"},
-	{"workload/*/schema", nil, "none", "it is text"},
-	{"workload/*/bind", []string{".", "workload/*", "workload/*/gen/**", "workload/*/schema", "workload/*/database", "wire/**"}, "any", "a binding joins one domain and one wire"},
-	{"wire/**", []string{".", "wire/**"}, "any", "plumbing shared by all cells of the protocol"},
-	{"conformance", []string{".", "trap", "authority"}, "go.uber.org/goleak golang.org/x/net github.com/quic-go/quic-go", "it proves any cell by the vocabulary, and reads wires only to tell which they are"},
-	{"authority", nil, "none", "certificates know no protocol"},
-	{"stat", nil, "gonum.org/v1/gonum github.com/HdrHistogram/hdrhistogram-go", "arithmetic must be checkable by hand"},
-	{"load", []string{"stat"}, "golang.org/x/sys", "an engine welded to a protocol cannot drive another"},
-	{"plan", []string{".", "network"}, "github.com/goccy/go-yaml", "a plan starts nothing"},
-	{"network", []string{"."}, "none", "a path is described without starting anything"},
-	{"network/**", []string{".", "network"}, "golang.org/x/sys", "a path carries bytes of any protocol, for anybody"},
-	{"result/**", []string{".", "plan", "stat", "result"}, "none", "a claim must follow from what is stored"},
-	{"probe", []string{".", "plan", "result"}, "golang.org/x/sys golang.org/x/net", "reading counters needs no knowledge of the work"},
-	{"control", []string{".", "load", "plan", "result"}, "none", "the lines between conductor and child"},
-	{"cores", nil, "golang.org/x/sys", "whatever is started may be bound to cores"},
-	{"target", []string{"control", "cores"}, "golang.org/x/sys", "holding a process needs no knowledge of what runs in it"},
-	{"agent", []string{".", "authority", "control", "load", "network/relay", "plan", "probe", "result"}, "none", "the child's end knows cells by the vocabulary"},
-	{"audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
-	{"experiment", []string{".", "control", "load", "network", "network/kernel", "plan", "probe", "result", "stat", "target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
-	{"doctor", []string{"plan", "probe", "result"}, "none", "a judgement must follow from readings alone"},
-	{"inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},
-	{"selftest", []string{".", "control", "experiment", "inject", "load", "plan", "report/**", "result", "stat", "target"}, "golang.org/x/sys", "what is tried is what users run"},
-	{"sqlite", nil, "modernc.org/sqlite", "a file holds anything"},
-	{"postgres/**", []string{".", "cores", "plan", "postgres", "probe", "result"}, "github.com/jackc/pgx golang.org/x/sys", "a server of our own holds any database"},
-	{"store/**", []string{".", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
-	{"report/**", []string{".", "doctor", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
-	{"dashboard", []string{".", "plan", "report/**", "result/**", "stat", "store"}, "none", "a page over what is stored, for whoever never ran the test"},
-	{"cmd/*", []string{"**"}, "any", "wiring"},
-	{"internal/*", []string{"**"}, "any", "rules and generators"},
-}
-
 // matches reports whether room is one of a pattern's.
 func matches(pattern, room string) bool {
 	if pattern == "**" {
