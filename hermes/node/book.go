@@ -41,7 +41,16 @@ type page struct {
 	Index   uint64 // of the last change taken over
 	Members map[uint64]broker.Member
 	Removed map[uint64]bool // members that were, so that one can be told why it is alone
+	// Birth is drawn when the directory is begun, so that others tell it from another of the same id.
+	Birth uint64
+	// Stored is that the log held something once. A log that is empty then was lost.
+	Stored bool
+	// Met is whom this node has talked to, by their directories' births.
+	Met map[uint64]uint64
 }
+
+// metBefore stands for the birth of a node that was known before births were.
+const metBefore = 1
 
 // openBook reads the file, or begins it. A directory of another node is refused: a node
 // that votes with another's memory would break what Raft builds on.
@@ -53,16 +62,23 @@ func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
 	switch {
 	case b.page.Node == 0:
 		b.page.Cluster, b.page.Node = cluster, node
+		b.page.Birth = newBirth()
 		return b, b.write()
 	case b.page.Cluster != cluster || b.page.Node != node:
 		return nil, wirelab.Errorf(wirelab.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
 			dir, b.page.Node, b.page.Cluster, node, cluster)
+	case b.page.Birth == 0: // of a version that knew of no births
+		b.page.Birth = newBirth()
+		for id := range b.page.Members {
+			b.page.Met[id] = metBefore
+		}
+		return b, b.write()
 	}
 	return b, nil
 }
 
 func readBook(files vfs.FS, dir string) (*book, error) {
-	b := &book{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}}}
+	b := &book{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}, Met: map[uint64]uint64{}}}
 	f, err := files.OpenRead(filepath.Join(dir, bookName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
@@ -83,6 +99,9 @@ func readBook(files vfs.FS, dir string) (*book, error) {
 	}
 	if err := json.Unmarshal(text, &b.page); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, bookName), err)
+	}
+	if b.page.Met == nil {
+		b.page.Met = map[uint64]uint64{}
 	}
 	return b, nil
 }
@@ -139,6 +158,7 @@ func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
 			id := c.GetNodeId()
 			if c.GetType() == raftpb.ConfChangeRemoveNode {
 				delete(p.Members, id)
+				delete(p.Met, id)
 				p.Removed[id] = true
 				continue
 			}

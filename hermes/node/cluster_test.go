@@ -27,6 +27,7 @@ type cluster struct {
 	fs              map[uint64]*vfs.Memory
 	disks           map[uint64]*slow // over fs
 	nodes           map[uint64]*node.Node
+	listeners       map[uint64]net.Listener // of nodes that were not begun yet
 
 	mu    sync.Mutex // guards all below
 	cut   map[[2]uint64]bool
@@ -42,20 +43,56 @@ func newCluster(t *testing.T, n int) *cluster {
 // newClusterAt is newCluster at another pace.
 func newClusterAt(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
 	t.Helper()
-	c := &cluster{T: t, tick: tick, syncLimit: syncLimit, fs: map[uint64]*vfs.Memory{}, disks: map[uint64]*slow{}, nodes: map[uint64]*node.Node{}, cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{}}
-	listeners := make([]net.Listener, n)
-	for i := range n {
-		listeners[i] = c.listen("127.0.0.1:0")
-		id := uint64(i + 1)
-		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id), Peer: listeners[i].Addr().String()})
-		c.fs[id], c.disks[id] = c.disk()
+	c := planned(t, n, tick, syncLimit)
+	for _, m := range c.members {
+		c.begin(m.ID)
 	}
-	for i, l := range listeners {
-		c.start(uint64(i+1), l, c.members, nil)
-	}
-	t.Cleanup(c.stop)
 	c.settled()
 	return c
+}
+
+// newClusterOf begins only some of n nodes.
+func newClusterOf(t *testing.T, n int, begun ...uint64) *cluster {
+	t.Helper()
+	c := planned(t, n, 10*time.Millisecond, 100*time.Millisecond)
+	for _, id := range begun {
+		c.begin(id)
+	}
+	return c
+}
+
+// planned gives n nodes disks and addresses, where they listen already.
+func planned(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
+	t.Helper()
+	c := &cluster{
+		T: t, tick: tick, syncLimit: syncLimit,
+		fs: map[uint64]*vfs.Memory{}, disks: map[uint64]*slow{}, nodes: map[uint64]*node.Node{}, listeners: map[uint64]net.Listener{},
+		cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{},
+	}
+	for i := range n {
+		id := uint64(i + 1)
+		c.listeners[id] = c.listen("127.0.0.1:0")
+		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id), Peer: c.listeners[id].Addr().String()})
+		c.fs[id], c.disks[id] = c.disk()
+	}
+	t.Cleanup(func() {
+		c.stop()
+		for _, l := range c.listeners {
+			_ = l.Close()
+		}
+	})
+	return c
+}
+
+// begin starts a node as one of those that begin the cluster.
+func (c *cluster) begin(id uint64) {
+	c.Helper()
+	l := c.listeners[id]
+	delete(c.listeners, id)
+	if l == nil {
+		l = c.listen(c.members[id-1].Peer)
+	}
+	c.start(id, l, c.members, nil)
 }
 
 func (c *cluster) disk() (*vfs.Memory, *slow) {
@@ -74,17 +111,21 @@ func (c *cluster) listen(address string) net.Listener {
 
 func (c *cluster) start(id uint64, l net.Listener, members []broker.Member, join []string) {
 	c.Helper()
+	n, err := c.open(id, l, members, join)
+	if err != nil {
+		c.Fatalf("node %d: %v", id, err)
+	}
+	c.nodes[id] = n
+}
+
+func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join []string) (*node.Node, error) {
 	o := options(c.disks[id])
 	o.Tick, o.SyncLimit, o.TailBytes = c.tick, c.syncLimit, 1<<10
 	o.Self, o.Members, o.Join, o.Listener = c.members[id-1], members, join, l
 	o.Dial = func(ctx context.Context, to uint64, address string) (net.Conn, error) {
 		return c.dial(ctx, id, to, address)
 	}
-	n, err := node.Open(c.Context(), o)
-	if err != nil {
-		c.Fatalf("node %d: %v", id, err)
-	}
-	c.nodes[id] = n
+	return node.Open(c.Context(), o)
 }
 
 // restart starts a node again where it was.

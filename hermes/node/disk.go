@@ -155,6 +155,12 @@ func (m *mark) fall(index uint64) {
 	m.at = min(m.at, index)
 }
 
+func (m *mark) reached() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.at
+}
+
 func (m *mark) tell() {
 	if m.moved != nil {
 		close(m.moved)

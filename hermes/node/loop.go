@@ -166,7 +166,7 @@ func (l *loop) round(ticked bool) {
 	if ticked {
 		l.tick()
 	}
-	for l.replica.HasWork() {
+	for l.n.debut.begun.Load() && l.replica.HasWork() {
 		w := l.replica.Ready()
 		if w.Err != nil {
 			l.n.fail(w.Err)
@@ -203,7 +203,9 @@ func (p *proposal) finish(n *Node, v replica.Verdict) {
 func (l *loop) tick() {
 	l.ticks++
 	l.beat.Store(l.n.clock.now())
-	l.replica.Tick()
+	if l.n.debut.begun.Load() {
+		l.replica.Tick()
+	}
 	// Contexts are looked at here and not each by a callback of its own, which would
 	// cost every publish for the sake of the few that end early.
 	for _, p := range l.pending {

@@ -17,12 +17,17 @@ import (
 // handler takes what the transport brings.
 type handler struct{ n *Node }
 
-func (h handler) Step(m *raftpb.Message) { h.n.loop.step(m) }
+// Step passes over what comes before the node takes part: whoever sent it repeats it.
+func (h handler) Step(m *raftpb.Message) {
+	if h.n.debut.begun.Load() {
+		h.n.loop.step(m)
+	}
+}
 
 // Broken is told to the replica, which may stand for election over it.
 func (h handler) Broken(id uint64) {
 	h.n.loop.call(func(l *loop) {
-		if l != nil {
+		if l != nil && l.n.debut.begun.Load() {
 			l.replica.Broken(id)
 		}
 	})
@@ -60,7 +65,10 @@ func (c connected) Start(h peer.Handler, l local) { c.Transport.Start(h, l) }
 
 func (n *Node) peerOptions() peer.Options {
 	o := n.options
-	return peer.Options{Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger}
+	return peer.Options{
+		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger,
+		Acquaintance: n.debut.acquaintance(),
+	}
 }
 
 func (n *Node) connect() (network, error) {
@@ -143,7 +151,7 @@ func (n *Node) setPeers(conf *raftpb.ConfState) {
 	}
 	n.book.mu.Unlock()
 	for _, m := range n.options.Members { // before the log says so
-		if members[m.ID] == "" && len(conf.GetVoters()) == 0 {
+		if members[m.ID] == "" && !n.debut.begun.Load() {
 			members[m.ID] = m.Peer
 		}
 	}

@@ -72,6 +72,7 @@ type Node struct {
 
 	loop   *loop
 	disk   *disk
+	debut  *debut
 	inHand gate
 
 	lead    atomic.Pointer[lead]
@@ -124,6 +125,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n.hands, n.fan = newHands(n), newFan(n)
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
+	n.debut = &debut{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
 	}
@@ -173,20 +175,12 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	if n.net, err = n.connect(); err != nil {
 		return err
 	}
-	if last, err := n.log.LastIndex(); err != nil || last == 0 && len(n.options.Join) > 0 {
-		if err == nil {
-			err = n.join(ctx)
-		}
-		if err != nil {
-			return errors.Join(err, n.net.Close())
-		}
+	if err := n.enter(ctx); err != nil {
+		return errors.Join(err, n.net.Close())
 	}
 	n.loop.time = s.time
 	n.loop.fed.Store(s.machine.Applied())
 	n.disk.indexed.reach(s.machine.Applied())
-	if n.disk.last, err = n.log.LastIndex(); err != nil {
-		return errors.Join(err, n.net.Close())
-	}
 	n.disk.synced.reach(n.disk.last)
 	n.topics.reset(s.machine)
 	if n.loop.replica, err = replica.New(ro, n.log, s.machine, s.machine.Applied()); err != nil {
@@ -199,6 +193,18 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.wg.Go(n.hands.run)
 	n.wg.Go(n.upkeep)
 	return nil
+}
+
+// enter sees to it that the node may take part: with what it has, by joining, or later. See debut.
+func (n *Node) enter(ctx context.Context) (err error) {
+	if n.disk.last, err = n.log.LastIndex(); err != nil {
+		return err
+	}
+	blank, joins := n.disk.last == 0, len(n.options.Join) > 0
+	if err := n.debut.begin(blank, joins); err != nil || !blank || !joins {
+		return err
+	}
+	return n.join(ctx)
 }
 
 // Failed is closed when the node has ended by itself; Err says why.

@@ -23,7 +23,8 @@ type Options struct {
 	// Members begin a new cluster, this node among them; each must be started with the
 	// same list. They count only while Dir holds no log. None, and no Join: the
 	// node is a cluster of one. A node that lost Dir must not begin again under its old
-	// id, since it would forget what it voted for: remove it, and let it join under another.
+	// id, since it would forget what it voted for: the others refuse it then. Remove it, and let
+	// a new one join under another.
 	Members []broker.Member
 	// Join are addresses of nodes' Peer listeners, one of which is asked to let this
 	// node in while Dir holds no log.

@@ -122,6 +122,10 @@ func sure[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, erro
 			back <- answer[T]{err: errStopping}
 			return
 		}
+		if err := l.n.debut.waits(); err != nil { // the replica is not asked to do anything yet
+			back <- answer[T]{err: err}
+			return
+		}
 		l.pending[l.replica.ReadIndex()] = &proposal{ctx: ctx, answer: func(v replica.Verdict) {
 			a := answer[T]{err: v.Err}
 			if a.err == nil {

@@ -169,6 +169,9 @@ func (n *Node) Ready(ctx context.Context) error {
 	if err := n.Live(); err != nil {
 		return err
 	}
+	if err := n.debut.waits(); err != nil {
+		return err
+	}
 	lead := n.lead.Load()
 	switch {
 	case lead.stopping:

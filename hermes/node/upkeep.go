@@ -29,6 +29,7 @@ func (n *Node) upkeep() {
 		}
 		last = time.Now()
 		n.keepSpace()
+		n.keepBook()
 		n.keepAddress()
 		n.loop.call(func(l *loop) {
 			if l != nil {
@@ -118,6 +119,16 @@ func (n *Node) keepSpace() {
 	full := free < n.options.FreeBytes
 	if was := n.full.Swap(full); was != full {
 		n.logger.Warn("free space on the disk", "bytes", free, "publishes refused", full)
+	}
+}
+
+// keepBook notes that there is a log, so that one that is lost is missed.
+func (n *Node) keepBook() {
+	if n.disk.synced.reached() == 0 {
+		return
+	}
+	if err := n.book.store(); err != nil {
+		n.logger.Warn("the book of members cannot be written", "why", err)
 	}
 }
 

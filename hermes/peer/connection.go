@@ -147,14 +147,21 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 	ctx, cancel := context.WithTimeout(ctx, o.Silence)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-	if err := c.sendHello(&gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}); err != nil {
+	mine := &gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}
+	if from != 0 {
+		o.Acquaintance.introduce(mine)
+	}
+	if err := c.sendHello(mine); err != nil {
 		return err
 	}
 	h, err := c.readHello()
 	if err != nil {
 		return err
 	}
-	return readError(h.GetError())
+	if from == 0 {
+		return readError(h.GetError())
+	}
+	return o.Acquaintance.greeted(to, h)
 }
 
 // welcome is the dialled end's part. from is 0 for one that is no node yet.
@@ -167,7 +174,11 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 		return 0, err
 	}
 	answer := &gen.Hello{Version: version, Cluster: o.Cluster, From: o.ID, To: h.GetFrom()}
+	o.Acquaintance.introduce(answer)
 	refused := o.judge(h)
+	if refused == nil && h.GetFrom() != 0 {
+		refused = o.Acquaintance.meet(h)
+	}
 	answer.Error = writeError(refused)
 	if err := c.sendHello(answer); err != nil {
 		return 0, err

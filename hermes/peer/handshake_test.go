@@ -47,6 +47,51 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// Who is not known by his directory is refused at either end, and neither sends him anything.
+func TestAcquaintance(t *testing.T) {
+	knows := func(birth uint64, met chan<- uint64) func(*peer.Options) {
+		return func(o *peer.Options) {
+			o.Acquaintance = peer.Acquaintance{Birth: birth, Begun: func() bool { return birth < 10 }, Meet: func(id, birth uint64, begun bool) error {
+				select {
+				case met <- birth:
+				default: // the first is enough
+				}
+				if birth == 66 && !begun {
+					return wirelab.Errorf(wirelab.Conflict, "node %d had another directory", id)
+				}
+				return nil
+			}}
+		}
+	}
+	met := make(chan uint64, 1)
+	a, b := start(t, 1, memory(t), knows(5, nil)), start(t, 2, memory(t), knows(6, met))
+	a.SetPeer(2, b.Addr().String())
+	reach(t, a, 2)
+	if birth := <-met; birth != 5 {
+		t.Errorf("the directory's birth is told as %d", birth)
+	}
+	refused := make(chan error, 100)
+	c := start(t, 3, memory(t), knows(66, nil), func(o *peer.Options) {
+		o.Acquaintance.Refused = func(_ uint64, why error) { refused <- why }
+		o.Acquaintance.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
+	})
+	c.SetPeer(2, b.Addr().String())
+	if err := <-refused; wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "node 3 had another directory") {
+		t.Errorf("the one who dialled is told %v", err)
+	}
+	b.SetPeer(3, c.Addr().String())
+	if _, err := b.Broker(3).Status(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "another directory") {
+		t.Errorf("the one who dials him has %v", err)
+	}
+	// A former version tells no birth, and has noted nothing.
+	old := start(t, 4, memory(t))
+	d := start(t, 5, memory(t), func(o *peer.Options) {
+		o.Acquaintance = peer.Acquaintance{Birth: 9, Welcomed: func(uint64) { t.Error("a former version is told as one that noted it") }}
+	})
+	d.SetPeer(4, old.Addr().String())
+	reach(t, d, 4)
+}
+
 // A message in another node's name ends the connection; it is not given on.
 func TestMessagesAreOfWhoSendsThem(t *testing.T) {
 	a, b := start(t, 1, memory(t)), start(t, 2, memory(t))

@@ -48,6 +48,9 @@ type Options struct {
 	// Dial is what connects; nil: TCP. For tests that cut the network.
 	Dial func(ctx context.Context, peer uint64, address string) (net.Conn, error)
 
+	// Acquaintance is how nodes tell whose directory is at the other end. The zero value: they do not.
+	Acquaintance Acquaintance
+
 	QueueBytes int           // of Raft messages waiting for a peer: 64 MiB
 	CallBytes  int           // of requests to a peer that are not answered; who publishes beyond waits: 16 MiB
 	FeedBytes  int           // of a feed's messages sent ahead of Next: 256 KiB

@@ -128,9 +128,11 @@ type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Cluster       string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`  // 0: not a node yet
-	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`      // 0: whoever it is
-	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // of the answer: why the connection is refused
+	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`   // 0: not a node yet
+	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`       // 0: whoever it is
+	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`  // of the answer: why the connection is refused
+	Birth         uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"` // of the sender's directory; 0: not told
+	Begun         bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"` // the sender takes part already: its log is not empty, or it was let in
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -198,6 +200,20 @@ func (x *Hello) GetError() *Error {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Hello) GetBirth() uint64 {
+	if x != nil {
+		return x.Birth
+	}
+	return 0
+}
+
+func (x *Hello) GetBegun() bool {
+	if x != nil {
+		return x.Begun
+	}
+	return false
 }
 
 type Error struct {
@@ -1049,13 +1065,15 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\x0ehermes.peer.v1\"\x8c\x01\n" +
+	"peer.proto\x12\x0ehermes.peer.v1\"\xb8\x01\n" +
 	"\x05Hello\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\x04R\x04from\x12\x0e\n" +
 	"\x02to\x18\x04 \x01(\x04R\x02to\x12+\n" +
-	"\x05error\x18\x05 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\"5\n" +
+	"\x05error\x18\x05 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05birth\x18\x06 \x01(\x04R\x05birth\x12\x14\n" +
+	"\x05begun\x18\a \x01(\bR\x05begun\"5\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"\xda\x03\n" +

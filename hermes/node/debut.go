@@ -1,0 +1,162 @@
+package node
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"wirelab"
+	"wirelab/hermes/peer"
+)
+
+// debut is a node's first taking part in a cluster that it begins with others. Raft builds
+// on what a voter remembers: one that is started with an empty directory under the id of
+// a voter would vote twice in a term, and count again towards a majority that holds
+// what it no longer has: two leaders, and acknowledged messages lost. The empty
+// directory itself cannot tell whether it is the first. So a directory has a birth, a node notes
+// in its book the birth of each it meets, before it hears anything else of it, and one with an
+// empty log takes part only once more than half of the others have noted its birth: any
+// two such halves share a node, which remembers the first and refuses the second.
+//
+// The price is that of a new cluster of three all nodes must have been up once, together,
+// before it begins. Asking fewer, such as whoever is there, was refused: with two of three
+// wiped or not started yet nobody is left who could tell.
+type debut struct {
+	n     *Node
+	begun atomic.Bool // this node takes part
+	need  int         // how many others must have noted it
+
+	mu    sync.Mutex // guards all below
+	noted map[uint64]bool
+}
+
+// newBirth is above all that stands for something.
+func newBirth() uint64 { return rand.Uint64N(1<<62) + metBefore + 1 }
+
+// begin tells, of a node whose log is as it is, whether it takes part at once. One that was let in
+// does: it is a learner, which no majority counts, and was asked for when it joined.
+func (d *debut) begin(blank, joined bool) error {
+	b := d.n.book
+	if blank && b.stored() {
+		return wirelab.Errorf(wirelab.Conflict,
+			"the log in %s is gone, and %s is left of the directory: put the log back, or %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
+	}
+	others := len(d.n.options.Members) - 1
+	if !blank || joined || others <= 0 {
+		d.begun.Store(true)
+		return nil
+	}
+	d.need = others/2 + 1
+	d.n.logger.Info("this node has an empty directory and takes part once others have noted it", "needed", d.need, "of", others)
+	return nil
+}
+
+// replaced is what to do about a member that lost its directory.
+func replaced(id uint64) string {
+	return fmt.Sprintf("take the node out (hermes cluster remove %d) and let a new one join under another id (hermes server --join)", id)
+}
+
+// acquaintance is what the transport asks and tells.
+func (d *debut) acquaintance() peer.Acquaintance {
+	return peer.Acquaintance{
+		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
+	}
+}
+
+// welcomed takes note of a node that has noted this one.
+func (d *debut) welcomed(id uint64) {
+	if d.begun.Load() {
+		return
+	}
+	d.mu.Lock()
+	d.noted[id] = true
+	enough := len(d.noted) >= d.need
+	d.mu.Unlock()
+	if enough {
+		d.begun.Store(true)
+		d.n.logger.Info("enough nodes have noted this one: it takes part")
+		d.n.loop.wakeUp()
+	}
+}
+
+// refused ends a node that has stored nothing yet. One that has is refused for the sake of
+// another that took its id, or was put in its place: it does no harm.
+func (d *debut) refused(id uint64, why error) {
+	if d.n.disk.synced.reached() == 0 {
+		d.n.fail(wirelab.Errorf(wirelab.Conflict, "node %d does not take this one in: %s", id, wirelab.Public(why).Message))
+	}
+}
+
+// waits is why the node does not take part; nil: it does.
+func (d *debut) waits() error {
+	if d.begun.Load() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return wirelab.Errorf(wirelab.Unavailable,
+		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d", d.need, slices.Sorted(maps.Keys(d.noted)))
+}
+
+func (b *book) birth() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.page.Birth
+}
+
+func (b *book) stored() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.page.Stored
+}
+
+// store notes that the log held something.
+func (b *book) store() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.page.Stored {
+		return nil
+	}
+	b.page.Stored = true
+	err := b.write()
+	if err != nil {
+		b.page.Stored = false
+	}
+	return err
+}
+
+// meet tells what to think of a node with that birth, and notes it. One without is of a
+// version that knew of no births.
+func (b *book) meet(id, birth uint64, begun bool) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := &b.page
+	known, met := p.Met[id]
+	_, member := p.Members[id]
+	switch {
+	case birth == 0 || known == birth:
+		return nil
+	case p.Removed[id]:
+		if begun {
+			return nil // it is on its way in again, or does not know yet
+		}
+		return wirelab.Errorf(wirelab.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
+	case met && (!begun || known != metBefore):
+		return wirelab.Errorf(wirelab.Conflict,
+			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: put it back, or %s", id, replaced(id))
+	case !met && !begun && len(p.Members) > 0 && !member:
+		return wirelab.Errorf(wirelab.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
+	}
+	p.Met[id] = birth
+	if err := b.write(); err != nil {
+		delete(p.Met, id)
+		if met {
+			p.Met[id] = known
+		}
+		return wirelab.Errorf(wirelab.Unavailable, "node %d cannot be noted now: %v", id, err)
+	}
+	return nil
+}

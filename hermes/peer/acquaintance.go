@@ -1,0 +1,54 @@
+package peer
+
+import (
+	"wirelab"
+	"wirelab/hermes/peer/gen"
+)
+
+// Acquaintance is what nodes know of each other's directories. An id alone does not do: a node
+// that is started under its old id with an empty directory has forgotten what it
+// voted for and acknowledged, and those who counted on that must not hear of it. Each end
+// tells its directory's birth in its hello, and each asks Meet what to think of the other's.
+// The functions are called by the transport's goroutines, before the connection stands; those
+// that are nil are not.
+type Acquaintance struct {
+	Birth uint64      // of this node's directory, drawn when it was begun; 0: not told
+	Begun func() bool // this node takes part already; nil: it does
+	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
+	Meet func(id, birth uint64, begun bool) error
+	// Welcomed is told of a node that has noted this one's birth.
+	Welcomed func(id uint64)
+	// Refused is told of a node that says Conflict: this one is not who it takes itself for.
+	Refused func(id uint64, why error)
+}
+
+// introduce fills in what this node tells of itself.
+func (a *Acquaintance) introduce(h *gen.Hello) {
+	h.Birth, h.Begun = a.Birth, a.Begun == nil || a.Begun()
+}
+
+// meet judges the other end's hello.
+func (a *Acquaintance) meet(h *gen.Hello) error {
+	if a.Meet == nil {
+		return nil
+	}
+	return a.Meet(h.GetFrom(), h.GetBirth(), h.GetBegun())
+}
+
+// greeted takes the answer of a node that was dialled. One that tells no birth of its own
+// is of a former version, and has noted nothing.
+func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
+	if err := readError(h.GetError()); err != nil {
+		if a.Refused != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+			a.Refused(id, err)
+		}
+		return err
+	}
+	if err := a.meet(h); err != nil {
+		return err
+	}
+	if a.Welcomed != nil && h.GetBirth() != 0 {
+		a.Welcomed(id)
+	}
+	return nil
+}
