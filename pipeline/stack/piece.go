@@ -119,12 +119,17 @@ func (c *child) describe(ready control.Ready) Part {
 // look is how often a part that is not well yet is asked again.
 const look = 50 * time.Millisecond
 
-// await asks for a part's health until it is well, or over.
+// await asks for a part's health until it is well, or over. What was amiss when the
+// time ran out says more than that it did, even if the last question found no answer.
 func await(ctx context.Context, url string, over <-chan struct{}) error {
+	var amiss error
 	for {
 		err := health.Ask(ctx, url)
 		if err == nil {
 			return nil
+		}
+		if wirelab.CodeOf(err) == wirelab.Unavailable {
+			amiss = err
 		}
 		timer := time.NewTimer(look)
 		select {
@@ -134,8 +139,8 @@ func await(ctx context.Context, url string, over <-chan struct{}) error {
 			return err
 		case <-ctx.Done():
 			timer.Stop()
-			if wirelab.CodeOf(err) == wirelab.Unavailable {
-				return err // says more than that time ran out
+			if amiss != nil {
+				return amiss
 			}
 			return context.Cause(ctx)
 		}
