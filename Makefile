@@ -120,9 +120,9 @@ bench-gateway: build ## what the log pipeline's gateway costs, beside one furthe
 	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
 
 .PHONY: bench-brokers
-bench-brokers: build ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes
+bench-brokers: build ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes; BENCHFLAGS="-shapes backlog" for others
 	@scripts/rabbitmq
-	$(GO) run ./internal/brokerbench -hermes bin/hermes
+	$(GO) run ./internal/brokerbench -hermes bin/hermes $(BENCHFLAGS)
 
 .PHONY: torture
 torture: ## kill, pause, cut off and fill up Hermes for most of an hour, as root; and simulate 10,000 worlds

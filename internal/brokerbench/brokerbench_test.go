@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,9 @@ func TestShapes(t *testing.T) {
 		rivals: []rival{f}, best: map[string]setting{}, found: map[string]map[string][]outcome{},
 	}
 	for _, s := range shapes(b.perSec) {
-		b.shapes = append(b.shapes, s.name)
+		if s.takes(f) {
+			b.shapes = append(b.shapes, s.name)
+		}
 	}
 	if err := b.measure(t.Context()); err != nil {
 		t.Fatal(err)
@@ -109,7 +112,17 @@ func TestShapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range b.shapes {
-		if one := b.found[name]["fake"][0]; one.Rate <= 0 || one.Missing > 0 {
+		// A rate may be 0 where this process did not get a core within the window: another
+		// window tells.
+		one := b.found[name]["fake"][0]
+		for window := b.window; one.Rate <= 0 && window.length < patience; window.length *= 2 {
+			i := slices.IndexFunc(shapes(b.perSec), func(s shape) bool { return s.name == name })
+			var err error
+			if one, err = b.one(t.Context(), f, shapes(b.perSec)[i], window, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if one.Rate <= 0 || one.Missing > 0 {
 			t.Errorf("%s: %+v", name, one)
 		}
 		if !strings.Contains(table.String(), name) {
@@ -124,6 +137,7 @@ func TestShapes(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"-brokers kafka": "known are hermes, nats-always", "-shapes x": "known are stream-100", "-rounds 0": "rounds", "-rate 0": "rate",
+		"-topics 0": "topics",
 	} {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", args, err, want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -22,6 +23,10 @@ type hermesRival struct {
 	directory string
 	cluster   *local.Cluster
 	made      atomic.Int64
+
+	spread *hermesSpread // the last
+	slow   int           // index of the node whose disk is slow; negative: none
+	longer time.Duration
 }
 
 func (*hermesRival) Name() string    { return "hermes" }
@@ -57,6 +62,7 @@ type hermesStream struct {
 	topic   *hermesTopic
 	clients []*client.Client
 	next    int
+	pick    func() string // the topic of the next message; nil: topic
 	room    chan struct{}
 	acked   func(error)
 }
@@ -86,7 +92,11 @@ func (p *hermesStream) Publish(ctx context.Context, payload []byte) error {
 		return ctx.Err()
 	}
 	p.next++
-	err := p.clients[p.next%len(p.clients)].Send(ctx, p.topic.name, hermes.Consistent, &hermes.Message{Payload: payload}, p.answer)
+	name := p.topic.name
+	if p.pick != nil {
+		name = p.pick()
+	}
+	err := p.clients[p.next%len(p.clients)].Send(ctx, name, hermes.Consistent, &hermes.Message{Payload: payload}, p.answer)
 	if err != nil {
 		<-p.room
 	}
@@ -150,7 +160,16 @@ func (c *hermesCaller) Close() {
 }
 
 func (t *hermesTopic) Deliver(ctx context.Context, got func([]byte)) (func(), error) {
-	s, err := t.client.Subscribe(ctx, broker.Start{Topic: t.name, From: broker.FromTail})
+	return t.subscribe(ctx, broker.FromTail, got)
+}
+
+// Replay implements replayer.
+func (t *hermesTopic) Replay(ctx context.Context, got func([]byte)) (func(), error) {
+	return t.subscribe(ctx, broker.FromOldest, got)
+}
+
+func (t *hermesTopic) subscribe(ctx context.Context, from broker.From, got func([]byte)) (func(), error) {
+	s, err := t.client.Subscribe(ctx, broker.Start{Topic: t.name, From: from})
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,8 @@ type outcome struct {
 	// Missing and Doubled are of end to end: messages that were acknowledged.
 	Missing int `json:"missing,omitempty"`
 	Doubled int `json:"doubled,omitempty"`
+	// Figures are what else a shape measures.
+	Figures []figure `json:"figures,omitempty"`
 }
 
 // window is when is measured.

@@ -53,10 +53,18 @@ type options struct {
 	trial   bool
 	seed    uint64
 	json    bool
+	scale   scale
 }
 
 // known are the brokers, Hermes first, which the others are set beside.
 var known = []string{"hermes", "nats-always", "nats-default", "rabbitmq"}
+
+// The shapes that are about size.
+const (
+	backlogShape = "backlog"
+	topicsShape  = "topics-10000"
+	slowShape    = "slow-disk"
+)
 
 // shape is what is measured.
 type shape struct {
@@ -64,7 +72,13 @@ type shape struct {
 	size    int // bytes of a payload
 	callers int // 0: a stream
 	perSec  int // not 0: end to end, at this rate
+	// only are the brokers that it is measured with; nil: all. Such a shape takes long, has
+	// several figures, and is measured when it is asked for.
+	only []string
 }
+
+// takes tells whether a shape is measured with a rival.
+func (s shape) takes(r rival) bool { return s.only == nil || slices.Contains(s.only, r.Name()) }
 
 func shapes(perSec int) []shape {
 	return []shape{
@@ -73,6 +87,9 @@ func shapes(perSec int) []shape {
 		{name: "callers-60", size: 100, callers: 60},
 		{name: "callers-150", size: 100, callers: 150},
 		{name: "end-to-end", size: 100, perSec: perSec},
+		{name: backlogShape, size: 100, only: []string{"hermes", "nats-always", "nats-default"}},
+		{name: topicsShape, size: 100, only: known[:1]},
+		{name: slowShape, size: 100, only: known[:1]},
 	}
 }
 
@@ -82,21 +99,29 @@ func parse(args []string, complaints io.Writer) (o options, err error) {
 	f.Usage = func() {
 		fmt.Fprint(complaints, "Sets Hermes beside NATS JetStream and RabbitMQ, three nodes each.\n\n"+
 			"  go run ./internal/brokerbench -hermes bin/hermes -rounds 5\n"+
-			"  go run ./internal/brokerbench -shapes stream-100 -brokers hermes,nats-always -rounds 2 -json\n\n")
+			"  go run ./internal/brokerbench -shapes stream-100 -brokers hermes,nats-always -rounds 2 -json\n"+
+			"  go run ./internal/brokerbench -shapes backlog,topics-10000,slow-disk -brokers hermes -rounds 1\n\n")
 		f.PrintDefaults()
 	}
 	var brokers, what string
-	var all []string
+	var all, usual []string
 	for _, s := range shapes(0) {
 		all = append(all, s.name)
+		if s.only == nil {
+			usual = append(usual, s.name)
+		}
 	}
 	f.StringVar(&o.hermes, "hermes", "bin/hermes", "the `program` that is Hermes")
 	f.StringVar(&brokers, "brokers", strings.Join(known, ","), "which to measure")
-	f.StringVar(&what, "shapes", strings.Join(all, ","), "what to measure")
+	f.StringVar(&what, "shapes", strings.Join(usual, ","), "what to measure; there are also backlog (Hermes and NATS), topics-10000 and slow-disk (Hermes), which take long")
 	f.IntVar(&o.rounds, "rounds", 5, "rounds, each with all brokers in another order; intervals need 2, and say something from 5 on")
 	f.DurationVar(&o.window.length, "window", 4*time.Second, "how long each is measured")
 	f.DurationVar(&o.window.warm, "warm", time.Second, "how long each runs before")
 	f.IntVar(&o.perSec, "rate", 1000, "messages a second, end to end")
+	f.IntVar(&o.scale.backlog, "backlog", 10_000_000, "messages of the backlog")
+	f.IntVar(&o.scale.pace, "backlog-rate", 20_000, "messages a second that are published while the backlog is read")
+	f.IntVar(&o.scale.topics, "topics", 10_000, "topics of topics-10000")
+	f.DurationVar(&o.scale.slow, "slow", 20*time.Millisecond, "how much longer each sync of the slow disk takes")
 	f.BoolVar(&o.trial, "trial", true, "first try several windows and connections with each broker, and take its best")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the payloads and the order")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -116,6 +141,9 @@ func parse(args []string, complaints io.Writer) (o options, err error) {
 	}
 	if o.rounds < 1 || o.window.length <= 0 || o.window.warm < 0 || o.perSec < 1 || o.perSec > 1_000_000 {
 		return o, errors.New("rounds must be at least 1, window more than 0, warm not negative and rate from 1 to 1,000,000")
+	}
+	if o.scale.backlog < 1 || o.scale.pace < 0 || o.scale.topics < 1 || o.scale.slow <= 0 {
+		return o, errors.New("backlog and topics must be at least 1, backlog-rate not negative and slow more than 0")
 	}
 	return o, nil
 }
@@ -204,6 +232,9 @@ func (b *bench) measure(ctx context.Context) error {
 			}
 			for _, i := range order.Perm(len(b.rivals)) {
 				r := b.rivals[i]
+				if !s.takes(r) {
+					continue
+				}
 				one, err := b.one(ctx, r, s, b.window, uint64(round)+b.seed)
 				if err != nil {
 					return fmt.Errorf("round %d, %s, %s: %w", round+1, s.name, r.Name(), err)
@@ -222,9 +253,11 @@ func (b *bench) measure(ctx context.Context) error {
 // whole is how many rounds have all of their measurements.
 func (b *bench) whole() int {
 	n := b.rounds
-	for _, s := range b.shapes {
+	for _, s := range shapes(b.perSec) {
 		for _, r := range b.rivals {
-			n = min(n, len(b.found[s][r.Name()]))
+			if slices.Contains(b.shapes, s.name) && s.takes(r) {
+				n = min(n, len(b.found[s.name][r.Name()]))
+			}
 		}
 	}
 	for _, by := range b.found {
@@ -267,11 +300,18 @@ func (b *bench) one(ctx context.Context, r rival, s shape, w window, seed uint64
 		return one, err
 	}
 	defer func() { err = errors.Join(err, t.Remove(context.WithoutCancel(ctx))) }()
+	best := b.best[r.Name()]
 	switch {
+	case s.name == backlogShape:
+		return b.backlog(ctx, r, t, best, s.size, seed)
+	case s.name == topicsShape:
+		return b.topics(ctx, r, t, best, s.size, w, seed)
+	case s.name == slowShape:
+		return b.slowDisk(ctx, r, t, best, s.size, w, seed)
 	case s.perSec > 0:
 		return endToEnd(ctx, t, setting{Connections: 1, Window: 1000}, s.perSec, s.size, w, seed)
 	case s.callers > 0:
 		return callers(ctx, t, s.callers, s.size, w, seed)
 	}
-	return pipelined(ctx, t, b.best[r.Name()], s.size, w, seed)
+	return pipelined(ctx, t, best, s.size, w, seed)
 }

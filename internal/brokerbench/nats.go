@@ -42,6 +42,14 @@ func (r *natsRival) Version() string                { return "NATS " + nats.Vers
 func (r *natsRival) Syncs() bool                    { return r.every == 0 }
 func (r *natsRival) Stop(ctx context.Context) error { return r.cluster.Stop(ctx) }
 
+// PIDs implements processes.
+func (r *natsRival) PIDs() (all []int) {
+	for _, n := range r.cluster.Nodes() {
+		all = append(all, n.PID())
+	}
+	return all
+}
+
 // dial connects to the server of an index; none: any.
 func (r *natsRival) dial(at int) (jetstream.JetStream, *client.Conn, error) {
 	url := r.cluster.URL()
@@ -192,13 +200,22 @@ func (c *natsCaller) Close() {
 }
 
 func (t *natsTopic) Deliver(ctx context.Context, got func([]byte)) (func(), error) {
+	return t.consume(ctx, jetstream.DeliverNewPolicy, got)
+}
+
+// Replay implements replayer.
+func (t *natsTopic) Replay(ctx context.Context, got func([]byte)) (func(), error) {
+	return t.consume(ctx, jetstream.DeliverAllPolicy, got)
+}
+
+func (t *natsTopic) consume(ctx context.Context, from jetstream.DeliverPolicy, got func([]byte)) (func(), error) {
 	js, conn, err := t.rival.dial(t.leader)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	consumer, err := js.CreateConsumer(ctx, t.name, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverNewPolicy, Replicas: 1, MemoryStorage: true})
+	consumer, err := js.CreateConsumer(ctx, t.name, jetstream.ConsumerConfig{AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: from, Replicas: 1, MemoryStorage: true})
 	if err != nil {
 		conn.Close()
 		return nil, err

@@ -20,11 +20,11 @@ func startHermes(ctx context.Context, program string) (*hermesRival, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := local.Start(ctx, local.Options{Program: program, Nodes: nodes, Dir: directory, Args: []string{"--log-level=warn"}})
+	r := &hermesRival{directory: directory, slow: -1}
+	r.cluster, err = local.Start(ctx, local.Options{Program: program, Nodes: nodes, Dir: directory, Args: []string{"--log-level=warn"}, Wrap: r.wrap})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(directory))
 	}
-	r := &hermesRival{directory: directory, cluster: cluster}
 	if err := r.lead(ctx); err != nil {
 		return nil, errors.Join(err, r.Stop(context.WithoutCancel(ctx)))
 	}

@@ -18,6 +18,9 @@ func (o outcome) String() string {
 	if o.P50 > 0 {
 		text += fmt.Sprintf(", p50 %s, p99 %s", brief(o.P50), brief(o.P99))
 	}
+	for _, f := range o.Figures {
+		text += "; " + f.String()
+	}
 	if o.Failed+int64(o.Missing+o.Doubled) > 0 {
 		text += fmt.Sprintf(" (%d failed, %d missing, %d doubled)", o.Failed, o.Missing, o.Doubled)
 	}
@@ -68,6 +71,10 @@ func (b *bench) table(output io.Writer) error {
 	for _, s := range shapes(b.perSec) {
 		by := b.found[s.name]
 		if by == nil {
+			continue
+		}
+		if s.only != nil {
+			b.tableFigures(w, s)
 			continue
 		}
 		fmt.Fprintf(w, "%s, %d B, median of %d rounds\tfsync\trate\tleast to most\tp50\tp99\tHermes is\n", s.name, s.size, b.rounds)
