@@ -123,6 +123,7 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		{logBytes, float64(s.LogBytes)},
 		{freeBytes, float64(s.FreeBytes)},
 		{full, flag(s.Full)},
+		{starved, flag(s.Starved)},
 		{inHand, float64(s.InHandBytes)},
 		{backlog, float64(s.BacklogBytes)},
 		{topicCount, float64(len(s.Topics))},

@@ -40,6 +40,7 @@ var (
 	segments      = describe("log_segments", "Segments of the log.")
 	logBytes      = describe("log_bytes", "Bytes allocated for the log.")
 	freeBytes     = describe("disk_free_bytes", "Free space of the disk.")
+	starved       = describe("disk_starved", "1 if the disk is so full that this node stores and acknowledges nothing.")
 	full          = describe("disk_full", "1 if publishes are refused for want of free space.")
 	inHand        = describe("in_hand_bytes", "Bytes of publishes that wait for an answer.")
 	backlog       = describe("disk_backlog_bytes", "Bytes handed to the disk and not stored.")

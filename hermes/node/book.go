@@ -32,6 +32,7 @@ type book struct {
 
 	mu   sync.Mutex // guards all below
 	page page
+	late bool // the file lacks something of page that a full disk did not take
 }
 
 // page is the file's content.
@@ -141,7 +142,17 @@ func (b *book) learn(entries ...*raftpb.Entry) error {
 	if err != nil || !changed {
 		return err
 	}
-	return b.write()
+	if err = b.write(); vfs.Full(err) {
+		// The log has it, and is not sealed before the book has it too.
+		b.late, err = true, nil
+	}
+	return err
+}
+
+func (b *book) isLate() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.late
 }
 
 func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {

@@ -113,18 +113,16 @@ func (b *book) stored() bool {
 	return b.page.Stored
 }
 
-// store notes that the log held something.
-func (b *book) store() error {
+// keep notes that the log held something, and writes what could not be written before.
+func (b *book) keep() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.page.Stored {
+	if b.page.Stored && !b.late {
 		return nil
 	}
-	b.page.Stored = true
+	b.page.Stored, b.late = true, true
 	err := b.write()
-	if err != nil {
-		b.page.Stored = false
-	}
+	b.late = err != nil
 	return err
 }
 

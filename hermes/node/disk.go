@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,7 @@ type disk struct {
 	backlog atomic.Int64  // bytes handed over and not stored
 	busy    atomic.Int64  // when the work under way began; 0: none
 	free    atomic.Uint64 // bytes of the disk, as upkeep saw last
+	starved atomic.Bool   // nothing is stored until there is room for a segment
 
 	mu   sync.Mutex // guards jobs
 	jobs []job
@@ -73,10 +75,43 @@ func (d *disk) run() {
 		d.busy.Store(d.n.clock.now())
 		err := d.store(jobs)
 		d.busy.Store(0)
+		if errors.Is(err, wal.ErrNoRoom) && d.n.ending() {
+			return // it waited for room, and was stored by nobody
+		}
 		if err != nil {
 			d.n.fail(err)
 			return
 		}
+		d.sated()
+	}
+}
+
+// room waits, on the disk's goroutine, until it is worth trying again to make a segment; false:
+// the node ends. Meanwhile nothing is stored, so nothing is acknowledged and no vote is
+// given: to the others this node is one whose disk hangs, and they go on. What was
+// appended before stays as it is. Ending the node instead was what it did once: it then had
+// to be started by hand when there was room, and a cluster whose disks fill alike lost all its nodes.
+func (d *disk) room(why error) bool {
+	if !d.starved.Swap(true) {
+		d.n.logger.Error("the disk is full: this node stores and acknowledges nothing until there is room", "dir", d.n.options.Dir, "why", why)
+	}
+	d.n.full.Store(true)
+	was := d.busy.Swap(0) // it waits, and does not hang: a start anew would not mend it
+	defer d.busy.Store(was)
+	again := time.NewTimer(d.n.options.Upkeep)
+	defer again.Stop()
+	select {
+	case <-again.C:
+		return true
+	case <-d.n.stopped:
+		return false
+	}
+}
+
+// sated tells that what was to be stored could be.
+func (d *disk) sated() {
+	if d.starved.Load() && d.starved.Swap(false) {
+		d.n.logger.Warn("there is room on the disk again: this node goes on")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +20,24 @@ import (
 // slow is a file system whose syncs can be held up.
 type slow struct {
 	vfs.FS
-	mu   sync.Mutex
-	held chan struct{} // syncs wait until it is closed; nil: they do not
+	mu    sync.Mutex
+	held  chan struct{} // syncs wait until it is closed; nil: they do not
+	waits atomic.Int64  // syncs that are held up
+	lies  atomic.Bool   // it tells of room that is not there
+}
+
+func (s *slow) Free(dir string) (uint64, error) {
+	if s.lies.Load() {
+		return 1 << 62, nil
+	}
+	return s.FS.Free(dir)
+}
+
+// hold holds syncs up until held is closed.
+func (s *slow) hold(held chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = held
 }
 
 type slowFile struct {
@@ -43,6 +60,8 @@ func (f slowFile) Sync() error {
 	held := f.fs.held
 	f.fs.mu.Unlock()
 	if held != nil {
+		f.fs.waits.Add(1)
+		defer f.fs.waits.Add(-1)
 		<-held
 	}
 	return f.File.Sync()

@@ -219,14 +219,12 @@ func (l *loop) tick() {
 	l.transferred()
 }
 
-// watch hands leadership away when the disk hangs: the others then go on without it.
+// watch hands leadership away when the disk hangs or is full: the others then go on without it.
 func (l *loop) watch() {
-	began := l.n.disk.syncing.Load()
-	if began == 0 || l.replica.Leader() != l.n.options.Self.ID {
-		return
-	}
-	if took := time.Duration(l.n.clock.now() - began); took > l.n.options.SyncLimit && time.Since(l.moved) > 10*l.n.options.SyncLimit {
-		l.n.logger.Warn("the disk takes too long for a sync: leadership is handed over", "took", took)
+	began, full := l.n.disk.syncing.Load(), l.n.disk.starved.Load()
+	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
+	if (full || hangs) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
+		l.n.logger.Warn("the disk takes too long for a sync, or is full: leadership is handed over", "full", full)
 		l.moved = time.Now()
 		l.replica.Transfer(0)
 	}

@@ -20,7 +20,10 @@
 // A write or sync that fails, a log that cannot be read and an entry that cannot be applied end the
 // node at once: [Node.Failed] is closed, everything in hand is answered with
 // Unavailable, and nothing is tried again: what is on disk then is known only
-// to the next start. (hb-D11)
+// to the next start. (hb-D11) A disk without room for the log's next segment is no such
+// failure, since nothing was written: the node stores and acknowledges nothing until there
+// is room, hands leadership over, and says so (Ready, Stats). Where a write
+// into a segment, whose room was taken before, or a sync tells of a full disk, it ends.
 package node
 
 import (
@@ -84,7 +87,8 @@ type Node struct {
 	wg      sync.WaitGroup
 
 	closeOnce sync.Once
-	closeErr  error
+	closing   chan struct{} // made with the first Close, closed when all is done
+	closeErr  error         // before closing is closed
 
 	reading sync.RWMutex // held by whoever reads the log on a caller's goroutine
 	closed  bool         // the log is; guarded by reading
@@ -150,7 +154,9 @@ type opened struct {
 // open reads the log into a machine.
 func (n *Node) open() (*opened, error) {
 	s := &opened{machine: core.New()}
-	kept, err := wal.Open(n.options.FS, n.options.Dir, n.options.Log, s.restore, s.apply)
+	o := n.options.Log
+	o.Room = n.disk.room
+	kept, err := wal.Open(n.options.FS, n.options.Dir, o, s.restore, s.apply)
 	if err != nil {
 		return nil, err
 	}
@@ -233,23 +239,64 @@ func (n *Node) fail(err error) {
 	})
 }
 
+// ending reports whether the goroutines are to end.
+func (n *Node) ending() bool {
+	select {
+	case <-n.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close hands leadership over, as long as ctx lets it, ends all subscriptions and
 // everything in hand with Unavailable, and waits for the node's goroutines. What was
 // acknowledged is on disk before, so ctx bounds no more than courtesy. Further calls wait
-// for the first. (hb-D31)
+// for the first. (hb-D31) Whatever hangs is waited for no longer than Options.CloseLimit: then
+// the error, DeadlineExceeded, says what does, and the directory stays locked until it ends,
+// with the process at the latest. A further call waits again.
 func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
+		n.closing = make(chan struct{})
 		n.retire(ctx)
 		n.endOnce.Do(func() { close(n.stopped) })
-		n.wg.Wait() // the loop ends the subscriptions
-		n.fan.cancel()
-		n.closeErr = n.net.Close()
-		n.reading.Lock()
-		defer n.reading.Unlock()
-		n.closed = true
-		n.closeErr = errors.Join(n.closeErr, n.log.Close())
+		go func() { // its owner is who waits below, for as long as it can be waited for
+			defer close(n.closing)
+			n.end()
+		}()
 	})
-	return n.closeErr
+	late := time.NewTimer(n.options.CloseLimit)
+	defer late.Stop()
+	select {
+	case <-n.closing:
+		return n.closeErr
+	case <-late.C:
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "the node in %s has not ended within %s: %s", n.options.Dir, n.options.CloseLimit, n.hanging())
+	}
+}
+
+// end waits for the goroutines and lets go of what the node has.
+func (n *Node) end() {
+	n.wg.Wait() // the loop ends the subscriptions
+	n.fan.cancel()
+	n.closeErr = n.net.Close()
+	n.reading.Lock()
+	defer n.reading.Unlock()
+	n.closed = true
+	n.closeErr = errors.Join(n.closeErr, n.log.Close())
+}
+
+// hanging says what keeps the node from ending.
+func (n *Node) hanging() string {
+	now := n.clock.now()
+	since := func(at int64) time.Duration { return time.Duration(now - at).Round(time.Millisecond) }
+	if at := n.disk.syncing.Load(); at != 0 {
+		return fmt.Sprintf("a sync of the disk hangs, for %s now", since(at))
+	}
+	if at := n.disk.busy.Load(); at != 0 {
+		return fmt.Sprintf("a write to the disk hangs, for %s now", since(at))
+	}
+	return "neither a write nor a sync of the log hangs: it is the making, sealing or cleaning of a segment, or a reader"
 }
 
 // retire stops taking things on and hands leadership over.

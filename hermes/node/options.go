@@ -49,7 +49,7 @@ type Options struct {
 	InHandBytes int
 	// FreeBytes are left free on the disk: below, publishes are refused with
 	// ResourceExhausted, while acknowledgements and retention still go on. At least two
-	// of Log's segments: one that cannot be made ends the node. 256 MiB
+	// of Log's segments: without room for one nothing is stored any more. 256 MiB
 	FreeBytes uint64
 	// SyncLimit is how long the disk may take for one sync before a leader hands
 	// its leadership over. 1 s
@@ -59,6 +59,8 @@ type Options struct {
 	// StuckLimit is how long the loop may stand still, or the disk take for a write, before
 	// [Node.Live] tells of it. 30 s
 	StuckLimit time.Duration
+	// CloseLimit is how long Close waits for what hangs. 30 s
+	CloseLimit time.Duration
 	Observer   Observer     // nil: nobody is told how long things take
 	Logger     *slog.Logger // nil: nothing is logged
 }
@@ -83,6 +85,7 @@ func (o Options) complete() (Options, error) {
 	duration(&o.SyncLimit, time.Second)
 	duration(&o.Upkeep, time.Second)
 	duration(&o.StuckLimit, 30*time.Second)
+	duration(&o.CloseLimit, 30*time.Second)
 	if o.InHandBytes == 0 {
 		o.InHandBytes = 64 << 20
 	}
@@ -101,7 +104,7 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("node: Self.ID is missing: ids count from 1")
 	case o.Dir == "":
 		return o, errors.New("node: Dir is missing: it is where the log goes")
-	case o.Tick < 0 || o.SyncLimit < 0 || o.Upkeep < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
+	case o.Tick < 0 || o.SyncLimit < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
 		return o, errors.New("node: a negative duration or size")
 	case len(o.Join) > 0 && len(o.Members) > 0:
 		return o, errors.New("node: Members begin a new cluster, Join goes into one that is there: give one of the two")

@@ -65,6 +65,7 @@ type Stats struct {
 	LogBytes                               int64  // allocated
 	FreeBytes                              uint64 // of the disk, as of the last upkeep; 0: not known yet
 	Full                                   bool   // publishes are refused
+	Starved                                bool   // the disk is so full that nothing is stored here, and nothing acknowledged
 	InHandBytes                            int    // of publishes without an answer
 	BacklogBytes                           int64  // handed to the disk and not stored
 	Topics                                 []broker.Topic
@@ -91,6 +92,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	}
 	usage := n.log.Usage()
 	s.Segments, s.LogBytes = usage.Segments, usage.Bytes
+	s.Starved = n.disk.starved.Load()
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.inHand.inUse()
@@ -174,6 +176,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 	lead := n.lead.Load()
 	switch {
+	case n.disk.starved.Load():
+		return wirelab.Errorf(wirelab.Unavailable, "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log")
 	case lead.stopping:
 		return errStopping
 	case lead.leader == 0:

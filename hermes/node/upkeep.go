@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -10,6 +11,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
+	"wirelab/hermes/wal"
 )
 
 // logEvery is how often the log is asked for its next segment: at 300 MB/s half of one
@@ -39,7 +41,7 @@ func (n *Node) upkeep() {
 		if n.lead.Load().leader == n.options.Self.ID {
 			n.retain(n.clock.now())
 		}
-		if err := n.clean(); err != nil {
+		if err := n.clean(); err != nil && !errors.Is(err, wal.ErrNoRoom) {
 			n.fail(err)
 		}
 	})
@@ -47,14 +49,18 @@ func (n *Node) upkeep() {
 
 // keepLog makes the next segment ready and seals the last one.
 func (n *Node) keepLog() error {
-	if err := n.log.Prepare(); err != nil {
+	if err := n.log.Prepare(); err != nil && !errors.Is(err, wal.ErrNoRoom) {
 		return err
 	}
 	for {
-		if _, ok := n.log.Sealing(); !ok {
-			return nil
+		if _, ok := n.log.Sealing(); !ok || n.book.isLate() {
+			return nil // late: the entries that the book lacks must be read again by a start
 		}
-		if ended, err := n.seal(); ended || err != nil {
+		ended, err := n.seal()
+		if errors.Is(err, wal.ErrNoRoom) {
+			return nil // with the next round, perhaps
+		}
+		if ended || err != nil {
 			return err
 		}
 	}
@@ -116,18 +122,19 @@ func (n *Node) keepSpace() {
 		return
 	}
 	n.disk.free.Store(free)
-	full := free < n.options.FreeBytes
+	full := free < n.options.FreeBytes || n.disk.starved.Load()
 	if was := n.full.Swap(full); was != full {
 		n.logger.Warn("free space on the disk", "bytes", free, "publishes refused", full)
 	}
 }
 
-// keepBook notes that there is a log, so that one that is lost is missed.
+// keepBook notes that there is a log, so that one that is lost is missed, and writes what
+// could not be written.
 func (n *Node) keepBook() {
 	if n.disk.synced.reached() == 0 {
 		return
 	}
-	if err := n.book.store(); err != nil {
+	if err := n.book.keep(); err != nil {
 		n.logger.Warn("the book of members cannot be written", "why", err)
 	}
 }

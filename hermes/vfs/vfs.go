@@ -5,10 +5,14 @@ package vfs
 import (
 	"errors"
 	"io"
+	"syscall"
 )
 
 // ErrLocked is in the error of Lock where somebody else holds the directory.
 var ErrLocked = errors.New("in use by another process")
+
+// Full reports whether something was not written for want of room, or of quota.
+func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // FS is a file system. Paths are slash-separated, as of package path/filepath.
 type FS interface {

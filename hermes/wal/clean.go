@@ -7,11 +7,13 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 
 	"wirelab/hermes/record"
+	"wirelab/hermes/vfs"
 )
 
 // Clean rewrites one sealed segment of which at most half is still live, leaving the
 // messages of runs that are wholly gone away, or drops the oldest one when nothing
-// of it is live. done is false when there was nothing to do. It may run beside all else.
+// of it is live. done is false when there was nothing to do. It may run beside all else. With
+// ErrNoRoom all is as it was.
 //
 // Entries keep their indices, terms, times and commands: a follower that is
 // sent a cleaned one comes to the same offsets. Runs that were no messages (duplicates,
@@ -38,7 +40,7 @@ func (l *Log) Clean(live Live) (done bool, err error) {
 		}
 		if bytes := dead[s]; bytes > 0 && s.end-bytes <= s.end/2 {
 			if err := l.rewrite(s, live); err != nil {
-				return false, l.broken(err)
+				return false, l.spoils(err)
 			}
 			return true, nil
 		}
@@ -164,6 +166,9 @@ func (l *Log) rewrite(s *segment, live Live) error {
 	}
 	if err != nil {
 		_ = next.release() // the first failure is the one to tell
+		if vfs.Full(err) && next.index == nil && l.fs.Remove(next.name) == nil {
+			err = noRoom(err)
+		}
 		return err
 	}
 	l.mu.Lock()

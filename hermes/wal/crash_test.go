@@ -183,6 +183,67 @@ func TestDiskFull(t *testing.T) {
 	check(t, l, 1, 0, again.next[1], 1000)
 }
 
+// With somebody to wait for room, a full disk ends nothing: what could not be appended is appended
+// when there is room, sealing and preparing go on later, and a power cut finds all of it.
+func TestRoomAgain(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]func(*vfs.Memory) vfs.FS{
+		"told":     func(m *vfs.Memory) vfs.FS { return m },
+		"not told": func(m *vfs.Memory) vfs.FS { return plenty{m} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fs := vfs.NewMemory()
+			asked := 0
+			o := wal.Options{SegmentBytes: 8 << 10, Room: func(why error) bool {
+				if !errors.Is(why, wal.ErrNoRoom) {
+					t.Errorf("there is no room for another reason: %v", why)
+				}
+				if asked++; asked%3 == 0 {
+					fs.SetCapacity(1 << 62)
+				}
+				return true
+			}}
+			l, m := open(t, files(fs), "/log", o)
+			next := map[uint32]uint64{}
+			for range 300 {
+				if m.index%100 == 50 {
+					free, err := fs.Free("/log")
+					must(t, err)
+					fs.SetCapacity(1<<62 - free + 500)
+				}
+				e := entry(m.index+1, 1, 1, next, 2, 100, 1)
+				must(t, l.Append(state(1, m.index), []*raftpb.Entry{e}))
+				must(t, l.Sync())
+				placed, err := m.apply(e)
+				must(t, err)
+				must(t, l.Applied(m.index, placed))
+				for _, do := range []func() error{
+					l.Prepare, func() error { return l.Seal(m.index, m.snapshot(), &raftpb.ConfState{Voters: []uint64{1}}) },
+				} {
+					if err := do(); err != nil && !errors.Is(err, wal.ErrNoRoom) {
+						t.Fatal(err)
+					}
+				}
+			}
+			if asked < 3 {
+				t.Fatalf("the disk was full %d times: the test is none", asked)
+			}
+			fs.Cut(vfs.Cut{})
+			l, again := open(t, fs, "/log", o)
+			if last, err := l.LastIndex(); err != nil || last != 300 {
+				t.Errorf("entries to %d are there, 300 were synced, %v", last, err)
+			}
+			check(t, l, 1, 0, again.next[1], 1000)
+		})
+	}
+}
+
+// plenty is a disk that tells of more room than it has.
+type plenty struct{ *vfs.Memory }
+
+func (plenty) Free(string) (uint64, error) { return 1 << 62, nil }
+
 // Two processes do not share a directory.
 func TestLocked(t *testing.T) {
 	t.Parallel()

@@ -256,7 +256,7 @@ func (l *Log) writeIndex(c *contents, kind string) (vfs.File, string, error) {
 	name := fileName(l.dir, c.number, c.generation, kind)
 	f, err := l.fs.Create(name+".tmp", 0)
 	if err != nil {
-		return nil, "", err
+		return nil, "", noRoom(err)
 	}
 	if _, err = f.WriteAt(b, 0); err == nil {
 		err = f.Sync()
@@ -266,6 +266,9 @@ func (l *Log) writeIndex(c *contents, kind string) (vfs.File, string, error) {
 	}
 	if err != nil {
 		_ = f.Close() // the first failure is the one to tell
+		if vfs.Full(err) && l.fs.Remove(name+".tmp") == nil {
+			err = noRoom(err)
+		}
 		return nil, "", err
 	}
 	return f, name, nil

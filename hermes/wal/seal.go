@@ -33,7 +33,7 @@ func (l *Log) lastOf(s *segment) uint64 {
 // after an entry of that index, and conf the members then. index is Sealing's or a later
 // one that Applied told of and that is on disk: one that is later costs that what was
 // dropped ends only there. Where Sealing does not say so any more, nothing is done. It may
-// run beside the appends.
+// run beside the appends. With ErrNoRoom all is as it was.
 func (l *Log) Seal(index uint64, snapshot []byte, conf *raftpb.ConfState) error {
 	l.maintain.Lock()
 	defer l.maintain.Unlock()
@@ -49,7 +49,7 @@ func (l *Log) Seal(index uint64, snapshot []byte, conf *raftpb.ConfState) error 
 	}
 	f, name, err := l.writeIndex(c, "index")
 	if err != nil {
-		return l.broken(err)
+		return l.spoils(err)
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		_ = f.Close() // the first failure is the one to tell
@@ -168,7 +168,8 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 		number: l.active.number + 1, first: index + 1, last: index, snapIndex: index, snapTerm: term, state: state,
 		conf: raftpb.EnsureConfState(proto.CloneOf(snapshot.GetMetadata().GetConfState())), snapshot: snapshot.GetData(),
 	}
-	// From when the name of this file is on disk, Open takes all earlier ones away.
+	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is
+	// full ends the log here: nothing is torn, and what would give room back is what is replaced.
 	f, name, err := l.writeIndex(c, "snapshot")
 	if err != nil {
 		return l.broken(err)

@@ -73,7 +73,7 @@ func makeSegment(create func(string, int64) (vfs.File, error), dir string, numbe
 	name := fileName(dir, number, generation, "log")
 	f, err := create(name, size)
 	if err != nil {
-		return nil, err
+		return nil, noRoom(err) // Create leaves no file behind
 	}
 	// The salt is no secret that has to last: it is to be unknown to whoever sends messages.
 	s := &segment{number: number, generation: generation, salt: rand.Uint32(), name: name, file: f, size: size, end: blockBytes}

@@ -36,6 +36,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -50,6 +51,31 @@ import (
 type Options struct {
 	SegmentBytes int64 // 64 MiB; at least 4 KiB, at most 1 GiB
 	CacheBytes   int   // of the newest entries, in memory: 16 MiB
+	// Room is asked when the goroutine that appends needs a next segment and the disk has no room
+	// for one. Nothing is harmed then: of what is being appended nobody was told. true: try
+	// again. It may wait as long as it likes; whoever cleans or reads goes on. nil: false, and the
+	// log ends, as by any failed write.
+	Room func(why error) (again bool)
+}
+
+// ErrNoRoom is in the error of what was not begun, or was taken back whole, since the disk is
+// full: the log is as it was, and it may be tried again.
+var ErrNoRoom = errors.New("the disk is full")
+
+// noRoom marks an error that came of a full disk and left nothing behind.
+func noRoom(err error) error {
+	if vfs.Full(err) {
+		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	}
+	return err
+}
+
+// spoils is broken, but for an error that left the log as it was.
+func (l *Log) spoils(err error) error {
+	if errors.Is(err, ErrNoRoom) {
+		return err
+	}
+	return l.broken(err)
 }
 
 // The defaults, and the bounds of a segment.
@@ -72,7 +98,7 @@ func (o Options) normal() Options {
 }
 
 // Spare is how many bytes are to be left free on the disk so that the log's next segment can be
-// made while the last one fills: two segments. A segment that cannot be made ends the log.
+// made while the last one fills: two segments. Without room for one appends wait for Room, or end.
 func (o Options) Spare() uint64 { return 2 * uint64(o.normal().SegmentBytes) }
 
 // Placed is a run that the state machine accepted: messages, not a duplicate.
