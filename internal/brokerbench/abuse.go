@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
+	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 )
@@ -105,7 +106,13 @@ func (t *hermesSpread) Stream(ctx context.Context, s setting, acked func(error))
 // Remove implements topic.
 func (t *hermesSpread) Remove(ctx context.Context) error {
 	defer func() { _ = t.client.Close() }() // nothing is under way
-	return t.each(ctx, t.client.DeleteTopic)
+	return t.each(ctx, func(ctx context.Context, name string) error {
+		err := t.client.DeleteTopic(ctx, name)
+		if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
+			return nil // an attempt whose answer was lost did it
+		}
+		return err
+	})
 }
 
 // Groups implements many.
