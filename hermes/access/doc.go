@@ -35,6 +35,8 @@
 //   - subscribe: messages, in any group; reading groups. A group that is not there is
 //     made by its first member.
 //   - admin: making, changing and deleting topics and groups.
+//   - admin and subscribe: a backup; of everything, on "*".
+//   - admin and publish: a restore.
 //   - cluster: changing who takes part and who leads.
 //
 // Each of the first three lets its holder see the topic itself. Every principal sees

@@ -49,6 +49,28 @@ func (c caller) OpenProducer(ctx context.Context) (uint64, error) {
 	return c.Broker.OpenProducer(c.as(ctx))
 }
 
+func (c caller) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
+	cut, err := c.Broker.Cut(c.as(ctx), topics)
+	if err != nil {
+		return nil, err
+	}
+	return callerCut{cut, c}, nil
+}
+
+func (c caller) Restore(ctx context.Context, step broker.Restore) (broker.Restored, error) {
+	return c.Broker.Restore(c.as(ctx), step)
+}
+
+// callerCut is a cut that one principal reads.
+type callerCut struct {
+	broker.Cut
+	caller caller
+}
+
+func (c callerCut) Next(ctx context.Context, limit int) (broker.Part, error) {
+	return c.Cut.Next(c.caller.as(ctx), limit)
+}
+
 func (c caller) CreateTopic(ctx context.Context, t broker.Topic) (broker.Topic, error) {
 	return c.Broker.CreateTopic(c.as(ctx), t)
 }

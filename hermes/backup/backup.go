@@ -1,6 +1,6 @@
 // Package backup is the file that a backup of a broker is: topics with their messages
-// and offsets, and groups with their cursors, at one cut. It knows the file's form alone, and
-// no broker, no network and no log.
+// and offsets, and groups with their cursors, at one cut. [Save] writes it from any
+// broker.Archive and [Restore] puts it into one; this package knows no network, no log and no name of a file.
 //
 // # Form, version 1
 //
@@ -10,7 +10,9 @@
 // The crc is over the block's number, counted from 0, its length, its kind and its body: a block that
 // is missing, doubled or elsewhere is noticed like one that was changed. The first block is the
 // cut, the last one is the end, which counts what is before it; nothing follows it. A topic's block comes
-// before those of its groups and of its messages, whose offsets rise. In bodies numbers are
+// before those of its groups and of its messages, whose offsets rise and whose times do not fall; where
+// an offset is missing between two runs, all before the second were trimmed while the backup
+// was made. In bodies numbers are
 // uvarint, and text and messages have their length before them.
 //
 // Messages are in the form of broker.Run.Messages. Their time is kept beside them.
@@ -200,6 +202,7 @@ type decoder struct {
 	totals Totals
 	topic  *broker.Topic
 	least  uint64 // the least offset that the next run may have
+	latest int64  // the time of the run before
 	from   int    // in body
 	wrong  string
 }
@@ -299,7 +302,7 @@ func (d *decoder) readTopic() *broker.Topic {
 	if t.First > t.Next || hermes.CheckTopic(t.Name) != nil {
 		d.fail("topic")
 	}
-	d.topic, d.least = t, t.First
+	d.topic, d.least, d.latest = t, t.First, 0
 	d.totals.Topics++
 	return t
 }
@@ -340,13 +343,16 @@ func (d *decoder) readRun() *broker.Batch {
 	}
 	r := &broker.Batch{Offset: d.uvarint("offset", math.MaxInt64), Count: int(d.uvarint("count", math.MaxUint32)), Time: int64(d.uvarint("time", math.MaxInt64))}
 	r.Messages = d.bytes("messages")
-	if count, err := record.Check(r.Messages); err != nil || count != r.Count || count == 0 {
+	if count, err := record.CheckStored(r.Messages); err != nil || count != r.Count || count == 0 {
 		d.fail("messages")
 	}
 	if r.Offset < d.least || r.Offset+uint64(r.Count) > d.topic.Next {
 		d.fail("offset")
 	}
-	d.least = r.Offset + uint64(r.Count)
+	if r.Time < d.latest {
+		d.fail("time")
+	}
+	d.least, d.latest = r.Offset+uint64(r.Count), r.Time
 	d.totals.Messages += uint64(r.Count)
 	d.totals.Bytes += uint64(len(r.Messages))
 	return r

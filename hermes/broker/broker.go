@@ -50,6 +50,7 @@ type Broker interface {
 	Topics
 	Groups
 	Cluster
+	Archive
 	// OpenProducer gives a producer id that nobody else has.
 	OpenProducer(ctx context.Context) (uint64, error)
 }

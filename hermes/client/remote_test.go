@@ -252,3 +252,11 @@ func (r *remote) Group(ctx context.Context, topic, name string) (broker.Group, e
 func (r *remote) ListGroups(ctx context.Context, topic string) ([]broker.Group, error) {
 	return r.client.ListGroups(ctx, topic)
 }
+
+func (r *remote) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
+	return r.ahead.Cut(ctx, topics)
+}
+
+func (r *remote) Restore(ctx context.Context, step broker.Restore) (broker.Restored, error) {
+	return r.ahead.Restore(ctx, step)
+}

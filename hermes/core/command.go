@@ -142,6 +142,14 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 		o.Topic, o.Err = m.ack(does.Ack)
 	case *command.Command_BeginTopic:
 		o.Topic, o.Err = m.beginTopic(does.BeginTopic)
+	case *command.Command_BeginRestore:
+		o.Topic, o.Err = m.beginRestore(does.BeginRestore)
+	case *command.Command_RestoreGroup:
+		o.Topic = does.RestoreGroup.GetTopic()
+		o.Group, o.Err = m.restoreGroup(does.RestoreGroup)
+	case *command.Command_EndRestore:
+		o.Topic = does.EndRestore.GetTopic()
+		o.Err = m.endRestore(does.EndRestore)
 	default:
 		return o, wirelab.Errorf(wirelab.Unimplemented, "entry %d has a command that this program does not know: run the version that wrote it, or a later one", m.index)
 	}
@@ -243,8 +251,8 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 	switch {
 	case t == nil:
 		return 0, noTopic(c.GetTopic())
-	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
+	case t.restoring && t.id != deadLetters:
+		return 0, beingRestored(t)
 	}
 	if i, ok := t.group(c.GetName()); ok {
 		g := t.groups[i]
@@ -253,9 +261,17 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 		}
 		return g.id, nil
 	}
-	switch {
-	case c.GetFloor() > t.next:
+	if c.GetFloor() > t.next {
 		return 0, beyond(t, c.GetFloor())
+	}
+	return m.makeGroup(t, c)
+}
+
+// makeGroup makes a group of a name that the topic has not.
+func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
+	switch {
+	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
 	case len(m.groups) >= m.limits.groups:
 		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d groups, and no more are allowed", len(m.groups))
 	}

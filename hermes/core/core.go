@@ -140,10 +140,17 @@ func (m *Machine) store(r *record.Run) Outcome {
 	case t == nil:
 		o.Err = noTopic(r.Topic)
 		return o
+	case r.Old:
+		o.Offset, o.Duplicate, o.Err = m.storeOld(t, r)
+		return o
+	case t.restoring && t.id != deadLetters:
+		o.Err = beingRestored(t)
+		return o
 	case uint64(r.Count) > offsetsLimit-t.next:
 		o.Err = wirelab.Errorf(wirelab.ResourceExhausted, "topic %s has used its offsets up", t.name)
 		return o
 	case r.Producer == 0:
+		t.interrupt()
 		o.Offset = t.store(r.Count, r.Size)
 		return o
 	}
@@ -157,6 +164,7 @@ func (m *Machine) store(r *record.Run) Outcome {
 	}
 	m.spoke(s.producer)
 	if !o.Duplicate {
+		t.interrupt()
 		o.Offset = t.store(r.Count, r.Size)
 		s.remember(stored{o.Offset, r.Count}, m.limits.runs)
 	}

@@ -12,10 +12,11 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// snapshotVersion is the form that Snapshot writes:
+// snapshotVersion is the form that Snapshot writes, where no topic was restored; restoredVersion
+// the one where one was, so that what needs no new program is for no new program:
 //
-//	snapshot  = version(1 byte, 0x01) index time lastID topic* producer* crc32c(u32 LE of all before)
-//	topic     = name id first next total gone step created retentionAge retentionBytes mark* group*
+//	snapshot  = version(1 byte, 0x01 or 0x02) index time lastID topic* producer* crc32c(u32 LE of all before)
+//	topic     = name id first next total gone step created retentionAge retentionBytes [restore restoring] mark* group*
 //	mark      = offset bytes          each less the one before
 //	group     = id name ackTimeout maxAttempts floor dead seeks range*
 //	range     = first last            each less the number before, from floor on
@@ -24,17 +25,24 @@ import (
 //	run       = offset count          oldest first, the offset less the end of the one before
 //
 // Topics and groups are by name. Numbers are uvarint, text has its length before it,
-// and so have the stars their count.
-const snapshotVersion = 1
+// and so have the stars their count. What is in brackets is in form 2 alone; restoring is 0 or 1.
+const (
+	snapshotVersion = 1
+	restoredVersion = 2
+)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Snapshot writes the whole state, the same bytes for the same state.
 func (m *Machine) Snapshot() []byte {
 	b := append(make([]byte, 0, 64+len(m.names)*64+len(m.producers)*32+m.sequences*64), snapshotVersion)
+	restored := slices.ContainsFunc(m.names, func(t *topic) bool { return t.restore != 0 })
+	if restored {
+		b[0] = restoredVersion
+	}
 	b = appendNumbers(b, m.index, uint64(m.time), uint64(m.lastID), uint64(len(m.names)))
 	for _, t := range m.names {
-		b = t.append(b)
+		b = t.append(b, restored)
 	}
 	b = appendNumbers(b, uint64(len(m.producers)))
 	for p := m.silent.newer; p != &m.silent; p = p.newer {
@@ -53,9 +61,17 @@ func (m *Machine) Snapshot() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func (t *topic) append(b []byte) []byte {
+func (t *topic) append(b []byte, restored bool) []byte {
 	b = appendText(b, t.name)
-	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge), t.retentionBytes, uint64(len(t.marks)))
+	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge), t.retentionBytes)
+	if restored {
+		restoring := uint64(0)
+		if t.restoring {
+			restoring = 1
+		}
+		b = appendNumbers(b, t.restore, restoring)
+	}
+	b = appendNumbers(b, uint64(len(t.marks)))
 	var before mark
 	for _, k := range t.marks {
 		b = appendNumbers(b, k.offset-before.offset, k.bytes-before.bytes)
@@ -93,12 +109,12 @@ func Restore(snapshot []byte) (*Machine, error) {
 	switch {
 	case body < 1:
 		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
-	case snapshot[0] != snapshotVersion:
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot has form %d and this program reads form %d: run the version that wrote it, or a later one", snapshot[0], snapshotVersion)
+	case snapshot[0] != snapshotVersion && snapshot[0] != restoredVersion:
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], restoredVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
 		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is damaged: its checksum is another", len(snapshot))
 	}
-	r := reader{data: snapshot[:body], at: 1}
+	r := reader{data: snapshot[:body], at: 1, restored: snapshot[0] == restoredVersion}
 	m := empty()
 	m.index, m.time, m.lastID = r.number("index", math.MaxUint64>>idBits), int64(r.number("time", math.MaxInt64)), uint32(r.number("last id", math.MaxUint32))
 	for range r.count("topics") {
@@ -122,6 +138,8 @@ type reader struct {
 	data  []byte
 	at    int
 	wrong string
+	// restored: topics say which restore they are from.
+	restored bool
 }
 
 func (r *reader) check(ok bool, what string) {
@@ -171,6 +189,10 @@ func (r *reader) topic(m *Machine) {
 	t.step = r.number("step of marks", math.MaxInt64/marksLimit)
 	t.created = int64(r.number("time of creation", math.MaxInt64))
 	t.retentionAge, t.retentionBytes = int64(r.number("retention", math.MaxInt64)), r.number("retention", math.MaxUint64)
+	if r.restored {
+		t.restore = r.number("restore", math.MaxUint64)
+		t.restoring = r.number("restoring", min(1, t.restore)) == 1
+	}
 	if r.wrong != "" {
 		return
 	}

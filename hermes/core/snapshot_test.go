@@ -97,7 +97,7 @@ func TestRestoreRefuses(t *testing.T) {
 		body       []byte
 		code       wirelab.Code
 	}{
-		{"of a later form", "form 2", append([]byte{2}, body[1:]...), wirelab.Unimplemented},
+		{"of a later form", "form 3", append([]byte{3}, body[1:]...), wirelab.Unimplemented},
 		{"with more behind", "length", append(bytes.Clone(body), 0), wirelab.Internal},
 		{"without dead letters", "dead letters", []byte{1, 0, 0, 0, 0, 0}, wirelab.Internal},
 		{"of nothing", "cut off", nil, wirelab.Internal},

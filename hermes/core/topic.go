@@ -37,6 +37,10 @@ type topic struct {
 	marks []mark
 	step  uint64 // bytes between marks; 0: markStep
 
+	// restore is what brought the topic back, 0: it was never gone; restoring says that it is not done.
+	restore   uint64
+	restoring bool
+
 	groups    []*group // by name
 	sequences map[uint64]*sequence
 }

@@ -75,6 +75,58 @@ func (Mode) EnumDescriptor() ([]byte, []int) {
 	return file_hermes_proto_rawDescGZIP(), []int{0}
 }
 
+type RestoreReply_State int32
+
+const (
+	RestoreReply_STATE_ABSENT RestoreReply_State = 0 // the topic can be begun
+	RestoreReply_STATE_BEGUN  RestoreReply_State = 1 // by this restore, and not ended
+	RestoreReply_STATE_DONE   RestoreReply_State = 2 // by this restore
+	RestoreReply_STATE_OTHER  RestoreReply_State = 3 // it is there, and not from this restore
+)
+
+// Enum value maps for RestoreReply_State.
+var (
+	RestoreReply_State_name = map[int32]string{
+		0: "STATE_ABSENT",
+		1: "STATE_BEGUN",
+		2: "STATE_DONE",
+		3: "STATE_OTHER",
+	}
+	RestoreReply_State_value = map[string]int32{
+		"STATE_ABSENT": 0,
+		"STATE_BEGUN":  1,
+		"STATE_DONE":   2,
+		"STATE_OTHER":  3,
+	}
+)
+
+func (x RestoreReply_State) Enum() *RestoreReply_State {
+	p := new(RestoreReply_State)
+	*p = x
+	return p
+}
+
+func (x RestoreReply_State) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RestoreReply_State) Descriptor() protoreflect.EnumDescriptor {
+	return file_hermes_proto_enumTypes[1].Descriptor()
+}
+
+func (RestoreReply_State) Type() protoreflect.EnumType {
+	return &file_hermes_proto_enumTypes[1]
+}
+
+func (x RestoreReply_State) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RestoreReply_State.Descriptor instead.
+func (RestoreReply_State) EnumDescriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{50, 0}
+}
+
 type Header struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2706,6 +2758,784 @@ func (x *MemberRequest) GetId() uint64 {
 	return 0
 }
 
+type BackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topics        []string               `protobuf:"bytes,1,rep,name=topics,proto3" json:"topics,omitempty"` // none: all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupRequest) Reset() {
+	*x = BackupRequest{}
+	mi := &file_hermes_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupRequest) ProtoMessage() {}
+
+func (x *BackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
+func (*BackupRequest) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *BackupRequest) GetTopics() []string {
+	if x != nil {
+		return x.Topics
+	}
+	return nil
+}
+
+// BackupPart is one thing of a backup: the cut first, then each topic, with its groups and
+// then its runs behind it, and the end.
+type BackupPart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Part:
+	//
+	//	*BackupPart_Cut
+	//	*BackupPart_Topic
+	//	*BackupPart_Group
+	//	*BackupPart_Runs
+	//	*BackupPart_End
+	Part          isBackupPart_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupPart) Reset() {
+	*x = BackupPart{}
+	mi := &file_hermes_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupPart) ProtoMessage() {}
+
+func (x *BackupPart) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupPart.ProtoReflect.Descriptor instead.
+func (*BackupPart) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *BackupPart) GetPart() isBackupPart_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *BackupPart) GetCut() *BackupCut {
+	if x != nil {
+		if x, ok := x.Part.(*BackupPart_Cut); ok {
+			return x.Cut
+		}
+	}
+	return nil
+}
+
+func (x *BackupPart) GetTopic() *Topic {
+	if x != nil {
+		if x, ok := x.Part.(*BackupPart_Topic); ok {
+			return x.Topic
+		}
+	}
+	return nil
+}
+
+func (x *BackupPart) GetGroup() *Group {
+	if x != nil {
+		if x, ok := x.Part.(*BackupPart_Group); ok {
+			return x.Group
+		}
+	}
+	return nil
+}
+
+func (x *BackupPart) GetRuns() *OldRuns {
+	if x != nil {
+		if x, ok := x.Part.(*BackupPart_Runs); ok {
+			return x.Runs
+		}
+	}
+	return nil
+}
+
+func (x *BackupPart) GetEnd() *BackupEnd {
+	if x != nil {
+		if x, ok := x.Part.(*BackupPart_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+type isBackupPart_Part interface {
+	isBackupPart_Part()
+}
+
+type BackupPart_Cut struct {
+	Cut *BackupCut `protobuf:"bytes,1,opt,name=cut,proto3,oneof"`
+}
+
+type BackupPart_Topic struct {
+	Topic *Topic `protobuf:"bytes,2,opt,name=topic,proto3,oneof"`
+}
+
+type BackupPart_Group struct {
+	Group *Group `protobuf:"bytes,3,opt,name=group,proto3,oneof"`
+}
+
+type BackupPart_Runs struct {
+	Runs *OldRuns `protobuf:"bytes,4,opt,name=runs,proto3,oneof"`
+}
+
+type BackupPart_End struct {
+	End *BackupEnd `protobuf:"bytes,5,opt,name=end,proto3,oneof"`
+}
+
+func (*BackupPart_Cut) isBackupPart_Part() {}
+
+func (*BackupPart_Topic) isBackupPart_Part() {}
+
+func (*BackupPart_Group) isBackupPart_Part() {}
+
+func (*BackupPart_Runs) isBackupPart_Part() {}
+
+func (*BackupPart_End) isBackupPart_Part() {}
+
+type BackupCut struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"` // of the last entry of the log that is in it
+	Time          int64                  `protobuf:"varint,2,opt,name=time,proto3" json:"time,omitempty"`   // Unix nanoseconds, when it was made
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupCut) Reset() {
+	*x = BackupCut{}
+	mi := &file_hermes_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupCut) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupCut) ProtoMessage() {}
+
+func (x *BackupCut) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupCut.ProtoReflect.Descriptor instead.
+func (*BackupCut) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *BackupCut) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *BackupCut) GetTime() int64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+type BackupEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupEnd) Reset() {
+	*x = BackupEnd{}
+	mi := &file_hermes_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupEnd) ProtoMessage() {}
+
+func (x *BackupEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupEnd.ProtoReflect.Descriptor instead.
+func (*BackupEnd) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{42}
+}
+
+type OldRuns struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Runs          []*OldRun              `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OldRuns) Reset() {
+	*x = OldRuns{}
+	mi := &file_hermes_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OldRuns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OldRuns) ProtoMessage() {}
+
+func (x *OldRuns) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OldRuns.ProtoReflect.Descriptor instead.
+func (*OldRuns) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *OldRuns) GetRuns() []*OldRun {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+// OldRun is messages that follow one another, with the time they had.
+type OldRun struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`    // of the first
+	Messages      []byte                 `protobuf:"bytes,2,opt,name=messages,proto3" json:"messages,omitempty"` // the wire form of Run.messages, unread by those who keep it
+	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Time          int64                  `protobuf:"varint,4,opt,name=time,proto3" json:"time,omitempty"` // Unix nanoseconds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OldRun) Reset() {
+	*x = OldRun{}
+	mi := &file_hermes_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OldRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OldRun) ProtoMessage() {}
+
+func (x *OldRun) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OldRun.ProtoReflect.Descriptor instead.
+func (*OldRun) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *OldRun) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *OldRun) GetMessages() []byte {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *OldRun) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *OldRun) GetTime() int64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+type RestoreRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Restore uint64                 `protobuf:"varint,1,opt,name=restore,proto3" json:"restore,omitempty"` // which one, not 0; whoever says the same goes on with it
+	Topic   string                 `protobuf:"bytes,2,opt,name=topic,proto3" json:"topic,omitempty"`
+	// Types that are valid to be assigned to Step:
+	//
+	//	*RestoreRequest_Look
+	//	*RestoreRequest_Begin
+	//	*RestoreRequest_Runs
+	//	*RestoreRequest_Group
+	//	*RestoreRequest_End
+	Step          isRestoreRequest_Step `protobuf_oneof:"step"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreRequest) Reset() {
+	*x = RestoreRequest{}
+	mi := &file_hermes_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreRequest) ProtoMessage() {}
+
+func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreRequest.ProtoReflect.Descriptor instead.
+func (*RestoreRequest) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *RestoreRequest) GetRestore() uint64 {
+	if x != nil {
+		return x.Restore
+	}
+	return 0
+}
+
+func (x *RestoreRequest) GetTopic() string {
+	if x != nil {
+		return x.Topic
+	}
+	return ""
+}
+
+func (x *RestoreRequest) GetStep() isRestoreRequest_Step {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetLook() *RestoreLook {
+	if x != nil {
+		if x, ok := x.Step.(*RestoreRequest_Look); ok {
+			return x.Look
+		}
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetBegin() *RestoreBegin {
+	if x != nil {
+		if x, ok := x.Step.(*RestoreRequest_Begin); ok {
+			return x.Begin
+		}
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetRuns() *OldRuns {
+	if x != nil {
+		if x, ok := x.Step.(*RestoreRequest_Runs); ok {
+			return x.Runs
+		}
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetGroup() *RestoreGroup {
+	if x != nil {
+		if x, ok := x.Step.(*RestoreRequest_Group); ok {
+			return x.Group
+		}
+	}
+	return nil
+}
+
+func (x *RestoreRequest) GetEnd() *RestoreEnd {
+	if x != nil {
+		if x, ok := x.Step.(*RestoreRequest_End); ok {
+			return x.End
+		}
+	}
+	return nil
+}
+
+type isRestoreRequest_Step interface {
+	isRestoreRequest_Step()
+}
+
+type RestoreRequest_Look struct {
+	Look *RestoreLook `protobuf:"bytes,3,opt,name=look,proto3,oneof"`
+}
+
+type RestoreRequest_Begin struct {
+	Begin *RestoreBegin `protobuf:"bytes,4,opt,name=begin,proto3,oneof"`
+}
+
+type RestoreRequest_Runs struct {
+	Runs *OldRuns `protobuf:"bytes,5,opt,name=runs,proto3,oneof"` // at most 4,096 of together 4 MiB
+}
+
+type RestoreRequest_Group struct {
+	Group *RestoreGroup `protobuf:"bytes,6,opt,name=group,proto3,oneof"` // after all runs
+}
+
+type RestoreRequest_End struct {
+	End *RestoreEnd `protobuf:"bytes,7,opt,name=end,proto3,oneof"`
+}
+
+func (*RestoreRequest_Look) isRestoreRequest_Step() {}
+
+func (*RestoreRequest_Begin) isRestoreRequest_Step() {}
+
+func (*RestoreRequest_Runs) isRestoreRequest_Step() {}
+
+func (*RestoreRequest_Group) isRestoreRequest_Step() {}
+
+func (*RestoreRequest_End) isRestoreRequest_Step() {}
+
+// RestoreLook changes nothing.
+type RestoreLook struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreLook) Reset() {
+	*x = RestoreLook{}
+	mi := &file_hermes_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreLook) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreLook) ProtoMessage() {}
+
+func (x *RestoreLook) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreLook.ProtoReflect.Descriptor instead.
+func (*RestoreLook) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{46}
+}
+
+// RestoreBegin makes the topic, closed to all else.
+type RestoreBegin struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	RetentionAge   int64                  `protobuf:"varint,1,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`
+	RetentionBytes uint64                 `protobuf:"varint,2,opt,name=retention_bytes,json=retentionBytes,proto3" json:"retention_bytes,omitempty"`
+	First          uint64                 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`     // the offset of the first message
+	Created        int64                  `protobuf:"varint,4,opt,name=created,proto3" json:"created,omitempty"` // Unix nanoseconds
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *RestoreBegin) Reset() {
+	*x = RestoreBegin{}
+	mi := &file_hermes_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreBegin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreBegin) ProtoMessage() {}
+
+func (x *RestoreBegin) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreBegin.ProtoReflect.Descriptor instead.
+func (*RestoreBegin) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *RestoreBegin) GetRetentionAge() int64 {
+	if x != nil {
+		return x.RetentionAge
+	}
+	return 0
+}
+
+func (x *RestoreBegin) GetRetentionBytes() uint64 {
+	if x != nil {
+		return x.RetentionBytes
+	}
+	return 0
+}
+
+func (x *RestoreBegin) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *RestoreBegin) GetCreated() int64 {
+	if x != nil {
+		return x.Created
+	}
+	return 0
+}
+
+type RestoreGroup struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"` // config but for topic, floor, acked and dead are read
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`  // as RestoreEnd's
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreGroup) Reset() {
+	*x = RestoreGroup{}
+	mi := &file_hermes_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreGroup) ProtoMessage() {}
+
+func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreGroup.ProtoReflect.Descriptor instead.
+func (*RestoreGroup) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *RestoreGroup) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+func (x *RestoreGroup) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+// RestoreEnd opens it.
+type RestoreEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Next          uint64                 `protobuf:"varint,1,opt,name=next,proto3" json:"next,omitempty"` // the offset of what will be published next
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreEnd) Reset() {
+	*x = RestoreEnd{}
+	mi := &file_hermes_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreEnd) ProtoMessage() {}
+
+func (x *RestoreEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreEnd.ProtoReflect.Descriptor instead.
+func (*RestoreEnd) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *RestoreEnd) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+type RestoreReply struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         RestoreReply_State     `protobuf:"varint,1,opt,name=state,proto3,enum=hermes.v1.RestoreReply_State" json:"state,omitempty"` // of the topic, after the step
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`                                     // the offset that is wanted next
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreReply) Reset() {
+	*x = RestoreReply{}
+	mi := &file_hermes_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreReply) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreReply) ProtoMessage() {}
+
+func (x *RestoreReply) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreReply.ProtoReflect.Descriptor instead.
+func (*RestoreReply) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *RestoreReply) GetState() RestoreReply_State {
+	if x != nil {
+		return x.State
+	}
+	return RestoreReply_STATE_ABSENT
+}
+
+func (x *RestoreReply) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
 var File_hermes_proto protoreflect.FileDescriptor
 
 const file_hermes_proto_rawDesc = "" +
@@ -2883,7 +3713,58 @@ const file_hermes_proto_rawDesc = "" +
 	"\vJoinRequest\x12)\n" +
 	"\x06member\x18\x01 \x01(\v2\x11.hermes.v1.MemberR\x06member\"\x1f\n" +
 	"\rMemberRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id*D\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"'\n" +
+	"\rBackupRequest\x12\x16\n" +
+	"\x06topics\x18\x01 \x03(\tR\x06topics\"\xe6\x01\n" +
+	"\n" +
+	"BackupPart\x12(\n" +
+	"\x03cut\x18\x01 \x01(\v2\x14.hermes.v1.BackupCutH\x00R\x03cut\x12(\n" +
+	"\x05topic\x18\x02 \x01(\v2\x10.hermes.v1.TopicH\x00R\x05topic\x12(\n" +
+	"\x05group\x18\x03 \x01(\v2\x10.hermes.v1.GroupH\x00R\x05group\x12(\n" +
+	"\x04runs\x18\x04 \x01(\v2\x12.hermes.v1.OldRunsH\x00R\x04runs\x12(\n" +
+	"\x03end\x18\x05 \x01(\v2\x14.hermes.v1.BackupEndH\x00R\x03endB\x06\n" +
+	"\x04part\"5\n" +
+	"\tBackupCut\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04time\x18\x02 \x01(\x03R\x04time\"\v\n" +
+	"\tBackupEnd\"0\n" +
+	"\aOldRuns\x12%\n" +
+	"\x04runs\x18\x01 \x03(\v2\x11.hermes.v1.OldRunR\x04runs\"f\n" +
+	"\x06OldRun\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x04R\x06offset\x12\x1a\n" +
+	"\bmessages\x18\x02 \x01(\fR\bmessages\x12\x14\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\x12\x12\n" +
+	"\x04time\x18\x04 \x01(\x03R\x04time\"\xad\x02\n" +
+	"\x0eRestoreRequest\x12\x18\n" +
+	"\arestore\x18\x01 \x01(\x04R\arestore\x12\x14\n" +
+	"\x05topic\x18\x02 \x01(\tR\x05topic\x12,\n" +
+	"\x04look\x18\x03 \x01(\v2\x16.hermes.v1.RestoreLookH\x00R\x04look\x12/\n" +
+	"\x05begin\x18\x04 \x01(\v2\x17.hermes.v1.RestoreBeginH\x00R\x05begin\x12(\n" +
+	"\x04runs\x18\x05 \x01(\v2\x12.hermes.v1.OldRunsH\x00R\x04runs\x12/\n" +
+	"\x05group\x18\x06 \x01(\v2\x17.hermes.v1.RestoreGroupH\x00R\x05group\x12)\n" +
+	"\x03end\x18\a \x01(\v2\x15.hermes.v1.RestoreEndH\x00R\x03endB\x06\n" +
+	"\x04step\"\r\n" +
+	"\vRestoreLook\"\x8c\x01\n" +
+	"\fRestoreBegin\x12#\n" +
+	"\rretention_age\x18\x01 \x01(\x03R\fretentionAge\x12'\n" +
+	"\x0fretention_bytes\x18\x02 \x01(\x04R\x0eretentionBytes\x12\x14\n" +
+	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x18\n" +
+	"\acreated\x18\x04 \x01(\x03R\acreated\"J\n" +
+	"\fRestoreGroup\x12&\n" +
+	"\x05group\x18\x01 \x01(\v2\x10.hermes.v1.GroupR\x05group\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\" \n" +
+	"\n" +
+	"RestoreEnd\x12\x12\n" +
+	"\x04next\x18\x01 \x01(\x04R\x04next\"\xa4\x01\n" +
+	"\fRestoreReply\x123\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1d.hermes.v1.RestoreReply.StateR\x05state\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"K\n" +
+	"\x05State\x12\x10\n" +
+	"\fSTATE_ABSENT\x10\x00\x12\x0f\n" +
+	"\vSTATE_BEGUN\x10\x01\x12\x0e\n" +
+	"\n" +
+	"STATE_DONE\x10\x02\x12\x0f\n" +
+	"\vSTATE_OTHER\x10\x03*D\n" +
 	"\x04Mode\x12\x13\n" +
 	"\x0fMODE_CONSISTENT\x10\x00\x12\x11\n" +
 	"\rMODE_EVENTUAL\x10\x01\x12\x14\n" +
@@ -2893,7 +3774,7 @@ const file_hermes_proto_rawDesc = "" +
 	"\fPublishBatch\x12\x1e.hermes.v1.PublishBatchRequest\x1a\x1c.hermes.v1.PublishBatchReply\x128\n" +
 	"\rPublishStream\x12\x0e.hermes.v1.Run\x1a\x13.hermes.v1.Verdicts(\x010\x01\x12A\n" +
 	"\tSubscribe\x12\x1b.hermes.v1.SubscribeRequest\x1a\x13.hermes.v1.Delivery(\x010\x01\x12L\n" +
-	"\fOpenProducer\x12\x1e.hermes.v1.OpenProducerRequest\x1a\x1c.hermes.v1.OpenProducerReply2\xb4\a\n" +
+	"\fOpenProducer\x12\x1e.hermes.v1.OpenProducerRequest\x1a\x1c.hermes.v1.OpenProducerReply2\xb0\b\n" +
 	"\x05Admin\x127\n" +
 	"\vCreateTopic\x12\x16.hermes.v1.TopicConfig\x1a\x10.hermes.v1.Topic\x12:\n" +
 	"\x0eConfigureTopic\x12\x16.hermes.v1.TopicConfig\x1a\x10.hermes.v1.Topic\x12I\n" +
@@ -2912,7 +3793,9 @@ const file_hermes_proto_rawDesc = "" +
 	"\x04Join\x12\x16.hermes.v1.JoinRequest\x1a\x12.hermes.v1.Cluster\x127\n" +
 	"\aPromote\x12\x18.hermes.v1.MemberRequest\x1a\x12.hermes.v1.Cluster\x126\n" +
 	"\x06Remove\x12\x18.hermes.v1.MemberRequest\x1a\x12.hermes.v1.Cluster\x12B\n" +
-	"\x12TransferLeadership\x12\x18.hermes.v1.MemberRequest\x1a\x12.hermes.v1.ClusterB\x18Z\x16wirelab/hermes/gen;genb\x06proto3"
+	"\x12TransferLeadership\x12\x18.hermes.v1.MemberRequest\x1a\x12.hermes.v1.Cluster\x12;\n" +
+	"\x06Backup\x12\x18.hermes.v1.BackupRequest\x1a\x15.hermes.v1.BackupPart0\x01\x12=\n" +
+	"\aRestore\x12\x19.hermes.v1.RestoreRequest\x1a\x17.hermes.v1.RestoreReplyB\x18Z\x16wirelab/hermes/gen;genb\x06proto3"
 
 var (
 	file_hermes_proto_rawDescOnce sync.Once
@@ -2926,120 +3809,150 @@ func file_hermes_proto_rawDescGZIP() []byte {
 	return file_hermes_proto_rawDescData
 }
 
-var file_hermes_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_hermes_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_hermes_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_hermes_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_hermes_proto_goTypes = []any{
 	(Mode)(0),                   // 0: hermes.v1.Mode
-	(*Header)(nil),              // 1: hermes.v1.Header
-	(*Message)(nil),             // 2: hermes.v1.Message
-	(*PublishRequest)(nil),      // 3: hermes.v1.PublishRequest
-	(*PublishReply)(nil),        // 4: hermes.v1.PublishReply
-	(*Run)(nil),                 // 5: hermes.v1.Run
-	(*Verdict)(nil),             // 6: hermes.v1.Verdict
-	(*Error)(nil),               // 7: hermes.v1.Error
-	(*Verdicts)(nil),            // 8: hermes.v1.Verdicts
-	(*PublishBatchRequest)(nil), // 9: hermes.v1.PublishBatchRequest
-	(*PublishBatchReply)(nil),   // 10: hermes.v1.PublishBatchReply
-	(*SubscribeRequest)(nil),    // 11: hermes.v1.SubscribeRequest
-	(*Start)(nil),               // 12: hermes.v1.Start
-	(*Credit)(nil),              // 13: hermes.v1.Credit
-	(*Range)(nil),               // 14: hermes.v1.Range
-	(*Ack)(nil),                 // 15: hermes.v1.Ack
-	(*Nack)(nil),                // 16: hermes.v1.Nack
-	(*Delivery)(nil),            // 17: hermes.v1.Delivery
-	(*OpenProducerRequest)(nil), // 18: hermes.v1.OpenProducerRequest
-	(*OpenProducerReply)(nil),   // 19: hermes.v1.OpenProducerReply
-	(*TopicConfig)(nil),         // 20: hermes.v1.TopicConfig
-	(*Topic)(nil),               // 21: hermes.v1.Topic
-	(*DeleteTopicRequest)(nil),  // 22: hermes.v1.DeleteTopicRequest
-	(*DeleteTopicReply)(nil),    // 23: hermes.v1.DeleteTopicReply
-	(*GetTopicRequest)(nil),     // 24: hermes.v1.GetTopicRequest
-	(*ListTopicsRequest)(nil),   // 25: hermes.v1.ListTopicsRequest
-	(*ListTopicsReply)(nil),     // 26: hermes.v1.ListTopicsReply
-	(*GroupConfig)(nil),         // 27: hermes.v1.GroupConfig
-	(*Group)(nil),               // 28: hermes.v1.Group
-	(*SeekGroupRequest)(nil),    // 29: hermes.v1.SeekGroupRequest
-	(*DeleteGroupRequest)(nil),  // 30: hermes.v1.DeleteGroupRequest
-	(*DeleteGroupReply)(nil),    // 31: hermes.v1.DeleteGroupReply
-	(*GetGroupRequest)(nil),     // 32: hermes.v1.GetGroupRequest
-	(*ListGroupsRequest)(nil),   // 33: hermes.v1.ListGroupsRequest
-	(*ListGroupsReply)(nil),     // 34: hermes.v1.ListGroupsReply
-	(*GetClusterRequest)(nil),   // 35: hermes.v1.GetClusterRequest
-	(*Member)(nil),              // 36: hermes.v1.Member
-	(*Cluster)(nil),             // 37: hermes.v1.Cluster
-	(*JoinRequest)(nil),         // 38: hermes.v1.JoinRequest
-	(*MemberRequest)(nil),       // 39: hermes.v1.MemberRequest
+	(RestoreReply_State)(0),     // 1: hermes.v1.RestoreReply.State
+	(*Header)(nil),              // 2: hermes.v1.Header
+	(*Message)(nil),             // 3: hermes.v1.Message
+	(*PublishRequest)(nil),      // 4: hermes.v1.PublishRequest
+	(*PublishReply)(nil),        // 5: hermes.v1.PublishReply
+	(*Run)(nil),                 // 6: hermes.v1.Run
+	(*Verdict)(nil),             // 7: hermes.v1.Verdict
+	(*Error)(nil),               // 8: hermes.v1.Error
+	(*Verdicts)(nil),            // 9: hermes.v1.Verdicts
+	(*PublishBatchRequest)(nil), // 10: hermes.v1.PublishBatchRequest
+	(*PublishBatchReply)(nil),   // 11: hermes.v1.PublishBatchReply
+	(*SubscribeRequest)(nil),    // 12: hermes.v1.SubscribeRequest
+	(*Start)(nil),               // 13: hermes.v1.Start
+	(*Credit)(nil),              // 14: hermes.v1.Credit
+	(*Range)(nil),               // 15: hermes.v1.Range
+	(*Ack)(nil),                 // 16: hermes.v1.Ack
+	(*Nack)(nil),                // 17: hermes.v1.Nack
+	(*Delivery)(nil),            // 18: hermes.v1.Delivery
+	(*OpenProducerRequest)(nil), // 19: hermes.v1.OpenProducerRequest
+	(*OpenProducerReply)(nil),   // 20: hermes.v1.OpenProducerReply
+	(*TopicConfig)(nil),         // 21: hermes.v1.TopicConfig
+	(*Topic)(nil),               // 22: hermes.v1.Topic
+	(*DeleteTopicRequest)(nil),  // 23: hermes.v1.DeleteTopicRequest
+	(*DeleteTopicReply)(nil),    // 24: hermes.v1.DeleteTopicReply
+	(*GetTopicRequest)(nil),     // 25: hermes.v1.GetTopicRequest
+	(*ListTopicsRequest)(nil),   // 26: hermes.v1.ListTopicsRequest
+	(*ListTopicsReply)(nil),     // 27: hermes.v1.ListTopicsReply
+	(*GroupConfig)(nil),         // 28: hermes.v1.GroupConfig
+	(*Group)(nil),               // 29: hermes.v1.Group
+	(*SeekGroupRequest)(nil),    // 30: hermes.v1.SeekGroupRequest
+	(*DeleteGroupRequest)(nil),  // 31: hermes.v1.DeleteGroupRequest
+	(*DeleteGroupReply)(nil),    // 32: hermes.v1.DeleteGroupReply
+	(*GetGroupRequest)(nil),     // 33: hermes.v1.GetGroupRequest
+	(*ListGroupsRequest)(nil),   // 34: hermes.v1.ListGroupsRequest
+	(*ListGroupsReply)(nil),     // 35: hermes.v1.ListGroupsReply
+	(*GetClusterRequest)(nil),   // 36: hermes.v1.GetClusterRequest
+	(*Member)(nil),              // 37: hermes.v1.Member
+	(*Cluster)(nil),             // 38: hermes.v1.Cluster
+	(*JoinRequest)(nil),         // 39: hermes.v1.JoinRequest
+	(*MemberRequest)(nil),       // 40: hermes.v1.MemberRequest
+	(*BackupRequest)(nil),       // 41: hermes.v1.BackupRequest
+	(*BackupPart)(nil),          // 42: hermes.v1.BackupPart
+	(*BackupCut)(nil),           // 43: hermes.v1.BackupCut
+	(*BackupEnd)(nil),           // 44: hermes.v1.BackupEnd
+	(*OldRuns)(nil),             // 45: hermes.v1.OldRuns
+	(*OldRun)(nil),              // 46: hermes.v1.OldRun
+	(*RestoreRequest)(nil),      // 47: hermes.v1.RestoreRequest
+	(*RestoreLook)(nil),         // 48: hermes.v1.RestoreLook
+	(*RestoreBegin)(nil),        // 49: hermes.v1.RestoreBegin
+	(*RestoreGroup)(nil),        // 50: hermes.v1.RestoreGroup
+	(*RestoreEnd)(nil),          // 51: hermes.v1.RestoreEnd
+	(*RestoreReply)(nil),        // 52: hermes.v1.RestoreReply
 }
 var file_hermes_proto_depIdxs = []int32{
-	1,  // 0: hermes.v1.Message.headers:type_name -> hermes.v1.Header
-	2,  // 1: hermes.v1.PublishRequest.messages:type_name -> hermes.v1.Message
+	2,  // 0: hermes.v1.Message.headers:type_name -> hermes.v1.Header
+	3,  // 1: hermes.v1.PublishRequest.messages:type_name -> hermes.v1.Message
 	0,  // 2: hermes.v1.PublishRequest.mode:type_name -> hermes.v1.Mode
-	2,  // 3: hermes.v1.Run.messages:type_name -> hermes.v1.Message
+	3,  // 3: hermes.v1.Run.messages:type_name -> hermes.v1.Message
 	0,  // 4: hermes.v1.Run.mode:type_name -> hermes.v1.Mode
-	7,  // 5: hermes.v1.Verdict.error:type_name -> hermes.v1.Error
-	6,  // 6: hermes.v1.Verdicts.verdicts:type_name -> hermes.v1.Verdict
-	5,  // 7: hermes.v1.PublishBatchRequest.runs:type_name -> hermes.v1.Run
-	6,  // 8: hermes.v1.PublishBatchReply.verdicts:type_name -> hermes.v1.Verdict
-	12, // 9: hermes.v1.SubscribeRequest.start:type_name -> hermes.v1.Start
-	13, // 10: hermes.v1.SubscribeRequest.credit:type_name -> hermes.v1.Credit
-	15, // 11: hermes.v1.SubscribeRequest.ack:type_name -> hermes.v1.Ack
-	16, // 12: hermes.v1.SubscribeRequest.nack:type_name -> hermes.v1.Nack
-	13, // 13: hermes.v1.Start.credit:type_name -> hermes.v1.Credit
-	14, // 14: hermes.v1.Ack.ranges:type_name -> hermes.v1.Range
-	14, // 15: hermes.v1.Nack.ranges:type_name -> hermes.v1.Range
-	2,  // 16: hermes.v1.Delivery.messages:type_name -> hermes.v1.Message
-	20, // 17: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
-	21, // 18: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
-	27, // 19: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
-	14, // 20: hermes.v1.Group.acked:type_name -> hermes.v1.Range
-	28, // 21: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
-	36, // 22: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
-	36, // 23: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
-	3,  // 24: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
-	9,  // 25: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
-	5,  // 26: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Run
-	11, // 27: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
-	18, // 28: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
-	20, // 29: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
-	20, // 30: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
-	22, // 31: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
-	24, // 32: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
-	25, // 33: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
-	27, // 34: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
-	29, // 35: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
-	30, // 36: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
-	32, // 37: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
-	33, // 38: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
-	35, // 39: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
-	38, // 40: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
-	39, // 41: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
-	39, // 42: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
-	39, // 43: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
-	4,  // 44: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
-	10, // 45: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
-	8,  // 46: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
-	17, // 47: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
-	19, // 48: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
-	21, // 49: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
-	21, // 50: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
-	23, // 51: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
-	21, // 52: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
-	26, // 53: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
-	28, // 54: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
-	28, // 55: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
-	31, // 56: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
-	28, // 57: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
-	34, // 58: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
-	37, // 59: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
-	37, // 60: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
-	37, // 61: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
-	37, // 62: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
-	37, // 63: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
-	44, // [44:64] is the sub-list for method output_type
-	24, // [24:44] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	8,  // 5: hermes.v1.Verdict.error:type_name -> hermes.v1.Error
+	7,  // 6: hermes.v1.Verdicts.verdicts:type_name -> hermes.v1.Verdict
+	6,  // 7: hermes.v1.PublishBatchRequest.runs:type_name -> hermes.v1.Run
+	7,  // 8: hermes.v1.PublishBatchReply.verdicts:type_name -> hermes.v1.Verdict
+	13, // 9: hermes.v1.SubscribeRequest.start:type_name -> hermes.v1.Start
+	14, // 10: hermes.v1.SubscribeRequest.credit:type_name -> hermes.v1.Credit
+	16, // 11: hermes.v1.SubscribeRequest.ack:type_name -> hermes.v1.Ack
+	17, // 12: hermes.v1.SubscribeRequest.nack:type_name -> hermes.v1.Nack
+	14, // 13: hermes.v1.Start.credit:type_name -> hermes.v1.Credit
+	15, // 14: hermes.v1.Ack.ranges:type_name -> hermes.v1.Range
+	15, // 15: hermes.v1.Nack.ranges:type_name -> hermes.v1.Range
+	3,  // 16: hermes.v1.Delivery.messages:type_name -> hermes.v1.Message
+	21, // 17: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
+	22, // 18: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
+	28, // 19: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
+	15, // 20: hermes.v1.Group.acked:type_name -> hermes.v1.Range
+	29, // 21: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
+	37, // 22: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
+	37, // 23: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
+	43, // 24: hermes.v1.BackupPart.cut:type_name -> hermes.v1.BackupCut
+	22, // 25: hermes.v1.BackupPart.topic:type_name -> hermes.v1.Topic
+	29, // 26: hermes.v1.BackupPart.group:type_name -> hermes.v1.Group
+	45, // 27: hermes.v1.BackupPart.runs:type_name -> hermes.v1.OldRuns
+	44, // 28: hermes.v1.BackupPart.end:type_name -> hermes.v1.BackupEnd
+	46, // 29: hermes.v1.OldRuns.runs:type_name -> hermes.v1.OldRun
+	48, // 30: hermes.v1.RestoreRequest.look:type_name -> hermes.v1.RestoreLook
+	49, // 31: hermes.v1.RestoreRequest.begin:type_name -> hermes.v1.RestoreBegin
+	45, // 32: hermes.v1.RestoreRequest.runs:type_name -> hermes.v1.OldRuns
+	50, // 33: hermes.v1.RestoreRequest.group:type_name -> hermes.v1.RestoreGroup
+	51, // 34: hermes.v1.RestoreRequest.end:type_name -> hermes.v1.RestoreEnd
+	29, // 35: hermes.v1.RestoreGroup.group:type_name -> hermes.v1.Group
+	1,  // 36: hermes.v1.RestoreReply.state:type_name -> hermes.v1.RestoreReply.State
+	4,  // 37: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
+	10, // 38: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
+	6,  // 39: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Run
+	12, // 40: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
+	19, // 41: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
+	21, // 42: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
+	21, // 43: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
+	23, // 44: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
+	25, // 45: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
+	26, // 46: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
+	28, // 47: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
+	30, // 48: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
+	31, // 49: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
+	33, // 50: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
+	34, // 51: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
+	36, // 52: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
+	39, // 53: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
+	40, // 54: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
+	40, // 55: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
+	40, // 56: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
+	41, // 57: hermes.v1.Admin.Backup:input_type -> hermes.v1.BackupRequest
+	47, // 58: hermes.v1.Admin.Restore:input_type -> hermes.v1.RestoreRequest
+	5,  // 59: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
+	11, // 60: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
+	9,  // 61: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
+	18, // 62: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
+	20, // 63: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
+	22, // 64: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
+	22, // 65: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
+	24, // 66: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
+	22, // 67: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
+	27, // 68: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
+	29, // 69: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
+	29, // 70: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
+	32, // 71: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
+	29, // 72: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
+	35, // 73: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
+	38, // 74: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
+	38, // 75: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
+	38, // 76: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
+	38, // 77: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
+	38, // 78: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
+	42, // 79: hermes.v1.Admin.Backup:output_type -> hermes.v1.BackupPart
+	52, // 80: hermes.v1.Admin.Restore:output_type -> hermes.v1.RestoreReply
+	59, // [59:81] is the sub-list for method output_type
+	37, // [37:59] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_hermes_proto_init() }
@@ -3072,13 +3985,27 @@ func file_hermes_proto_init() {
 		(*SeekGroupRequest_Time)(nil),
 		(*SeekGroupRequest_Oldest)(nil),
 	}
+	file_hermes_proto_msgTypes[40].OneofWrappers = []any{
+		(*BackupPart_Cut)(nil),
+		(*BackupPart_Topic)(nil),
+		(*BackupPart_Group)(nil),
+		(*BackupPart_Runs)(nil),
+		(*BackupPart_End)(nil),
+	}
+	file_hermes_proto_msgTypes[45].OneofWrappers = []any{
+		(*RestoreRequest_Look)(nil),
+		(*RestoreRequest_Begin)(nil),
+		(*RestoreRequest_Runs)(nil),
+		(*RestoreRequest_Group)(nil),
+		(*RestoreRequest_End)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hermes_proto_rawDesc), len(file_hermes_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   39,
+			NumEnums:      2,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -292,6 +292,8 @@ const (
 	Admin_Promote_FullMethodName            = "/hermes.v1.Admin/Promote"
 	Admin_Remove_FullMethodName             = "/hermes.v1.Admin/Remove"
 	Admin_TransferLeadership_FullMethodName = "/hermes.v1.Admin/TransferLeadership"
+	Admin_Backup_FullMethodName             = "/hermes.v1.Admin/Backup"
+	Admin_Restore_FullMethodName            = "/hermes.v1.Admin/Restore"
 )
 
 // AdminClient is the client API for Admin service.
@@ -313,6 +315,11 @@ type AdminClient interface {
 	Promote(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
 	Remove(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
 	TransferLeadership(ctx context.Context, in *MemberRequest, opts ...grpc.CallOption) (*Cluster, error)
+	// Backup reads topics, or all, with their groups and messages as they are at one entry of the log. The
+	// node that is asked reads its own; one that ends before BackupPart.end was sent is nothing to keep.
+	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupPart], error)
+	// Restore does one step of bringing a topic back, and may be said again.
+	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreReply, error)
 }
 
 type adminClient struct {
@@ -473,6 +480,35 @@ func (c *adminClient) TransferLeadership(ctx context.Context, in *MemberRequest,
 	return out, nil
 }
 
+func (c *adminClient) Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupPart], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Admin_ServiceDesc.Streams[0], Admin_Backup_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[BackupRequest, BackupPart]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Admin_BackupClient = grpc.ServerStreamingClient[BackupPart]
+
+func (c *adminClient) Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreReply, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RestoreReply)
+	err := c.cc.Invoke(ctx, Admin_Restore_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -492,6 +528,11 @@ type AdminServer interface {
 	Promote(context.Context, *MemberRequest) (*Cluster, error)
 	Remove(context.Context, *MemberRequest) (*Cluster, error)
 	TransferLeadership(context.Context, *MemberRequest) (*Cluster, error)
+	// Backup reads topics, or all, with their groups and messages as they are at one entry of the log. The
+	// node that is asked reads its own; one that ends before BackupPart.end was sent is nothing to keep.
+	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupPart]) error
+	// Restore does one step of bringing a topic back, and may be said again.
+	Restore(context.Context, *RestoreRequest) (*RestoreReply, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -546,6 +587,12 @@ func (UnimplementedAdminServer) Remove(context.Context, *MemberRequest) (*Cluste
 }
 func (UnimplementedAdminServer) TransferLeadership(context.Context, *MemberRequest) (*Cluster, error) {
 	return nil, status.Error(codes.Unimplemented, "method TransferLeadership not implemented")
+}
+func (UnimplementedAdminServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupPart]) error {
+	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedAdminServer) Restore(context.Context, *RestoreRequest) (*RestoreReply, error) {
+	return nil, status.Error(codes.Unimplemented, "method Restore not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -838,6 +885,35 @@ func _Admin_TransferLeadership_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_Backup_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(BackupRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServer).Backup(m, &grpc.GenericServerStream[BackupRequest, BackupPart]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Admin_BackupServer = grpc.ServerStreamingServer[BackupPart]
+
+func _Admin_Restore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RestoreRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Restore(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Restore_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Restore(ctx, req.(*RestoreRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -905,7 +981,17 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "TransferLeadership",
 			Handler:    _Admin_TransferLeadership_Handler,
 		},
+		{
+			MethodName: "Restore",
+			Handler:    _Admin_Restore_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Backup",
+			Handler:       _Admin_Backup_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "hermes.proto",
 }

@@ -15,7 +15,7 @@ import (
 type applied struct {
 	placed  []wal.Placed
 	runs    []tail.Run
-	changes []core.Outcome // of commands that changed something
+	changes []core.Outcome // of commands and restored runs that changed something
 }
 
 // read pairs an entry's items with what became of them. time is that of the entry
@@ -42,11 +42,16 @@ func (a *applied) read(e *raftpb.Entry, outcomes []core.Outcome, time *int64) er
 			a.changes = append(a.changes, o)
 		default:
 			r := item.Run
+			when := *time
+			if r.Old {
+				when = r.Time
+				a.changes = append(a.changes, o) // it may have moved the topic's first offset
+			}
 			a.placed = append(a.placed, wal.Placed{
-				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: *time, At: r.At, Bytes: len(r.Messages),
+				Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At, Bytes: len(r.Messages),
 			})
 			if !r.Cleaned {
-				a.runs = append(a.runs, tail.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages})
+				a.runs = append(a.runs, tail.Run{Topic: r.Topic, Offset: o.Offset, Count: int(r.Count), Messages: r.Messages, Time: r.Time})
 			}
 		}
 	}

@@ -17,6 +17,7 @@ type topic struct {
 	name        string
 	first, next atomic.Uint64
 	subscribers atomic.Int64
+	restoring   atomic.Bool // it takes what a restore brings, and nobody reads it
 
 	mu      sync.Mutex // guards members
 	members []*member  // to be told of new messages; on the leader
@@ -85,7 +86,7 @@ func (d *directory) advance(id uint32, next uint64) {
 // that is not ahead of what was told by advance: one that applies several entries at once
 // is, while they are told of one by one. A topic that is new begins at its first offset at least,
 // which is not 0 for one that was restored.
-func (d *directory) set(s broker.Topic, next bool) {
+func (d *directory) set(s broker.Topic, restoring, next bool) {
 	t := d.id(s.ID)
 	if t == nil {
 		t = &topic{id: s.ID, name: s.Name}
@@ -93,6 +94,8 @@ func (d *directory) set(s broker.Topic, next bool) {
 		d.byID[s.ID], d.byName[s.Name] = t, t
 		d.mu.Unlock()
 	}
+	// The topic of dead letters is never closed.
+	t.restoring.Store(restoring && s.Name != hermes.DeadLetters)
 	t.first.Store(s.First)
 	if next {
 		t.next.Store(s.Next)
@@ -125,7 +128,8 @@ func (d *directory) reset(m *core.Machine) (gone map[uint32]string) {
 	d.mu.RUnlock()
 	for _, s := range m.Topics("", "", hermes.TopicsLimit+1) {
 		delete(gone, s.ID)
-		d.set(s, true)
+		_, restoring := m.Restore(s.ID)
+		d.set(s, restoring, true)
 	}
 	for id := range gone {
 		d.remove(id)

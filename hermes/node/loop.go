@@ -338,8 +338,10 @@ func (l *loop) refresh(id uint32) {
 	if id == 0 {
 		return
 	}
-	if t, ok := l.replica.Machine().TopicByID(id); ok {
-		l.n.topics.set(t, false)
+	m := l.replica.Machine()
+	if t, ok := m.TopicByID(id); ok {
+		_, restoring := m.Restore(id)
+		l.n.topics.set(t, restoring, false)
 		return
 	}
 	if name, ok := l.n.topics.remove(id); ok {

@@ -77,6 +77,7 @@ type Node struct {
 	disk   *disk
 	debut  *debut
 	inHand gate
+	cuts   atomic.Int64 // open
 
 	lead    atomic.Pointer[lead]
 	full    atomic.Bool   // the disk has less free space than it must

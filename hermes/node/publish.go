@@ -14,6 +14,8 @@ import (
 // runOverhead is what a run takes of the gate beside its bytes, so that empty ones are bounded too.
 const runOverhead = 128
 
+var errFull = wirelab.Errorf(wirelab.ResourceExhausted, "the leader's disk is nearly full: nothing is stored until there is room; free some, or shorten a retention")
+
 // Publish implements [broker.Broker].
 func (n *Node) Publish(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 	b, err := n.leading(ctx)
@@ -92,17 +94,23 @@ func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 		return nil, err
 	}
 	if n.full.Load() && run.Mode != hermes.Performance {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "the leader's disk is nearly full: nothing is stored until there is room; free some, or shorten a retention")
+		return nil, errFull
 	}
 	t, err := n.topics.find(run.Topic)
-	if err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if err == nil {
+		return t, t.open()
+	}
+	if wirelab.CodeOf(err) != wirelab.NotFound {
 		return t, err
 	}
 	// A new leader may not have applied yet what its predecessor acknowledged.
 	if err := n.caughtUp(ctx); err != nil {
 		return nil, err
 	}
-	return n.topics.find(run.Topic)
+	if t, err = n.topics.find(run.Topic); err != nil {
+		return nil, err
+	}
+	return t, t.open()
 }
 
 // OpenProducer implements [broker.Broker].

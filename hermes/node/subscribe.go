@@ -80,6 +80,9 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	if err != nil {
 		return nil, err
 	}
+	if err := t.open(); err != nil {
+		return nil, err
+	}
 	next := t.next.Load()
 	offset, err := n.at(broker.Topic{ID: t.id, First: t.first.Load(), Next: next}, start)
 	if err != nil {
@@ -133,6 +136,9 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 	if start.InFlight < 0 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages in flight", start.InFlight)
 	}
+	if t, err := n.topics.find(start.Topic); err == nil && t.open() != nil {
+		return nil, t.open() // making the group would be refused, with less to say
+	}
 	ref, err := n.find(ctx, start.Topic, start.Group)
 	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
 		want := broker.Group{Topic: start.Topic, Name: start.Group}
@@ -157,6 +163,9 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 		t := n.topics.id(ref.topic)
 		if !ok || t == nil {
 			return nil, wirelab.Errorf(wirelab.NotFound, "group %q was deleted", start.Group)
+		}
+		if err := t.open(); err != nil {
+			return nil, err
 		}
 		return n.hands.join(ctx, t, ref.id, m.Generation(ref.id), g, inFlight), nil
 	})

@@ -121,6 +121,11 @@ type remote struct {
 
 func (r remote) Leader() (broker.Member, bool) { return r.memory.Leader() }
 
+// Cut: no node asks another for it.
+func (r remote) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
+	return r.memory.Cut(ctx, topics)
+}
+
 func memory(t *testing.T) *brokertest.InMemory {
 	m := brokertest.Memory()
 	t.Cleanup(m.Close)

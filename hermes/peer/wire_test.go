@@ -65,6 +65,17 @@ func TestEveryFieldTravels(t *testing.T) {
 	roundTrip(t, writeMember, readMember)
 	roundTrip(t, writeStatus, readStatus)
 	roundTrip(t, writeRanges, readRanges)
+	roundTrip(t, writeRestored, readRestored)
+	// Runs have no attempts, and no more messages than 32 bits count.
+	r := rand.New(rand.NewPCG(1, 2))
+	var step broker.Restore
+	fill(reflect.ValueOf(&step).Elem(), r)
+	for i := range step.Runs {
+		step.Runs[i].Count, step.Runs[i].Attempt = 7+i, 0
+	}
+	if got := readRestore(writeRestore(step)); !reflect.DeepEqual(got, step) {
+		t.Errorf("%+v comes back as %+v", step, got)
+	}
 }
 
 func TestEveryCodeTravels(t *testing.T) {

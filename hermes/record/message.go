@@ -48,7 +48,13 @@ func field(b []byte) (tag byte, value, rest []byte, ok bool) {
 // one message at least. A Message is what hermes.proto says and no more: a field
 // that it does not know, or a second payload or key, is refused rather than stored,
 // since no bound would hold for it and the readers would disagree on it.
-func Check(messages []byte) (count int, err error) {
+func Check(messages []byte) (count int, err error) { return check(messages, hermes.HeadersLimit) }
+
+// CheckStored is Check for messages that were stored: a dead letter has headers beyond
+// those that its publisher was allowed, so that only the run's own bound holds for them.
+func CheckStored(messages []byte) (count int, err error) { return check(messages, hermes.RunLimit) }
+
+func check(messages []byte, headersLimit int) (count int, err error) {
 	if len(messages) > hermes.RunLimit {
 		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "a run has %d bytes; at most %d are allowed: publish it as several", len(messages), hermes.RunLimit)
 	}
@@ -60,7 +66,7 @@ func Check(messages []byte) (count int, err error) {
 		if count == hermes.RunMessages {
 			return 0, wirelab.Errorf(wirelab.ResourceExhausted, "a run has more than %d messages: publish it as several", hermes.RunMessages)
 		}
-		if err := checkMessage(message, count); err != nil {
+		if err := checkMessage(message, count, headersLimit); err != nil {
 			return 0, err
 		}
 		rest = behind
@@ -71,7 +77,7 @@ func Check(messages []byte) (count int, err error) {
 	return count, nil
 }
 
-func checkMessage(message []byte, at int) error {
+func checkMessage(message []byte, at, headersLimit int) error {
 	payload, key, headers := false, false, 0
 	for len(message) > 0 {
 		tag, value, rest, ok := field(message)
@@ -94,8 +100,8 @@ func checkMessage(message []byte, at int) error {
 			if err != nil {
 				return err
 			}
-			if headers += len(name) + len(held); headers > hermes.HeadersLimit {
-				return wirelab.Errorf(wirelab.ResourceExhausted, "message %d has headers of more than %d bytes", at, hermes.HeadersLimit)
+			if headers += len(name) + len(held); headers > headersLimit {
+				return wirelab.Errorf(wirelab.ResourceExhausted, "message %d has headers of more than %d bytes", at, headersLimit)
 			}
 		default:
 			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)

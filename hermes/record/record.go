@@ -6,7 +6,7 @@
 //	entry   = version(1 byte, 0x01) time(uvarint: Unix ns) item*
 //	item    = 0x01 run | 0x02 command
 //	run     = topic(uvarint id) flags(1 byte) producer(uvarint) sequence(uvarint)
-//	          count(uvarint) length(uvarint) messages(length bytes)
+//	          [time(uvarint: Unix ns)] count(uvarint) length(uvarint) messages(length bytes)
 //	command = length(uvarint) bytes(protobuf hermes.log.v1.Command)
 //
 // messages is the wire form of `repeated Message messages = 2` of hermes.proto:
@@ -14,6 +14,10 @@
 // that was cleaned: its messages are gone and nothing follows the length, but count
 // and length still count. A node that applies the cleaned run must come to the same
 // state, bytes of the topic included, as one that applied it when it was whole.
+// Flag 0x02 marks a run that a restore brings back: it has a time of its own, its producer
+// is the restore, and its sequence is the offset that its first message must get. A program
+// that does not know the flag refuses the entry, which is what it must do: it would give
+// the messages another time.
 //
 // An entry has no checksum: the frame it lies in has one. So what Parse finds
 // wrong is a fault in a program, or a later form, and not a worn disk.
@@ -35,13 +39,16 @@ const (
 	kindRun     = 0x01
 	kindCommand = 0x02
 	flagCleaned = 0x01
+	flagOld     = 0x02
 )
 
 // Run is messages of one topic that are stored together, under consecutive offsets.
 type Run struct {
 	Topic    uint32 // 1 and up
-	Producer uint64 // 0: nobody's
-	Sequence uint64
+	Producer uint64 // 0: nobody's; of an Old run the restore
+	Sequence uint64 // of an Old run the offset of its first message
+	Old      bool   // brought back by a restore, with the Time it had
+	Time     int64  // Unix nanoseconds, of an Old run only; another has its entry's
 	Count    uint32 // 1 and up; said by whoever wrote the run, after Check
 	Messages []byte
 	Cleaned  bool // write or read without its messages
@@ -73,9 +80,15 @@ func AppendRun(dst []byte, r Run) []byte {
 	if r.Cleaned {
 		flags, size, messages = flagCleaned, max(r.Size, len(r.Messages)), nil
 	}
+	if r.Old {
+		flags |= flagOld
+	}
 	dst = binary.AppendUvarint(append(dst, kindRun), uint64(r.Topic))
 	dst = binary.AppendUvarint(append(dst, flags), r.Producer)
 	dst = binary.AppendUvarint(dst, r.Sequence)
+	if r.Old {
+		dst = binary.AppendUvarint(dst, uint64(max(r.Time, 0)))
+	}
 	dst = binary.AppendUvarint(dst, uint64(r.Count))
 	dst = binary.AppendUvarint(dst, uint64(size))
 	return append(dst, messages...)
@@ -147,12 +160,15 @@ func (c *cursor) item() Item {
 func (c *cursor) run() (r Run) {
 	r.Topic = uint32(c.uvarint("topic", math.MaxUint32))
 	flags := c.byte("flags")
-	if flags&^flagCleaned != 0 {
+	if flags&^(flagCleaned|flagOld) != 0 {
 		c.fail("flags")
 	}
-	r.Cleaned = flags == flagCleaned
+	r.Cleaned, r.Old = flags&flagCleaned != 0, flags&flagOld != 0
 	r.Producer = c.uvarint("producer", math.MaxUint64)
 	r.Sequence = c.uvarint("sequence", math.MaxUint64)
+	if r.Old {
+		r.Time = int64(c.uvarint("time", math.MaxInt64))
+	}
 	r.Count = uint32(c.uvarint("count", math.MaxUint32))
 	size := c.uvarint("messages", math.MaxInt32)
 	if !r.Cleaned {

@@ -48,17 +48,23 @@ func TestForm(t *testing.T) {
 	data = record.AppendRun(data, record.Run{Topic: 1, Producer: 200, Sequence: 3, Count: 1, Messages: []byte{0x12, 0x03, 0x0a, 0x01, 'x'}})
 	data = record.AppendCommand(data, []byte("cmd"))
 	data = record.AppendRun(data, record.Run{Topic: 2, Count: 4, Messages: []byte("left away"), Cleaned: true})
+	old := record.Run{Topic: 3, Producer: 7, Sequence: 70, Old: true, Time: 129, Count: 1, Messages: []byte{0x12, 0x03, 0x0a, 0x01, 'x'}}
+	data = record.AppendRun(data, old)
+	old.Cleaned = true
+	data = record.AppendRun(data, old)
 	want := []byte{
 		0x01, 0xac, 0x02, // version, time
 		0x01, 0x01, 0x00, 0xc8, 0x01, 0x03, 0x01, 0x05, 0x12, 0x03, 0x0a, 0x01, 'x',
 		0x02, 0x03, 'c', 'm', 'd',
 		0x01, 0x02, 0x01, 0x00, 0x00, 0x04, 0x09,
+		0x01, 0x03, 0x02, 0x07, 0x46, 0x81, 0x01, 0x01, 0x05, 0x12, 0x03, 0x0a, 0x01, 'x',
+		0x01, 0x03, 0x03, 0x07, 0x46, 0x81, 0x01, 0x01, 0x05,
 	}
 	if !bytes.Equal(data, want) {
 		t.Fatalf("the form changed:\n got %x\nwant %x", data, want)
 	}
 	time, items, err := parse(want)
-	if err != nil || time != 300 || len(items) != 3 {
+	if err != nil || time != 300 || len(items) != 5 {
 		t.Fatalf("%d %v %v", time, items, err)
 	}
 	run := items[0].Run
@@ -70,6 +76,11 @@ func TestForm(t *testing.T) {
 	}
 	if string(items[1].Command) != "cmd" {
 		t.Errorf("%+v", items[1])
+	}
+	for i, cleaned := range []bool{false, true} {
+		if r := items[3+i].Run; !r.Old || r.Time != 129 || r.Producer != 7 || r.Sequence != 70 || r.Cleaned != cleaned || r.Size != 5 {
+			t.Errorf("%+v", r)
+		}
 	}
 	if r := items[2].Run; !r.Cleaned || r.Count != 4 || len(r.Messages) != 0 || r.Size != 9 {
 		t.Errorf("%+v", r)
@@ -145,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a kind nobody knows", []byte{1, 0, 9}, "kind of item", wirelab.Internal},
 		{"a command cut off", []byte{1, 0, 2, 5, 'a'}, "command", wirelab.Internal},
 		{"a command of 2^63 bytes", []byte{1, 0, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, "command", wirelab.Internal},
-		{"flags nobody knows", run(func(b []byte) { b[4] = 2 }), "flags", wirelab.Internal},
+		{"flags nobody knows", run(func(b []byte) { b[4] = 4 }), "flags", wirelab.Internal},
 		{"no message", run(func(b []byte) { b[7] = 0 }), "count", wirelab.Internal},
 		{"more messages than bytes for them", run(func(b []byte) { b[7] = 2 }), "messages", wirelab.Internal},
 		{"a cleaned run that had fewer bytes than messages", []byte{1, 0, 1, 1, 1, 0, 0, 2, 3}, "messages", wirelab.Internal},

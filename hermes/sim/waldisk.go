@@ -123,7 +123,11 @@ func (d *walDisk) placed(e *raftpb.Entry, outcomes []core.Outcome) (placed []wal
 		o, r := outcomes[i], item.Run
 		i++
 		if item.Command == nil && o.Err == nil && !o.Duplicate {
-			placed = append(placed, wal.Placed{Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: d.time, At: r.At, Bytes: len(r.Messages)})
+			when := d.time
+			if r.Old {
+				when = r.Time
+			}
+			placed = append(placed, wal.Placed{Topic: r.Topic, Offset: o.Offset, Count: r.Count, Time: when, At: r.At, Bytes: len(r.Messages)})
 		}
 	}
 	return placed, nil

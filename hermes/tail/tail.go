@@ -53,6 +53,7 @@ type Run struct {
 	Offset   uint64 // of the first
 	Count    int
 	Messages []byte // kept, so never changed again
+	Time     int64  // Unix nanoseconds, of a run that has a time of its own; 0: that of its Append
 }
 
 // Tail is the memory. Append is for one goroutine at a time, the rest for any.

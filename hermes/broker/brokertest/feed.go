@@ -44,6 +44,9 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 		}
 		t = m.create(broker.Topic{Name: start.Topic})
 	}
+	if err := t.open(); err != nil {
+		return nil, err
+	}
 	f := &feed{m: m, t: t}
 	switch {
 	case start.From > broker.FromGroup:

@@ -247,6 +247,9 @@ func (m *InMemory) CreateGroup(ctx context.Context, want broker.Group, start bro
 	if err := m.writable(ctx); err != nil {
 		return broker.Group{}, err
 	}
+	if err := t.open(); err != nil {
+		return broker.Group{}, err
+	}
 	if g == nil {
 		return t.addGroup(m, want, t.at(start)).state(), nil
 	}

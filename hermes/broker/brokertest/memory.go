@@ -53,6 +53,9 @@ type topic struct {
 	groups map[string]*group
 	feeds  map[*feed]struct{}
 	gone   bool
+	// restore is which restore it is from, 0 for none; restoring: it is not done.
+	restore   uint64
+	restoring bool
 }
 
 // produced is a run that is known again.
@@ -162,6 +165,9 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 		return broker.Verdict{Err: err}
 	}
 	t, err := m.find(run.Topic)
+	if err == nil {
+		err = t.open()
+	}
 	if err != nil {
 		return broker.Verdict{Err: err}
 	}
@@ -217,6 +223,9 @@ func (m *InMemory) known(t *topic, run broker.Run) (*produced, error) {
 // store appends to a topic. The lock is held.
 func (m *InMemory) store(t *topic, messages []byte, count int) broker.Verdict {
 	at := m.tick()
+	if t.restoring { // a dead letter, which does not wait
+		t.restore, t.restoring = 0, false
+	}
 	b := broker.Batch{Offset: t.Next, Count: count, Time: at, Attempt: 1, Messages: slices.Clone(messages)}
 	t.runs = append(t.runs, b)
 	t.Next += uint64(count)

@@ -37,7 +37,7 @@ func Run(t *testing.T, nodes ...broker.Broker) {
 }
 
 func pair(t *testing.T, in, out broker.Broker) {
-	for _, group := range []map[string]func(*suite){topicTests, publishTests, feedTests, groupTests} {
+	for _, group := range []map[string]func(*suite){topicTests, publishTests, feedTests, groupTests, archiveTests} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -32,6 +32,7 @@ var adminMethods = map[string]method{
 	"Promote":            member(broker.Cluster.Promote),
 	"Remove":             member(broker.Cluster.Remove),
 	"TransferLeadership": member(broker.Cluster.TransferLeadership),
+	"Restore":            whole((*door).restore),
 }
 
 func (d *door) createTopic(ctx context.Context, r *pb.TopicConfig) (*pb.Topic, error) {

@@ -73,7 +73,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options)
 	defer d.readers.Wait()
 	return wiregrpc.Serve(ctx, at, o.Secure && o.TLS == nil, "", func(s grpc.ServiceRegistrar) {
 		s.RegisterService(describe(&pb.Hermes_ServiceDesc, hermesMethods, hermesStreams), d)
-		s.RegisterService(describe(&pb.Admin_ServiceDesc, adminMethods, nil), d)
+		s.RegisterService(describe(&pb.Admin_ServiceDesc, adminMethods, adminStreams), d)
 		if !o.NoOrigin {
 			s.RegisterService(describe(&origin.BrokerService_ServiceDesc, originMethods, originStreams), d)
 		}

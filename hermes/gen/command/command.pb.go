@@ -40,6 +40,9 @@ type Command struct {
 	//	*Command_DeleteGroup
 	//	*Command_Ack
 	//	*Command_BeginTopic
+	//	*Command_BeginRestore
+	//	*Command_RestoreGroup
+	//	*Command_EndRestore
 	Does          isCommand_Does `protobuf_oneof:"does"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -172,6 +175,33 @@ func (x *Command) GetBeginTopic() *BeginTopic {
 	return nil
 }
 
+func (x *Command) GetBeginRestore() *BeginRestore {
+	if x != nil {
+		if x, ok := x.Does.(*Command_BeginRestore); ok {
+			return x.BeginRestore
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetRestoreGroup() *RestoreGroup {
+	if x != nil {
+		if x, ok := x.Does.(*Command_RestoreGroup); ok {
+			return x.RestoreGroup
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetEndRestore() *EndRestore {
+	if x != nil {
+		if x, ok := x.Does.(*Command_EndRestore); ok {
+			return x.EndRestore
+		}
+	}
+	return nil
+}
+
 type isCommand_Does interface {
 	isCommand_Does()
 }
@@ -216,6 +246,18 @@ type Command_BeginTopic struct {
 	BeginTopic *BeginTopic `protobuf:"bytes,10,opt,name=begin_topic,json=beginTopic,proto3,oneof"`
 }
 
+type Command_BeginRestore struct {
+	BeginRestore *BeginRestore `protobuf:"bytes,11,opt,name=begin_restore,json=beginRestore,proto3,oneof"`
+}
+
+type Command_RestoreGroup struct {
+	RestoreGroup *RestoreGroup `protobuf:"bytes,12,opt,name=restore_group,json=restoreGroup,proto3,oneof"`
+}
+
+type Command_EndRestore struct {
+	EndRestore *EndRestore `protobuf:"bytes,13,opt,name=end_restore,json=endRestore,proto3,oneof"`
+}
+
 func (*Command_CreateTopic) isCommand_Does() {}
 
 func (*Command_ConfigureTopic) isCommand_Does() {}
@@ -235,6 +277,12 @@ func (*Command_DeleteGroup) isCommand_Does() {}
 func (*Command_Ack) isCommand_Does() {}
 
 func (*Command_BeginTopic) isCommand_Does() {}
+
+func (*Command_BeginRestore) isCommand_Does() {}
+
+func (*Command_RestoreGroup) isCommand_Does() {}
+
+func (*Command_EndRestore) isCommand_Does() {}
 
 type CreateTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -858,11 +906,267 @@ func (x *BeginTopic) GetFirst() uint64 {
 	return 0
 }
 
+// BeginRestore makes a topic that is not there, to be filled with the runs that a
+// restore brings back. Until EndRestore it takes nothing else.
+type BeginRestore struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	RetentionAge   int64                  `protobuf:"varint,2,opt,name=retention_age,json=retentionAge,proto3" json:"retention_age,omitempty"`
+	RetentionBytes uint64                 `protobuf:"varint,3,opt,name=retention_bytes,json=retentionBytes,proto3" json:"retention_bytes,omitempty"`
+	First          uint64                 `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`     // the offset of the first message
+	Created        int64                  `protobuf:"varint,5,opt,name=created,proto3" json:"created,omitempty"` // Unix nanoseconds, when it was made where it is from
+	Restore        uint64                 `protobuf:"varint,6,opt,name=restore,proto3" json:"restore,omitempty"` // which restore, 1 and up: the same one may begin it again
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *BeginRestore) Reset() {
+	*x = BeginRestore{}
+	mi := &file_command_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginRestore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginRestore) ProtoMessage() {}
+
+func (x *BeginRestore) ProtoReflect() protoreflect.Message {
+	mi := &file_command_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginRestore.ProtoReflect.Descriptor instead.
+func (*BeginRestore) Descriptor() ([]byte, []int) {
+	return file_command_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *BeginRestore) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *BeginRestore) GetRetentionAge() int64 {
+	if x != nil {
+		return x.RetentionAge
+	}
+	return 0
+}
+
+func (x *BeginRestore) GetRetentionBytes() uint64 {
+	if x != nil {
+		return x.RetentionBytes
+	}
+	return 0
+}
+
+func (x *BeginRestore) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *BeginRestore) GetCreated() int64 {
+	if x != nil {
+		return x.Created
+	}
+	return 0
+}
+
+func (x *BeginRestore) GetRestore() uint64 {
+	if x != nil {
+		return x.Restore
+	}
+	return 0
+}
+
+// RestoreGroup makes a group that is where it was. The topic is being restored.
+type RestoreGroup struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Restore       uint64                 `protobuf:"varint,2,opt,name=restore,proto3" json:"restore,omitempty"`
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	AckTimeout    int64                  `protobuf:"varint,4,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`
+	MaxAttempts   uint32                 `protobuf:"varint,5,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
+	Floor         uint64                 `protobuf:"varint,6,opt,name=floor,proto3" json:"floor,omitempty"`
+	Acked         []*Range               `protobuf:"bytes,7,rep,name=acked,proto3" json:"acked,omitempty"` // above the floor, rising, a gap before each
+	Dead          uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
+	Next          uint64                 `protobuf:"varint,9,opt,name=next,proto3" json:"next,omitempty"` // of the topic; what is missing before it was trimmed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RestoreGroup) Reset() {
+	*x = RestoreGroup{}
+	mi := &file_command_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RestoreGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RestoreGroup) ProtoMessage() {}
+
+func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_command_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RestoreGroup.ProtoReflect.Descriptor instead.
+func (*RestoreGroup) Descriptor() ([]byte, []int) {
+	return file_command_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *RestoreGroup) GetTopic() uint32 {
+	if x != nil {
+		return x.Topic
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetRestore() uint64 {
+	if x != nil {
+		return x.Restore
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RestoreGroup) GetAckTimeout() int64 {
+	if x != nil {
+		return x.AckTimeout
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetMaxAttempts() uint32 {
+	if x != nil {
+		return x.MaxAttempts
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetAcked() []*Range {
+	if x != nil {
+		return x.Acked
+	}
+	return nil
+}
+
+func (x *RestoreGroup) GetDead() uint64 {
+	if x != nil {
+		return x.Dead
+	}
+	return 0
+}
+
+func (x *RestoreGroup) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+// EndRestore opens a topic to all.
+type EndRestore struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Restore       uint64                 `protobuf:"varint,2,opt,name=restore,proto3" json:"restore,omitempty"`
+	Next          uint64                 `protobuf:"varint,3,opt,name=next,proto3" json:"next,omitempty"` // the offset of the next message; what is missing before it was trimmed
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndRestore) Reset() {
+	*x = EndRestore{}
+	mi := &file_command_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndRestore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndRestore) ProtoMessage() {}
+
+func (x *EndRestore) ProtoReflect() protoreflect.Message {
+	mi := &file_command_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndRestore.ProtoReflect.Descriptor instead.
+func (*EndRestore) Descriptor() ([]byte, []int) {
+	return file_command_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *EndRestore) GetTopic() uint32 {
+	if x != nil {
+		return x.Topic
+	}
+	return 0
+}
+
+func (x *EndRestore) GetRestore() uint64 {
+	if x != nil {
+		return x.Restore
+	}
+	return 0
+}
+
+func (x *EndRestore) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
 var File_command_proto protoreflect.FileDescriptor
 
 const file_command_proto_rawDesc = "" +
 	"\n" +
-	"\rcommand.proto\x12\rhermes.log.v1\"\xef\x04\n" +
+	"\rcommand.proto\x12\rhermes.log.v1\"\xb5\x06\n" +
 	"\aCommand\x12?\n" +
 	"\fcreate_topic\x18\x01 \x01(\v2\x1a.hermes.log.v1.CreateTopicH\x00R\vcreateTopic\x12H\n" +
 	"\x0fconfigure_topic\x18\x02 \x01(\v2\x1d.hermes.log.v1.ConfigureTopicH\x00R\x0econfigureTopic\x12?\n" +
@@ -876,7 +1180,11 @@ const file_command_proto_rawDesc = "" +
 	"\x03ack\x18\t \x01(\v2\x12.hermes.log.v1.AckH\x00R\x03ack\x12<\n" +
 	"\vbegin_topic\x18\n" +
 	" \x01(\v2\x19.hermes.log.v1.BeginTopicH\x00R\n" +
-	"beginTopicB\x06\n" +
+	"beginTopic\x12B\n" +
+	"\rbegin_restore\x18\v \x01(\v2\x1b.hermes.log.v1.BeginRestoreH\x00R\fbeginRestore\x12B\n" +
+	"\rrestore_group\x18\f \x01(\v2\x1b.hermes.log.v1.RestoreGroupH\x00R\frestoreGroup\x12<\n" +
+	"\vend_restore\x18\r \x01(\v2\x19.hermes.log.v1.EndRestoreH\x00R\n" +
+	"endRestoreB\x06\n" +
 	"\x04does\"o\n" +
 	"\vCreateTopic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
@@ -919,7 +1227,30 @@ const file_command_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
 	"\rretention_age\x18\x02 \x01(\x03R\fretentionAge\x12'\n" +
 	"\x0fretention_bytes\x18\x03 \x01(\x04R\x0eretentionBytes\x12\x14\n" +
-	"\x05first\x18\x04 \x01(\x04R\x05firstB$Z\"wirelab/hermes/gen/command;commandb\x06proto3"
+	"\x05first\x18\x04 \x01(\x04R\x05first\"\xba\x01\n" +
+	"\fBeginRestore\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
+	"\rretention_age\x18\x02 \x01(\x03R\fretentionAge\x12'\n" +
+	"\x0fretention_bytes\x18\x03 \x01(\x04R\x0eretentionBytes\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x04R\x05first\x12\x18\n" +
+	"\acreated\x18\x05 \x01(\x03R\acreated\x12\x18\n" +
+	"\arestore\x18\x06 \x01(\x04R\arestore\"\x80\x02\n" +
+	"\fRestoreGroup\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\rR\x05topic\x12\x18\n" +
+	"\arestore\x18\x02 \x01(\x04R\arestore\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1f\n" +
+	"\vack_timeout\x18\x04 \x01(\x03R\n" +
+	"ackTimeout\x12!\n" +
+	"\fmax_attempts\x18\x05 \x01(\rR\vmaxAttempts\x12\x14\n" +
+	"\x05floor\x18\x06 \x01(\x04R\x05floor\x12*\n" +
+	"\x05acked\x18\a \x03(\v2\x14.hermes.log.v1.RangeR\x05acked\x12\x12\n" +
+	"\x04dead\x18\b \x01(\x04R\x04dead\x12\x12\n" +
+	"\x04next\x18\t \x01(\x04R\x04next\"P\n" +
+	"\n" +
+	"EndRestore\x12\x14\n" +
+	"\x05topic\x18\x01 \x01(\rR\x05topic\x12\x18\n" +
+	"\arestore\x18\x02 \x01(\x04R\arestore\x12\x12\n" +
+	"\x04next\x18\x03 \x01(\x04R\x04nextB$Z\"wirelab/hermes/gen/command;commandb\x06proto3"
 
 var (
 	file_command_proto_rawDescOnce sync.Once
@@ -933,7 +1264,7 @@ func file_command_proto_rawDescGZIP() []byte {
 	return file_command_proto_rawDescData
 }
 
-var file_command_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_command_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_command_proto_goTypes = []any{
 	(*Command)(nil),        // 0: hermes.log.v1.Command
 	(*CreateTopic)(nil),    // 1: hermes.log.v1.CreateTopic
@@ -947,6 +1278,9 @@ var file_command_proto_goTypes = []any{
 	(*Range)(nil),          // 9: hermes.log.v1.Range
 	(*Ack)(nil),            // 10: hermes.log.v1.Ack
 	(*BeginTopic)(nil),     // 11: hermes.log.v1.BeginTopic
+	(*BeginRestore)(nil),   // 12: hermes.log.v1.BeginRestore
+	(*RestoreGroup)(nil),   // 13: hermes.log.v1.RestoreGroup
+	(*EndRestore)(nil),     // 14: hermes.log.v1.EndRestore
 }
 var file_command_proto_depIdxs = []int32{
 	1,  // 0: hermes.log.v1.Command.create_topic:type_name -> hermes.log.v1.CreateTopic
@@ -959,12 +1293,16 @@ var file_command_proto_depIdxs = []int32{
 	8,  // 7: hermes.log.v1.Command.delete_group:type_name -> hermes.log.v1.DeleteGroup
 	10, // 8: hermes.log.v1.Command.ack:type_name -> hermes.log.v1.Ack
 	11, // 9: hermes.log.v1.Command.begin_topic:type_name -> hermes.log.v1.BeginTopic
-	9,  // 10: hermes.log.v1.Ack.ranges:type_name -> hermes.log.v1.Range
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	12, // 10: hermes.log.v1.Command.begin_restore:type_name -> hermes.log.v1.BeginRestore
+	13, // 11: hermes.log.v1.Command.restore_group:type_name -> hermes.log.v1.RestoreGroup
+	14, // 12: hermes.log.v1.Command.end_restore:type_name -> hermes.log.v1.EndRestore
+	9,  // 13: hermes.log.v1.Ack.ranges:type_name -> hermes.log.v1.Range
+	9,  // 14: hermes.log.v1.RestoreGroup.acked:type_name -> hermes.log.v1.Range
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_command_proto_init() }
@@ -983,6 +1321,9 @@ func file_command_proto_init() {
 		(*Command_DeleteGroup)(nil),
 		(*Command_Ack)(nil),
 		(*Command_BeginTopic)(nil),
+		(*Command_BeginRestore)(nil),
+		(*Command_RestoreGroup)(nil),
+		(*Command_EndRestore)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -990,7 +1331,7 @@ func file_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_proto_rawDesc), len(file_command_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

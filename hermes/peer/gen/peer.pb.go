@@ -48,6 +48,7 @@ const (
 	Method_METHOD_OPEN_PRODUCER       Method = 16
 	Method_METHOD_ACK                 Method = 17
 	Method_METHOD_NACK                Method = 18
+	Method_METHOD_RESTORE             Method = 19
 )
 
 // Enum value maps for Method.
@@ -72,6 +73,7 @@ var (
 		16: "METHOD_OPEN_PRODUCER",
 		17: "METHOD_ACK",
 		18: "METHOD_NACK",
+		19: "METHOD_RESTORE",
 	}
 	Method_value = map[string]int32{
 		"METHOD_UNSPECIFIED":         0,
@@ -93,6 +95,7 @@ var (
 		"METHOD_OPEN_PRODUCER":       16,
 		"METHOD_ACK":                 17,
 		"METHOD_NACK":                18,
+		"METHOD_RESTORE":             19,
 	}
 )
 
@@ -284,6 +287,7 @@ type Call struct {
 	Ranges        []*Range               `protobuf:"bytes,12,rep,name=ranges,proto3" json:"ranges,omitempty"`
 	Reason        string                 `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	Delay         int64                  `protobuf:"varint,14,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds
+	Restore       *Restore               `protobuf:"bytes,15,opt,name=restore,proto3" json:"restore,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -416,6 +420,13 @@ func (x *Call) GetDelay() int64 {
 	return 0
 }
 
+func (x *Call) GetRestore() *Restore {
+	if x != nil {
+		return x.Restore
+	}
+	return nil
+}
+
 type Reply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Error         *Error                 `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
@@ -423,6 +434,7 @@ type Reply struct {
 	Groups        []*Group               `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
 	Status        *Status                `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	Producer      uint64                 `protobuf:"varint,5,opt,name=producer,proto3" json:"producer,omitempty"`
+	Restored      *Restored              `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -492,6 +504,209 @@ func (x *Reply) GetProducer() uint64 {
 	return 0
 }
 
+func (x *Reply) GetRestored() *Restored {
+	if x != nil {
+		return x.Restored
+	}
+	return nil
+}
+
+type Restore struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Step          uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"` // as broker.Step counts
+	Topic         *Topic                 `protobuf:"bytes,3,opt,name=topic,proto3" json:"topic,omitempty"`
+	Runs          []*Batch               `protobuf:"bytes,4,rep,name=runs,proto3" json:"runs,omitempty"`
+	Group         *Group                 `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restore) Reset() {
+	*x = Restore{}
+	mi := &file_peer_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restore) ProtoMessage() {}
+
+func (x *Restore) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restore.ProtoReflect.Descriptor instead.
+func (*Restore) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Restore) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Restore) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *Restore) GetTopic() *Topic {
+	if x != nil {
+		return x.Topic
+	}
+	return nil
+}
+
+func (x *Restore) GetRuns() []*Batch {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+func (x *Restore) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+type Batch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Offset        uint64                 `protobuf:"varint,1,opt,name=offset,proto3" json:"offset,omitempty"`
+	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	Time          int64                  `protobuf:"varint,3,opt,name=time,proto3" json:"time,omitempty"`
+	Messages      []byte                 `protobuf:"bytes,4,opt,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Batch) Reset() {
+	*x = Batch{}
+	mi := &file_peer_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Batch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Batch) ProtoMessage() {}
+
+func (x *Batch) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Batch.ProtoReflect.Descriptor instead.
+func (*Batch) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Batch) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Batch) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Batch) GetTime() int64 {
+	if x != nil {
+		return x.Time
+	}
+	return 0
+}
+
+func (x *Batch) GetMessages() []byte {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+type Restored struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         uint32                 `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"` // as broker.RestoreState counts
+	Next          uint64                 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restored) Reset() {
+	*x = Restored{}
+	mi := &file_peer_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restored) ProtoMessage() {}
+
+func (x *Restored) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restored.ProtoReflect.Descriptor instead.
+func (*Restored) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Restored) GetState() uint32 {
+	if x != nil {
+		return x.State
+	}
+	return 0
+}
+
+func (x *Restored) GetNext() uint64 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
 type Topic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -509,7 +724,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_peer_proto_msgTypes[4]
+	mi := &file_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -521,7 +736,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[4]
+	mi := &file_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -534,7 +749,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{4}
+	return file_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Topic) GetName() string {
@@ -619,7 +834,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +846,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +859,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{5}
+	return file_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Group) GetTopic() string {
@@ -739,7 +954,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +966,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +979,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{6}
+	return file_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Start) GetTopic() string {
@@ -826,7 +1041,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +1053,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +1066,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Range) GetFirst() uint64 {
@@ -885,7 +1100,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1112,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1125,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Member) GetId() uint64 {
@@ -990,7 +1205,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1217,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1230,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Status) GetNode() uint64 {
@@ -1076,7 +1291,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x05begun\x18\a \x01(\bR\x05begun\"5\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\xda\x03\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\"\x8d\x04\n" +
 	"\x04Call\x12.\n" +
 	"\x06method\x18\x01 \x01(\x0e2\x16.hermes.peer.v1.MethodR\x06method\x12+\n" +
 	"\x05topic\x18\x02 \x01(\v2\x15.hermes.peer.v1.TopicR\x05topic\x12+\n" +
@@ -1092,13 +1307,29 @@ const file_peer_proto_rawDesc = "" +
 	"\x04feed\x18\v \x01(\x04R\x04feed\x12-\n" +
 	"\x06ranges\x18\f \x03(\v2\x15.hermes.peer.v1.RangeR\x06ranges\x12\x16\n" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x14\n" +
-	"\x05delay\x18\x0e \x01(\x03R\x05delay\"\xde\x01\n" +
+	"\x05delay\x18\x0e \x01(\x03R\x05delay\x121\n" +
+	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\"\x94\x02\n" +
 	"\x05Reply\x12+\n" +
 	"\x05error\x18\x01 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12-\n" +
 	"\x06topics\x18\x02 \x03(\v2\x15.hermes.peer.v1.TopicR\x06topics\x12-\n" +
 	"\x06groups\x18\x03 \x03(\v2\x15.hermes.peer.v1.GroupR\x06groups\x12.\n" +
 	"\x06status\x18\x04 \x01(\v2\x16.hermes.peer.v1.StatusR\x06status\x12\x1a\n" +
-	"\bproducer\x18\x05 \x01(\x04R\bproducer\"\xf5\x01\n" +
+	"\bproducer\x18\x05 \x01(\x04R\bproducer\x124\n" +
+	"\brestored\x18\x06 \x01(\v2\x18.hermes.peer.v1.RestoredR\brestored\"\xb2\x01\n" +
+	"\aRestore\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\rR\x04step\x12+\n" +
+	"\x05topic\x18\x03 \x01(\v2\x15.hermes.peer.v1.TopicR\x05topic\x12)\n" +
+	"\x04runs\x18\x04 \x03(\v2\x15.hermes.peer.v1.BatchR\x04runs\x12+\n" +
+	"\x05group\x18\x05 \x01(\v2\x15.hermes.peer.v1.GroupR\x05group\"e\n" +
+	"\x05Batch\x12\x16\n" +
+	"\x06offset\x18\x01 \x01(\x04R\x06offset\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x12\n" +
+	"\x04time\x18\x03 \x01(\x03R\x04time\x12\x1a\n" +
+	"\bmessages\x18\x04 \x01(\fR\bmessages\"4\n" +
+	"\bRestored\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\rR\x05state\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\x04R\x04next\"\xf5\x01\n" +
 	"\x05Topic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\rR\x02id\x12\x14\n" +
@@ -1150,7 +1381,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x04term\x18\x03 \x01(\x04R\x04term\x12\x1c\n" +
 	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aapplied\x18\x05 \x01(\x04R\aapplied\x120\n" +
-	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers*\xb1\x03\n" +
+	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers*\xc5\x03\n" +
 	"\x06Method\x12\x16\n" +
 	"\x12METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13METHOD_CREATE_TOPIC\x10\x01\x12\x1a\n" +
@@ -1172,7 +1403,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x14METHOD_OPEN_PRODUCER\x10\x10\x12\x0e\n" +
 	"\n" +
 	"METHOD_ACK\x10\x11\x12\x0f\n" +
-	"\vMETHOD_NACK\x10\x12B\x1dZ\x1bwirelab/hermes/peer/gen;genb\x06proto3"
+	"\vMETHOD_NACK\x10\x12\x12\x12\n" +
+	"\x0eMETHOD_RESTORE\x10\x13B\x1dZ\x1bwirelab/hermes/peer/gen;genb\x06proto3"
 
 var (
 	file_peer_proto_rawDescOnce sync.Once
@@ -1187,39 +1419,47 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_peer_proto_goTypes = []any{
-	(Method)(0),    // 0: hermes.peer.v1.Method
-	(*Hello)(nil),  // 1: hermes.peer.v1.Hello
-	(*Error)(nil),  // 2: hermes.peer.v1.Error
-	(*Call)(nil),   // 3: hermes.peer.v1.Call
-	(*Reply)(nil),  // 4: hermes.peer.v1.Reply
-	(*Topic)(nil),  // 5: hermes.peer.v1.Topic
-	(*Group)(nil),  // 6: hermes.peer.v1.Group
-	(*Start)(nil),  // 7: hermes.peer.v1.Start
-	(*Range)(nil),  // 8: hermes.peer.v1.Range
-	(*Member)(nil), // 9: hermes.peer.v1.Member
-	(*Status)(nil), // 10: hermes.peer.v1.Status
+	(Method)(0),      // 0: hermes.peer.v1.Method
+	(*Hello)(nil),    // 1: hermes.peer.v1.Hello
+	(*Error)(nil),    // 2: hermes.peer.v1.Error
+	(*Call)(nil),     // 3: hermes.peer.v1.Call
+	(*Reply)(nil),    // 4: hermes.peer.v1.Reply
+	(*Restore)(nil),  // 5: hermes.peer.v1.Restore
+	(*Batch)(nil),    // 6: hermes.peer.v1.Batch
+	(*Restored)(nil), // 7: hermes.peer.v1.Restored
+	(*Topic)(nil),    // 8: hermes.peer.v1.Topic
+	(*Group)(nil),    // 9: hermes.peer.v1.Group
+	(*Start)(nil),    // 10: hermes.peer.v1.Start
+	(*Range)(nil),    // 11: hermes.peer.v1.Range
+	(*Member)(nil),   // 12: hermes.peer.v1.Member
+	(*Status)(nil),   // 13: hermes.peer.v1.Status
 }
 var file_peer_proto_depIdxs = []int32{
 	2,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
 	0,  // 1: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
-	5,  // 2: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
-	6,  // 3: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
-	7,  // 4: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
-	9,  // 5: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
-	8,  // 6: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
-	2,  // 7: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
-	5,  // 8: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
-	6,  // 9: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
-	10, // 10: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
-	8,  // 11: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
-	9,  // 12: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	8,  // 2: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
+	9,  // 3: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
+	10, // 4: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
+	12, // 5: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
+	11, // 6: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
+	5,  // 7: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
+	2,  // 8: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
+	8,  // 9: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
+	9,  // 10: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
+	13, // 11: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
+	7,  // 12: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
+	8,  // 13: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
+	6,  // 14: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
+	9,  // 15: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
+	11, // 16: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
+	12, // 17: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -1233,7 +1473,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
