@@ -20,7 +20,8 @@ const rootExample = `  hermes dev                                    a node to t
   hermes pub orders 'one order' --create
   hermes sub orders --from oldest --count 1
   hermes sub orders --group billing             share the work with others of the group
-  hermes status`
+  hermes status
+  hermes backup --to hermes.backup              everything, while work goes on`
 
 // app is what commands share: the world outside.
 type app struct {
@@ -53,6 +54,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newTopicCommand,
 		newGroupCommand,
 		newCheckCommand,
+		newBackupCommand, newRestoreCommand,
 		newTokenCommand,
 		newVersionCommand,
 	} {

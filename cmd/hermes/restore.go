@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/hermes/backup"
+	"wirelab/hermes/broker"
+)
+
+const restoreText = `Restore brings the topics of a backup back into a running cluster: their
+settings, their messages with the offsets and the times they had, and their
+groups where they were. The file is read whole and checked first, and a topic
+that the cluster has already is an error, before anything is written.
+
+A topic is closed to publishers and subscribers until it is whole. What was
+interrupted goes on where it was when the same command is run again; topics
+that it had finished are left as they are. Deleting a topic gives it up.
+
+A retention counts from the times that the messages have: what is older than a
+topic keeps goes away soon after. Times must not be ahead of the cluster's clock.
+Dead letters (topic hermes.dlq) can be restored as long as the cluster never had
+one; without them, name the other topics with --only.
+
+With a policy it takes the rights admin and publish on the topics. All nodes of
+the cluster must be of this version or a later one.`
+
+const restoreExample = `  hermes restore --from hermes.backup --dry-run
+  hermes restore --from hermes.backup
+  hermes restore --from hermes.backup --only orders,invoices`
+
+func newRestoreCommand(a *app) *cobra.Command {
+	var f clientFlags
+	var from string
+	var only []string
+	c := &cobra.Command{
+		Use: "restore --from FILE", Short: "Bring the topics of a backup back into a cluster",
+		Long: restoreText, Example: restoreExample, Args: arguments(0, 0, "no arguments: name the file with --from"),
+	}
+	f.register(c)
+	c.Flags().StringVar(&from, "from", "", "`file` that hermes backup wrote")
+	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to restore, separated by commas; all without it")
+	dry := c.Flags().Bool("dry-run", false, "check the file and the cluster, tell what would be done, and do nothing")
+	asJSON := addJSONFlag(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if from == "" {
+			return usage("say what to restore, with --from FILE")
+		}
+		return a.restore(c.Context(), f, from, only, *dry, *asJSON)
+	}
+	return c
+}
+
+// restoreShown is "restore --json".
+type restoreShown struct {
+	backupShown
+
+	DryRun   bool   `json:"dry_run"`
+	Restored int    `json:"topics_restored"`
+	Before   int    `json:"topics_restored_before"`
+	Written  uint64 `json:"messages_of_plan"`
+}
+
+func (a *app) restore(ctx context.Context, f clientFlags, from string, only []string, dry, asJSON bool) error {
+	file, contents, size, err := a.readBackup(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	c, err := a.dial(f)
+	if err != nil {
+		return err
+	}
+	defer c.Close() //nolint:errcheck // nothing is under way
+	plan, err := backup.Plan(ctx, c, contents, only)
+	shown := restoreShown{backupShown: shownOfBackup(from, contents.Totals, size), DryRun: dry}
+	for _, p := range plan {
+		if p.State == broker.RestoreDone {
+			shown.Before++
+		} else {
+			shown.Restored++
+			shown.Written += p.Messages
+		}
+		shown.All = append(shown.All, heldShown{p.Name, p.First, p.Next, p.Messages, p.Size, p.Groups, stateNames[p.State]})
+	}
+	switch {
+	case ctx.Err() != nil:
+		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted before anything was restored")}
+	case err != nil && (!dry || wirelab.CodeOf(err) != wirelab.Conflict):
+		return err
+	case dry:
+		if told := a.showPlan(shown, asJSON); told != nil {
+			return told
+		}
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	progress := a.far()
+	err = backup.Restore(ctx, c, contents, plan, file, func(t backup.Totals) {
+		progress("restore: %d of %d messages read, %d of %d topics", t.Messages, contents.Messages, t.Topics, contents.Topics)
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up")}
+	case err != nil:
+		return err
+	}
+	if asJSON {
+		return a.printJSON(shown)
+	}
+	text := fmt.Sprintf("%s: %d topics are restored, %d messages", from, shown.Restored, shown.Written)
+	if shown.Before > 0 {
+		text += fmt.Sprintf("; %d were before, and are as they are", shown.Before)
+	}
+	return a.printf("%s\n", text)
+}
+
+// showPlan is what a restore would do.
+func (a *app) showPlan(shown restoreShown, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(shown)
+	}
+	if err := a.showHeld(shown.All); err != nil {
+		return err
+	}
+	return a.printf("%d topics would be restored, %d messages; nothing was changed\n", shown.Restored, shown.Written)
+}
