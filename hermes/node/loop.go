@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,6 +137,9 @@ func (l *loop) run() {
 		ticked := false
 		select {
 		case <-l.wake:
+			// Callers whose requests came by one read are all about to run: let them put theirs in
+			// first, so that the round is for all. Where nobody waits to run this is nothing.
+			runtime.Gosched()
 		case <-tick.C:
 			ticked = true
 		case <-l.n.stopped:

@@ -19,6 +19,7 @@ type proposals struct {
 	flights   []flight
 	reign     uint64
 	entries   int // how many of flights are data
+	under     int // proposals in those
 	entryTime int64
 }
 
@@ -52,7 +53,7 @@ type flight struct {
 
 // Propose takes items (as record.AppendRun and AppendCommand write them; count of
 // them) to be put into the next entry, with all others that wait then: there is no
-// linger, what waits while InFlight entries are under way goes together. items are
+// linger, what waits while other entries are under way goes together: see admits. items are
 // not copied until then and must stay as they are until the verdict. now is the
 // leader's clock. On a follower the verdict is Unavailable; nothing is forwarded here.
 // eventual asks for a provisional verdict too.
@@ -72,12 +73,35 @@ func (r *Replica) flushable() bool {
 	if len(r.waiting) == 0 && len(r.changes) == 0 {
 		return false
 	}
-	if r.entries >= r.options.InFlight && len(r.changes) == 0 && r.role == raft.StateLeader {
+	if !r.admits() && len(r.changes) == 0 && r.role == raft.StateLeader {
 		return false
 	}
 	// While leadership is being handed over nothing new is taken: it either goes, and
 	// then the callers are told, or stays.
 	return r.node.BasicStatus().LeadTransferee == 0
+}
+
+// An entry goes while others are under way if it holds enough to be worth being one more, which
+// every node receives, stores and answers: twice as many proposals as those others, or these
+// bytes; or if those others hold so few that nobody is in a hurry but for the time that takes.
+const (
+	aheadFew   = 4
+	aheadTimes = 2
+	aheadBytes = 64 << 10
+)
+
+// admits reports whether what waits may go now. At any size, 60 callers who wait for their
+// answers drift into three groups of 20, two of them under way; so they stay two groups, and a
+// third fewer entries. To let one entry be under way only gives two groups too, and half as
+// much again to the time of a caller where a quorum is far away.
+func (r *Replica) admits() bool {
+	switch {
+	case r.entries == 0:
+		return true
+	case r.entries >= r.options.InFlight:
+		return false
+	}
+	return r.under <= aheadFew || len(r.waiting) >= aheadTimes*r.under || r.waitingBytes >= aheadBytes
 }
 
 // flush puts what waits into the log, as far as the limits let it.
@@ -102,13 +126,14 @@ func (r *Replica) flush() {
 		r.fresh = append(r.fresh, flight{term: r.reign, member: true, parts: []part{{ticket: c.ticket}}})
 	}
 	r.changes = nil
-	for len(r.waiting) > 0 && r.entries < r.options.InFlight {
+	for len(r.waiting) > 0 && r.admits() {
 		data, f := r.fill()
 		if err := r.node.Propose(data); err != nil {
 			r.refuseParts(f.parts)
 			continue
 		}
 		r.entries++
+		r.under += len(f.parts)
 		r.fresh = append(r.fresh, f)
 	}
 }
@@ -182,6 +207,7 @@ func (r *Replica) settle(e *raftpb.Entry, outcomes []core.Outcome) {
 	r.flights = r.flights[1:]
 	if !f.member {
 		r.entries--
+		r.under -= len(f.parts)
 	}
 	if f.term != e.GetTerm() {
 		r.abandon(f) // another leader's entry took its place
@@ -204,7 +230,7 @@ func (r *Replica) lose() {
 	for _, f := range r.flights {
 		r.abandon(f)
 	}
-	r.flights, r.entries = nil, 0
+	r.flights, r.entries, r.under = nil, 0, 0
 }
 
 func (r *Replica) abandon(f flight) {

@@ -52,6 +52,59 @@ func TestProposalsGoTogether(t *testing.T) {
 	}
 }
 
+// While an entry of many proposals is under way, the next one waits until it is twice as many,
+// or many bytes; then it goes, and the third waits for the first to be through.
+func TestAnEntryIsWorthIt(t *testing.T) {
+	large := strings.Repeat("x", 64<<10)
+	for _, test := range []struct {
+		name string
+		next []string // what comes while 10 proposals are under way
+		goes bool
+	}{
+		{"fewer than twice as many", slices.Repeat([]string{"b"}, 19), false},
+		{"twice as many", slices.Repeat([]string{"b"}, 20), true},
+		{"one that is large", []string{large}, true},
+	} {
+		c := start(t, 3)
+		n := c.elect(1)
+		for _, id := range c.order {
+			c.nodes[id].hold = true // nothing is stored: entries stay under way
+		}
+		for range 10 {
+			n.Propose(items("a"), 1, 10, false)
+		}
+		c.settle()
+		var next []uint64
+		for _, text := range test.next {
+			next = append(next, n.Propose(items(text), 1, 10, false))
+		}
+		c.settle()
+		if gone := n.Waiting() == 0; gone != test.goes {
+			t.Errorf("%s: %d bytes wait", test.name, n.Waiting())
+		}
+		late := n.Propose(items(large), 1, 10, false)
+		c.settle()
+		if test.goes && n.Waiting() == 0 {
+			t.Errorf("%s: a third entry went", test.name)
+		}
+		for _, id := range c.order {
+			c.nodes[id].hold = false
+			c.store(c.nodes[id])
+		}
+		c.settle()
+		first := n.one(t, next[0])
+		for _, ticket := range append(next, late) {
+			v := n.one(t, ticket)
+			if v.Err != nil || ticket != late && v.Index != first.Index {
+				t.Errorf("%s: %+v, and the first of them %+v", test.name, v, first)
+			}
+		}
+		if n.Waiting() != 0 {
+			t.Errorf("%s: %d bytes still wait", test.name, n.Waiting())
+		}
+	}
+}
+
 // What a failing item of one proposal comes to is not told to another.
 func TestOutcomesAreOnesOwn(t *testing.T) {
 	c := start(t, 1)

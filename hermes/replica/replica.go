@@ -33,7 +33,7 @@ type Options struct {
 	ID             uint64 // not 0
 	ElectionTicks  int    // 0: 10. At least 3 times HeartbeatTicks
 	HeartbeatTicks int    // 0: 1
-	InFlight       int    // proposals of this node in the log and not committed; 0: 2
+	InFlight       int    // entries of this node's making in the log and not committed; 0: 2
 	EntryLimit     int    // bytes that one entry takes of what waits; 0: 1 MiB
 	// Seed fixes the election timeouts. It must be another at each start: it also tells
 	// the answers to reads of this start from those that still travel from the one before.
