@@ -49,6 +49,14 @@ type Verdict struct {
 // Verdicts is a Verdicts; a PublishBatchReply has the same form.
 type Verdicts []Verdict
 
+// Receipt is a PublishReply.
+type Receipt struct {
+	Offset                 uint64
+	Time                   int64
+	Duplicate, Provisional bool
+	Term, Index            uint64
+}
+
 // Delivery is a Delivery.
 type Delivery struct {
 	Offset   uint64
@@ -66,6 +74,7 @@ type Frame interface{ Buffers() mem.BufferSlice }
 var (
 	_ Frame = (*Run)(nil)
 	_ Frame = Verdicts(nil)
+	_ Frame = (*Receipt)(nil)
 	_ Frame = (*Delivery)(nil)
 	_ Frame = Raw(nil)
 )
@@ -110,6 +119,16 @@ func (d *Delivery) Buffers() mem.BufferSlice {
 	b = number(b, 5, flag(d.Live))
 	b = number(b, 6, d.Settled)
 	return around(b, d.Messages)
+}
+
+// Buffers implements [Frame].
+func (r *Receipt) Buffers() mem.BufferSlice {
+	b := number(make([]byte, 0, headSize), 1, r.Offset)
+	b = number(b, 2, uint64(r.Time))
+	b = number(b, 3, flag(r.Duplicate))
+	b = number(b, 4, flag(r.Provisional))
+	b = number(b, 5, r.Term)
+	return mem.BufferSlice{mem.SliceBuffer(number(b, 6, r.Index))}
 }
 
 // Buffers implements [Frame].

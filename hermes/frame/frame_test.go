@@ -68,6 +68,17 @@ func TestFramesAreTheProtocol(t *testing.T) {
 		t.Errorf("delivery came back as %+v, %v", got, err)
 	}
 
+	for _, r := range []frame.Receipt{{}, {Offset: math.MaxUint64, Time: -1, Duplicate: true, Provisional: true, Term: 2, Index: 3}} {
+		var p pb.PublishReply
+		if err := proto.Unmarshal(wire(&r), &p); err != nil {
+			t.Fatal(err)
+		}
+		if p.GetOffset() != r.Offset || p.GetTime() != r.Time || p.GetDuplicate() != r.Duplicate || p.GetProvisional() != r.Provisional ||
+			p.GetTerm() != r.Term || p.GetIndex() != r.Index {
+			t.Errorf("%+v read as %v", r, &p)
+		}
+	}
+
 	all := frame.Verdicts{
 		{Tag: 1, Offset: math.MaxUint64, Count: math.MaxUint32, Time: math.MinInt64, Duplicate: true, Provisional: true, Term: 2, Index: 3},
 		{Tag: 2, Failed: true, Code: "not_found", Message: "é\x00", Leader: "h:1"},

@@ -60,15 +60,12 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, err error) {
 	for _, run := range runs {
 		// One after the other: with several on their way, an error would leave holes.
-		verdicts, err := d.store(ctx, run)
-		if err == nil && verdicts[0].Err != nil && wirelab.CodeOf(verdicts[0].Err) == wirelab.NotFound {
+		_, err := d.storeOne(ctx, run)
+		if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
 			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
 				return stored, err
 			}
-			verdicts, err = d.store(ctx, run)
-		}
-		if err == nil {
-			err = verdicts[0].Err
+			_, err = d.storeOne(ctx, run)
 		}
 		if err != nil {
 			return stored, err

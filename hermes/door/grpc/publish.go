@@ -52,7 +52,7 @@ func checked(r *frame.Run) (broker.Run, error) {
 
 // store publishes runs and waits for all answers, or for ctx: then nobody knows. What
 // is published stays untouched, so that a broker may go on with it. (hb-D14, hb-D15)
-func (d *door) store(ctx context.Context, runs ...broker.Run) ([]broker.Verdict, error) {
+func (d *door) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, error) {
 	type answer struct {
 		at int
 		v  broker.Verdict
@@ -73,6 +73,18 @@ func (d *door) store(ctx context.Context, runs ...broker.Run) ([]broker.Verdict,
 	return verdicts, nil
 }
 
+// storeOne is store for one run; its error is the verdict's too.
+func (d *door) storeOne(ctx context.Context, run broker.Run) (broker.Verdict, error) {
+	answer := make(chan broker.Verdict, 1) // bounded by the one answer: done never blocks
+	d.broker.Publish(ctx, run, func(v broker.Verdict) { answer <- v })
+	select {
+	case v := <-answer:
+		return v, v.Err
+	case <-ctx.Done():
+		return broker.Verdict{}, wirelab.Public(ctx.Err())
+	}
+}
+
 func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
 	r, err := frame.ParseRun(request)
 	if err != nil {
@@ -85,15 +97,11 @@ func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
 	if run.Count != 1 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "Publish takes one message and got %d: use PublishBatch", run.Count)
 	}
-	verdicts, err := d.store(ctx, run)
+	v, err := d.storeOne(ctx, run)
 	if err != nil {
 		return nil, err
 	}
-	v := verdicts[0]
-	if v.Err != nil {
-		return nil, v.Err
-	}
-	return &pb.PublishReply{
+	return &frame.Receipt{
 		Offset: v.Offset, Time: v.Time, Duplicate: v.Duplicate, Provisional: v.Provisional, Term: v.Term, Index: v.Index,
 	}, nil
 }
@@ -115,7 +123,7 @@ func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error)
 		}
 		good, at = append(good, run), append(at, i)
 	}
-	verdicts, err := d.store(ctx, good...)
+	verdicts, err := d.store(ctx, good)
 	if err != nil {
 		return nil, err
 	}
