@@ -40,9 +40,10 @@ type config struct {
 	noOrigin bool
 
 	free, segment, tail, inHand size
+	memory                      size
 	tick, syncLimit             time.Duration
 	logLevel                    string
-	logJSON                     bool
+	logJSON, profile            bool
 	metricTopics                int
 }
 
@@ -80,16 +81,18 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.who.register(flags)
 	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of pages that may call the HTTP door, such as https://example.com")
 	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "leave the gRPC service of the broker that Hermes descends from away")
-	c.free, c.segment, c.tail, c.inHand = 256<<20, 64<<20, 16<<20, 64<<20
+	c.free, c.segment, c.tail, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
 	flags.Var(&c.free, "free-bytes", "free space of the disk below which publishes are refused")
 	flags.Var(&c.segment, "segment-bytes", "size of a file of the log")
 	flags.Var(&c.tail, "tail-bytes", "newest messages that are held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "what publishers may have handed over without an answer; who publishes beyond waits")
+	flags.Var(&c.memory, "memory-bytes", "what the node's memory is to stay within; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC go before")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; an election comes after 10 to 20 without one")
 	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "`time` that the disk may take for one sync before a leader hands over")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, that have series of their own at /metrics; the rest is summed")
 	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
+	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on a socket in the data directory, "+profileSocket+", to this node's own user alone")
 	flags.VisitAll(func(f *pflag.Flag) { setting(flags, f.Name) })
 	flags.String(configFlag, "", "YAML `file` of settings (default $HERMES_CONFIG)")
 }

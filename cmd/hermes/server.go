@@ -199,6 +199,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if c.tls == (keyPair{}) {
 		warnOpen(logger, d.grpc, "clients", "--tls-cert")
 	}
+	defer a.collect(c.memory)()
 	numbers := metrics.New(metrics.Options{Topics: c.metricTopics})
 	o.Observer = numbers
 	opening, cancel := context.WithTimeout(ctx, joinLimit)
@@ -293,6 +294,13 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	}
 	if policy != nil {
 		all = append(all, following(policy, logger))
+	}
+	if c.profile {
+		show, err := profiling(c.dataDir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, show)
 	}
 	return all, nil
 }
