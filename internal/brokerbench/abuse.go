@@ -20,7 +20,7 @@ import (
 	"wirelab/hermes/client"
 )
 
-// PIDs implements processes.
+// PIDs implements [rival].
 func (r *hermesRival) PIDs() (all []int) {
 	for _, n := range r.cluster.Nodes {
 		all = append(all, n.PID())

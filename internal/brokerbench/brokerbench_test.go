@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ type fake struct {
 func (*fake) Name() string                           { return "fake" }
 func (*fake) Version() string                        { return "fake 1" }
 func (*fake) Syncs() bool                            { return false }
+func (*fake) PIDs() []int                            { return nil }
 func (*fake) Stop(context.Context) error             { return nil }
 func (f *fake) Topic(context.Context) (topic, error) { return f, nil }
 func (*fake) Remove(context.Context) error           { return nil }
@@ -41,6 +43,7 @@ func (p fakePublisher) Publish(_ context.Context, payload []byte) error {
 	if p.acked != nil {
 		p.acked(nil)
 	}
+	runtime.Gosched() // who calls a broker waits for it
 	return nil
 }
 
@@ -93,7 +96,7 @@ func TestEndToEndAccounts(t *testing.T) {
 func TestShapes(t *testing.T) {
 	f := &fake{lose: 1 << 63, twin: 1 << 63}
 	b := &bench{
-		options: options{rounds: 1, perSec: 1000, seed: 1, window: window{length: 20 * time.Millisecond}}, progress: io.Discard,
+		options: options{rounds: 1, perSec: 1000, seed: 1, window: window{length: 200 * time.Millisecond}}, progress: io.Discard,
 		rivals: []rival{f}, best: map[string]setting{}, found: map[string]map[string][]outcome{},
 	}
 	for _, s := range shapes(b.perSec) {

@@ -22,6 +22,8 @@ type outcome struct {
 	Doubled int `json:"doubled,omitempty"`
 	// Figures are what else a shape measures.
 	Figures []figure `json:"figures,omitempty"`
+	// Cost is the CPU of the window by message that was acknowledged in it.
+	Cost cost `json:"cpu"`
 }
 
 // window is when is measured.
@@ -37,7 +39,7 @@ func filled(size int, r *rand.Rand) []byte {
 }
 
 // pipelined keeps a stream full and counts what is acknowledged in the window.
-func pipelined(ctx context.Context, t topic, s setting, size int, w window, seed uint64) (one outcome, err error) {
+func pipelined(ctx context.Context, t topic, s setting, size int, w window, m meter, seed uint64) (one outcome, err error) {
 	var done, failed atomic.Int64
 	p, err := t.Stream(ctx, s, func(err error) {
 		if err != nil {
@@ -66,29 +68,31 @@ func pipelined(ctx context.Context, t topic, s setting, size int, w window, seed
 			}
 		}
 	})
-	one.Rate = rate(life, w.warm, &done)
+	one.Rate, one.Cost = rate(life, w.warm, &done, m)
 	publishing.Wait()
 	p.Close()
 	one.Failed = failed.Load()
 	return one, broke
 }
 
-// rate is how much a counter grows per second from after a while until ctx ends.
-func rate(ctx context.Context, after time.Duration, counter *atomic.Int64) float64 {
+// rate is how much a counter grows per second from after a while until ctx ends, and
+// what that costs.
+func rate(ctx context.Context, after time.Duration, counter *atomic.Int64, m meter) (float64, cost) {
 	warm := time.NewTimer(after)
 	defer warm.Stop()
 	select {
 	case <-warm.C:
 	case <-ctx.Done():
-		return 0
+		return 0, cost{}
 	}
-	from, began := counter.Load(), time.Now()
+	from, began, used := counter.Load(), time.Now(), m.read()
 	<-ctx.Done()
-	return float64(counter.Load()-from) / time.Since(began).Seconds()
+	grown, took := counter.Load()-from, time.Since(began)
+	return float64(grown) / took.Seconds(), m.read().since(used, grown)
 }
 
 // callers lets so many callers publish, each waiting for its acknowledgement.
-func callers(ctx context.Context, t topic, n, size int, w window, seed uint64) (one outcome, err error) {
+func callers(ctx context.Context, t topic, n, size int, w window, m meter, seed uint64) (one outcome, err error) {
 	all, err := t.Callers(ctx, n)
 	if err != nil {
 		return one, err
@@ -121,7 +125,7 @@ func callers(ctx context.Context, t topic, n, size int, w window, seed uint64) (
 			}
 		})
 	}
-	one.Rate = rate(life, w.warm, &done)
+	one.Rate, one.Cost = rate(life, w.warm, &done, m)
 	running.Wait()
 	one.P50, one.P99 = quantiles(slices.Concat(waits...))
 	one.Failed = failed.Load()

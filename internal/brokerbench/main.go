@@ -16,6 +16,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,9 +32,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if isNATSChild(os.Getenv) {
+	switch {
+	case isNATSChild(os.Getenv):
 		err = nats.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
-	} else {
+	case isFloorChild(os.Getenv):
+		err = serveFloor(ctx, os.Stdin, os.Stdout)
+	default:
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -54,10 +58,11 @@ type options struct {
 	seed    uint64
 	json    bool
 	scale   scale
+	profile string // directory; "": none
 }
 
 // known are the brokers, Hermes first, which the others are set beside.
-var known = []string{"hermes", "nats-always", "nats-default", "rabbitmq"}
+var known = []string{"hermes", "nats-always", "nats-default", "rabbitmq", floorName}
 
 // The shapes that are about size.
 const (
@@ -77,8 +82,13 @@ type shape struct {
 	only []string
 }
 
-// takes tells whether a shape is measured with a rival.
-func (s shape) takes(r rival) bool { return s.only == nil || slices.Contains(s.only, r.Name()) }
+// takes tells whether a shape is measured with a rival. grpc-go alone has callers only.
+func (s shape) takes(r rival) bool {
+	if r.Name() == floorName {
+		return s.callers > 0
+	}
+	return s.only == nil || slices.Contains(s.only, r.Name())
+}
 
 func shapes(perSec int) []shape {
 	return []shape{
@@ -124,6 +134,7 @@ func parse(args []string, complaints io.Writer) (o options, err error) {
 	f.DurationVar(&o.scale.slow, "slow", 20*time.Millisecond, "how much longer each sync of the slow disk takes")
 	f.BoolVar(&o.trial, "trial", true, "first try several windows and connections with each broker, and take its best")
 	f.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the payloads and the order")
+	f.StringVar(&o.profile, "profile", "", "a `directory` for CPU profiles of this process and of each node of Hermes, of the first round of each shape; they cost some of what they show")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -153,6 +164,8 @@ func run(ctx context.Context, args []string, output, progress io.Writer) (err er
 	if err != nil {
 		return err
 	}
+	// Less of what is measured is this process's collecting garbage, whoever the broker is.
+	debug.SetGCPercent(400)
 	b := &bench{options: o, progress: progress, found: map[string]map[string][]outcome{}, best: map[string]setting{}}
 	defer func() { err = errors.Join(err, b.stop(context.WithoutCancel(ctx))) }()
 	if err := b.start(ctx); err != nil {
@@ -193,13 +206,15 @@ func (b *bench) start(ctx context.Context) error {
 		var r rival
 		switch name {
 		case "hermes":
-			r, err = startHermes(ctx, b.hermes)
+			r, err = startHermes(ctx, b.hermes, b.profile != "")
 		case "nats-always":
 			r, err = startNATS(ctx, self, 0)
 		case "nats-default":
 			r, err = startNATS(ctx, self, natsSync)
 		case "rabbitmq":
 			r, err = startRabbitMQ(ctx)
+		case floorName:
+			r, err = startFloor(ctx, self)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -235,7 +250,9 @@ func (b *bench) measure(ctx context.Context) error {
 				if !s.takes(r) {
 					continue
 				}
-				one, err := b.one(ctx, r, s, b.window, uint64(round)+b.seed)
+				one, err := b.profiled(ctx, r, s, round, func() (outcome, error) {
+					return b.one(ctx, r, s, b.window, uint64(round)+b.seed)
+				})
 				if err != nil {
 					return fmt.Errorf("round %d, %s, %s: %w", round+1, s.name, r.Name(), err)
 				}
@@ -272,7 +289,7 @@ func (b *bench) whole() int {
 func (b *bench) find(ctx context.Context, r rival) error {
 	all := candidates()
 	b.best[r.Name()] = all[1]
-	if !b.trial {
+	if !b.trial || r.Name() == floorName {
 		return nil
 	}
 	most := 0.0
@@ -281,7 +298,7 @@ func (b *bench) find(ctx context.Context, r rival) error {
 		if err != nil {
 			return err
 		}
-		one, err := pipelined(ctx, t, s, 100, window{warm: time.Second, length: 2 * time.Second}, b.seed)
+		one, err := pipelined(ctx, t, s, 100, window{warm: time.Second, length: 2 * time.Second}, nil, b.seed)
 		if err := errors.Join(err, t.Remove(ctx)); err != nil {
 			return err
 		}
@@ -311,7 +328,7 @@ func (b *bench) one(ctx context.Context, r rival, s shape, w window, seed uint64
 	case s.perSec > 0:
 		return endToEnd(ctx, t, setting{Connections: 1, Window: 1000}, s.perSec, s.size, w, seed)
 	case s.callers > 0:
-		return callers(ctx, t, s.callers, s.size, w, seed)
+		return callers(ctx, t, s.callers, s.size, w, meterOf(r), seed)
 	}
-	return pipelined(ctx, t, best, s.size, w, seed)
+	return pipelined(ctx, t, best, s.size, w, meterOf(r), seed)
 }

@@ -38,11 +38,12 @@ func (r *natsRival) Name() string {
 	return "nats-default"
 }
 
-func (r *natsRival) Version() string                { return "NATS " + nats.Version() }
-func (r *natsRival) Syncs() bool                    { return r.every == 0 }
+func (r *natsRival) Version() string { return "NATS " + nats.Version() }
+func (r *natsRival) Syncs() bool     { return r.every == 0 }
+
 func (r *natsRival) Stop(ctx context.Context) error { return r.cluster.Stop(ctx) }
 
-// PIDs implements processes.
+// PIDs implements [rival].
 func (r *natsRival) PIDs() (all []int) {
 	for _, n := range r.cluster.Nodes() {
 		all = append(all, n.PID())

@@ -11,8 +11,9 @@ import (
 	"wirelab/hermes/local"
 )
 
-// startHermes starts a cluster in a temporary directory, and waits for a leader.
-func startHermes(ctx context.Context, program string) (*hermesRival, error) {
+// startHermes starts a cluster in a temporary directory, and waits for a leader. Profiles:
+// its nodes show them.
+func startHermes(ctx context.Context, program string, profiles bool) (*hermesRival, error) {
 	if _, err := os.Stat(program); err != nil {
 		return nil, fmt.Errorf("build it first, with make build: %w", err)
 	}
@@ -20,8 +21,12 @@ func startHermes(ctx context.Context, program string) (*hermesRival, error) {
 	if err != nil {
 		return nil, err
 	}
+	args := []string{"--log-level=warn"}
+	if profiles {
+		args = append(args, "--profile")
+	}
 	r := &hermesRival{directory: directory, slow: -1}
-	r.cluster, err = local.Start(ctx, local.Options{Program: program, Nodes: nodes, Dir: directory, Args: []string{"--log-level=warn"}, Wrap: r.wrap})
+	r.cluster, err = local.Start(ctx, local.Options{Program: program, Nodes: nodes, Dir: directory, Args: args, Wrap: r.wrap})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(directory))
 	}

@@ -22,9 +22,19 @@ func startRabbitMQ(ctx context.Context) (*rabbitRival, error) {
 	return &rabbitRival{cluster: c}, err
 }
 
-func (*rabbitRival) Name() string                     { return "rabbitmq" }
-func (r *rabbitRival) Version() string                { return "RabbitMQ " + r.cluster.Nodes()[0].Version() }
-func (*rabbitRival) Syncs() bool                      { return true }
+func (*rabbitRival) Name() string      { return "rabbitmq" }
+func (r *rabbitRival) Version() string { return "RabbitMQ " + r.cluster.Nodes()[0].Version() }
+func (*rabbitRival) Syncs() bool       { return true }
+
+// PIDs implements [rival].
+func (r *rabbitRival) PIDs() []int {
+	var all []int
+	for _, n := range r.cluster.Nodes() {
+		all = append(all, n.PID())
+	}
+	return all
+}
+
 func (r *rabbitRival) Stop(ctx context.Context) error { return r.cluster.Stop(ctx) }
 
 // dial connects to the first server, where a queue that is declared there is led.

@@ -12,6 +12,8 @@ type rival interface {
 	// Syncs tells whether a message is on disk, fsync included, on a quorum of nodes
 	// before it is acknowledged.
 	Syncs() bool
+	// PIDs are the nodes' processes, whose CPU is counted.
+	PIDs() []int
 	// Topic makes a topic, stream or queue of its own for one measurement.
 	Topic(ctx context.Context) (topic, error)
 	Stop(ctx context.Context) error

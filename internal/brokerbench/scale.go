@@ -49,11 +49,6 @@ type replayer interface {
 	Replay(ctx context.Context, got func(payload []byte)) (stop func(), err error)
 }
 
-// processes is a rival of which it is known which processes it is.
-type processes interface {
-	PIDs() []int
-}
-
 // usage is what the processes of a rival had used when it was looked at.
 type usage struct {
 	at  time.Time
@@ -65,11 +60,7 @@ type usage struct {
 // counted from now on.
 func look(r rival) (usage, error) {
 	u := usage{at: time.Now()}
-	p, ok := r.(processes)
-	if !ok {
-		return u, nil
-	}
-	u.ids = p.PIDs()
+	u.ids = r.PIDs()
 	for _, id := range u.ids {
 		used, err := probe.CPU(id)
 		if err != nil {

@@ -38,7 +38,7 @@ func (b *bench) slowDisk(ctx context.Context, r rival, t topic, s setting, size 
 		if err != nil {
 			return one, err
 		}
-		part, err := pipelined(ctx, t, s, size, w, seed)
+		part, err := pipelined(ctx, t, s, size, w, nil, seed)
 		if err != nil {
 			return one, err
 		}

@@ -18,6 +18,9 @@ func (o outcome) String() string {
 	if o.P50 > 0 {
 		text += fmt.Sprintf(", p50 %s, p99 %s", brief(o.P50), brief(o.P99))
 	}
+	if o.Cost.total() > 0 {
+		text += fmt.Sprintf(", CPU %s", o.Cost)
+	}
 	for _, f := range o.Figures {
 		text += "; " + f.String()
 	}
@@ -77,18 +80,25 @@ func (b *bench) table(output io.Writer) error {
 			b.tableFigures(w, s)
 			continue
 		}
-		fmt.Fprintf(w, "%s, %d B, median of %d rounds\tfsync\trate\tleast to most\tp50\tp99\tHermes is\n", s.name, s.size, b.rounds)
+		fmt.Fprintf(w, "%s, %d B, median of %d rounds\tfsync\trate\tleast to most\tp50\tp99\tCPU for each\tHermes is\n", s.name, s.size, b.rounds)
 		for _, r := range b.rivals {
 			all := by[r.Name()]
+			if len(all) == 0 {
+				continue
+			}
 			rates := values(all, outcome.rate)
-			fmt.Fprintf(w, "  %s\t%s\t%.0f/s\t%.0f to %.0f\t%s\t%s\t%s\n", r.Name(), map[bool]string{true: "yes", false: "NO"}[r.Syncs()],
-				median(rates), slices.Min(rates), slices.Max(rates), orNone(median(values(all, outcome.p50))), orNone(median(values(all, outcome.p99))), b.against(s, r))
+			fmt.Fprintf(w, "  %s\t%s\t%.0f/s\t%.0f to %.0f\t%s\t%s\t%s\t%s\n", r.Name(), map[bool]string{true: "yes", false: "NO"}[r.Syncs()],
+				median(rates), slices.Min(rates), slices.Max(rates), orNone(median(values(all, outcome.p50))), orNone(median(values(all, outcome.p99))), typical(all), b.against(s, r))
 		}
-		fmt.Fprintln(w, "\t\t\t\t\t\t")
+		fmt.Fprintln(w, "\t\t\t\t\t\t\t")
 	}
 	for _, r := range b.rivals {
 		best := b.best[r.Name()]
-		fmt.Fprintf(w, "%s: %s, streams with %d connections and %d outstanding\t\t\t\t\t\t\n", r.Name(), r.Version(), best.Connections, best.Window)
+		if r.Name() == floorName {
+			fmt.Fprintf(w, "%s: %s\t\t\t\t\t\t\t\n", r.Name(), r.Version())
+			continue
+		}
+		fmt.Fprintf(w, "%s: %s, streams with %d connections and %d outstanding\t\t\t\t\t\t\t\n", r.Name(), r.Version(), best.Connections, best.Window)
 	}
 	return w.Flush()
 }

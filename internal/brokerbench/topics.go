@@ -76,7 +76,7 @@ func (b *bench) turns(ctx context.Context, r rival, one *outcome, both []topic, 
 			if err != nil {
 				return err
 			}
-			part, err := pipelined(ctx, t, s, size, w, seed+uint64(turn))
+			part, err := pipelined(ctx, t, s, size, w, nil, seed+uint64(turn))
 			if err != nil {
 				return err
 			}
