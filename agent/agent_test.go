@@ -143,7 +143,7 @@ func TestDriverMeasuresWhatItIsTold(t *testing.T) {
 	replies := drive(t, cell(false, nil),
 		dial(control.Load{InFlight: 3, Connections: 1}),
 		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(20 * time.Millisecond)}},
-		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(10 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(500 * time.Millisecond)}},
 		control.Order{Usage: &struct{}{}},
 	)
 	if len(replies) != 5 || replies[0].Ready == nil {

@@ -90,8 +90,8 @@ func posting(t *testing.T, fault string) []*control.Measured {
 			Journals: []string{server.URL + "/journal"}, Patience: plan.Duration(50 * time.Millisecond),
 		}},
 		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(40 * time.Millisecond)}},
-		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(300 * time.Millisecond), Head: plan.Duration(30 * time.Millisecond)}},
-		control.Order{Slice: &control.Slice{Load: 1, For: plan.Duration(300 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(time.Second), Head: plan.Duration(30 * time.Millisecond)}},
+		control.Order{Slice: &control.Slice{Load: 1, For: plan.Duration(time.Second)}},
 	)
 	var all []*control.Measured
 	for _, r := range replies[3:] {

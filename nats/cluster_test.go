@@ -36,12 +36,14 @@ func TestCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "s", Subjects: []string{"s"}, Replicas: 3})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the client's own 5 s are few on a busy machine
+	defer cancel()
+	stream, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "s", Subjects: []string{"s"}, Replicas: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if _, err := js.Publish(t.Context(), "s", []byte("x")); err != nil {
+		if _, err := js.Publish(ctx, "s", []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,14 +60,7 @@ func (l *Log) dead(live Live) (map[*segment]int64, error) {
 	dead := map[*segment]int64{}
 	for _, id := range ids {
 		first, ok := live(id)
-		// A lock for each topic: there may be many, and appends wait for it.
-		l.mu.RLock()
-		var spans []span
-		if t := l.topics[id]; t != nil {
-			spans = slices.Clone(t.spans)
-		}
-		l.mu.RUnlock()
-		for _, sp := range spans {
+		for _, sp := range l.before(id, first, !ok) {
 			switch {
 			case !ok || sp.next <= first:
 				dead[sp.segment] += int64(sp.bytes)
@@ -87,6 +80,24 @@ func (l *Log) dead(live Live) (map[*segment]int64, error) {
 		}
 	}
 	return dead, nil
+}
+
+// before gives a topic's spans that begin before an offset, or all. Mostly there are none,
+// and then it costs a look: of ten thousand topics, each in every segment, a copy of all
+// would be as large as the log's whole directory, once a second.
+func (l *Log) before(id uint32, first uint64, all bool) []span {
+	// A lock for each topic: there may be many, and appends wait for it.
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	t := l.topics[id]
+	if t == nil {
+		return nil
+	}
+	n := len(t.spans)
+	if !all {
+		n = sort.Search(n, func(i int) bool { return t.spans[i].first >= first })
+	}
+	return slices.Clone(t.spans[:n])
 }
 
 // drop takes the oldest segment away, in which nothing is live, unless something is
