@@ -57,6 +57,7 @@ func (j *judge) final() {
 		})
 	}
 	j.linearizable(history)
+	j.seen()
 }
 
 // stored: what a node's disk holds is what was applied.

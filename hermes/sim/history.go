@@ -38,10 +38,12 @@ var model = porcupine.Model{
 	},
 }
 
+// patience is of real time; a history of this size takes milliseconds.
+const patience = 5 * time.Second
+
 // linearizable: each publish and read took effect at one moment between its call
 // and its answer.
 func (j *judge) linearizable(history []porcupine.Operation) {
-	const patience = 5 * time.Second // of real time; a history of this size takes milliseconds
 	if porcupine.CheckOperationsTimeout(model, history, patience) == porcupine.Illegal {
 		j.world.fail("the history of publishes and reads is not linearizable (%d operations)", len(history))
 	}

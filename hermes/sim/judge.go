@@ -27,6 +27,9 @@ type judge struct {
 	published []*publish
 	acks      []ack
 	reads     []porcupine.Operation
+	intents   map[string]*intent // by their commands
+	cursors   map[uint64]cursor  // of groups, by the log
+	landed    map[string][]place // the entries that have an intent's command
 	report    Report
 }
 
@@ -59,7 +62,7 @@ type ack struct {
 }
 
 func newJudge(w *World) judge {
-	return judge{world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{}, nodes: map[uint64]*upto{}}
+	return judge{world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{}, nodes: map[uint64]*upto{}, intents: map[string]*intent{}, cursors: map[uint64]cursor{}, landed: map[string][]place{}}
 }
 
 func sum(parts ...[]byte) uint64 {
@@ -182,6 +185,9 @@ func (j *judge) landings(a replica.Applied) (runs []landed) {
 		}
 		outcome := a.Outcomes[i]
 		i++
+		if item.Command != nil {
+			j.moved(place{a.Entry.GetIndex(), i}, item.Command, outcome)
+		}
 		if item.Command != nil || outcome.Err != nil || outcome.Duplicate {
 			continue
 		}

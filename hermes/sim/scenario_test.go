@@ -74,6 +74,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		{"a read that asks nobody", LocalRead, 10},
 		{"hb-D08: offsets are each node's own", Unordered, 1},
 		{"hb-D01: a count of acknowledgements stands for an offset", Count, 1},
+		{"hb-D01: an acknowledgement of before a seek moves the group", StaleAck, 10},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			for s := uint64(1); s <= c.most; s++ {

@@ -55,6 +55,7 @@ const (
 	LocalRead          // reads ask nobody
 	Unordered          // offsets are each node's own (hb-D08)
 	Count              // a group's position is how much was acknowledged (hb-D01)
+	StaleAck           // what was handed out before a seek is acknowledged after it
 )
 
 // tick is a replica's, in simulated time.
@@ -183,7 +184,8 @@ func (w *World) chance(p float64) bool { return w.random.Float64() < p }
 // Report is what a run did, to see that it was worth running.
 type Report struct {
 	Steps, Acknowledged, Reads, Provisional, Duplicates int
-	Acks                                                int    // of groups
+	Acks                                                int    // of groups, and their seeks
+	Seen                                                int    // operations on groups whose history was checked
 	Elections                                           uint64 // the last term
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
