@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -83,27 +84,57 @@ func New(o Options) (*Cluster, error) {
 	}
 	c := &Cluster{}
 	var members []string
-	for i := range o.Nodes {
-		host := "127.0.0.1"
-		if o.Hosts != nil {
-			host = o.Hosts[i]
-		}
-		n := &Node{ID: i + 1, Dir: filepath.Join(o.Dir, fmt.Sprintf("node-%d", i+1)), options: &o}
-		for _, at := range []*string{&n.Peer, &n.GRPC, &n.HTTP} {
-			port, err := daemon.FreePort()
-			if err != nil {
-				return nil, err
-			}
-			*at = fmt.Sprintf("%s:%d", host, port)
+	for range o.Nodes {
+		n, err := c.plan(&o)
+		if err != nil {
+			return nil, err
 		}
 		members = append(members, fmt.Sprintf("--member=%d@%s,%s,%s", n.ID, n.Peer, n.GRPC, n.HTTP))
-		c.Nodes = append(c.Nodes, n)
 	}
 	for _, n := range c.Nodes {
-		n.args = append([]string{"server", "--id=" + strconv.Itoa(n.ID), "--data-dir=" + n.Dir}, members...)
+		n.args = append(n.args, members...)
 		n.args = append(n.args, o.Args...)
 	}
 	return c, nil
+}
+
+// Add plans one more node, under the next id, which joins the cluster when it is started
+// first. Not while other methods run.
+func (c *Cluster) Add() (*Node, error) {
+	o := c.Nodes[0].options
+	if len(c.Nodes) >= NodesLimit || o.Hosts != nil && len(o.Hosts) <= len(c.Nodes) {
+		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "no place for node %d", len(c.Nodes)+1)
+	}
+	others := slices.Clone(c.Nodes)
+	n, err := c.plan(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range others {
+		n.args = append(n.args, "--join="+other.Peer)
+	}
+	n.args = append(n.args, "--peer-listen="+n.Peer, "--grpc-listen="+n.GRPC, "--http-listen="+n.HTTP)
+	n.args = append(n.args, o.Args...)
+	return n, nil
+}
+
+// plan adds a node with addresses of its own, and the beginning of its command line.
+func (c *Cluster) plan(o *Options) (*Node, error) {
+	host, id := "127.0.0.1", len(c.Nodes)+1
+	if o.Hosts != nil {
+		host = o.Hosts[id-1]
+	}
+	n := &Node{ID: id, Dir: filepath.Join(o.Dir, fmt.Sprintf("node-%d", id)), options: o}
+	for _, at := range []*string{&n.Peer, &n.GRPC, &n.HTTP} {
+		port, err := daemon.FreePort()
+		if err != nil {
+			return nil, err
+		}
+		*at = fmt.Sprintf("%s:%d", host, port)
+	}
+	n.args = []string{"server", "--id=" + strconv.Itoa(id), "--data-dir=" + n.Dir}
+	c.Nodes = append(c.Nodes, n)
+	return n, nil
 }
 
 // Start starts the nodes that do not run, side by side.

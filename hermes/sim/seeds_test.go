@@ -53,9 +53,18 @@ func (w *worldsRun) add(seed uint64, r Report, err error) {
 	}
 	t := &w.Total
 	for _, sum := range []struct{ total, one *int }{
-		{&t.Steps, &r.Steps}, {&t.Acknowledged, &r.Acknowledged}, {&t.Reads, &r.Reads}, {&t.Acks, &r.Acks}, {&t.Seen, &r.Seen},
-		{&t.Provisional, &r.Provisional}, {&t.Duplicates, &r.Duplicates}, {&t.Snapshots, &r.Snapshots}, {&t.Restarts, &r.Restarts},
-		{&t.Sealed, &r.Sealed}, {&t.Cleaned, &r.Cleaned}, {&t.Dropped, &r.Dropped},
+		{&t.Steps, &r.Steps},
+		{&t.Acknowledged, &r.Acknowledged},
+		{&t.Reads, &r.Reads},
+		{&t.Acks, &r.Acks},
+		{&t.Seen, &r.Seen},
+		{&t.Provisional, &r.Provisional},
+		{&t.Duplicates, &r.Duplicates},
+		{&t.Snapshots, &r.Snapshots},
+		{&t.Restarts, &r.Restarts},
+		{&t.Sealed, &r.Sealed},
+		{&t.Cleaned, &r.Cleaned},
+		{&t.Dropped, &r.Dropped},
 	} {
 		*sum.total += *sum.one
 	}

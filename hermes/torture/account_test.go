@@ -26,6 +26,8 @@ type account struct {
 	answers []answer
 	failure error // the last
 	failed  atomic.Int64
+	watcher *watcher // nil: nobody subscribes
+	grouped count    // what a group was given instead
 }
 
 type answer struct {
@@ -151,8 +153,8 @@ func (a *account) count() int {
 }
 
 // settle reads a topic from its beginning and holds it to the account: all that
-// was acknowledged is there once, at its offset, whole; nothing is there twice or
-// was never sent.
+// was acknowledged is there once, at its offset, whole, in the order in which it was sent;
+// nothing is there twice or was never sent. What retention gave up is counted apart.
 func (a *account) settle(ctx context.Context, t *testing.T, c *client.Client, topic string) {
 	t.Helper()
 	state, err := c.Topic(ctx, topic, true)
@@ -164,10 +166,15 @@ func (a *account) settle(ctx context.Context, t *testing.T, c *client.Client, to
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close(ctx) }() // no group: nothing to store
+	n := a.grouped
+	n.Test, n.Failed = t.Name(), int(a.failed.Load())
+	if a.watcher != nil {
+		a.watcher.settle(ctx, t, state.First, state.Next, &n)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	found := map[uint64]uint64{}
-	doubled, strange := 0, 0
+	where := map[uint64]uint64{}
+	last := uint64(0)
 	for next := state.First; next < state.Next; next++ {
 		d, err := s.Next(ctx)
 		if err != nil {
@@ -178,27 +185,32 @@ func (a *account) settle(ctx context.Context, t *testing.T, c *client.Client, to
 		}
 		id, err := read(d.Payload)
 		if err != nil || !a.taken[id] {
-			strange++
+			n.Corrupted++
 			continue
 		}
-		if _, twice := found[id]; twice {
-			doubled++
+		if _, twice := where[id]; twice {
+			n.Doubled++
+		} else if id < last {
+			n.Reordered++
 		}
-		found[id] = d.Offset
+		last = max(last, id)
+		where[id] = d.Offset
 	}
-	missing, moved := 0, 0
 	for id, r := range a.acked {
-		at, ok := found[id]
+		at, ok := where[id]
 		switch {
+		case !ok && r.Offset < state.First:
+			n.Trimmed++
 		case !ok:
-			missing++
+			n.Missing++
 		case at != r.Offset:
-			moved++
+			n.Moved++
 		}
 	}
-	t.Logf("sent %d, acknowledged %d, failed %d, stored %d, missing %d, doubled %d, at another offset %d, strange %d",
-		len(a.taken), len(a.acked), a.failed.Load(), len(found), missing, doubled, moved, strange)
-	if missing+doubled+moved+strange > 0 {
+	n.Sent, n.Acknowledged, n.Stored = len(a.taken), len(a.acked), len(where)
+	found.accounts(&n)
+	t.Logf("%+v", n)
+	if !n.even() {
 		t.Error("the account does not come out even")
 	}
 	if len(a.acked) == 0 {

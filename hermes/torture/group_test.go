@@ -100,8 +100,9 @@ func TestMembersKilled(t *testing.T) {
 		defer close(done)
 		a.publish(loading, t, c, "shared", *rate/2)
 	}()
+	away := found.does(t, "leader of a group killed, and its members", *rounds)
 	pause(ctx, 500*time.Millisecond)
-	for round := range 4 * *rounds {
+	for round := 0; more(round, 4**rounds); round++ {
 		present[0].kill()
 		present = present[1:]
 		enter()
@@ -109,7 +110,7 @@ func TestMembersKilled(t *testing.T) {
 			n := cluster.Nodes[leader(ctx, t, c)-1]
 			at := time.Now()
 			n.Kill()
-			untilBack(ctx, t, a, at)
+			away.cost(t, untilBack(ctx, t, a, at))
 			if err := n.Start(ctx); err != nil {
 				t.Fatal(err)
 			}
@@ -132,10 +133,12 @@ func TestMembersKilled(t *testing.T) {
 	for _, m := range all {
 		m.handled(t, times)
 	}
-	missing, again := 0, 0
+	missing, again, handled := 0, 0, 0
 	for _, r := range a.acked {
 		if times[r.Offset] == 0 {
 			missing++
+		} else {
+			handled++
 		}
 		again += max(0, times[r.Offset]-1)
 	}
@@ -143,5 +146,6 @@ func TestMembersKilled(t *testing.T) {
 	if missing > 0 {
 		t.Error("messages were acknowledged for the group that nobody handled")
 	}
+	a.grouped = count{Delivered: handled, Undelivered: missing, Again: again}
 	a.settle(ctx, t, c, "shared")
 }

@@ -3,7 +3,6 @@ package torture
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"testing"
 	"time"
@@ -23,7 +22,6 @@ type network struct {
 // plug makes a network. Its addresses are of 198.18.0.0/15, which is for tests.
 func plug(t *testing.T, nodes int) *network {
 	t.Helper()
-	asRoot(t, "ip")
 	pid := os.Getpid()
 	bridge := fmt.Sprintf("%s%d", bridgePrefix, pid)
 	net := fmt.Sprintf("198.18.%d.", pid%256)
@@ -73,72 +71,93 @@ func (n *network) unplug(t *testing.T, id int, off bool) {
 	must(t, "ip", "link", "set", n.links[id-1], state)
 }
 
+// mute lets nothing that a node sends to other nodes get out, while it hears them and
+// clients reach it.
+func (n *network) mute(t *testing.T, id int, off bool) {
+	t.Helper()
+	for i := range n.hosts {
+		if i+1 != id {
+			n.hole(t, id, i+1, off)
+		}
+	}
+}
+
+// deafen lets nothing that other nodes send to a node get there, while they hear it.
+func (n *network) deafen(t *testing.T, id int, off bool) {
+	t.Helper()
+	for i := range n.hosts {
+		if i+1 != id {
+			n.hole(t, i+1, id, off)
+		}
+	}
+}
+
 // part cuts a node off the other nodes, both ways, while clients reach all of them.
 func (n *network) part(t *testing.T, id int, off bool) {
+	t.Helper()
+	n.mute(t, id, off)
+	n.deafen(t, id, off)
+}
+
+// hole makes all packets from one node to another vanish.
+func (n *network) hole(t *testing.T, from, to int, off bool) {
 	t.Helper()
 	does := "del"
 	if off {
 		does = "add"
 	}
-	for i := range n.hosts {
-		if i+1 != id {
-			must(t, "ip", "-n", n.spaces[id-1], "route", does, "blackhole", n.hosts[i]+"/32")
-			must(t, "ip", "-n", n.spaces[i], "route", does, "blackhole", n.hosts[id-1]+"/32")
-		}
-	}
+	must(t, "ip", "-n", n.spaces[from-1], "route", does, "blackhole", n.hosts[to-1]+"/32")
 }
 
 // The network is cut in all ways that three nodes have, under load. Nothing acknowledged
 // is lost; a majority goes on; whoever was cut off comes back by itself.
 func TestPartition(t *testing.T) {
-	asRoot(t, "ip")
+	needs(t, netns)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
 	defer cancel()
 	n := plug(t, 3)
 	_, c := begin(ctx, t, n.options())
+	cuts := []struct {
+		fault *fault
+		cut   func(t *testing.T, id int, off bool)
+	}{
+		{found.does(t, "leader unplugged", *rounds), n.unplug},
+		{found.does(t, "leader cut off from the nodes, not from clients", *rounds), n.part},
+		{found.does(t, "leader hears the nodes and is not heard", *rounds), n.mute},
+		{found.does(t, "leader is heard by the nodes and hears none", *rounds), n.deafen},
+	}
+	follower := found.does(t, "follower unplugged", *rounds)
 	whileLoaded(ctx, t, c, "partitions", func(a *account) {
-		var unplugged, parted, follower []time.Duration
-		for range *rounds {
-			was := int(leader(ctx, t, c))
-			at := time.Now()
-			n.unplug(t, was, true)
-			unplugged = append(unplugged, untilBack(ctx, t, a, at))
-			n.unplug(t, was, false)
-			caughtUp(ctx, t, c)
-
-			was = int(leader(ctx, t, c))
-			at = time.Now()
-			n.part(t, was, true)
-			parted = append(parted, untilBack(ctx, t, a, at))
-			n.part(t, was, false)
-			caughtUp(ctx, t, c)
-
+		for i := 0; more(i, *rounds); i++ {
+			for _, how := range cuts {
+				was := int(leader(ctx, t, c))
+				at := time.Now()
+				how.cut(t, was, true)
+				how.fault.cost(t, untilBack(ctx, t, a, at))
+				how.cut(t, was, false)
+				caughtUp(ctx, t, c)
+			}
 			other := int(leader(ctx, t, c))%3 + 1
 			n.unplug(t, other, true)
-			follower = append(follower, goesOn(ctx, t, a))
+			follower.cost(t, goesOn(ctx, t, a))
 			pause(ctx, time.Second) // it would stand for election meanwhile
 			goesOn(ctx, t, a)
 			n.unplug(t, other, false)
 			caughtUp(ctx, t, c)
 		}
-		tell(t, "without a leader that was unplugged", unplugged)
-		tell(t, "without a leader that clients reach and nodes do not", parted)
-		tell(t, "without a follower that was unplugged", follower)
 	})
 }
 
 // Links go down and up again, any of them at any time.
 func TestFlapping(t *testing.T) {
-	asRoot(t, "ip")
+	needs(t, netns)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
 	defer cancel()
 	n := plug(t, 3)
 	_, c := begin(ctx, t, n.options())
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	r, gap := random(t), found.does(t, "links that flap (the longest gap)", 1)
 	whileLoaded(ctx, t, c, "flapping", func(a *account) {
-		for range 6 * *rounds {
+		for i := 0; more(i, 6**rounds); i++ {
 			id := 1 + r.IntN(3)
 			n.unplug(t, id, true)
 			pause(ctx, time.Duration(r.IntN(500))*time.Millisecond)
@@ -147,6 +166,6 @@ func TestFlapping(t *testing.T) {
 		}
 		caughtUp(ctx, t, c)
 		goesOn(ctx, t, a)
-		t.Logf("longest without an answer: %v", a.gap().Round(time.Millisecond))
+		gap.cost(t, a.gap())
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Every node's disk fills up under load. Publishes are refused with a code that says so,
 // reads go on, and once there is room publishes go on by themselves.
 func TestDiskFull(t *testing.T) {
-	asRoot(t)
+	needs(t, tmpfs)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*30*time.Second)
 	defer cancel()
 	dir := t.TempDir()
@@ -35,8 +35,9 @@ func TestDiskFull(t *testing.T) {
 	}
 	// It is looked at once a second, so what is left must be more than comes in one.
 	_, c := begin(ctx, t, local.Options{Dir: dir, Args: []string{"--free-bytes=24MiB", "--segment-bytes=4MiB"}})
+	room := found.does(t, "disks full (from when there was room)", *rounds)
 	whileLoaded(ctx, t, c, "full", func(a *account) {
-		for range *rounds {
+		for i := 0; more(i, *rounds); i++ {
 			for _, name := range ballast {
 				var is syscall.Statfs_t
 				if err := syscall.Statfs(filepath.Dir(name), &is); err != nil {
@@ -73,7 +74,8 @@ func TestDiskFull(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			t.Logf("%d messages read while the disks were full; publishes accepted again %v after there was room", state.Next, goesOn(ctx, t, a).Round(time.Millisecond))
+			t.Logf("%d messages read while the disks were full", state.Next)
+			room.cost(t, goesOn(ctx, t, a))
 		}
 	})
 }
@@ -98,7 +100,7 @@ func refusal(ctx context.Context, t *testing.T, a *account) error {
 // to write is left. That is a copy of the file behind the file system, made while it is
 // mounted. A file that nobody synced shows that this bites: it is gone.
 func TestPowerCut(t *testing.T) {
-	asRoot(t, "mkfs.ext4", "mount", "umount", "cp")
+	needs(t, loop)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*time.Minute)
 	defer cancel()
 	images, disk := t.TempDir(), place(t)
@@ -117,8 +119,9 @@ func TestPowerCut(t *testing.T) {
 		}
 	})
 	cluster, c := begin(ctx, t, local.Options{Dir: disk, Args: []string{"--segment-bytes=4MiB"}})
+	power := found.does(t, "power cut (all nodes, and their start)", *rounds)
 	whileLoaded(ctx, t, c, "power", func(a *account) {
-		for round := range *rounds {
+		for round := 0; more(round, *rounds); round++ {
 			pause(ctx, time.Second)
 			control := filepath.Join(disk, "control")
 			if err := os.WriteFile(control, []byte("written and not synced"), 0o600); err != nil {
@@ -140,7 +143,7 @@ func TestPowerCut(t *testing.T) {
 			if err := cluster.Start(ctx); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("publishes accepted again %v after the power went", goesOnSince(ctx, t, a, at).Round(time.Millisecond))
+			power.cost(t, goesOnSince(ctx, t, a, at))
 			must(t, "rm", "-f", control, filepath.Join(images, "disk-"+strconv.Itoa(round)))
 		}
 		caughtUp(ctx, t, c)

@@ -3,6 +3,7 @@ package torture
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 )
@@ -24,7 +26,6 @@ type tampered struct {
 
 func tamper(ctx context.Context, t *testing.T, o local.Options) (*tampered, *client.Client) {
 	t.Helper()
-	asRoot(t, "strace")
 	dir := t.TempDir()
 	s := &tampered{}
 	o.Wrap = func(id int) []string {
@@ -77,47 +78,39 @@ func lead(ctx context.Context, t *testing.T, c *client.Client, id int) {
 // other two are a majority; a leader's costs time and little of what is published in it. It is
 // told what that is: no test can know what a machine has to give.
 func TestSlowDisk(t *testing.T) {
-	asRoot(t, "strace")
+	needs(t, traced)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute+2**span)
 	defer cancel()
 	s, c := tamper(ctx, t, local.Options{})
-	topic(ctx, t, c, "slow")
-	a := newAccount()
-	loading, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		a.publish(loading, t, c, "slow", 20**rate)
-	}()
-	measure := func() float64 {
-		caughtUp(ctx, t, c)
-		before, began := a.count(), time.Now()
-		pause(ctx, *span)
-		return float64(a.count()-before) / time.Since(began).Seconds()
-	}
 	const slow = "delay_exit=20000"
-	healthy := measure()
-	id := int(leader(ctx, t, c))
-	other := id%3 + 1
-	s.again(ctx, t, other, slow)
-	follower := measure()
-	lead(ctx, t, c, other)
-	leading := measure()
-	stayed := leader(ctx, t, c) == uint64(other)
-	stop()
-	<-done
-	a.settle(ctx, t, c, "slow")
-	t.Logf("of %d messages a second that were sent: %.0f acknowledged, %.0f with a follower's disk slow (%.0f %%), %.0f with the leader's (%.0f %%, leading to the end: %v)",
-		20**rate, healthy, follower, 100*follower/healthy, leading, 100*leading/healthy, stayed)
+	whileLoadedAt(ctx, t, c, broker.Topic{Name: "slow"}, 20**rate, func(a *account) {
+		measure := func() float64 {
+			caughtUp(ctx, t, c)
+			before, began := a.count(), time.Now()
+			pause(ctx, *span)
+			return float64(a.count()-before) / time.Since(began).Seconds()
+		}
+		healthy := measure()
+		found.rate(fmt.Sprintf("healthy, of %d that were sent", 20**rate), healthy, healthy)
+		id := int(leader(ctx, t, c))
+		other := id%3 + 1
+		s.again(ctx, t, other, slow)
+		found.rate("a follower's disk takes 20 ms longer to sync", measure(), healthy)
+		lead(ctx, t, c, other)
+		leading := measure()
+		stayed := leader(ctx, t, c) == uint64(other)
+		found.rate(fmt.Sprintf("the leader's (leading to the end: %v)", stayed), leading, healthy)
+	})
 }
 
 // One node's disk fails once. The node ends by itself, with code 1 and the reason; the
 // others go on; and it comes back once its disk is well. (hb-D07)
 func TestFailingDisk(t *testing.T) {
-	asRoot(t, "strace")
+	needs(t, traced)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	s, c := tamper(ctx, t, local.Options{})
+	ended := found.does(t, "node whose disk failed ended (EIO; follower, leader)", 2)
 	whileLoaded(ctx, t, c, "failing", func(a *account) {
 		for _, leading := range []bool{false, true} {
 			id := int(leader(ctx, t, c))%3 + 1
@@ -133,7 +126,7 @@ func TestFailingDisk(t *testing.T) {
 			case <-ctx.Done():
 				t.Fatal("a node whose disk failed goes on")
 			}
-			t.Logf("a disk failed (leader's: %v); publishes accepted again %v after its node ended", leading, goesOn(ctx, t, a).Round(time.Millisecond))
+			ended.cost(t, goesOn(ctx, t, a))
 			err := n.Stop(ctx)
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) || exit.ExitCode() != 1 {
