@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -291,6 +292,9 @@ func TestReplaceFile(t *testing.T) {
 	}
 	if text, err := os.ReadFile(file); string(text) != "one" || err != nil {
 		t.Errorf("%q %v", text, err)
+	}
+	if _, err := os.Stat(file + ".part"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what was written of it stays: %v", err)
 	}
 	if err := os.WriteFile(file+".part", nil, 0o600); err != nil {
 		t.Fatal(err)
