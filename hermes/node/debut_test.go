@@ -46,6 +46,17 @@ func TestWipedVoter(t *testing.T) {
 	if _, err := c.nodes[leader].Remove(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
+	until(t, "the others to know that it was removed", func() bool {
+		for id, n := range c.nodes {
+			if id == gone {
+				continue
+			}
+			if s, err := n.Status(t.Context()); err != nil || len(s.Members) != 2 {
+				return false
+			}
+		}
+		return true
+	})
 	// Its old id is no use any more, and it is told so.
 	c.restart(gone)
 	if err := ended(t, c.nodes[gone]); wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "was removed") {
