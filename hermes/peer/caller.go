@@ -61,8 +61,13 @@ func newCaller(c *connection, o *Options) *caller {
 	}
 }
 
-// acquire takes room, waiting for it until ctx ends or the peer is abandoned.
+// acquire takes room, waiting for it until ctx ends or the peer is abandoned. Where ctx has
+// ended it takes none, so that what nobody waits for is not sent: the end alone, told by
+// another goroutine, could come after the answer.
 func (c *caller) acquire(ctx context.Context, of *semaphore.Weighted, n int64) error {
+	if err := ctx.Err(); err != nil {
+		return wirelab.Public(err)
+	}
 	if of.TryAcquire(n) {
 		return nil
 	}

@@ -93,6 +93,26 @@ func TestBytesAreTheirOwnersAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// What is published when nobody waits any more is answered so, and not sent.
+func TestEndedIsNotSent(t *testing.T) {
+	a, _, h := pair(t)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range 200 {
+		verdicts := make(chan broker.Verdict, 1)
+		a.Broker(2).Publish(ended, run(i+1), func(v broker.Verdict) { verdicts <- v })
+		if v := receive(t, verdicts, "a verdict"); wirelab.CodeOf(v.Err) != wirelab.Canceled {
+			t.Fatalf("a publish whose context had ended is answered with %+v", v)
+		}
+	}
+	a.Broker(2).Publish(t.Context(), run(201), func(broker.Verdict) {})
+	r := receive(t, h.runs, "a run")
+	if r.Sequence != 201 {
+		t.Errorf("run %d came, which nobody waited for", r.Sequence)
+	}
+	r.done(broker.Verdict{})
+}
+
 // hb-D15: who publishes more than the window waits, but for no longer than his context.
 // hb-D22: the end of one caller's context touches no other's call.
 func TestWindowHoldsPublishersBack(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long anything here may take before it is taken to hang.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // node is a Handler that keeps what it is told.
 type node struct {
