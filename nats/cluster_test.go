@@ -56,7 +56,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	var last error
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); {
 		info, err := stream.Info(t.Context())
 		if last = err; err == nil && info.State.Msgs == 10 && info.Cluster.Leader != leader {
 			return

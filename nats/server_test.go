@@ -52,7 +52,7 @@ func start(t *testing.T, o nats.Options) *nats.Server {
 
 func dial(t *testing.T, url string) *client.Conn {
 	t.Helper()
-	conn, err := client.Connect(url, client.Timeout(5*time.Second))
+	conn, err := client.Connect(url, client.Timeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,12 +64,12 @@ func TestPolicy(t *testing.T) {
 		"one that is not there":   {"sub", "nothing", "--from", "oldest", "--count", "1"},
 		"changing who takes part": {"cluster", "transfer", "1"},
 	} {
-		if code, _, errs := tried(t, as(reader), "", append(args, "--timeout", "2s")...); code == exitOK || !strings.Contains(errs, "no right") {
+		if code, _, errs := tried(t, as(reader), "", append(args, "--timeout", "1m")...); code == exitOK || !strings.Contains(errs, "no right") {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
 		}
 	}
 	for what, env := range map[string]map[string]string{"no token": l.at(), "another token": as(admin[:40])} {
-		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "2s"); code == exitOK || !strings.Contains(errs, "token") || strings.Contains(errs, admin[:40]) {
+		if code, _, errs := tried(t, env, "", "topic", "list", "--timeout", "1m"); code == exitOK || !strings.Contains(errs, "token") || strings.Contains(errs, admin[:40]) {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
 		}
 	}

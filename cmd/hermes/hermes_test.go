@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long anything here may take before it is taken to hang.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // tried runs hermes once.
 func tried(t *testing.T, env map[string]string, stdin string, args ...string) (code int, stdout, stderr string) {

@@ -56,7 +56,7 @@ func TestNodes(t *testing.T) {
 	}()
 	with := node(dialling)
 	ask := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		return peer.Ask(ctx, with, transport.Addr().String(), func(b broker.Broker) error {
 			_, err := b.Status(ctx)

@@ -53,7 +53,7 @@ func (n *notes) text() string {
 // wait waits until something was told.
 func (n *notes) wait(t *testing.T, what string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		n.mu.Lock()

@@ -55,7 +55,7 @@ func TestNodeFreezes(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
 	f := &frost{thawed: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var addresses []string
 	lead := ""

@@ -14,3 +14,6 @@ func Waiting(n *Node) int {
 	}
 	return <-count
 }
+
+// ErrBehind is what a reader is told whose node's disk is late.
+var ErrBehind = errBehind

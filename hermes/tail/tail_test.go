@@ -352,7 +352,7 @@ func TestOpensLate(t *testing.T) {
 		t.Fatal("a topic that nobody reads is kept")
 	}
 	r := open(t, tail, 1, 2, 2, false)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if b, err := r.Next(ctx, 100); err != nil || b.Offset != 2 {
 		t.Fatalf("got %+v, %v", b, err)
@@ -378,7 +378,7 @@ func TestClosesTwice(t *testing.T) {
 	r := open(t, tail, 1, 0, 0, false)
 	first.Close()
 	tail.Append(1, []Run{{Topic: 1, Count: 1, Messages: messages("x")}})
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if b, err := r.Next(ctx, 100); err != nil || b.Count != 1 {
 		t.Fatalf("got %+v, %v", b, err)

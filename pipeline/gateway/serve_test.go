@@ -53,7 +53,7 @@ func TestPublishedBenchmark(t *testing.T) {
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
-				client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{}}
+				client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{}}
 				defer client.CloseIdleConnections()
 				for j := range requests / workers {
 					body, _ := json.Marshal(map[string]any{"action": "log", "log": map[string]string{

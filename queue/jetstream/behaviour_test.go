@@ -81,7 +81,7 @@ func coded(t *testing.T, what string, err error, want wirelab.Code) {
 // counts in its own time, beside answering.
 func settle(t *testing.T, b *jetstream.Broker, o queue.Options, waiting, dead int) {
 	t.Helper()
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
@@ -110,7 +110,7 @@ func TestOpenFails(t *testing.T) {
 	}
 	bare.Start()
 	t.Cleanup(func() { bare.Shutdown(); bare.WaitForShutdown() })
-	if !bare.ReadyForConnections(10 * time.Second) {
+	if !bare.ReadyForConnections(time.Minute) {
 		t.Fatal("the server without JetStream takes no connections")
 	}
 	for name, c := range map[string]struct {
@@ -199,7 +199,7 @@ func TestServerWithDefaultPayload(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
-	if !s.ReadyForConnections(10 * time.Second) {
+	if !s.ReadyForConnections(time.Minute) {
 		t.Fatal("the server takes no connections")
 	}
 	b := open(t, s.ClientURL(), jetstream.Settings{})

@@ -101,7 +101,7 @@ func TestTrimmed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
@@ -146,7 +146,7 @@ func TestEndsInMidstream(t *testing.T) {
 			}
 		})
 	}
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	rounds := 0
 	for left := n; left > 0 && patience.Err() == nil; rounds++ {
@@ -182,7 +182,7 @@ func TestHoldsNothingReady(t *testing.T) {
 	for i := range 12 {
 		publish(t, p, "a"+strconv.Itoa(i))
 	}
-	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	ctx, stop := context.WithCancel(patience)
 	entered := make(chan string, 12)

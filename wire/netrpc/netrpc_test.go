@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds every wait for something that must happen; nothing passes by being quicker.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 type (
 	ask    struct{ Text string }

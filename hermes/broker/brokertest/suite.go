@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a step of a test may take before it is taken to hang.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // suite is a test's view of one or several nodes of one broker.
 type suite struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,8 +46,9 @@ func granted(t *testing.T, text string) (policy *access.Policy, file string, tok
 func TestAccess(t *testing.T) {
 	t.Parallel()
 	policy, file, tokens := granted(t, `principals:
-  - {name: a, tokens: [$a], publish: [t], subscribe: [t], quota: {messages_per_second: 2}}
+  - {name: a, tokens: [$a], publish: [t], subscribe: [t]}
   - {name: b, tokens: [$b], subscribe: [u]}
+  - {name: c, tokens: [$c], publish: [u], quota: {messages_per_second: 1}}
 `)
 	m := memory(t)
 	if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: "u"}); err != nil {
@@ -116,10 +118,12 @@ func TestAccess(t *testing.T) {
 	if err != nil || len(list.GetTopics()) != 1 || list.GetTopics()[0].GetConfig().GetName() != "u" {
 		t.Error(list, err)
 	}
-	batch, err := hermes.PublishBatch(as("a"), &pb.PublishBatchRequest{Runs: []*pb.Run{
-		{Topic: "u", Messages: []*pb.Message{{}}, Tag: 1}, {Topic: "t", Messages: []*pb.Message{{}, {}}, Tag: 2},
+	batch, err := hermes.PublishBatch(as("c"), &pb.PublishBatchRequest{Runs: []*pb.Run{
+		{Topic: "t", Messages: []*pb.Message{{}}, Tag: 1},
+		{Topic: "u", Messages: slices.Repeat([]*pb.Message{{}}, 600), Tag: 2}, // ten minutes ahead
+		{Topic: "u", Messages: []*pb.Message{{}}, Tag: 3},
 	}})
-	if v := batch.GetVerdicts(); err != nil || len(v) != 2 || v[0].GetError().GetCode() != "permission_denied" || v[1].GetError().GetCode() != "resource_exhausted" {
+	if v := batch.GetVerdicts(); err != nil || len(v) != 3 || v[0].GetError().GetCode() != "permission_denied" || v[1].GetError() != nil || v[2].GetError().GetCode() != "resource_exhausted" {
 		t.Error(batch, err)
 	}
 

@@ -80,7 +80,7 @@ func memory(t testing.TB) *brokertest.InMemory {
 // patient is a context that a test which hangs ends by.
 func patient(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }

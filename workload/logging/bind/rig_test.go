@@ -8,7 +8,7 @@ import (
 )
 
 // patience bounds waits for what must happen; nothing passes by being quicker.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // pair is a binding with a server and the client that it is called by.
 type pair = conformance.Pair[logging.Service]

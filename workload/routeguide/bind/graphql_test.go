@@ -39,7 +39,7 @@ func serveBinding(t testing.TB, b wirelab.Binding[routeguide.Service]) (address 
 // graphqlPost posts a body and returns status, type and text of the reply.
 func graphqlPost(t testing.TB, method, address, accept string, body []byte) (status int, mediaType, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+address+"/graphql", bytes.NewReader(body))
 	if err != nil {

@@ -56,7 +56,7 @@ func TestBalancesThatAreGivenUp(t *testing.T) {
 	for caller := range 40 {
 		all.Go(func() {
 			for n := range 50 {
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				if (caller+n)%3 == 0 {
 					cancel()
 					ctx, cancel = context.WithTimeout(t.Context(), time.Duration(n)*20*time.Microsecond)
