@@ -29,7 +29,7 @@ const serverVariable = "HERMES_SERVER"
 
 func (f *clientFlags) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC door; more than one may be given (default $"+serverVariable+", else "+defaultGRPC+")")
+	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC door; more than one may be given, with commas or again (default $"+serverVariable+", else "+defaultGRPC+")")
 	flags.BoolVar(&f.secure, "tls", false, "speak TLS, with the system's authorities unless --tls-ca is given")
 	flags.StringVar(&f.tls.ca, "tls-ca", "", "`file` with the authority to trust; implies --tls")
 	flags.StringVar(&f.tls.cert, "tls-cert", "", "`file` with a certificate to show; implies --tls")
@@ -40,7 +40,10 @@ func (f *clientFlags) register(c *cobra.Command) {
 
 // dial makes a client. It is connected when it is first asked.
 func (a *app) dial(f clientFlags) (*client.Client, error) {
-	addresses := f.servers
+	var addresses []string
+	for _, s := range f.servers {
+		addresses = append(addresses, strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
 	if len(addresses) == 0 {
 		addresses = strings.Fields(a.getenv(serverVariable))
 	}

@@ -30,6 +30,7 @@ func call[Request, Reply any](
 	defer cancel()
 	defer context.AfterFunc(c.ctx, cancel)()
 	var p pause
+	var asked tried
 	last := errClosed
 	for p.wait(ctx) {
 		for _, address := range c.nodes.order(true) {
@@ -57,12 +58,15 @@ func call[Request, Reply any](
 				return reply, last
 			}
 			c.nodes.lost(address)
+			if ctx.Err() == nil {
+				asked.note(address, last)
+			}
 		}
 	}
 	if c.ctx.Err() != nil {
-		last = errClosed
+		return reply, errClosed
 	}
-	return reply, last
+	return reply, asked.failed(last)
 }
 
 // CreateTopic and the following are broker.Topics'.

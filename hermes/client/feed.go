@@ -21,10 +21,10 @@ import (
 var subscribeDesc = &grpc.StreamDesc{StreamName: "Subscribe", ServerStreams: true, ClientStreams: true}
 
 // connect opens a stream, from where the subscription is, and waits until it is registered.
-func (s *Subscription) connect(ctx context.Context) (grpc.ClientStream, string, error) {
+func (s *Subscription) connect(ctx context.Context, asked *tried) (grpc.ClientStream, string, error) {
 	// A group is on the leader, and at the tail its memory is the shortest way.
 	atLeader := s.start.From == broker.FromGroup || s.start.From == broker.FromTail
-	stream, address, err := s.c.open(ctx, subscribeDesc, pb.Hermes_Subscribe_FullMethodName, atLeader)
+	stream, address, err := s.c.open(ctx, subscribeDesc, pb.Hermes_Subscribe_FullMethodName, atLeader, asked)
 	if err != nil {
 		return nil, "", err
 	}
@@ -44,6 +44,9 @@ func (s *Subscription) connect(ctx context.Context) (grpc.ClientStream, string, 
 	}
 	first, err := receive(stream)
 	if err != nil {
+		if ctx.Err() == nil {
+			asked.note(address, err)
+		}
 		closeStream(stream)
 		s.c.nodes.lost(address)
 		return nil, "", err
@@ -138,13 +141,14 @@ func (s *Subscription) reconnect(ctx context.Context) (grpc.ClientStream, string
 	limited, cancel := context.WithTimeout(ctx, s.c.options.RetryFor)
 	defer cancel()
 	var p pause
+	var asked tried
 	for {
-		stream, address, err := s.connect(ctx)
+		stream, address, err := s.connect(ctx, &asked)
 		if err == nil || !uncertain(wirelab.CodeOf(err)) {
 			return stream, address, err
 		}
 		if !p.wait(limited) {
-			return nil, "", err
+			return nil, "", asked.failed(err)
 		}
 	}
 }

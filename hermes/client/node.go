@@ -230,7 +230,9 @@ func (p *pause) wait(ctx context.Context) bool {
 // open opens a stream at some node: at the leader, if it is wanted. Each address is tried
 // for a short time first, since one that hangs would keep the others waiting; those that
 // said nothing are tried once more for as long as Patience is. The error is the last one's.
-func (c *Client) open(ctx context.Context, desc *grpc.StreamDesc, path string, leader bool) (grpc.ClientStream, string, error) {
+func (c *Client) open(
+	ctx context.Context, desc *grpc.StreamDesc, path string, leader bool, asked *tried,
+) (grpc.ClientStream, string, error) {
 	var last error
 	most := c.options.Patience
 	short := most / pulsePart
@@ -246,6 +248,9 @@ func (c *Client) open(ctx context.Context, desc *grpc.StreamDesc, path string, l
 				if err == errSilent { //nolint:errorlint // it is this one
 					last = wirelab.Errorf(wirelab.Unavailable, "%s did not answer", address)
 					again = append(again, address)
+				}
+				if ctx.Err() == nil { // else it had no time
+					asked.note(address, last)
 				}
 				continue
 			}

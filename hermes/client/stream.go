@@ -48,9 +48,10 @@ func (w *writer) run() {
 
 // once opens a stream and uses it until it fails.
 func (w *writer) once(life context.Context) error {
-	stream, address, err := w.c.open(life, publishDesc, pb.Hermes_PublishStream_FullMethodName, true)
+	var asked tried
+	stream, address, err := w.c.open(life, publishDesc, pb.Hermes_PublishStream_FullMethodName, true, &asked)
 	if err != nil {
-		return err
+		return asked.failed(err)
 	}
 	conn, err := w.c.nodes.conn(address)
 	if err != nil {

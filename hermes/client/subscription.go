@@ -76,15 +76,16 @@ func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscripti
 	ctx, cancel := context.WithTimeout(ctx, c.options.RetryFor)
 	defer cancel()
 	var p pause
+	var asked tried
 	for {
 		if !p.wait(ctx) {
 			end()
-			return nil, wirelab.Public(ctx.Err())
+			return nil, asked.ended(ctx)
 		}
 		// The stream outlives ctx, but opening it does not.
 		attempt, stop := context.WithCancel(life)
 		unhook := context.AfterFunc(ctx, stop)
-		stream, address, err := s.connect(attempt)
+		stream, address, err := s.connect(attempt, &asked)
 		if unhook() && err == nil && c.spawn(func() { defer stop(); s.run(life, stream, address) }) {
 			return s, nil
 		}
@@ -95,9 +96,13 @@ func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscripti
 		if c.ctx.Err() != nil {
 			err = errClosed
 		}
-		if ctx.Err() != nil || c.ctx.Err() != nil || !uncertain(wirelab.CodeOf(err)) {
+		switch {
+		case c.ctx.Err() != nil || !uncertain(wirelab.CodeOf(err)):
 			end()
 			return nil, err
+		case ctx.Err() != nil:
+			end()
+			return nil, asked.ended(ctx)
 		}
 	}
 }

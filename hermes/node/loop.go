@@ -393,6 +393,7 @@ func (l *loop) changed(w replica.Work) {
 
 func (l *loop) publishLead() {
 	l.n.lead.Store(&lead{leader: l.replica.Leader(), term: l.replica.Status().GetTerm(), stopping: l.retiring != nil})
+	l.n.news.tell()
 }
 
 // end answers all that waits.
@@ -410,6 +411,7 @@ func (l *loop) end() {
 		}
 	}
 	l.n.lead.Store(&lead{stopping: true})
+	l.n.news.tell()
 	for ticket, p := range l.pending {
 		delete(l.pending, ticket)
 		p.finish(l.n, replica.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "this node stopped before the answer: it may or may not be stored")})

@@ -80,6 +80,8 @@ type Node struct {
 	cuts   atomic.Int64 // open
 
 	lead    atomic.Pointer[lead]
+	news    news          // of lead
+	waiters atomic.Int64  // for a leader
 	full    atomic.Bool   // the disk has less free space than it must
 	stopped chan struct{} // closed: the goroutines are to end
 	failed  chan struct{} // closed: the node ended by itself

@@ -59,6 +59,9 @@ type Options struct {
 	// StuckLimit is how long the loop may stand still, or the disk take for a write, before
 	// [Node.Live] tells of it. 30 s
 	StuckLimit time.Duration
+	// LeaderLimit is how long a call waits for a leader that can be reached, where its context
+	// allows. 60 ticks
+	LeaderLimit time.Duration
 	// CloseLimit is how long Close waits for what hangs. 30 s
 	CloseLimit time.Duration
 	Observer   Observer     // nil: nobody is told how long things take
@@ -82,6 +85,7 @@ func (o Options) complete() (Options, error) {
 		}
 	}
 	duration(&o.Tick, 50*time.Millisecond)
+	duration(&o.LeaderLimit, 60*o.Tick)
 	duration(&o.SyncLimit, time.Second)
 	duration(&o.Upkeep, time.Second)
 	duration(&o.StuckLimit, 30*time.Second)
@@ -104,7 +108,7 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("node: Self.ID is missing: ids count from 1")
 	case o.Dir == "":
 		return o, errors.New("node: Dir is missing: it is where the log goes")
-	case o.Tick < 0 || o.SyncLimit < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
+	case o.Tick < 0 || o.SyncLimit < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
 		return o, errors.New("node: a negative duration or size")
 	case len(o.Join) > 0 && len(o.Members) > 0:
 		return o, errors.New("node: Members begin a new cluster, Join goes into one that is there: give one of the two")

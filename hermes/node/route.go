@@ -2,6 +2,8 @@ package node
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"wirelab"
 	"wirelab/hermes/broker"
@@ -25,15 +27,90 @@ func (n *Node) leading(ctx context.Context) (broker.Broker, error) {
 		return nil, wirelab.Public(err)
 	}
 	l := n.lead.Load()
+	if !l.stopping && !n.within(l) {
+		var err error
+		if l, err = n.await(ctx); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case l.stopping:
 		return nil, errStopping
-	case l.leader == 0:
-		return nil, errNoLeader
 	case l.leader == n.options.Self.ID:
 		return local{n}, nil
 	}
 	return n.net.Broker(l.leader), nil
+}
+
+// within reports whether there is a leader that can be asked.
+func (n *Node) within(l *lead) bool {
+	return l.leader == n.options.Self.ID || l.leader != 0 && n.net.Reached(l.leader)
+}
+
+// waitersLimit is how many callers may wait for a leader at one node; more are told at once.
+const waitersLimit = 4096
+
+// await waits for a leader, as long as ctx and Options.LeaderLimit allow: an election takes tens of
+// milliseconds, and a caller would rather have an answer late than an error that he must answer with
+// a try of his own. What was handed on before, and lost its answer with the leader, is another
+// matter: nobody here knows whether it was stored, so its caller is told at once. He
+// may repeat it with the same producer and sequence, as the Go client does.
+func (n *Node) await(ctx context.Context) (*lead, error) {
+	if err := n.debut.waits(); err != nil {
+		return nil, err // other nodes are waited for, and perhaps for minutes
+	}
+	defer n.waiters.Add(-1)
+	if n.waiters.Add(1) > waitersLimit {
+		return nil, errNoLeader
+	}
+	late := time.NewTimer(n.options.LeaderLimit)
+	defer late.Stop()
+	look := time.NewTicker(n.options.Tick) // for connections: of leaders there is news
+	defer look.Stop()
+	for {
+		news := n.news.next()
+		l := n.lead.Load()
+		if l.stopping || n.within(l) {
+			return l, nil
+		}
+		select {
+		case <-news:
+		case <-look.C:
+		case <-n.stopped:
+			return nil, errStopping
+		case <-ctx.Done():
+			return nil, wirelab.Public(ctx.Err())
+		case <-late.C:
+			if l.leader != 0 {
+				return nil, wirelab.Errorf(wirelab.Unavailable, "node %d leads and cannot be reached from here: go on at another", l.leader)
+			}
+			return nil, errNoLeader
+		}
+	}
+}
+
+// news wakes those who wait for a change.
+type news struct {
+	mu    sync.Mutex
+	moved chan struct{} // guarded by mu; closed by tell; nil: nobody waits
+}
+
+func (w *news) next() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.moved == nil {
+		w.moved = make(chan struct{})
+	}
+	return w.moved
+}
+
+func (w *news) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.moved != nil {
+		close(w.moved)
+		w.moved = nil
+	}
 }
 
 // leads says whether this node may take what only a leader takes.

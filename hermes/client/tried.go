@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"wirelab"
+)
+
+// triedLimit is how many addresses an error names.
+const triedLimit = 8
+
+// tried is what the addresses said that were asked in vain, for an error that names them: "deadline
+// exceeded" alone sends its reader looking at the wrong end. For one goroutine.
+type tried struct {
+	order []string
+	said  map[string]error
+}
+
+// note takes the last thing that an address said.
+func (t *tried) note(address string, err error) {
+	if t.said == nil {
+		t.said = map[string]error{}
+	}
+	if _, ok := t.said[address]; !ok {
+		t.order = append(t.order, address)
+	}
+	t.said[address] = err
+}
+
+// failed is err with what was said, and err's code. Where the user ended it, or nobody was
+// asked, there is nothing to add.
+func (t *tried) failed(err error) error {
+	public := wirelab.Public(err)
+	if len(t.order) == 0 || public.Code == wirelab.Canceled {
+		return err
+	}
+	var all []string
+	for _, address := range t.order[:min(len(t.order), triedLimit)] {
+		all = append(all, fmt.Sprintf("%s: %s", address, wirelab.Public(t.said[address]).Message))
+	}
+	if more := len(t.order) - triedLimit; more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return wirelab.Errorf(public.Code, "tried in vain: %s", strings.Join(all, "; "))
+}
+
+// ended is the end of ctx, with what was said.
+func (t *tried) ended(ctx context.Context) error { return t.failed(wirelab.Public(ctx.Err())) }

@@ -1,0 +1,59 @@
+package node_test
+
+import (
+	"context"
+	"testing"
+
+	"wirelab"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
+)
+
+// TestAwaitLeader: a publish that comes while there is no leader waits for one, in order, rather
+// than fail. One whose context ends first is told that.
+func TestAwaitLeader(t *testing.T) {
+	c := newCluster(t, 3)
+	c.wait = patience
+	old := c.settled()
+	create(t, c.nodes[old], broker.Topic{Name: "a"})
+	other, third := c.follower(), uint64(0)
+	for id := range c.nodes {
+		if id != old && id != other {
+			third = id
+		}
+	}
+	c.halt(third)
+	c.restart(third) // with another limit
+	c.halt(other)
+	c.restart(other)
+	c.settled()
+	for _, id := range []uint64{old, third} {
+		if id != other {
+			c.kill(id)
+		}
+	}
+	until(t, "no leader", func() bool { _, ok := c.nodes[other].Leader(); return !ok })
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan broker.Verdict, 1)
+	go func() {
+		ended <- brokertest.Publish(ctx, c.nodes[other], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
+	}()
+	begun := make(chan struct{})
+	stored := make(chan broker.Verdict, 1)
+	go func() {
+		close(begun)
+		stored <- brokertest.Publish(t.Context(), c.nodes[other], broker.Run{Topic: "a", Messages: brokertest.Messages("late"), Count: 1})
+	}()
+	<-begun
+	cancel()
+	if v := <-ended; wirelab.CodeOf(v.Err) != wirelab.Canceled {
+		t.Errorf("one whose context ended: %+v", v)
+	}
+	c.restart(old)
+	if v := <-stored; v.Err != nil {
+		t.Errorf("one that waited: %+v", v)
+	}
+	if got := history(t, c.nodes[other], "a", 1); got[0] != "0:late" {
+		t.Errorf("%v", got)
+	}
+}
