@@ -30,7 +30,8 @@
 //
 // With a group, each message is acknowledged by POST to
 // /v1/subscriptions/{id}/ack or /nack, whose id the event "open" tells. The feed
-// is on the node that delivers; another node sends the caller there (307).
+// is on the node that delivers; another node sends the caller there (307), or, where callers show
+// a token, which they would not show to another host, asks it for them.
 // ack=auto acknowledges what was written to the connection, which is not yet
 // with the reader: it is for readers who can afford to lose a message.
 //

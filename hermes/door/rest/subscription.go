@@ -81,12 +81,14 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	case ok:
 		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
 	}
-	return nil, nil, body, c.elsewhere(id)
+	return nil, nil, body, c.elsewhere(id, body)
 }
 
 // elsewhere sends the caller to the node that has a subscription. One of this
-// node is over, and what was not acknowledged comes again to another member.
-func (c *call) elsewhere(id string) error {
+// node is over, and what was not acknowledged comes again to another member. Where callers
+// show who they are it is asked for them instead: clients do not show a token to another host
+// that they are sent to, and are right not to.
+func (c *call) elsewhere(id string, body ackJSON) error {
 	gone := wirelab.Errorf(wirelab.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
 	node, ok := register.NodeOf(id)
 	if !ok || node == c.node(c.ctx) {
@@ -103,6 +105,11 @@ func (c *call) elsewhere(id string) error {
 		scheme := "http://"
 		if c.request.TLS != nil {
 			scheme = "https://"
+		}
+		if c.guards() && c.request.Header.Get(handedOn) == "" {
+			if done, err := c.handOn(scheme+m.HTTP+c.request.URL.EscapedPath(), body); done || err != nil {
+				return err
+			}
 		}
 		c.begun = true
 		c.writer.Header().Set("Location", scheme+m.HTTP+c.request.URL.EscapedPath())
