@@ -50,11 +50,12 @@ func (c *Client) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 func (c *Client) beginCut(ctx context.Context, topics []string) (*cut, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	unhook := context.AfterFunc(c.ctx, func() { end(errClosed) })
-	stream, address, err := c.open(ctx, backupStream, pb.Admin_Backup_FullMethodName, false)
+	var asked tried
+	stream, address, err := c.open(ctx, backupStream, pb.Admin_Backup_FullMethodName, false, &asked)
 	if err != nil {
 		unhook()
 		end(nil)
-		return nil, err
+		return nil, asked.failed(err)
 	}
 	r := &cut{stream: stream, address: address, ctx: ctx, end: func(cause error) { unhook(); end(cause) }}
 	r.guarded.Go(func() {
