@@ -21,7 +21,7 @@ import (
 // A handler may take longer than the server waits for a word: it is given one.
 func TestLongHandler(t *testing.T) {
 	t.Parallel()
-	b := open(t, within(t, nats.Options{}), jetstream.Settings{AckWait: 300 * time.Millisecond})
+	b := open(t, within(t, nats.Options{}), jetstream.Settings{AckWait: time.Second})
 	p := declare(t, b, safe)
 	publish(t, p, "long")
 	ctx, stop := context.WithCancel(t.Context())
@@ -32,7 +32,7 @@ func TestLongHandler(t *testing.T) {
 		if err := b.Consume(ctx, safe, func(ctx context.Context, d queue.Delivery) error {
 			calls++
 			// Four times what the server would wait.
-			long := time.NewTimer(1200 * time.Millisecond)
+			long := time.NewTimer(4 * time.Second)
 			defer long.Stop()
 			<-long.C
 			stop()

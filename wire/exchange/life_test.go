@@ -126,7 +126,7 @@ func TestServerHonoursADeadlineAlone(t *testing.T) {
 		}})
 		wantEcho(t, "before, which connects", c)
 		silent := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time enough to reach the service
 		defer cancel()
 		done := make(chan error, 1)
 		go func() {
