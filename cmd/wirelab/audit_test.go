@@ -235,13 +235,11 @@ func TestAuditInterrupted(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			p := begin(t, dir, "audit", "--tool", "touch "+filepath.Join(dir, "begun")+"; "+command)
-			for range 1000 {
-				if _, err := os.Stat(filepath.Join(dir, "begun")); err == nil {
-					break
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
-			if len(p.processes("serve routeguide http1-json")) != 1 || len(p.processes("sleep")) == 0 && name == "heeds" {
+			eventually(t, "the tool", func() bool {
+				_, err := os.Stat(filepath.Join(dir, "begun"))
+				return err == nil && (name != "heeds" || len(p.processes("sleep")) > 0) // which the shell starts after the file
+			})
+			if len(p.processes("serve routeguide http1-json")) != 1 {
 				t.Errorf("running: %v", p.processes(""))
 			}
 			if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
