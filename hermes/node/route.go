@@ -169,36 +169,38 @@ func await[T any](ctx context.Context, back <-chan answer[T]) (T, error) {
 	}
 }
 
-// look reads the machine, as it is: on a follower behind the leader, perhaps.
-func look[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, error)) (T, error) {
-	back := make(chan answer[T], 1)
-	do := func(l *loop) {
-		var a answer[T]
-		if l == nil {
-			a.err = errStopping
-		} else {
-			a.value, a.err = read(l.replica.Machine())
-		}
-		back <- a
+// inLoop has the loop do something that answers exactly once, and waits for the answer.
+func inLoop[T any](ctx context.Context, n *Node, do func(l *loop, back chan<- answer[T])) (T, error) {
+	var none T
+	if err := ctx.Err(); err != nil {
+		return none, wirelab.Public(err)
 	}
-	if err := ctx.Err(); err != nil || !n.loop.call(do) {
-		var none T
-		if err != nil {
-			return none, wirelab.Public(err)
+	back := make(chan answer[T], 1) // whoever answers does not wait, though nobody may be there any more
+	ends := func(l *loop) {
+		if l == nil {
+			back <- answer[T]{err: errStopping}
+			return
 		}
+		do(l, back)
+	}
+	if !n.loop.call(ends) {
 		return none, errStopping
 	}
 	return await(ctx, back)
 }
 
+// look reads the machine, as it is: on a follower behind the leader, perhaps.
+func look[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, error)) (T, error) {
+	return inLoop(ctx, n, func(l *loop, back chan<- answer[T]) {
+		var a answer[T]
+		a.value, a.err = read(l.replica.Machine())
+		back <- a
+	})
+}
+
 // sure reads the machine when it has all that was acknowledged before the call.
 func sure[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, error)) (T, error) {
-	back := make(chan answer[T], 1)
-	do := func(l *loop) {
-		if l == nil {
-			back <- answer[T]{err: errStopping}
-			return
-		}
+	return inLoop(ctx, n, func(l *loop, back chan<- answer[T]) {
 		if err := l.n.debut.waits(); err != nil { // the replica is not asked to do anything yet
 			back <- answer[T]{err: err}
 			return
@@ -210,15 +212,7 @@ func sure[T any](ctx context.Context, n *Node, read func(*core.Machine) (T, erro
 			}
 			back <- a
 		}}
-	}
-	if err := ctx.Err(); err != nil || !n.loop.call(do) {
-		var none T
-		if err != nil {
-			return none, wirelab.Public(err)
-		}
-		return none, errStopping
-	}
-	return await(ctx, back)
+	})
 }
 
 // caughtUp waits until this node has all that was acknowledged before the call.
