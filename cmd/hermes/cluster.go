@@ -2,28 +2,21 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/daemon"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/hermes/local"
 )
-
-// nodesLimit is on a cluster of one machine; more would only share its disk.
-const nodesLimit = 9
 
 // clusterFlags are the flags of "cluster".
 type clusterFlags struct {
@@ -51,7 +44,7 @@ The commands below change a cluster that runs, wherever it is.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(nodesLimit)+"; odd numbers are the better ones")
+	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers are the better ones")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the nodes' data, one below for each")
 	flags.StringVar(&f.logLevel, "log-level", "warn", "what the nodes log: `level` debug, info, warn or error")
 	flags.BoolVar(&f.asJSON, "json", false, "print where each node is as a line of JSON")
@@ -61,8 +54,8 @@ The commands below change a cluster that runs, wherever it is.`,
 			return unknown(c, args[0])
 		case f.nodes == 0:
 			return c.Help()
-		case f.nodes < 0 || f.nodes > nodesLimit:
-			return usage("--nodes is %d; 1 to %d are allowed", f.nodes, nodesLimit)
+		case f.nodes < 0 || f.nodes > local.NodesLimit:
+			return usage("--nodes is %d; 1 to %d are allowed", f.nodes, local.NodesLimit)
 		}
 		return a.runCluster(c.Context(), f)
 	}
@@ -106,15 +99,6 @@ func newMemberCommand[T any](a *app, use, short string, parse func(string) (T, e
 	return c
 }
 
-// child is a node that runs as a process.
-type child struct {
-	id      int
-	args    []string
-	process *daemon.Process
-	stdin   io.Closer // closing it tells the node to stop
-	ready   running
-}
-
 // runCluster runs nodes until ctx ends.
 func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	program, err := os.Executable()
@@ -127,118 +111,64 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(f.dataDir)) }()
 	}
-	lines, err := f.commandLines()
-	if err != nil {
+	said := &saying{w: a.stderr}
+	cluster, err := local.Start(ctx, local.Options{
+		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: []string{"--log-level=" + f.logLevel},
+		Stderr:      func(id int) io.Writer { return said.of(fmt.Sprintf("node %d: ", id)) },
+		MayBeKilled: true, // trying that is what the cluster is for, and no failure of it
+	})
+	switch {
+	case err != nil && ctx.Err() != nil: // Ctrl-C while they started
+		a.note("stopping")
+		return nil
+	case err != nil:
 		return err
 	}
-	var all []*child
-	said := &saying{w: a.stderr}
 	defer func() {
-		for _, c := range all {
-			_ = c.stdin.Close() // it may be dead
-		}
-		for _, c := range all {
-			if err2 := c.process.Err(); err2 != nil && err == nil && !c.process.Killed() {
-				err = fmt.Errorf("node %d: %w", c.id, err2)
-			}
+		// ctx has ended by now; the nodes get their time all the same.
+		if stopped := cluster.Stop(context.WithoutCancel(ctx)); err == nil {
+			err = stopped
 		}
 	}()
-	for i, args := range lines {
-		c := &child{id: i + 1, args: args}
-		output, err := c.start(program, said)
-		if err != nil {
-			return fmt.Errorf("node %d: %w", c.id, err)
-		}
-		all = append(all, c)
-		if err := json.NewDecoder(output).Decode(&c.ready); err != nil {
-			return wirelab.Errorf(wirelab.Unavailable, "node %d did not start; what it said is above", c.id)
-		}
-	}
-	if err := a.sayCluster(all, f.asJSON); err != nil {
+	if err := a.sayCluster(cluster, f.asJSON); err != nil {
 		return err
 	}
-	return a.watch(ctx, program, all)
+	return a.watch(ctx, program, cluster.Nodes)
 }
 
-// commandLines are the nodes' arguments. Their ports are free now; nobody holds them until the nodes do.
-func (f clusterFlags) commandLines() ([][]string, error) {
-	var members []string
-	for id := range f.nodes {
-		var ports [3]int
-		for i := range ports {
-			port, err := daemon.FreePort()
-			if err != nil {
-				return nil, err
-			}
-			ports[i] = port
-		}
-		members = append(members, fmt.Sprintf("--member=%d@127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", id+1, ports[0], ports[1], ports[2]))
-	}
-	lines := make([][]string, f.nodes)
-	for id := range lines {
-		lines[id] = append([]string{
-			"server", "--id=" + strconv.Itoa(id+1), "--log-level=" + f.logLevel,
-			"--data-dir=" + filepath.Join(f.dataDir, "node-"+strconv.Itoa(id+1)),
-		}, members...)
-	}
-	return lines, nil
-}
-
-// start starts a node and returns its standard output.
-func (c *child) start(program string, said *saying) (io.Reader, error) {
-	command := exec.Command(program, append(c.args, "--json", "--controlled")...)
-	command.Stderr = said.of(fmt.Sprintf("node %d: ", c.id))
-	var as *daemon.Identity
-	command.SysProcAttr = as.Bound(syscall.SIGTERM) // Ctrl-C is for us, who then stop them in order
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if c.process, err = daemon.Run(command, nil); err != nil {
-		return nil, err
-	}
-	c.stdin = stdin
-	return output, nil
-}
-
-func (a *app) sayCluster(all []*child, asJSON bool) error {
-	servers := make([]string, len(all))
-	for i, c := range all {
-		servers[i] = c.ready.GRPC
+func (a *app) sayCluster(cluster *local.Cluster, asJSON bool) error {
+	for _, n := range cluster.Nodes {
 		if asJSON {
-			if err := a.printJSON(c.ready); err != nil {
+			if err := a.printJSON(n.Ready()); err != nil {
 				return err
 			}
 			continue
 		}
-		a.note("node %d runs: gRPC at %s, HTTP at %s, process %d", c.id, c.ready.GRPC, c.ready.HTTP, c.ready.PID)
+		a.note("node %d runs: gRPC at %s, HTTP at %s, process %d", n.ID, n.GRPC, n.HTTP, n.PID())
 	}
-	a.note("stop with Ctrl-C; try: export %s='%s'; hermes status", serverVariable, strings.Join(servers, " "))
+	a.note("stop with Ctrl-C; try: export %s='%s'; hermes status", serverVariable, strings.Join(cluster.GRPC(), " "))
 	return nil
 }
 
 // watch waits for the end, and tells of nodes that die before.
-func (a *app) watch(ctx context.Context, program string, all []*child) error {
-	died := make(chan *child)
-	left := len(all)
-	ended, stop := context.WithCancel(ctx)
+func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) error {
+	died := make(chan *local.Node)
+	left := len(nodes)
+	until, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
 	defer stop()
-	for _, c := range all {
+	for _, n := range nodes {
+		ended := n.Ended()
 		watchers.Go(func() {
 			select {
-			case <-c.process.Ended():
-			case <-ended.Done():
+			case <-ended:
+			case <-until.Done():
 				return
 			}
 			select {
-			case died <- c:
-			case <-ended.Done():
+			case died <- n:
+			case <-until.Done():
 			}
 		})
 	}
@@ -247,9 +177,9 @@ func (a *app) watch(ctx context.Context, program string, all []*child) error {
 		case <-ctx.Done():
 			a.note("stopping")
 			return nil
-		case c := <-died:
+		case n := <-died:
 			left--
-			a.note("node %d ended: %v; %d of %d run; start it again with: %s %s", c.id, c.process.Err(), left, len(all), program, strings.Join(c.args, " "))
+			a.note("node %d ended: %v; %d of %d run; start it again with: %s %s", n.ID, n.Err(), left, len(nodes), program, strings.Join(n.Args(), " "))
 		}
 	}
 	return wirelab.Errorf(wirelab.Unavailable, "no node is left")

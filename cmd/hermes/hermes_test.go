@@ -369,9 +369,11 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	if out := must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "3"); out != "one\ntwo\nthree\n" {
 		t.Errorf("sub after the leader's death says %q", out)
 	}
-	l.end(t)
-	if said := l.said.String(); !strings.Contains(said, "node 2 ended: signal: killed; 2 of 3 run; start it again with: ") {
-		t.Errorf("of the death cluster says %q", said)
+	const told = "node 2 ended: signal: killed; 2 of 3 run; start it again with: "
+	for deadline := time.Now().Add(patience); !strings.Contains(l.said.String(), told); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("of the death cluster says %q", l.said)
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ type Options struct {
 	Wrap func(id int) []string
 	// Stderr gets what a node says, as it comes; nil: a file beside its data.
 	Stderr func(id int) io.Writer
+	// MayBeKilled lets Stop take a node that somebody else ended with SIGKILL as one
+	// that stopped well, as where people try what the others do then.
+	MayBeKilled bool
 }
 
 // Node is a node. Its addresses stay the same over restarts.
@@ -58,6 +61,7 @@ type Node struct {
 	mu      sync.Mutex // guards all below
 	process *daemon.Process
 	stdin   io.Closer // closing it tells the node to stop
+	ready   json.RawMessage
 }
 
 // Cluster is nodes on this machine. Its methods are for any goroutine.
@@ -187,12 +191,12 @@ func (n *Node) Start(ctx context.Context) error {
 	command := exec.Command(line[0], line[1:]...)
 	var as *daemon.Identity
 	command.SysProcAttr = as.Bound(syscall.SIGKILL) // Ctrl-C is for us, who then stop them in order
-	said, err := n.said()
+	stderr, err := n.stderr()
 	if err != nil {
 		return err
 	}
-	command.Stderr = said
-	if file, ok := said.(*os.File); ok {
+	command.Stderr = stderr
+	if file, ok := stderr.(*os.File); ok {
 		defer func() { _ = file.Close() }() // the child has its own by then
 	}
 	stdin, err := command.StdinPipe()
@@ -208,10 +212,11 @@ func (n *Node) Start(ctx context.Context) error {
 		return fmt.Errorf("node %d: %w", n.ID, err)
 	}
 	n.process, n.stdin = p, stdin
+	n.ready = nil
+	var said json.RawMessage // the goroutine's, until it has sent
 	ready := make(chan error, 1)
 	go func() { // ends with its line, or with the process
-		var line struct{}
-		ready <- json.NewDecoder(output).Decode(&line)
+		ready <- json.NewDecoder(output).Decode(&said)
 	}()
 	timer := time.NewTimer(startLimit)
 	defer timer.Stop()
@@ -226,11 +231,12 @@ func (n *Node) Start(ctx context.Context) error {
 		n.end(syscall.SIGKILL)
 		return wirelab.Errorf(wirelab.Unavailable, "node %d did not start: %v%s", n.ID, err, n.lastWords())
 	}
+	n.ready = said
 	return nil
 }
 
-// said is where what the node says goes.
-func (n *Node) said() (io.Writer, error) {
+// stderr is where what the node says goes.
+func (n *Node) stderr() (io.Writer, error) {
 	if n.options.Stderr != nil {
 		return n.options.Stderr(n.ID), nil
 	}
@@ -242,6 +248,9 @@ func (n *Node) said() (io.Writer, error) {
 
 // lastWords are the end of what the node said, to be put at the end of a message.
 func (n *Node) lastWords() string {
+	if n.options.Stderr != nil {
+		return "" // they were told as they came
+	}
 	text, err := os.ReadFile(n.Dir + ".log")
 	if err != nil || len(text) == 0 {
 		return ""
@@ -255,6 +264,30 @@ func (n *Node) PID() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.process.PID()
+}
+
+// Ready is what the node said of itself, as JSON, when its doors opened; nil: they
+// never did.
+func (n *Node) Ready() json.RawMessage {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ready
+}
+
+// Err tells how the node ended, by itself or by somebody else's hand; nil while it
+// runs, where it ended well, and after Kill and Stop.
+func (n *Node) Err() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process == nil {
+		return nil
+	}
+	select {
+	case <-n.process.Ended():
+		return n.process.Err()
+	default:
+		return nil
+	}
 }
 
 // Ended is closed when the node that runs now has ended; nil: none runs.
@@ -324,6 +357,9 @@ func (n *Node) Stop(ctx context.Context) error {
 		p.Signal(syscall.SIGKILL)
 		<-p.Ended()
 		return wirelab.Errorf(wirelab.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
+	}
+	if n.options.MayBeKilled && p.Killed() {
+		return nil
 	}
 	if err := p.Err(); err != nil {
 		return fmt.Errorf("node %d: %w%s", n.ID, err, n.lastWords())
