@@ -17,7 +17,11 @@ func newGroupCommand(a *app) *cobra.Command {
 		Use: "group", Short: "List, make, move and delete groups",
 		Example: "  hermes group list orders\n  hermes group seek orders billing --to oldest",
 	})
-	c.AddCommand(newGroupList(a), newGroupShow(a), newGroupCreate(a), newGroupSeek(a), newGroupDelete(a))
+	c.AddCommand(newGroupList(a), newGroupShow(a), newGroupCreate(a), newGroupSeek(a),
+		newDeleteCommand(a, "delete TOPIC GROUP", "Delete a group", "a topic and a group", "group delete orders billing",
+			func(b *client.Client, ctx context.Context, args []string) error {
+				return b.DeleteGroup(ctx, args[0], args[1])
+			}))
 	return c
 }
 
@@ -147,21 +151,6 @@ func newGroupSeek(a *app) *cobra.Command {
 				return err
 			}
 			return a.showGroups([]broker.Group{g}, *asJSON)
-		})
-	}
-	return c
-}
-
-func newGroupDelete(a *app) *cobra.Command {
-	var f clientFlags
-	c := &cobra.Command{
-		Use: "delete TOPIC GROUP", Short: "Delete a group", Args: arguments(2, 2, "a topic and a group"),
-		Example: "  hermes group delete orders billing",
-	}
-	f.register(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
-			return b.DeleteGroup(ctx, args[0], args[1])
 		})
 	}
 	return c

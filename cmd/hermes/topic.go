@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,7 +24,9 @@ func newTopicCommand(a *app) *cobra.Command {
 	c.AddCommand(newTopicList(a),
 		newTopicChange(a, "create", "Make a topic; one that is there with the same retention is no error", (*client.Client).CreateTopic),
 		newTopicChange(a, "configure", "Change how long a topic keeps messages", (*client.Client).ConfigureTopic),
-		newTopicShow(a), newTopicDelete(a))
+		newTopicShow(a),
+		newDeleteCommand(a, "delete TOPIC", "Delete a topic with its messages and groups", "a topic", "topic delete orders",
+			func(b *client.Client, ctx context.Context, args []string) error { return b.DeleteTopic(ctx, args[0]) }))
 	return c
 }
 
@@ -139,15 +142,15 @@ func newTopicShow(a *app) *cobra.Command {
 	return c
 }
 
-func newTopicDelete(a *app) *cobra.Command {
+// newDeleteCommand makes a command that deletes what its arguments name, all of which
+// must be given, and says nothing.
+func newDeleteCommand(a *app, use, short, what, example string, do func(*client.Client, context.Context, []string) error) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{
-		Use: "delete TOPIC", Short: "Delete a topic with its messages and groups", Args: arguments(1, 1, "a topic"),
-		Example: "  hermes topic delete orders",
-	}
+	count := len(strings.Fields(use)) - 1
+	c := &cobra.Command{Use: use, Short: short, Args: arguments(count, count, what), Example: "  hermes " + example}
 	f.register(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error { return b.DeleteTopic(ctx, args[0]) })
+		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error { return do(b, ctx, args) })
 	}
 	return c
 }
