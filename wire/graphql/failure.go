@@ -26,6 +26,18 @@ func Told(err error) error {
 	return wirelab.Public(err)
 }
 
+// Noted is err with notes for its caller, by their keys in extensions; the key of
+// the code is not among them. err is as [Told] makes it.
+func Noted(err error, notes map[string]string) error { return &noted{Told(err), notes} }
+
+type noted struct {
+	error
+	notes map[string]string
+}
+
+// Unwrap makes it what it is noted for to errors.As.
+func (n *noted) Unwrap() error { return n.error }
+
 // present makes what the caller is told of an error.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
@@ -38,9 +50,17 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 			public.Code = wirelab.ResourceExhausted
 		}
 	}
+	extensions := map[string]any{}
+	var with *noted
+	if errors.As(err, &with) {
+		for key, note := range with.notes {
+			extensions[key] = note
+		}
+	}
+	extensions[codeKey] = public.Code.String()
 	return &gqlerror.Error{
 		Message: public.Message, Path: shown.Path, Locations: shown.Locations, Rule: shown.Rule,
-		Extensions: map[string]any{codeKey: public.Code.String()},
+		Extensions: extensions,
 	}
 }
 

@@ -139,7 +139,7 @@ const lookScript = `({
 // looks looks at the page in every width and scheme.
 func (p *page) looks(name string) {
 	p.t.Helper()
-	for _, width := range []int{360, 1280} {
+	for _, width := range []int{390, 1400} {
 		for _, scheme := range []string{"light", "dark"} {
 			var seen sight
 			p.Look(width, scheme)
@@ -309,6 +309,57 @@ func TestConsoleAsksForTheToken(t *testing.T) {
 	if kept != 0 {
 		t.Error("the token is kept somewhere")
 	}
+}
+
+// A person sets a group back, sees the messages wait again, and removes it, which
+// takes its name.
+func TestConsoleManagesGroups(t *testing.T) {
+	m := memory(t)
+	if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: "orders"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		publish(t, m, "orders", hermes.Message{Payload: []byte("one")})
+	}
+	long := strings.Repeat("long-", 20)
+	for _, name := range []string{"billing", long} {
+		if _, err := m.CreateGroup(t.Context(), broker.Group{Topic: "orders", Name: name}, broker.Start{Topic: "orders", From: broker.FromTail}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := browse(t, serve(t, m, ""))
+	p.click(`#topic-rows tr:has([aria-label="Delete orders…"]) .link`)
+	p.says("#group-rows", long)
+	p.looks("groups")
+	reset := func(to, offset, lag string) {
+		t.Helper()
+		p.click(`#group-rows [aria-label="Reset billing…"]`)
+		p.says("#seek-dialog[open] #seek-of", "billing")
+		p.write("#seek-to", to)
+		if offset != "" {
+			p.write("#seek-offset", offset)
+		}
+		p.click("#seek-form .main")
+		p.Until(lag+" wait", `document.querySelector("#group-rows").rows[0].cells[1].textContent === "`+lag+`"`)
+	}
+	reset("oldest", "", "3")
+	reset("offset", "2", "1")
+	reset("tail", "", "0")
+	p.click(`#group-rows [aria-label="Reset billing…"]`)
+	p.looks("reset")
+	p.click("#seek-cancel")
+
+	p.click(`#group-rows [aria-label="Remove billing…"]`)
+	p.write("#remove-name", "bill")
+	p.Until("half a name removes nothing", `document.querySelector("#remove-do").disabled`)
+	p.looks("remove")
+	p.write("#remove-name", "billing")
+	p.click("#remove-do")
+	p.Until("it is gone", `!document.querySelector("#group-rows").textContent.includes("billing")`)
+	if _, err := m.Group(t.Context(), "orders", "billing"); wirelab.CodeOf(err) != wirelab.NotFound {
+		t.Errorf("the group after it was removed: %v", err)
+	}
+	p.quiet()
 }
 
 // Failures are shown as what they are: a node without a leader, a topic that is not

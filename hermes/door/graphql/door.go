@@ -94,19 +94,31 @@ type door struct {
 	ending context.Context
 }
 
-// publish publishes a run and waits for its verdict, or for the end of the call:
-// nobody knows then. The run's bytes are not used again (hb-D14).
-func (d *door) publish(ctx context.Context, run broker.Run) broker.Verdict {
+// publish publishes runs in their order and waits for their verdicts, or for the end
+// of the call: nobody knows then what became of those that are missing. The runs'
+// bytes are not used again (hb-D14).
+func (d *door) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict {
+	type answer struct {
+		at int
+		v  broker.Verdict
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	done := make(chan broker.Verdict, 1) // so that a late verdict waits for nobody
-	d.broker.Publish(ctx, run, func(v broker.Verdict) { done <- v })
-	select {
-	case v := <-done:
-		return v
-	case <-ctx.Done():
-		return broker.Verdict{Err: wirelab.Public(ctx.Err())}
+	answers := make(chan answer, len(runs)) // each answers once, so that a late verdict waits for nobody
+	verdicts := make([]broker.Verdict, len(runs))
+	for i, run := range runs {
+		verdicts[i].Err = wirelab.Errorf(wirelab.DeadlineExceeded, "there was no answer in time")
+		d.broker.Publish(ctx, run, func(v broker.Verdict) { answers <- answer{i, v} })
 	}
+	for range runs {
+		select {
+		case a := <-answers:
+			verdicts[a.at] = a.v
+		case <-ctx.Done():
+			return verdicts
+		}
+	}
+	return verdicts
 }
 
 // ask asks the broker within the time that a call may take. Errors are made fit to

@@ -71,7 +71,8 @@ func TestAdministration(t *testing.T) {
 		{`mutation{remove(id:"0"){node}}`, "invalid_argument: "},
 		{`{topic(name:"none"){name}}`, "not_found: "},
 		{`{topic(name:"a\u0000b"){name}}`, "invalid_argument: "}, // hb-D27
-		{`{topics(limit:0){name}}`, "invalid_argument: "},
+		{`{topics(limit:0){name}}`, `{"topics":[`},
+		{`{topics(limit:-1){name}}`, "invalid_argument: "},
 		{`{topics(limit:1001){name}}`, "invalid_argument: "},
 		{`{group(topic:"a",name:"__REPLAY__"){name}}`, "invalid_argument: "},
 		{`mutation{createTopic(name:"c",retentionAge:"-1s"){name}}`, "invalid_argument: "},

@@ -65,7 +65,7 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 	if err != nil {
 		return nil, err
 	}
-	err = r.publish(ctx, run).Err
+	err = r.publish(ctx, run)[0].Err
 	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
 		made := func(ctx context.Context) (broker.Topic, error) {
 			return r.broker.CreateTopic(ctx, broker.Topic{Name: topic})
@@ -74,7 +74,7 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 		if _, err := ask(ctx, made, showTopic); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
 			return nil, err
 		}
-		err = r.publish(ctx, run).Err
+		err = r.publish(ctx, run)[0].Err
 	}
 	if err != nil {
 		return nil, graphql.Told(err)

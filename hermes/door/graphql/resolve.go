@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"wirelab"
-	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
-	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/spelling"
-	"wirelab/wire/graphql"
 )
 
 // root answers the schema of Hermes.
@@ -36,8 +33,11 @@ type (
 	topic        struct{ *door }
 )
 
-// listLimit is how many topics one question lists at most.
-const listLimit = 1000
+// How many topics one question lists, if it does not say, and at most.
+const (
+	listUsual = 100
+	listLimit = 1000
+)
 
 func (r query) Topic(ctx context.Context, name string, linearizable bool) (*gen.Topic, error) {
 	if err := names(name); err != nil {
@@ -47,8 +47,11 @@ func (r query) Topic(ctx context.Context, name string, linearizable bool) (*gen.
 }
 
 func (r query) Topics(ctx context.Context, prefix, after string, limit int32) ([]*gen.Topic, error) {
-	if limit < 1 || limit > listLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; want 1 to %d", limit, listLimit)
+	if limit < 0 || limit > listLimit {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; want 0, for %d, to %d", limit, listUsual, listLimit)
+	}
+	if limit == 0 {
+		limit = listUsual
 	}
 	return ask(ctx, func(ctx context.Context) ([]broker.Topic, error) {
 		return r.broker.ListTopics(ctx, prefix, after, int(limit))
@@ -71,99 +74,13 @@ func (r topic) Groups(ctx context.Context, of *gen.Topic) ([]*gen.Group, error) 
 	return ask(ctx, func(ctx context.Context) ([]broker.Group, error) { return r.broker.ListGroups(ctx, of.Name) }, showGroups)
 }
 
-func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.MessageInput, mode gen.Mode, producer *string, sequence *uint64) (*gen.Verdict, error) {
-	run := broker.Run{Topic: topic}
-	switch mode {
-	case gen.ModeConsistent:
-		run.Mode = hermes.Consistent
-	case gen.ModeEventual:
-		run.Mode = hermes.Eventual
-	case gen.ModePerformance:
-		run.Mode = hermes.Performance
-	default:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q, which is none", mode)
-	}
-	if (producer == nil) != (sequence == nil) || sequence != nil && *sequence == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "producer and sequence come together: both from 1, or neither")
-	}
-	var err error
-	if producer != nil {
-		run.Sequence = *sequence
-		if run.Producer, err = spelling.ID("producer", *producer); err != nil {
-			return nil, err
-		}
-	}
-	if len(messages) > hermes.RunMessages {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d messages in one run; at most %d are allowed", len(messages), hermes.RunMessages)
-	}
-	all := make([]hermes.Message, len(messages))
-	for i, in := range messages {
-		if all[i], err = message(in); err != nil {
-			return nil, wirelab.Errorf(wirelab.CodeOf(err), "message %d: %s", i, wirelab.Public(err).Message)
-		}
-	}
-	if run, err = checked(run, all); err != nil {
-		return nil, err
-	}
-	v := r.publish(ctx, run)
-	if v.Err != nil {
-		return nil, graphql.Told(v.Err)
-	}
-	return showVerdict(v), nil
-}
-
 func (r mutation) OpenProducer(ctx context.Context) (string, error) {
 	return ask(ctx, r.broker.OpenProducer, idText)
-}
-
-// rangesLimit is how many ranges one acknowledgement may have.
-const rangesLimit = 1000
-
-// settling finds the feed of an acknowledgement. Only the node that delivers has it.
-func (d *door) settling(id string, in []*gen.RangeInput) (broker.Feed, []broker.Range, error) {
-	if len(in) == 0 || len(in) > rangesLimit {
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges; want 1 to %d", len(in), rangesLimit)
-	}
-	var ranges []broker.Range
-	for _, r := range in {
-		if r.First > r.Last {
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
-		}
-		ranges = append(ranges, broker.Range{First: r.First, Last: r.Last})
-	}
-	feed, group, ok := d.open.Find(id)
-	switch {
-	case !ok:
-		return nil, nil, wirelab.Errorf(wirelab.NotFound, "there is no such subscription on this node, or it is over: what was not acknowledged comes again")
-	case !group:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
-	}
-	return feed, ranges, nil
 }
 
 // done is a call that has nothing to tell but that it is done.
 func done(ctx context.Context, call func(context.Context) error) (bool, error) {
 	return ask(ctx, func(ctx context.Context) (bool, error) { return true, call(ctx) }, func(ok bool) bool { return ok })
-}
-
-func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeInput) (bool, error) {
-	feed, ranges, err := r.settling(subscription, in)
-	if err != nil {
-		return false, err
-	}
-	return done(ctx, func(ctx context.Context) error { return register.Over(ctx, feed.Ack(ctx, ranges)) })
-}
-
-func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.RangeInput, reason, delay string) (bool, error) {
-	feed, ranges, err := r.settling(subscription, in)
-	if err != nil {
-		return false, err
-	}
-	after, err := spelling.Duration("delay", delay)
-	if err != nil {
-		return false, err
-	}
-	return done(ctx, func(ctx context.Context) error { return register.Over(ctx, feed.Nack(ctx, ranges, reason, after)) })
 }
 
 // wanted is a topic as a mutation wants it.

@@ -25,8 +25,8 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 		return nil, err
 	}
 	switch {
-	case inFlight < 0 || inFlight > 1<<16-1:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "inFlight is %d; want 0 to 65535", inFlight)
+	case inFlight < 0 || inFlight > hermes.GroupRanges:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "inFlight is %d; want 0 to %d", inFlight, hermes.GroupRanges)
 	case group != nil && from != nil:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
 	case group != nil:

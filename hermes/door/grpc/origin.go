@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strconv"
-	"strings"
 
 	"google.golang.org/grpc"
 
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
 )
@@ -140,22 +139,11 @@ func (d *door) originPublishStream(call grpc.ServerStream) error {
 	}
 }
 
-// originMember reads the origin's names of nodes, which end in a number that this
-// cluster's ids are made of: node-2 is 2.
-func originMember(name string) (uint64, error) {
-	digits := name[strings.LastIndexByte(name, '-')+1:]
-	id, err := strconv.ParseUint(digits, 10, 64)
-	if err != nil || id == 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "node_id %.60q must end in the node's number, such as node-2", name)
-	}
-	return id, nil
-}
-
 func (d *door) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
 	if r.GetRaftAddr() == "" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "raft_addr is missing")
 	}
-	id, err := originMember(r.GetNodeId())
+	id, err := spelling.OriginNode(r.GetNodeId())
 	if err != nil {
 		return nil, err
 	}

@@ -38,8 +38,8 @@ func checked(r *frame.Run) (broker.Run, error) {
 	if r.Mode > hermes.Performance {
 		return broker.Run{}, wirelab.Errorf(wirelab.InvalidArgument, "mode is none of MODE_CONSISTENT, MODE_EVENTUAL and MODE_PERFORMANCE")
 	}
-	if r.Producer != 0 && r.Sequence == 0 {
-		return broker.Run{}, wirelab.Errorf(wirelab.InvalidArgument, "a producer's sequence counts from 1")
+	if (r.Producer == 0) != (r.Sequence == 0) {
+		return broker.Run{}, wirelab.Errorf(wirelab.InvalidArgument, "producer and sequence come together: both from 1, or neither")
 	}
 	count, err := record.Check(r.Messages)
 	if err != nil {
@@ -111,6 +111,9 @@ func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error)
 	parsed, err := frame.ParseBatch(request, BatchRuns)
 	if err != nil {
 		return nil, err
+	}
+	if len(parsed) == 0 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "0 runs; want 1 to %d", BatchRuns)
 	}
 	reply := make(frame.Verdicts, len(parsed))
 	var good []broker.Run

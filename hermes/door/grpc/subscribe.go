@@ -237,6 +237,8 @@ func starting(s *pb.Start) (broker.Start, error) {
 	if s.GetInFlight() > hermes.GroupRanges {
 		return broker.Start{}, wirelab.Errorf(wirelab.InvalidArgument, "in_flight is %d; at most %d are allowed", s.GetInFlight(), hermes.GroupRanges)
 	}
-	start.InFlight = int(s.GetInFlight())
+	if start.InFlight = int(s.GetInFlight()); start.InFlight != 0 && start.Group == "" {
+		return broker.Start{}, wirelab.Errorf(wirelab.InvalidArgument, "in_flight is for groups")
+	}
 	return start, nil
 }

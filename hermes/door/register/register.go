@@ -92,6 +92,33 @@ func NodeOf(id string) (node uint64, ok bool) {
 	return node, ok && err == nil
 }
 
+// Elsewhere is the member that has the subscription of an id which this node has not:
+// only the node that delivers takes acknowledgements. NotFound: it is this node's, so
+// it is over, or that of no member whose HTTP door is known.
+func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, error) {
+	gone := wirelab.Errorf(wirelab.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
+	node, ok := NodeOf(id)
+	if !ok {
+		return broker.Member{}, gone
+	}
+	status, err := b.Status(ctx)
+	if err != nil {
+		return broker.Member{}, err
+	}
+	for _, m := range status.Members {
+		if m.ID == node && node != status.Node && m.HTTP != "" {
+			return m, nil
+		}
+	}
+	return broker.Member{}, gone
+}
+
+// ErrElsewhere is what a door says of a subscription that a member has: nothing was
+// done, and there it can be.
+func ErrElsewhere(m broker.Member) error {
+	return wirelab.Errorf(wirelab.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
+}
+
 // Over is what an acknowledgement says whose feed ended between Find and its use: to the
 // caller the subscription is not there, while its feed says Canceled, as to its subscriber.
 // Where ctx, the acknowledgement's own, ended, err stays.

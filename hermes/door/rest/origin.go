@@ -10,6 +10,7 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/record"
 )
 
@@ -34,7 +35,6 @@ func originRun(topic string, mode int, payloads ...string) (broker.Run, error) {
 
 // publishOrigin publishes a run, and makes its topic if it is not there.
 func (c *call) publishOrigin(run broker.Run) error {
-	c.hint()
 	runs := []broker.Run{run}
 	verdicts := c.attempt(runs)
 	if err := verdicts[0].Err; err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
@@ -169,7 +169,7 @@ func (c *call) originJoin() error {
 	if body.NodeID == "" || body.RaftAddr == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "node_id and raft_addr are needed")
 	}
-	id, err := nodeNumber(body.NodeID)
+	id, err := spelling.OriginNode(body.NodeID)
 	if err != nil {
 		return err
 	}
@@ -179,19 +179,6 @@ func (c *call) originJoin() error {
 	c.begun = true
 	c.writer.WriteHeader(http.StatusOK)
 	return nil
-}
-
-// nodeNumber is the id of a node of the origin's, whose names end in it: node-3.
-func nodeNumber(name string) (uint64, error) {
-	digits := len(name)
-	for digits > 0 && '0' <= name[digits-1] && name[digits-1] <= '9' {
-		digits--
-	}
-	id, err := strconv.ParseUint(name[digits:], 10, 64)
-	if err != nil || id == 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
-	}
-	return id, nil
 }
 
 // The fields of the origin's status.

@@ -58,7 +58,7 @@ func (c *call) attempt(runs []broker.Run) []broker.Verdict {
 }
 
 // hint tells of the leader where it is another node, so that a client can go
-// there and save a hop.
+// there and save a hop: with every answer but those that need no token.
 func (c *call) hint() {
 	if leader := c.leader(c.ctx); leader != "" {
 		c.writer.Header().Set("X-Leader-Hint", leader)
@@ -100,7 +100,6 @@ func (c *call) publishTo() error {
 	if run, err = checked(run); err != nil {
 		return err
 	}
-	c.hint()
 	verdict := c.publish([]broker.Run{run})[0]
 	if verdict.Err != nil {
 		return verdict.Err
@@ -168,9 +167,8 @@ func (r *runJSON) run() (run broker.Run, err error) {
 	return checked(run)
 }
 
-// publishAll answers POST /v1/publish. A run that is wrong in itself refuses the
-// request before any is published; after that each has a verdict of its own
-// (hb-D16), and 207 says that some failed.
+// publishAll answers POST /v1/publish. Each run has a verdict of its own (hb-D16), one
+// that is wrong in itself too, and 207 says that some failed.
 func (c *call) publishAll() error {
 	if err := c.query.done(); err != nil {
 		return err
@@ -184,18 +182,23 @@ func (c *call) publishAll() error {
 	if len(body.Runs) == 0 || len(body.Runs) > runsLimit {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%d runs; want 1 to %d", len(body.Runs), runsLimit)
 	}
-	runs := make([]broker.Run, len(body.Runs))
+	verdicts := make([]broker.Verdict, len(body.Runs))
+	var good []broker.Run
+	var at []int
 	for i := range body.Runs {
 		run, err := body.Runs[i].run()
 		if err != nil {
-			return wirelab.Errorf(wirelab.CodeOf(err), "run %d: %s", i, wirelab.Public(err).Message)
+			verdicts[i].Err = err
+			continue
 		}
-		runs[i] = run
+		good, at = append(good, run), append(at, i)
 	}
-	c.hint()
+	for i, v := range c.publish(good) {
+		verdicts[at[i]] = v
+	}
 	leader := c.leader(c.ctx)
 	status, data := http.StatusOK, []byte(`{"verdicts":[`)
-	for i, v := range c.publish(runs) {
+	for i, v := range verdicts {
 		if i > 0 {
 			data = append(data, ',')
 		}

@@ -151,17 +151,26 @@ func TestBatchTellsEach(t *testing.T) {
 	if all := s.stored("t"); len(all) != 3 {
 		t.Errorf("stored %q", all)
 	}
-	// What is wrong in itself stores nothing of the request.
+	// What is no batch at all stores nothing.
 	for _, body := range []string{
-		`{"runs":[]}`, `{}`, `{"runs":[{"topic":"t","messages":[{"payload":"1"}]},{"topic":"t","messages":[]}]}`,
-		`{"runs":[{"topic":"t","messages":[{"payload":"1"}]},{"topic":"a\u0000b","messages":[{"payload":"1"}]}]}`,
-		`{"runs":[{"topic":"t","mode":"3","messages":[{"payload":"1"}]}]}`, `{"runs":[{"topic":"t","producer":"x","messages":[{"payload":"1"}]}]}`,
+		`{"runs":[]}`, `{}`,
 		`{"runs":[` + strings.Repeat(`{"topic":"t","messages":[{"payload":"1"}]},`, 256) + `{"topic":"t","messages":[{"payload":"1"}]}]}`,
 	} {
 		s.want(s.post("/v1/publish", body), 400, "invalid_argument")
 	}
 	if all := s.stored("t"); len(all) != 3 {
 		t.Errorf("stored %q", all)
+	}
+	// A run that is wrong in itself has its verdict, and the others theirs.
+	s.spec = undescribed() // which lets none of these pass
+	for i, bad := range []string{
+		`{"topic":"t","messages":[]}`, `{"topic":"a\u0000b","messages":[{"payload":"1"}]}`,
+		`{"topic":"t","mode":"3","messages":[{"payload":"1"}]}`, `{"topic":"t","producer":"x","messages":[{"payload":"1"}]}`,
+	} {
+		s.want(s.post("/v1/publish", `{"runs":[`+bad+`,{"topic":"t","messages":[{"payload":"1"}]}]}`), 207, `"code":"invalid_argument"`)
+		if all := s.stored("t"); len(all) != 4+i {
+			t.Errorf("%s: stored %q", bad, all)
+		}
 	}
 }
 

@@ -147,6 +147,7 @@ func (c *call) answer() error {
 		if err := c.identify(r); err != nil {
 			return err
 		}
+		c.hint()
 	}
 	method := r.Method
 	if method == http.MethodHead {
@@ -204,6 +205,7 @@ func (d *Door) guarded(next http.Handler) http.Handler {
 			c.fail(err)
 			return
 		}
+		c.hint()
 		next.ServeHTTP(w, r)
 	})
 }

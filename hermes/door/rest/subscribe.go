@@ -40,7 +40,7 @@ func (c *call) events() error {
 	from := c.query.text("from")
 	ack := c.query.choice("ack", "manual", "auto")
 	base64Only := c.query.choice("encoding", "auto", "base64") == "base64"
-	start.InFlight = int(c.query.number("in_flight", math.MaxUint16)) // a bound of 16 bits
+	start.InFlight = int(c.query.number("in_flight", hermes.GroupRanges)) // at most that
 	start.Create = c.query.flag("create")
 	if err := c.query.done(); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"wirelab/hermes/door/spelling"
 )
 
-// rangesLimit is how many ranges one acknowledgement may have.
-const rangesLimit = 1000
+// rangesLimit is how many ranges one acknowledgement may have, as at every door.
+const rangesLimit = 4096
 
 // ackJSON is the body of an acknowledgement, and of its opposite.
 type ackJSON struct {
@@ -22,7 +22,7 @@ type ackJSON struct {
 // ack answers POST /v1/subscriptions/{id}/ack once it is certain to survive.
 func (c *call) ack() error {
 	feed, ranges, body, err := c.settling()
-	if feed == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	if body.Reason != nil || body.Delay != nil {
@@ -37,7 +37,7 @@ func (c *call) ack() error {
 // nack answers POST /v1/subscriptions/{id}/nack.
 func (c *call) nack() error {
 	feed, ranges, body, err := c.settling()
-	if feed == nil || err != nil {
+	if err != nil {
 		return err
 	}
 	reason, delay := "", int64(0)
@@ -55,8 +55,7 @@ func (c *call) nack() error {
 	return c.nothing()
 }
 
-// settling reads an acknowledgement. The feed is nil where the caller was sent to
-// the node that has it.
+// settling reads an acknowledgement and finds its feed.
 func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, err error) {
 	if err := c.query.done(); err != nil {
 		return nil, nil, body, err
@@ -64,8 +63,11 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	if err := c.decode(&body, jsonLimit, false); err != nil {
 		return nil, nil, body, err
 	}
-	if len(body.Ranges) == 0 || len(body.Ranges) > rangesLimit {
-		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges; want 1 to %d", len(body.Ranges), rangesLimit)
+	switch {
+	case len(body.Ranges) == 0:
+		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "there are no ranges")
+	case len(body.Ranges) > rangesLimit:
+		return nil, nil, body, wirelab.Errorf(wirelab.ResourceExhausted, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
 	}
 	for _, r := range body.Ranges {
 		if r.First > r.Last {
@@ -84,37 +86,26 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	return nil, nil, body, c.elsewhere(id, body)
 }
 
-// elsewhere sends the caller to the node that has a subscription. One of this
-// node is over, and what was not acknowledged comes again to another member. Where callers
+// elsewhere sends the caller to the node that has a subscription: by a redirect whose
+// body says the same with the code that the other doors give. One of this node is over,
+// and what was not acknowledged comes again to another member. Where callers
 // show who they are it is asked for them instead: clients do not show a token to another host
 // that they are sent to, and are right not to.
 func (c *call) elsewhere(id string, body ackJSON) error {
-	gone := wirelab.Errorf(wirelab.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
-	node, ok := register.NodeOf(id)
-	if !ok || node == c.node(c.ctx) {
-		return gone
-	}
-	status, err := c.broker.Status(c.ctx)
+	at, err := register.Elsewhere(c.ctx, c.broker, id)
 	if err != nil {
 		return err
 	}
-	for _, m := range status.Members {
-		if m.ID != node || m.HTTP == "" {
-			continue
-		}
-		scheme := "http://"
-		if c.request.TLS != nil {
-			scheme = "https://"
-		}
-		if c.guards() && c.request.Header.Get(handedOn) == "" {
-			if done, err := c.handOn(scheme+m.HTTP+c.request.URL.EscapedPath(), body); done || err != nil {
-				return err
-			}
-		}
-		c.begun = true
-		c.writer.Header().Set("Location", scheme+m.HTTP+c.request.URL.EscapedPath())
-		c.writer.WriteHeader(http.StatusTemporaryRedirect)
-		return nil
+	scheme := "http://"
+	if c.request.TLS != nil {
+		scheme = "https://"
 	}
-	return gone
+	address := scheme + at.HTTP + c.request.URL.EscapedPath()
+	if c.guards() && c.request.Header.Get(handedOn) == "" {
+		if done, err := c.handOn(address, body); done || err != nil {
+			return err
+		}
+	}
+	c.writer.Header().Set("Location", address)
+	return &refusal{status: http.StatusTemporaryRedirect, told: register.ErrElsewhere(at)}
 }

@@ -5,6 +5,7 @@ package spelling
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -75,4 +76,15 @@ func Duration(what, text string) (int64, error) {
 		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %.40q; want a duration such as 1m30s", what, text)
 	}
 	return int64(d), nil
+}
+
+// OriginNode reads the name of a node as the origin's clients give it, which ends in the
+// number that this cluster's ids are made of: node-2 is 2.
+func OriginNode(name string) (uint64, error) {
+	digits := name[len(strings.TrimRight(name, "0123456789")):]
+	id, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || id == 0 {
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
+	}
+	return id, nil
 }

@@ -121,7 +121,16 @@ const lookAtTopics = async () => {
 
 // Groups.
 
-const showGroups = rows(of("group-rows"), () => cells(8), (row, group) => {
+const showGroups = rows(of("group-rows"), (group) => {
+	const row = cells(9);
+	for (const [text, what, act] of [["Reset…", "Reset", () => askSeek(row.group)], ["Remove…", "Remove", () => askRemove(row.group)]]) {
+		const made = button(text, "small", act);
+		made.setAttribute("aria-label", what + " " + group.name + "…");
+		row.cells[8].append(made, " ");
+	}
+	return row;
+}, (row, group) => {
+	row.group = group;
 	[group.name, count(group.lag), count(group.in_flight), count(group.redelivered), count(group.dead), count(group.members), count(group.floor),
 		duration(group.ack_timeout) + ", " + group.max_attempts + " times"].forEach((text, i) => {
 		put(row.cells[i], text, i === 0 ? "code" : i === 7 ? "" : i === 4 && group.dead > 0 ? "number bad" : "number");
@@ -139,7 +148,7 @@ const lookAtGroups = async () => {
 		showGroups([], () => "", "Nothing is known of its groups.");
 		throw error;
 	}
-	if (topic === chosen) showGroups(told.groups, (group) => group.name, "This topic has no groups.");
+	if (topic === chosen) showGroups(told.groups, (group) => group.topic + "/" + group.name, "This topic has no groups.");
 };
 
 const choose = (topic) => {
@@ -268,20 +277,61 @@ of("make").addEventListener("click", async () => {
 	if (made) choose(name);
 });
 
+// confirm has a person write a name before its form can be sent.
+const confirm = (field, go, name) => {
+	field.value = "";
+	go.disabled = true;
+	field.oninput = () => {
+		go.disabled = field.value !== name;
+	};
+};
+
 const askDelete = async (topic) => {
 	of("delete-of").textContent = topic.name;
 	of("delete-what").textContent = topic.next - topic.first === 1 ? "its one message" : "its " + count(topic.next - topic.first) + " messages";
-	of("delete-name").value = "";
-	of("delete-do").disabled = true;
-	of("delete-name").oninput = () => {
-		of("delete-do").disabled = of("delete-name").value !== topic.name;
-	};
+	confirm(of("delete-name"), of("delete-do"), topic.name);
 	complain(of("delete-problem"));
 	const gone = await question(of("delete-dialog"), of("delete-form"), of("delete-cancel"), () => told(of("delete-problem"), async () => {
 		if (of("delete-name").value !== topic.name) throw new Failure({ code: "no", detail: "this is not its name" });
 		await call("DELETE", "/v1/topics/" + encodeURIComponent(topic.name));
 	}));
 	if (gone) choose(topic.name === chosen ? "" : chosen);
+};
+
+const pathOf = (group) => "/v1/topics/" + encodeURIComponent(group.topic) + "/groups/" + encodeURIComponent(group.name);
+
+const askSeek = async (group) => {
+	of("seek-of").textContent = group.name;
+	of("seek-topic").textContent = group.topic;
+	of("seek-what").textContent = "It has dealt with all before " + count(group.floor) + ", and " + count(group.lag) + (group.lag === 1 ? " message waits." : " messages wait.");
+	of("seek-to").value = "oldest";
+	of("seek-offset").value = String(group.floor);
+	const settle = () => {
+		const offset = of("seek-to").value === "offset";
+		of("seek-offset-field").hidden = !offset;
+		of("seek-offset").required = offset;
+	};
+	of("seek-to").onchange = settle;
+	settle();
+	complain(of("seek-problem"));
+	const moved = await question(of("seek-dialog"), of("seek-form"), of("seek-cancel"), () => told(of("seek-problem"), async () => {
+		const to = of("seek-to").value;
+		await call("POST", pathOf(group) + "/seek", { from: to === "offset" ? of("seek-offset").value : to });
+	}));
+	if (moved) look();
+};
+
+const askRemove = async (group) => {
+	of("remove-of").textContent = group.name;
+	of("remove-topic").textContent = group.topic;
+	of("remove-what").textContent = group.members === 1 ? "one member’s subscription" : count(group.members) + " members’ subscriptions";
+	confirm(of("remove-name"), of("remove-do"), group.name);
+	complain(of("remove-problem"));
+	const gone = await question(of("remove-dialog"), of("remove-form"), of("remove-cancel"), () => told(of("remove-problem"), async () => {
+		if (of("remove-name").value !== group.name) throw new Failure({ code: "no", detail: "this is not its name" });
+		await call("DELETE", pathOf(group));
+	}));
+	if (gone) look();
 };
 
 look();

@@ -59,6 +59,12 @@ type ComplexityRoot struct {
 		Topic         func(childComplexity int) int
 	}
 
+	Failure struct {
+		Code    func(childComplexity int) int
+		Leader  func(childComplexity int) int
+		Message func(childComplexity int) int
+	}
+
 	Group struct {
 		AckTimeout  func(childComplexity int) int
 		Acked       func(childComplexity int) int
@@ -103,6 +109,7 @@ type ComplexityRoot struct {
 		OpenProducer       func(childComplexity int) int
 		Promote            func(childComplexity int, id string) int
 		Publish            func(childComplexity int, topic string, messages []*MessageInput, mode Mode, producer *string, sequence *uint64) int
+		PublishBatch       func(childComplexity int, runs []*RunInput) int
 		Remove             func(childComplexity int, id string) int
 		SeekGroup          func(childComplexity int, topic string, name string, from string) int
 		TransferLeadership func(childComplexity int, to string) int
@@ -118,6 +125,11 @@ type ComplexityRoot struct {
 	Range struct {
 		First func(childComplexity int) int
 		Last  func(childComplexity int) int
+	}
+
+	RunVerdict struct {
+		Error   func(childComplexity int) int
+		Verdict func(childComplexity int) int
 	}
 
 	Subscription struct {
@@ -150,6 +162,7 @@ type ComplexityRoot struct {
 
 type MutationResolver interface {
 	Publish(ctx context.Context, topic string, messages []*MessageInput, mode Mode, producer *string, sequence *uint64) (*Verdict, error)
+	PublishBatch(ctx context.Context, runs []*RunInput) ([]*RunVerdict, error)
 	OpenProducer(ctx context.Context) (string, error)
 	Ack(ctx context.Context, subscription string, ranges []*RangeInput) (bool, error)
 	Nack(ctx context.Context, subscription string, ranges []*RangeInput, reason string, delay string) (bool, error)
@@ -288,6 +301,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.Topic(childComplexity), true
+
+	case "Failure.code":
+		if e.ComplexityRoot.Failure.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Failure.Code(childComplexity), true
+	case "Failure.leader":
+		if e.ComplexityRoot.Failure.Leader == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Failure.Leader(childComplexity), true
+	case "Failure.message":
+		if e.ComplexityRoot.Failure.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Failure.Message(childComplexity), true
 
 	case "Group.ackTimeout":
 		if e.ComplexityRoot.Group.AckTimeout == nil {
@@ -546,6 +578,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.Publish(childComplexity, args["topic"].(string), args["messages"].([]*MessageInput), args["mode"].(Mode), args["producer"].(*string), args["sequence"].(*uint64)), true
+	case "Mutation.publishBatch":
+		if e.ComplexityRoot.Mutation.PublishBatch == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_publishBatch_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PublishBatch(childComplexity, args["runs"].([]*RunInput)), true
 	case "Mutation.remove":
 		if e.ComplexityRoot.Mutation.Remove == nil {
 			break
@@ -633,6 +676,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Range.Last(childComplexity), true
+
+	case "RunVerdict.error":
+		if e.ComplexityRoot.RunVerdict.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunVerdict.Error(childComplexity), true
+	case "RunVerdict.verdict":
+		if e.ComplexityRoot.RunVerdict.Verdict == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RunVerdict.Verdict(childComplexity), true
 
 	case "Subscription.messages":
 		if e.ComplexityRoot.Subscription.Messages == nil {
@@ -761,6 +817,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputHeaderInput,
 		ec.unmarshalInputMessageInput,
 		ec.unmarshalInputRangeInput,
+		ec.unmarshalInputRunInput,
 	)
 	first := true
 
@@ -895,6 +952,29 @@ type Verdict {
   index: Uint64
 }
 
+"A topic's part of a batch."
+input RunInput {
+  topic: String!
+  messages: [MessageInput!]!
+  mode: Mode! = CONSISTENT
+  producer: ID
+  sequence: Uint64
+}
+
+type Failure {
+  "As in extensions.code of an error."
+  code: String!
+  message: String!
+  "Address of the leader's HTTP door, where that helps."
+  leader: String
+}
+
+"One of the two is set."
+type RunVerdict {
+  verdict: Verdict
+  error: Failure
+}
+
 type Header {
   name: String!
   value: String
@@ -977,7 +1057,7 @@ type Cluster {
 
 type Query {
   topic(name: String!, linearizable: Boolean! = false): Topic!
-  "In order of their names, those after a name; limit is 1 to 1000."
+  "In order of their names, those after a name; limit is at most 1000; 0 is 100."
   topics(prefix: String! = "", after: String! = "", limit: Int! = 100): [Topic!]!
   group(topic: String!, name: String!): Group!
   cluster: Cluster!
@@ -986,8 +1066,10 @@ type Query {
 type Mutation {
   "Stores messages as one run. producer and sequence make it idempotent."
   publish(topic: String!, messages: [MessageInput!]!, mode: Mode! = CONSISTENT, producer: ID, sequence: Uint64): Verdict!
+  "Stores each run apart, in order, 1 to 256 of them, and says of each whether it was: a run of one message gives a verdict a message."
+  publishBatch(runs: [RunInput!]!): [RunVerdict!]!
   openProducer: ID!
-  "Of messages in flight with a subscription; true once it is certain to survive."
+  "Of messages in flight with a subscription; true once it is certain to survive. The node that delivers takes it; another says unavailable, with that node's HTTP address in extensions.node."
   ack(subscription: ID!, ranges: [RangeInput!]!): Boolean!
   nack(subscription: ID!, ranges: [RangeInput!]!, reason: String! = "", delay: String! = ""): Boolean!
   createTopic(name: String!, retentionAge: String! = "", retentionBytes: Uint64! = 0): Topic!
@@ -1056,6 +1138,18 @@ func (ec *executionContext) childFields_Delivery(ctx context.Context, field grap
 		return ec.fieldContext_Delivery_headers(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Delivery", field.Name)
+}
+
+func (ec *executionContext) childFields_Failure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_Failure_code(ctx, field)
+	case "message":
+		return ec.fieldContext_Failure_message(ctx, field)
+	case "leader":
+		return ec.fieldContext_Failure_leader(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Failure", field.Name)
 }
 
 func (ec *executionContext) childFields_Group(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1130,6 +1224,16 @@ func (ec *executionContext) childFields_Range(ctx context.Context, field graphql
 		return ec.fieldContext_Range_last(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Range", field.Name)
+}
+
+func (ec *executionContext) childFields_RunVerdict(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "verdict":
+		return ec.fieldContext_RunVerdict_verdict(ctx, field)
+	case "error":
+		return ec.fieldContext_RunVerdict_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RunVerdict", field.Name)
 }
 
 func (ec *executionContext) childFields_Topic(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1553,6 +1657,20 @@ func (ec *executionContext) field_Mutation_promote_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_publishBatch_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "runs",
+		func(ctx context.Context, v any) ([]*RunInput, error) {
+			return ec.unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInputᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["runs"] = arg0
 	return args, nil
 }
 
@@ -2252,6 +2370,75 @@ func (ec *executionContext) fieldContext_Delivery_headers(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Failure_code(ctx context.Context, field graphql.CollectedField, obj *Failure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Failure_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Failure_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Failure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Failure_message(ctx context.Context, field graphql.CollectedField, obj *Failure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Failure_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Failure_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Failure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Failure_leader(ctx context.Context, field graphql.CollectedField, obj *Failure) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Failure_leader(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Leader, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Failure_leader(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Failure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Group_topic(ctx context.Context, field graphql.CollectedField, obj *Group) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2828,6 +3015,50 @@ func (ec *executionContext) fieldContext_Mutation_publish(ctx context.Context, f
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_publish_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_publishBatch(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_publishBatch(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PublishBatch(ctx, fc.Args["runs"].([]*RunInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*RunVerdict) graphql.Marshaler {
+			return ec.marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_publishBatch(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RunVerdict(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_publishBatch_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -3669,6 +3900,70 @@ func (ec *executionContext) _Range_last(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Range_last(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Range", field, false, false, errors.New("field of type Uint64 does not have child fields"))
+}
+
+func (ec *executionContext) _RunVerdict_verdict(ctx context.Context, field graphql.CollectedField, obj *RunVerdict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunVerdict_verdict(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Verdict, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Verdict) graphql.Marshaler {
+			return ec.marshalOVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RunVerdict_verdict(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunVerdict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Verdict(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RunVerdict_error(ctx context.Context, field graphql.CollectedField, obj *RunVerdict) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RunVerdict_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Failure) graphql.Marshaler {
+			return ec.marshalOFailure2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐFailure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RunVerdict_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RunVerdict",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Failure(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Subscription_messages(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
@@ -5313,6 +5608,68 @@ func (ec *executionContext) unmarshalInputRangeInput(ctx context.Context, obj an
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputRunInput(ctx context.Context, obj any) (RunInput, error) {
+	var it RunInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["mode"]; !present {
+		asMap["mode"] = "CONSISTENT"
+	}
+
+	fieldsInOrder := [...]string{"topic", "messages", "mode", "producer", "sequence"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "topic":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("topic"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Topic = data
+		case "messages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("messages"))
+			data, err := ec.unmarshalNMessageInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMessageInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Messages = data
+		case "mode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mode"))
+			data, err := ec.unmarshalNMode2wirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐMode(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Mode = data
+		case "producer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("producer"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Producer = data
+		case "sequence":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sequence"))
+			data, err := ec.unmarshalOUint642ᚖuint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sequence = data
+		}
+	}
+	return it, nil
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -5428,6 +5785,52 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferred), math.MaxInt32)))
+
+	for label, dfs := range deferred {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Label:    label,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: dfs,
+			Context:  ctx,
+		})
+	}
+
+	return out
+}
+
+var failureImplementors = []string{"Failure"}
+
+func (ec *executionContext) _Failure(ctx context.Context, sel ast.SelectionSet, obj *Failure) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failureImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := make(map[string]*graphql.FieldSet)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Failure")
+		case "code":
+			out.Values[i] = ec._Failure_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._Failure_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leader":
+			out.Values[i] = ec._Failure_leader(ctx, field, obj)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -5684,6 +6087,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "publish":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_publish(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "publishBatch":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_publishBatch(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -5961,6 +6371,44 @@ func (ec *executionContext) _Range(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferred), math.MaxInt32)))
+
+	for label, dfs := range deferred {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Label:    label,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: dfs,
+			Context:  ctx,
+		})
+	}
+
+	return out
+}
+
+var runVerdictImplementors = []string{"RunVerdict"}
+
+func (ec *executionContext) _RunVerdict(ctx context.Context, sel ast.SelectionSet, obj *RunVerdict) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, runVerdictImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := make(map[string]*graphql.FieldSet)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RunVerdict")
+		case "verdict":
+			out.Values[i] = ec._RunVerdict_verdict(ctx, field, obj)
+		case "error":
+			out.Values[i] = ec._RunVerdict_error(ctx, field, obj)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -6744,6 +7192,52 @@ func (ec *executionContext) unmarshalNRangeInput2ᚖwirelabᚋhermesᚋdoorᚋgr
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRunInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInputᚄ(ctx context.Context, v any) ([]*RunInput, error) {
+	var vSlice []any
+	vSlice = graphql.CoerceList(v)
+	var err error
+	res := make([]*RunInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNRunInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNRunInput2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunInput(ctx context.Context, v any) (*RunInput, error) {
+	res, err := ec.unmarshalInputRunInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRunVerdict2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdictᚄ(ctx context.Context, sel ast.SelectionSet, v []*RunVerdict) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 64, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRunVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdict(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRunVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐRunVerdict(ctx context.Context, sel ast.SelectionSet, v *RunVerdict) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._RunVerdict(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
 	res, err := graphql.UnmarshalString(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -6991,6 +7485,13 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	return res
 }
 
+func (ec *executionContext) marshalOFailure2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐFailure(ctx context.Context, sel ast.SelectionSet, v *Failure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Failure(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx context.Context, v any) ([]*HeaderInput, error) {
 	if v == nil {
 		return nil, nil
@@ -7061,6 +7562,13 @@ func (ec *executionContext) marshalOUint642ᚖuint64(ctx context.Context, sel as
 	_ = ctx
 	res := graphql.MarshalUint64(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOVerdict2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐVerdict(ctx context.Context, sel ast.SelectionSet, v *Verdict) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Verdict(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

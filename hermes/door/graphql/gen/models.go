@@ -33,6 +33,14 @@ type Delivery struct {
 	Headers       []*Header `json:"headers"`
 }
 
+type Failure struct {
+	// As in extensions.code of an error.
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	// Address of the leader's HTTP door, where that helps.
+	Leader *string `json:"leader,omitempty"`
+}
+
 type Group struct {
 	Topic       string   `json:"topic"`
 	Name        string   `json:"name"`
@@ -95,6 +103,21 @@ type RangeInput struct {
 	First uint64 `json:"first"`
 	// Inclusive.
 	Last uint64 `json:"last"`
+}
+
+// A topic's part of a batch.
+type RunInput struct {
+	Topic    string          `json:"topic"`
+	Messages []*MessageInput `json:"messages"`
+	Mode     Mode            `json:"mode"`
+	Producer *string         `json:"producer,omitempty"`
+	Sequence *uint64         `json:"sequence,omitempty"`
+}
+
+// One of the two is set.
+type RunVerdict struct {
+	Verdict *Verdict `json:"verdict,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
 }
 
 type Subscription struct {
