@@ -58,6 +58,12 @@ func TestCallsAreAlike(t *testing.T) {
 				who = at.as(try.who)
 			}
 			reply, hint, err := who.ask(try.want)
+			if try.want.call == "topics" || try.want.call == "groups" { // of a node's own state, which may be behind the leader's
+				until(t, try.name, func() bool {
+					reply, hint, err = who.ask(try.want)
+					return err != nil || reply == try.reply
+				})
+			}
 			code := "ok"
 			if err != nil {
 				code = wirelab.CodeOf(err).String()
@@ -141,7 +147,7 @@ func publishes(topic string, producer uint64) []try {
 		{"a byte more", "-", publish(of(topic, append(big[:len(big):len(big)], 0))), exhausted, ""},
 		{"several", "-", publish(of(topic, []byte("b"), []byte("c"))), "ok", "2 at 4"},
 		{"too many", "-", publish(of(topic, make([][]byte, hermes.RunMessages+1)...)), exhausted, ""},
-		{"eventual", "-", publish(mode("eventual")), "ok", "1 provisional"},
+		{"eventual", "-", publish(mode("eventual")), "ok", ""}, // provisional, or already replicated
 		{"consistent", "-", publish(mode("consistent")), "ok", "1 at 7"},
 		{"performance", "-", publish(mode("performance")), "ok", "1 handed on"},
 		{"no mode at all", "-", publish(mode("sometimes")), invalid, ""},
