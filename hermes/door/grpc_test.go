@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -202,7 +203,7 @@ func (g *grpcCaller) subscribe(s start) stream {
 	case s.from == "oldest":
 		begin.From = &pb.Start_Replay{Replay: true}
 	}
-	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil {
+	if err := call.Send(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: begin}}); err != nil && !errors.Is(err, io.EOF) { // EOF: the reason is to be read
 		return &grpcStream{err: wiregrpc.Decode(err), end: cancel}
 	}
 	return &grpcStream{call: call, end: cancel}
