@@ -22,7 +22,7 @@ type ackJSON struct {
 // ack answers POST /v1/subscriptions/{id}/ack once it is certain to survive.
 func (c *call) ack() error {
 	feed, ranges, body, err := c.settling()
-	if err != nil {
+	if err != nil || feed == nil { // another node answered
 		return err
 	}
 	if body.Reason != nil || body.Delay != nil {
@@ -37,7 +37,7 @@ func (c *call) ack() error {
 // nack answers POST /v1/subscriptions/{id}/nack.
 func (c *call) nack() error {
 	feed, ranges, body, err := c.settling()
-	if err != nil {
+	if err != nil || feed == nil { // another node answered
 		return err
 	}
 	reason, delay := "", int64(0)
