@@ -44,8 +44,6 @@ test: ## every test, and that generated code is fresh
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
 	@scripts/manifests
 	@scripts/openapi
-	# Alone, as it kills, pauses and cuts off a cluster's processes by the clock. In CI it must run whole.
-	$(GO) test $(TESTFLAGS) -timeout 10m -v ./hermes/torture -real
 	# Alone: what it measures would be spoiled by the other packages' tests.
 	$(GO) test $(TESTFLAGS) -timeout 12m -run '^TestSelfTest$$' -v ./cmd/wirelab
 
