@@ -185,10 +185,11 @@ func TestGroup(t *testing.T) {
 // What was written is acknowledged by itself where the subscriber wants it (hb-D29).
 func TestAutomaticAcks(t *testing.T) {
 	t.Parallel()
-	acked := make(chan []broker.Range, 8)
-	f := &feed{batches: make(chan broker.Batch, 8), acked: acked}
-	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
 	for path, query := range map[string]string{"/graphql": `subscription{messages(topic:"t",group:"g",autoAck:true){offset}}`, "/query": `subscription{subscribe(topic:"t",groupId:"g"){id}}`} {
+		// Each has a feed of its own: the first one's reader may be there for a moment after its connection.
+		acked := make(chan []broker.Range, 8)
+		f := &feed{batches: make(chan broker.Batch, 8), acked: acked}
+		s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
 		k := s.open(path)
 		k.subscribe("1", query)
 		f.batches <- batch(5, "a", "b")
