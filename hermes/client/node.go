@@ -150,6 +150,24 @@ func (n *nodes) hinted(at, leader string) string {
 	return leader
 }
 
+// reaches asks a node that another one named for a sign of life. If it gives none it is left alone
+// for a while: its address may mean nothing from here. (hb-M25)
+func (n *nodes) reaches(ctx context.Context, address string) bool {
+	conn, err := n.conn(address)
+	if err != nil {
+		return false
+	}
+	limited, cancel := context.WithTimeout(ctx, n.options.Patience/pulsePart)
+	defer cancel()
+	if _, err := pb.NewAdminClient(conn).GetCluster(limited, &pb.GetClusterRequest{}); err != nil {
+		if ctx.Err() == nil {
+			n.rest(address)
+		}
+		return false
+	}
+	return true
+}
+
 func (n *nodes) rests(address string) bool {
 	until, ok := n.resting[address]
 	return ok && time.Now().Before(until)

@@ -356,38 +356,6 @@ func TestNodeHangs(t *testing.T) {
 	wantStored(t, m, sequence(1))
 }
 
-// The client goes to the leader that a node names; where that address means nothing to it,
-// it stays. (hb-M25)
-func TestLeaderHint(t *testing.T) {
-	t.Parallel()
-	for _, reachable := range []bool{true, false} {
-		m := memory(t)
-		var atLeader, atFollower atomic.Int64
-		counted := func(n *atomic.Int64) func(context.Context, broker.Run, func(broker.Verdict)) {
-			return func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
-				n.Add(1)
-				m.Publish(ctx, run, done)
-			}
-		}
-		leader := serve(t, &faulty{Broker: m, publish: counted(&atLeader)}, door.Options{})
-		hint := leader.address
-		if !reachable {
-			hint = "127.0.0.1:1"
-		}
-		follower := serve(t, &faulty{
-			Broker: m, publish: counted(&atFollower),
-			leader: func() (broker.Member, bool) { return broker.Member{ID: 77, GRPC: hint}, true },
-		}, door.Options{})
-		c := connect(t, client.Options{Addresses: []string{follower.address}})
-		if failed := numbers(t, c, 10); len(failed) > 0 {
-			t.Error(failed)
-		}
-		if reachable && atFollower.Load() > 0 || !reachable && atLeader.Load() > 0 {
-			t.Errorf("reachable %v: %d runs at the leader, %d at the follower", reachable, atLeader.Load(), atFollower.Load())
-		}
-	}
-}
-
 // Until a producer's first run is answered, no second is sent: a topic would take it as the
 // first, and the first could never follow.
 func TestFirstRunAlone(t *testing.T) {

@@ -57,13 +57,16 @@ func (w *writer) once(life context.Context) error {
 	if err != nil {
 		return err
 	}
+	w.mu.Lock()
+	w.moving = false
+	w.mu.Unlock()
 	signal(w.work)
 	w.c.spawn(func() { w.c.nodes.learn(life, conn) })
 	ctx, cancel := context.WithCancelCause(life)
 	received := make(chan struct{})
 	go func() {
 		defer close(received)
-		cancel(w.receive(stream, address))
+		cancel(w.receive(ctx, stream, address))
 	}()
 	watched := make(chan struct{})
 	go func() {
@@ -100,6 +103,8 @@ func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *gr
 				}
 				return wiregrpc.Decode(err)
 			}
+		case w.moved():
+			return errMoved
 		default:
 			select {
 			case <-w.work:
@@ -110,10 +115,13 @@ func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *gr
 	}
 }
 
-var errStream = wirelab.Errorf(wirelab.Unavailable, "the node ended the stream")
+var (
+	errStream = wirelab.Errorf(wirelab.Unavailable, "the node ended the stream")
+	errMoved  = wirelab.Errorf(wirelab.Unavailable, "another node leads now")
+)
 
 // receive takes answers until the stream ends or one says that all is to be sent again.
-func (w *writer) receive(stream grpc.ClientStream, address string) error {
+func (w *writer) receive(ctx context.Context, stream grpc.ClientStream, address string) error {
 	var verdicts frame.Verdicts
 	var calls []func()
 	for {
@@ -136,7 +144,9 @@ func (w *writer) receive(stream grpc.ClientStream, address string) error {
 			if failed != nil && err == nil {
 				err = failed
 				w.c.nodes.lost(address)
-				w.c.nodes.hinted(address, verdicts[i].Leader)
+			}
+			if to := w.c.nodes.hinted(address, verdicts[i].Leader); to != "" && err == nil {
+				w.c.spawn(func() { w.follow(ctx, to) })
 			}
 		}
 		for _, call := range calls {
@@ -146,6 +156,26 @@ func (w *writer) receive(stream grpc.ClientStream, address string) error {
 			return err
 		}
 	}
+}
+
+// follow has publishing go on at the node that leads now, if it can be reached: nothing more is sent
+// on the present stream, which ends when all that it owes is answered. The node that it goes to
+// would hand everything on to the leader, which costs both a hop for as long as the stream lives.
+func (w *writer) follow(ctx context.Context, to string) {
+	if !w.c.nodes.reaches(ctx, to) || ctx.Err() != nil {
+		return
+	}
+	w.mu.Lock()
+	w.moving = true
+	w.mu.Unlock()
+	signal(w.work)
+}
+
+// moved reports whether the stream is to be left and owes nothing.
+func (w *writer) moved() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.moving && len(w.sent) == 0
 }
 
 // watch ends a stream that owes answers, when the node gives no sign of life or when it has

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -29,6 +30,7 @@ type writer struct {
 	stored   uint64 // runs
 	started  bool   // the goroutine runs
 	closed   bool
+	moving   bool      // nothing more goes on the present stream: another node leads
 	answered time.Time // when the last verdict came, or the first of what waits was sent
 
 	work chan struct{} // 1: list is not empty
@@ -132,7 +134,7 @@ func (w *writer) enlist(l *lane) {
 func (w *writer) pick() (next *frame.Run, needs *lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.list) > 0 {
+	for len(w.list) > 0 && !w.moving {
 		l := w.list[0]
 		if !l.ready(&w.c.options) {
 			w.unlist(l)
@@ -213,6 +215,13 @@ func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answered = time.Now()
+	if w.moving {
+		defer func() {
+			if len(w.sent) == 0 {
+				signal(w.work)
+			}
+		}()
+	}
 	r := w.sent[v.Tag]
 	if r == nil {
 		return calls, nil // it was given up, or another answer sent it again
@@ -276,7 +285,10 @@ func (w *writer) broke(err error) {
 	w.list = w.list[:0]
 	untried := wirelab.Errorf(wirelab.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor, wirelab.Public(err).Message)
 	which := func(r *run) bool { return r.since.Before(oldest) }
-	if !uncertain(wirelab.CodeOf(err)) { // such as no right to publish: no node says otherwise
+	switch {
+	case errors.Is(err, errMoved): // nothing failed
+		which = func(*run) bool { return false }
+	case !uncertain(wirelab.CodeOf(err)): // such as no right to publish: no node says otherwise
 		untried, which = err, func(*run) bool { return true }
 	}
 	finish := func(r *run, err error) { calls = append(calls, w.finish(r, nil, err)) }

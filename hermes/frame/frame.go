@@ -42,8 +42,9 @@ type Verdict struct {
 	Time                   int64
 	Duplicate, Provisional bool
 	Term, Index            uint64
-	Failed                 bool // Code, Message and Leader say why
-	Code, Message, Leader  string
+	Failed                 bool   // Code and Message say why
+	Leader                 string // where the leader is, if that is another node: the error's, or the verdict's own
+	Code, Message          string
 }
 
 // Verdicts is a Verdicts; a PublishBatchReply has the same form.
@@ -152,6 +153,9 @@ func (v *Verdict) append(b []byte) []byte {
 	b = number(b, 7, v.Term)
 	b = number(b, 8, v.Index)
 	if !v.Failed {
+		if v.Leader != "" {
+			b = protowire.AppendString(protowire.AppendTag(b, 10, protowire.BytesType), v.Leader)
+		}
 		return b
 	}
 	var e []byte

@@ -83,6 +83,7 @@ func TestFramesAreTheProtocol(t *testing.T) {
 		{Tag: 1, Offset: math.MaxUint64, Count: math.MaxUint32, Time: math.MinInt64, Duplicate: true, Provisional: true, Term: 2, Index: 3},
 		{Tag: 2, Failed: true, Code: "not_found", Message: "é\x00", Leader: "h:1"},
 		{Tag: 3, Failed: true},
+		{Tag: 4, Leader: "h:2"},
 		{},
 	}
 	var vs pb.Verdicts

@@ -207,6 +207,8 @@ func parseVerdict(data []byte) (v Verdict, err error) {
 		case 9:
 			v.Failed = true
 			v.error(&f)
+		case 10:
+			v.Leader = string(f.bytes())
 		}
 	}
 	return v, f.err

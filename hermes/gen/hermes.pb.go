@@ -494,7 +494,8 @@ type Verdict struct {
 	Provisional   bool                   `protobuf:"varint,6,opt,name=provisional,proto3" json:"provisional,omitempty"`
 	Term          uint64                 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
 	Index         uint64                 `protobuf:"varint,8,opt,name=index,proto3" json:"index,omitempty"`
-	Error         *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"` // set: none of the run was stored, or, where code says so, nobody knows
+	Error         *Error                 `protobuf:"bytes,9,opt,name=error,proto3" json:"error,omitempty"`    // set: none of the run was stored, or, where code says so, nobody knows
+	Leader        string                 `protobuf:"bytes,10,opt,name=leader,proto3" json:"leader,omitempty"` // of a stream: the leader's gRPC door, if it is at another node and was not named before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -590,6 +591,13 @@ func (x *Verdict) GetError() *Error {
 		return x.Error
 	}
 	return nil
+}
+
+func (x *Verdict) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
 }
 
 type Error struct {
@@ -3567,7 +3575,7 @@ const file_hermes_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\x0e2\x0f.hermes.v1.ModeR\x04mode\x12\x1a\n" +
 	"\bproducer\x18\x04 \x01(\x04R\bproducer\x12\x1a\n" +
 	"\bsequence\x18\x05 \x01(\x04R\bsequence\x12\x10\n" +
-	"\x03tag\x18\x06 \x01(\x04R\x03tag\"\xef\x01\n" +
+	"\x03tag\x18\x06 \x01(\x04R\x03tag\"\x87\x02\n" +
 	"\aVerdict\x12\x10\n" +
 	"\x03tag\x18\x01 \x01(\x04R\x03tag\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x14\n" +
@@ -3577,7 +3585,9 @@ const file_hermes_proto_rawDesc = "" +
 	"\vprovisional\x18\x06 \x01(\bR\vprovisional\x12\x12\n" +
 	"\x04term\x18\a \x01(\x04R\x04term\x12\x14\n" +
 	"\x05index\x18\b \x01(\x04R\x05index\x12&\n" +
-	"\x05error\x18\t \x01(\v2\x10.hermes.v1.ErrorR\x05error\"M\n" +
+	"\x05error\x18\t \x01(\v2\x10.hermes.v1.ErrorR\x05error\x12\x16\n" +
+	"\x06leader\x18\n" +
+	" \x01(\tR\x06leader\"M\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +

@@ -26,5 +26,6 @@
 // # Hints
 //
 // A node that does not lead answers all the same, and says who does by the header
-// x-leader-hint: the address of the leader's gRPC door.
+// x-leader-hint: the address of the leader's gRPC door. On a PublishStream the first verdict
+// after another node came to lead names it too, so that a publisher may go there.
 package grpc

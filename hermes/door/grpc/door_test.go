@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
@@ -404,61 +403,6 @@ func TestStop(t *testing.T) {
 	_, err = call.Recv()
 	wantCode(t, "the stream", err, codes.Unavailable)
 	<-stopped
-}
-
-// A node that does not lead says who does; one that leads says nothing.
-func TestHints(t *testing.T) {
-	t.Parallel()
-	ctx := patient(t)
-	for _, c := range []struct{ leader, want string }{{"10.0.0.2:50051", "10.0.0.2:50051"}, {"", ""}} {
-		f := &faulty{Broker: memory(t)}
-		if c.leader != "" {
-			f.leader = func() (broker.Member, bool) { return broker.Member{ID: 2, GRPC: c.leader}, true }
-			f.publish = func(_ context.Context, _ broker.Run, done func(broker.Verdict)) {
-				done(broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "the leader went away")})
-			}
-		}
-		s := serve(t, f, door.Options{})
-		var header metadata.MD
-		take := grpc.Header(&header)
-		_, err := origin.NewBrokerServiceClient(s.conn).Publish(ctx, &origin.PublishRequest{Topic: "t"}, take)
-		if (err != nil) != (c.leader != "") {
-			t.Error(err)
-		}
-		wantHint(t, header, c.want)
-		call, err := pb.NewHermesClient(s.conn).PublishStream(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		md, err := call.Header()
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantHint(t, md, c.want)
-		if err := call.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}}); err != nil {
-			t.Fatal(err)
-		}
-		if v, err := call.Recv(); err != nil || v.GetVerdicts()[0].GetError().GetLeader() != c.want {
-			t.Errorf("%v, %v", v, err)
-		}
-		if err := call.CloseSend(); err != nil {
-			t.Error(err)
-		}
-		if _, err := call.Recv(); !errors.Is(err, io.EOF) {
-			t.Error(err)
-		}
-	}
-}
-
-func wantHint(t *testing.T, header map[string][]string, want string) {
-	t.Helper()
-	var have string
-	if said := header[door.LeaderHint]; len(said) > 0 {
-		have = said[0]
-	}
-	if have != want {
-		t.Errorf("the hint is %q, not %q", have, want)
-	}
 }
 
 // Health and reflection are there for all services.

@@ -24,6 +24,7 @@ const (
 type publishing struct {
 	d    *door
 	call grpc.ServerStream
+	told string // who leads, as send said last
 
 	mu    sync.Mutex // guards all below
 	runs  int        // read and not answered, or the answer is not sent yet
@@ -87,6 +88,12 @@ func (p *publishing) send() error {
 	p.mu.Unlock()
 	if len(ready) == 0 {
 		return nil
+	}
+	// The header said so once, but a stream may outlive many leaders.
+	if at := p.d.hint(); at != p.told {
+		if p.told = at; at != "" {
+			ready[0].Leader = at
+		}
 	}
 	if err := p.call.SendMsg(ready); err != nil {
 		return received(err)
