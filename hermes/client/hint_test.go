@@ -8,75 +8,72 @@ import (
 
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
 )
+
+// pair is two nodes over one broker, of which the first says that the other one leads.
+type pair struct {
+	memory            *brokertest.InMemory
+	first             string       // its address, which the client is given
+	atFirst, atLeader atomic.Int64 // runs
+}
+
+// newPair makes them. From when leads is true on the first one names the leader: by an address
+// that means nothing, unless it is reachable.
+func newPair(t *testing.T, reachable bool, leads *atomic.Bool) *pair {
+	t.Helper()
+	p := &pair{memory: memory(t)}
+	counted := func(n *atomic.Int64) func(context.Context, broker.Run, func(broker.Verdict)) {
+		return func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
+			n.Add(1)
+			p.memory.Publish(ctx, run, done)
+		}
+	}
+	other := serve(t, &faulty{Broker: p.memory, publish: counted(&p.atLeader)}, door.Options{}).address
+	if !reachable {
+		other = "127.0.0.1:1"
+	}
+	p.first = serve(t, &faulty{
+		Broker: p.memory, publish: counted(&p.atFirst),
+		leader: func() (broker.Member, bool) { return broker.Member{ID: 77, GRPC: other}, leads.Load() },
+	}, door.Options{}).address
+	return p
+}
 
 // The client goes to the leader that a node names; where that address means nothing to it,
 // it stays. (hb-M25)
 func TestLeaderHint(t *testing.T) {
 	t.Parallel()
 	for _, reachable := range []bool{true, false} {
-		m := memory(t)
-		var atLeader, atFollower atomic.Int64
-		counted := func(n *atomic.Int64) func(context.Context, broker.Run, func(broker.Verdict)) {
-			return func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
-				n.Add(1)
-				m.Publish(ctx, run, done)
-			}
-		}
-		leader := serve(t, &faulty{Broker: m, publish: counted(&atLeader)}, door.Options{})
-		hint := leader.address
-		if !reachable {
-			hint = "127.0.0.1:1"
-		}
-		follower := serve(t, &faulty{
-			Broker: m, publish: counted(&atFollower),
-			leader: func() (broker.Member, bool) { return broker.Member{ID: 77, GRPC: hint}, true },
-		}, door.Options{})
-		c := connect(t, client.Options{Addresses: []string{follower.address}})
+		var leads atomic.Bool
+		leads.Store(true)
+		p := newPair(t, reachable, &leads)
+		c := connect(t, client.Options{Addresses: []string{p.first}})
 		if failed := numbers(t, c, 10); len(failed) > 0 {
 			t.Error(failed)
 		}
-		if reachable && atFollower.Load() > 0 || !reachable && atLeader.Load() > 0 {
-			t.Errorf("reachable %v: %d runs at the leader, %d at the follower", reachable, atLeader.Load(), atFollower.Load())
+		if reachable && p.atFirst.Load() > 0 || !reachable && p.atLeader.Load() > 0 {
+			t.Errorf("reachable %v: %d runs at the leader, %d at the other", reachable, p.atLeader.Load(), p.atFirst.Load())
 		}
 	}
 }
 
-// A stream that was opened while this node led, or nobody did, is left for the leader's once another node
-// leads, and nothing is lost, doubled or refused by that; where the leader's address means nothing, it is kept.
+// A stream that was opened while nobody led is left for the leader's once another node leads, and
+// nothing is lost, doubled or refused by that; where the leader's address means nothing, it is kept.
 func TestLeaderHintOnAStream(t *testing.T) {
 	t.Parallel()
 	for _, reachable := range []bool{true, false} {
-		m := memory(t)
-		var leads atomic.Bool // the other node
-		var atLeader, atFollower atomic.Int64
-		counted := func(n *atomic.Int64) func(context.Context, broker.Run, func(broker.Verdict)) {
-			return func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
-				n.Add(1)
-				m.Publish(ctx, run, done)
-			}
-		}
-		other := serve(t, &faulty{Broker: m, publish: counted(&atLeader)}, door.Options{}).address
-		if !reachable {
-			other = "127.0.0.1:1"
-		}
-		first := serve(t, &faulty{
-			Broker: m, publish: counted(&atFollower),
-			leader: func() (broker.Member, bool) {
-				if !leads.Load() {
-					return broker.Member{}, false
-				}
-				return broker.Member{ID: 77, GRPC: other}, true
-			},
-		}, door.Options{}).address
-		c := connect(t, client.Options{Addresses: []string{first}, RunMessages: 3})
+		var leads atomic.Bool
+		p := newPair(t, reachable, &leads)
+		c := connect(t, client.Options{Addresses: []string{p.first}, RunMessages: 3})
 		ctx := patient(t)
 		sent := 0
 		send := func() {
 			for range 10 {
-				if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: strconv.AppendInt(nil, int64(sent), 10)}, func(_ client.Receipt, err error) {
+				payload := strconv.AppendInt(nil, int64(sent), 10)
+				if err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: payload}, func(_ client.Receipt, err error) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -91,13 +88,13 @@ func TestLeaderHintOnAStream(t *testing.T) {
 		}
 		send()
 		leads.Store(true)
-		before := atFollower.Load()
-		for sent < 100 || reachable && atLeader.Load() == 0 {
+		before := p.atFirst.Load()
+		for sent < 100 || reachable && p.atLeader.Load() == 0 {
 			send()
 		}
-		if after := atFollower.Load(); !reachable && (atLeader.Load() > 0 || after == before) {
-			t.Errorf("%d runs at the leader, %d at the follower", atLeader.Load(), after)
+		if after := p.atFirst.Load(); !reachable && (p.atLeader.Load() > 0 || after == before) {
+			t.Errorf("%d runs at the leader, %d at the other", p.atLeader.Load(), after)
 		}
-		wantStored(t, m, sequence(sent))
+		wantStored(t, p.memory, sequence(sent))
 	}
 }
