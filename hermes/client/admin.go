@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -44,10 +45,12 @@ func call[Request, Reply any](
 				defer close(guarded)
 				c.nodes.guard(asking, address, func(time.Duration) bool { return true }, answered)
 			}()
-			reply, err = do(pb.NewAdminClient(conn), asking, request)
+			var header metadata.MD
+			reply, err = do(pb.NewAdminClient(conn), asking, request, grpc.Header(&header))
 			answered(nil)
 			<-guarded
 			if err == nil {
+				c.nodes.hinted(address, hintOf(header))
 				return reply, nil
 			}
 			last = wiregrpc.Decode(err)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 
 	"wirelab"
 	"wirelab/hermes/frame"
@@ -272,6 +273,9 @@ func (c *Client) open(
 				}
 				continue
 			}
+			if hint == "" && leader {
+				hint = address // else an older hint would stand, and all that asks for the leader go there
+			}
 			if to := c.nodes.hinted(address, hint); to != "" && leader {
 				better, _, err := c.openAt(ctx, to, desc, path, short)
 				if err == nil {
@@ -310,11 +314,7 @@ func (c *Client) openAt(
 			failed = ended(stream) // it ended before it began
 		}
 		if failed == nil {
-			var hint string
-			if said := header.Get(leaderHint); len(said) > 0 {
-				hint = said[0]
-			}
-			return &held{stream, cancel}, hint, nil
+			return &held{stream, cancel}, hintOf(header), nil
 		}
 		err = failed
 	}
@@ -325,6 +325,14 @@ func (c *Client) openAt(
 		err = errSilent
 	}
 	return nil, "", err
+}
+
+// hintOf is who leads, as an answer's header says; "": its node leads, or nobody does.
+func hintOf(header metadata.MD) string {
+	if said := header.Get(leaderHint); len(said) > 0 {
+		return said[0]
+	}
+	return ""
 }
 
 // held is a stream that can be ended.
