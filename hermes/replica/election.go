@@ -16,13 +16,20 @@ type election struct {
 	ticks   uint64 // since New
 	elapsed int    // ticks since the leader was heard of, a vote was given or the last campaign
 	timeout int
-	again   uint64 // before this tick no broken connection makes this node campaign again
+	// What broken connections may make this node do: see allows.
+	again    uint64 // when they would have been as many as are allowed, one an election timeout
+	gaveUp   uint64 // the term of the leader that was given up last
+	gaveUpAt uint64
 	// held is a pre-vote that the lease refused. If the connection to the leader breaks
 	// here as well, it is answered after all: the news of a dead leader reaches the
 	// nodes in no order.
 	held   *raftpb.Message
 	heldAt uint64
 }
+
+// brokenBurst is how many leaders may be given up in a row for a broken connection, before it is one in
+// an election timeout.
+const brokenBurst = 3
 
 // heldTicks is how long a refused pre-vote may be taken up again.
 const heldTicks = 1
@@ -119,10 +126,9 @@ func (r *Replica) Broken(peer uint64) {
 		r.node.ReportUnreachable(peer)
 		return
 	}
-	if peer != status.Lead || peer == 0 || r.ticks < r.again {
+	if peer != status.Lead || peer == 0 || !r.allows(status.GetTerm()) {
 		return
 	}
-	r.again = r.ticks + uint64(r.options.ElectionTicks)
 	if err := r.node.ForgetLeader(); err != nil {
 		r.options.Logger.Debugf("forget leader: %v", err)
 		return
@@ -135,6 +141,21 @@ func (r *Replica) Broken(peer uint64) {
 	if r.timeout == 0 {
 		r.run()
 	}
+}
+
+// allows reports whether this node may give up the leader of a term for a broken connection now, and
+// notes that it does. One leader is given up once in an election timeout, since it may be the
+// link that fails and not he; a new leader at once, since leaders that die one after the other are
+// news each, but of those not more than a few in a row: where all links fail again
+// and again, elections would follow one another so fast that nobody leads for long.
+func (r *Replica) allows(term uint64) bool {
+	timeout := uint64(r.options.ElectionTicks)
+	if term == r.gaveUp && r.ticks < r.gaveUpAt+timeout || r.again > r.ticks+(brokenBurst-1)*timeout {
+		return false
+	}
+	r.again = max(r.again, r.ticks) + timeout
+	r.gaveUp, r.gaveUpAt = term, r.ticks
+	return true
 }
 
 // rank is this node's place among the voters without one: who is first campaigns at

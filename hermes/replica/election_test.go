@@ -61,3 +61,46 @@ func TestBrokenLink(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+// Leaders that die one after the other are each replaced at once: that the first was given up is no
+// reason to wait with the second.
+func TestBrokenLeadersInARow(t *testing.T) {
+	c := start(t, 5)
+	c.elect(1)
+	for dead := uint64(1); dead <= 2; dead++ {
+		c.cut[dead] = true
+		for id := dead + 1; id <= 5; id++ {
+			c.tell(id, dead)
+		}
+		c.order = c.order[1:]
+		c.tick(int(dead) - 1) // who is not first among the voters that are left, the dead included, waits a tick for each
+		if n := c.nodes[dead+1]; n.leader != n.id {
+			t.Fatalf("node %d died, and node %d follows %d", dead, n.id, n.leader)
+		}
+	}
+}
+
+// Where all links to whoever leads break all the time, leaders are not deposed faster than one an election
+// timeout, but for the first few.
+func TestEveryLinkBreaks(t *testing.T) {
+	c := start(t, 3)
+	term := c.elect(1).Status().GetTerm()
+	const timeouts = 20
+	for range timeouts * 10 { // ticks
+		for _, id := range c.order {
+			if n := c.nodes[id]; n.leader != 0 && n.leader != id {
+				c.tell(id, n.leader)
+			}
+		}
+		c.tick(1)
+	}
+	var newest uint64
+	for _, id := range c.order {
+		newest = max(newest, c.nodes[id].Status().GetTerm())
+	}
+	if terms := newest - term; terms > timeouts+3 {
+		t.Errorf("%d terms in %d election timeouts", terms, timeouts)
+	} else {
+		t.Logf("%d terms in %d election timeouts", terms, timeouts)
+	}
+}
