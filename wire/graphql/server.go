@@ -22,13 +22,14 @@ import (
 // Serve serves a schema, whose resolvers must return errors by [Told] and
 // streams by [Stream]. It follows the contract of [wirelab.Server].
 func Serve(ctx context.Context, at wirelab.Endpoint, schema graphql.ExecutableSchema) error {
-	return http1.Serve(ctx, at, Handler(schema), false)
+	return http1.Serve(ctx, at, Handler(schema, 0), false)
 }
 
-// Handler returns what [Serve] serves a schema by.
-func Handler(schema graphql.ExecutableSchema) http.Handler {
+// Handler returns what [Serve] serves a schema by. A subscription that was silent for as long as heartbeat
+// writes a comment, so that what lies between does not take it for dead; 0: never.
+func Handler(schema graphql.ExecutableSchema, heartbeat time.Duration) http.Handler {
 	return httprpc.NewHandler(map[string]httprpc.Route{
-		Path: {Method: http.MethodPost, Answer: newAnswer(schema)},
+		Path: {Method: http.MethodPost, Answer: newAnswer(schema, heartbeat)},
 	})
 }
 
@@ -48,9 +49,9 @@ func newServer(schema graphql.ExecutableSchema) *handler.Server {
 	return server
 }
 
-func newAnswer(schema graphql.ExecutableSchema) func(context.Context, *httprpc.Call) error {
+func newAnswer(schema graphql.ExecutableSchema, heartbeat time.Duration) func(context.Context, *httprpc.Call) error {
 	server := newServer(schema)
-	server.AddTransport(events{})
+	server.AddTransport(events{heartbeat})
 	server.AddTransport(queries{})
 	return func(ctx context.Context, c *httprpc.Call) error {
 		text, err := readBody(c.Request)

@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -23,6 +24,9 @@ const (
 	OriginPath = "/query"
 )
 
+// heartbeatUsual is below what proxies take for a dead connection, 30 s at the least.
+const heartbeatUsual = 15 * time.Second
+
 // callTime is how long a question to the broker may take, unless its caller has less.
 const callTime = 30 * time.Second
 
@@ -34,6 +38,9 @@ type Config struct {
 	Origins []string
 	// Register is where subscriptions are noted, and bounded; nil: one of its own.
 	Register *register.Register
+	// Heartbeat is after how long without an event a subscription over server-sent events writes a
+	// comment; 0: 15 s.
+	Heartbeat time.Duration
 }
 
 // Handlers returns what makes the handlers for [Path] and [OriginPath], by these, to
@@ -49,15 +56,16 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 	mount := func(schema func(*door) engine.ExecutableSchema) func(context.Context) http.Handler {
 		return func(ending context.Context) http.Handler {
 			d := &door{broker: config.Broker, open: config.Register, ending: ending}
-			return answering(ending, schema(d), config.Origins)
+			return answering(ending, schema(d), config)
 		}
 	}
 	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: mount(originSchema)}, nil
 }
 
 // answering answers a schema over WebSockets and over HTTP, at any path.
-func answering(ending context.Context, schema engine.ExecutableSchema, origins []string) http.Handler {
-	sockets, posts := graphql.Sockets(ending, schema, origins), graphql.Handler(schema)
+func answering(ending context.Context, schema engine.ExecutableSchema, config Config) http.Handler {
+	sockets := graphql.Sockets(ending, schema, config.Origins)
+	posts := graphql.Handler(schema, cmp.Or(config.Heartbeat, heartbeatUsual))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 			sockets.ServeHTTP(w, r)

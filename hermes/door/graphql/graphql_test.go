@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -230,6 +232,35 @@ func TestEvents(t *testing.T) {
 	s.want(s.ask("/graphql", `mutation{deleteTopic(name:"t")}`), `{"deleteTopic":true}`)
 	if e, err := events.Next(); err != nil || !strings.HasPrefix(reply(t, e.Data), "not_found: ") {
 		t.Errorf("%s %s, %v", e.Name, e.Data, err)
+	}
+}
+
+// Who subscribes to a topic where nothing happens is told at once that the subscription stands, and from time
+// to time that it still does (hb-D29).
+func TestQuietEvents(t *testing.T) {
+	t.Parallel()
+	for heartbeat, quiet := range map[time.Duration]string{time.Hour: "", 50 * time.Millisecond: ":\n\n:\n\n"} {
+		s := startBeating(t, nil, heartbeat)
+		s.ask("/graphql", `mutation{createTopic(name:"t"){name}}`)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+s.address+"/graphql", strings.NewReader(string(body(`subscription{messages(topic:"t"){payload}}`))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "text/event-stream")
+		w, err := s.client.Do(r) // waits for the headers
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(quiet))
+		if _, err := io.ReadFull(w.Body, got); err != nil || string(got) != quiet || w.StatusCode != http.StatusOK {
+			t.Errorf("status %d, then %q, %v", w.StatusCode, got, err)
+		}
+		s.ask("/graphql", `mutation{publish(topic:"t",messages:[{payload:"a"}]){count}}`)
+		if e, err := sse.NewReader(w.Body).Next(); err != nil || string(e.Data) != `{"data":{"messages":{"payload":"a"}}}` {
+			t.Errorf("%s %s, %v", e.Name, e.Data, err)
+		}
+		w.Body.Close()
 	}
 }
 

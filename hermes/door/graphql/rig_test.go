@@ -39,6 +39,12 @@ type rig struct {
 
 func start(t *testing.T, b broker.Broker) *rig {
 	t.Helper()
+	return startBeating(t, b, 0)
+}
+
+// startBeating is start with a heartbeat; 0: the usual one.
+func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
+	t.Helper()
 	s := &rig{T: t, client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	if b == nil {
@@ -48,7 +54,7 @@ func start(t *testing.T, b broker.Broker) *rig {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	shared := register.New(3)
-	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Register: shared, Origins: []string{"https://good.example"}})
+	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Register: shared, Origins: []string{"https://good.example"}, Heartbeat: heartbeat})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func graphqlBinding(protocol wirelab.Protocol, stub func(*httprpc.Client) direct
 				return stub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
 			}),
 		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service directory.Service) http.Handler {
-			return graphql.Handler(graphqlSchema(service))
+			return graphql.Handler(graphqlSchema(service), 0)
 		}),
 	}
 }

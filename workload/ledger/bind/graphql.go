@@ -43,7 +43,7 @@ func GraphQL() wirelab.Binding[ledger.Service] {
 				return stub{newGraphQLCalls(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))}
 			}),
 		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service ledger.Service) http.Handler {
-			return graphql.Handler(graphqlSchema(service))
+			return graphql.Handler(graphqlSchema(service), 0)
 		}),
 	}
 }

@@ -44,7 +44,7 @@ func GraphQL() wirelab.Binding[routeguide.Service] {
 			return newGraphQLStub(httprpc.NewClient(t, scheme, address, 1, func() error { return nil }))
 		}),
 		Null: raw.Null(raw.Over{Version: raw.HTTP1}, func(service routeguide.Service) http.Handler {
-			return graphql.Handler(graphqlSchema(service))
+			return graphql.Handler(graphqlSchema(service), 0)
 		}),
 	}
 }
