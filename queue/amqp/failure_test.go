@@ -5,13 +5,13 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"wirelab"
 	"wirelab/queue"
 	"wirelab/queue/amqp"
+	"wirelab/queue/queuetest"
 	"wirelab/rabbitmq"
 )
 
@@ -185,11 +185,7 @@ func TestFrozen(t *testing.T) {
 	go func() {
 		consumed <- other.Consume(ctx, o, func(context.Context, queue.Delivery) error { return nil })
 	}()
-	pid := server.PID()
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	thaw := queuetest.Freeze(t, server.PID())
 	for what, call := range map[string]struct {
 		do   func(context.Context) error
 		code wirelab.Code
@@ -218,9 +214,7 @@ func TestFrozen(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	thaw()
 	if _, err := p.Publish(t.Context(), queue.Message{ID: "2", Body: []byte("x")}); err != nil {
 		t.Errorf("publish to a server that goes on: %v", err)
 	}

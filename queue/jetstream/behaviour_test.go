@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"wirelab/nats"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
+	"wirelab/queue/queuetest"
 )
 
 // within runs a server in this process for the test, and returns its address.
@@ -237,9 +237,7 @@ func TestStandsStill(t *testing.T) {
 	o.Buffer = 1
 	p := declare(t, b, o)
 	publish(t, p, "before")
-	if err := syscall.Kill(s.PID(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	thaw := queuetest.Freeze(t, s.PID())
 	hour, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
 	results := make(chan error, 3)
@@ -251,9 +249,7 @@ func TestStandsStill(t *testing.T) {
 	}
 	coded(t, "the second that would wait", <-results, wirelab.ResourceExhausted)
 	coded(t, "the third that would wait", <-results, wirelab.ResourceExhausted)
-	if err := syscall.Kill(s.PID(), syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	thaw()
 	if err := <-results; err != nil {
 		t.Errorf("the one that waited: %v", err)
 	}
