@@ -1,10 +1,6 @@
 package hermes
 
-import (
-	"strings"
-
-	"wirelab"
-)
+import "wirelab"
 
 // CheckTopic refuses a topic's name outside 1 to NameLimit bytes of A-Z a-z 0-9
 // . _ - that does not begin with a dot. It is InvalidArgument. (hb-D27: a name
@@ -25,17 +21,26 @@ func checkName(what, name string) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s is missing", what)
 	case len(name) > NameLimit:
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name), NameLimit)
-	case name[0] == '.' || strings.IndexFunc(name, outside) >= 0:
+	case name[0] == '.' || !allowed(name):
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot", what, name)
 	}
 	return nil
 }
 
-// outside tells what no name may have. (hb-D27)
-func outside(r rune) bool {
-	switch {
-	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_', r == '-':
-		return false
+// inName is what a name may have. (hb-D27)
+var inName = func() (in [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") {
+		in[c] = true
+	}
+	return in
+}()
+
+// allowed tells whether a name has nothing else. It is asked for every message.
+func allowed(name string) bool {
+	for i := range len(name) {
+		if !inName[name[i]] {
+			return false
+		}
 	}
 	return true
 }

@@ -2,6 +2,8 @@ package client_test
 
 import (
 	"context"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -136,4 +138,57 @@ func TestLostAnswer(t *testing.T) {
 		t.Error(failed)
 	}
 	wantStored(t, m, sequence(n))
+}
+
+// What the node would not take yet stays with the client, where it grows: of many topics those
+// that wait for their turn send two messages as one run.
+func TestManyTopicsGather(t *testing.T) {
+	t.Parallel()
+	const topics = door.StreamRuns + 500
+	m := memory(t)
+	for i := range topics {
+		if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var runs atomic.Int64
+	full, answers := make(chan struct{}), make(chan struct{})
+	var held sync.WaitGroup
+	defer held.Wait()
+	f := &faulty{Broker: m, publish: func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
+		if runs.Add(1) == door.StreamRuns {
+			close(full)
+		}
+		held.Go(func() {
+			<-answers
+			m.Publish(ctx, run, done)
+		})
+	}}
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}})
+	ctx := patient(t)
+	round := func() {
+		for i := range topics {
+			if err := c.Send(ctx, strconv.Itoa(i), hermes.Consistent, &hermes.Message{Payload: []byte("x")}, func(_ client.Receipt, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	round()
+	select {
+	case <-full:
+	case <-ctx.Done():
+		t.Fatal("the node was not given as much as it takes")
+	}
+	round()
+	close(answers)
+	if err := c.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(2*topics - 500); runs.Load() > most {
+		t.Errorf("%d runs for %d messages of %d topics; want %d at most", runs.Load(), 2*topics, topics, most)
+	}
 }

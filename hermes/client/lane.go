@@ -34,6 +34,7 @@ type lane struct {
 	gap     bool
 	open    *run // nil: none
 	size    int  // bytes of the last one
+	count   int  // messages of the last one
 	due     bool // Linger is over
 	linger  *time.Timer
 	waiting []*run
@@ -98,7 +99,10 @@ func (l *lane) add(m *hermes.Message, weight int64, o *Options, done func(Receip
 
 // begin is a new run, with room for as much as the last one had.
 func (l *lane) begin() *run {
-	return &run{lane: l, since: time.Now(), messages: make([]byte, 0, l.size)}
+	return &run{
+		lane: l, since: time.Now(),
+		messages: make([]byte, 0, l.size), done: make([]func(Receipt, error), 0, l.count),
+	}
 }
 
 // seal ends the open run.
@@ -107,7 +111,7 @@ func (l *lane) seal() {
 		return
 	}
 	l.waiting = append(l.waiting, l.open)
-	l.size = len(l.open.messages)
+	l.size, l.count = len(l.open.messages), len(l.open.done)
 	l.open, l.due = nil, false
 	if l.linger != nil {
 		l.linger.Stop()

@@ -36,6 +36,11 @@ type writer struct {
 	work chan struct{} // 1: list is not empty
 }
 
+// streamRuns is how many runs may be unanswered on a stream: as many as a node takes (StreamRuns of its
+// door). More would lie in the transport's buffers, small as they were when they were sent, where in
+// their lanes they grow: a run costs a node about as much as ten of its messages.
+const streamRuns = 1024
+
 func newWriter(c *Client) *writer {
 	return &writer{
 		c: c, room: semaphore.NewWeighted(int64(c.options.Buffer)), size: int64(c.options.Buffer),
@@ -134,7 +139,7 @@ func (w *writer) enlist(l *lane) {
 func (w *writer) pick() (next *frame.Run, needs *lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.list) > 0 && !w.moving {
+	for len(w.list) > 0 && len(w.sent) < streamRuns && !w.moving {
 		l := w.list[0]
 		if !l.ready(&w.c.options) {
 			w.unlist(l)
@@ -215,13 +220,7 @@ func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answered = time.Now()
-	if w.moving {
-		defer func() {
-			if len(w.sent) == 0 {
-				signal(w.work)
-			}
-		}()
-	}
+	defer w.goOn()
 	r := w.sent[v.Tag]
 	if r == nil {
 		return calls, nil // it was given up, or another answer sent it again
@@ -247,6 +246,13 @@ func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 	}
 	r.refusal, r.tag = failed, v.Tag
 	return w.refusals(l, calls), nil
+}
+
+// goOn wakes the sender, where an answer made room on the stream or was the last one of it.
+func (w *writer) goOn() {
+	if len(w.list) > 0 || w.moving && len(w.sent) == 0 {
+		signal(w.work)
+	}
 }
 
 // refusals deals with the runs of a lane that were refused for certain, from the front on. One
