@@ -44,7 +44,9 @@ test: ## every test, and that generated code is fresh
 	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
 	@scripts/manifests
 	@scripts/openapi
-	# Alone: what it measures would be spoiled by the other packages' tests.
+	@scripts/abuse
+	# Both alone: what they find would be spoiled by the other packages' tests.
+	$(GO) test $(TESTFLAGS) -timeout 10m -v ./hermes/torture -real
 	$(GO) test $(TESTFLAGS) -timeout 12m -run '^TestSelfTest$$' -v ./cmd/wirelab
 
 .PHONY: selftest

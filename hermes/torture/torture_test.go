@@ -252,11 +252,20 @@ func goesOnSince(ctx context.Context, t *testing.T, a *account, at time.Time) ti
 	return 0
 }
 
-// caughtUp waits until every node has what is committed.
+// caughtUp waits until every node has what is committed, a minute at most.
 func caughtUp(ctx context.Context, t *testing.T, c *client.Client) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	var s broker.Status
+	var err error
 	for ctx.Err() == nil {
-		s, err := c.Status(ctx)
+		var is broker.Status
+		if is, err = c.Status(ctx); err != nil {
+			pause(ctx, 20*time.Millisecond)
+			continue
+		}
+		s = is
 		behind := 0
 		for _, m := range s.Members {
 			// Under load the last entries are always under way.
@@ -264,10 +273,10 @@ func caughtUp(ctx context.Context, t *testing.T, c *client.Client) {
 				behind++
 			}
 		}
-		if err == nil && s.Leader != 0 && behind == 0 && s.Node == s.Leader {
+		if s.Leader != 0 && behind == 0 && s.Node == s.Leader {
 			return
 		}
 		pause(ctx, 20*time.Millisecond)
 	}
-	t.Fatal("the nodes do not come together again")
+	t.Fatalf("the nodes do not come together again: %+v, %v", s, err)
 }
