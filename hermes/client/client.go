@@ -93,12 +93,6 @@ func (c *Client) Publish(ctx context.Context, topic string, mode hermes.Mode, m 
 // not taken. done is called once, from a goroutine that all of the client's answers
 // share, so it must not block; nil: nobody wants to know.
 func (c *Client) Send(ctx context.Context, topic string, mode hermes.Mode, m *hermes.Message, done func(Receipt, error)) error {
-	if err := hermes.CheckTopic(topic); err != nil {
-		return err
-	}
-	if mode > hermes.Performance {
-		return wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none", mode)
-	}
 	return c.writer.send(ctx, laneKey{topic, mode}, m, done)
 }
 

@@ -62,7 +62,7 @@ type remote struct {
 	broker.Broker // for what the door has no call for
 	t             testing.TB
 	hermes        pb.HermesClient
-	stream        grpc.BidiStreamingClient[pb.Run, pb.Verdicts]
+	stream        grpc.BidiStreamingClient[pb.Runs, pb.Verdicts]
 	client        *client.Client // takes nothing ahead of the reader, so that what a feed was given its reader has
 	ahead         *client.Client
 
@@ -139,8 +139,8 @@ func (r *remote) Publish(ctx context.Context, run broker.Run, done func(broker.V
 	defer r.mu.Unlock()
 	r.tag++
 	r.waiting[r.tag] = func(v broker.Verdict) { stop(); answer(v) }
-	f := frame.Run{Topic: run.Topic, Messages: run.Messages, Mode: run.Mode, Producer: run.Producer, Sequence: run.Sequence, Tag: r.tag}
-	var m pb.Run
+	f := frame.Runs{{Topic: run.Topic, Messages: run.Messages, Mode: run.Mode, Producer: run.Producer, Sequence: run.Sequence, Tag: r.tag}}
+	var m pb.Runs
 	if err := proto.Unmarshal(f.Buffers().Materialize(), &m); err != nil {
 		r.t.Error(err)
 		return

@@ -88,6 +88,13 @@ func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *gr
 	for {
 		next, needs := w.pick()
 		switch {
+		case len(next) > 0: // what needs a producer waits for the next turn
+			if err := stream.SendMsg(next); err != nil {
+				if errors.Is(err, io.EOF) {
+					return errStream // the receiver has the status
+				}
+				return wiregrpc.Decode(err)
+			}
 		case needs != nil:
 			limited, cancel := context.WithTimeout(ctx, w.c.options.Patience)
 			reply, err := pb.NewHermesClient(conn).OpenProducer(limited, &pb.OpenProducerRequest{})
@@ -96,13 +103,6 @@ func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *gr
 				return wiregrpc.Decode(err)
 			}
 			w.produce(needs, reply.GetProducer())
-		case next != nil:
-			if err := stream.SendMsg(next); err != nil {
-				if errors.Is(err, io.EOF) {
-					return errStream // the receiver has the status
-				}
-				return wiregrpc.Decode(err)
-			}
 		case w.moved():
 			return errMoved
 		default:

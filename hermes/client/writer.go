@@ -33,13 +33,18 @@ type writer struct {
 	moving   bool      // nothing more goes on the present stream: another node leads
 	answered time.Time // when the last verdict came, or the first of what waits was sent
 
-	work chan struct{} // 1: list is not empty
+	work  chan struct{} // 1: list is not empty
+	spare sync.Pool     // of runs that are over
 }
 
 // streamRuns is how many runs may be unanswered on a stream: as many as a node takes (StreamRuns of its
 // door). More would lie in the transport's buffers, small as they were when they were sent, where in
 // their lanes they grow: a run costs a node about as much as ten of its messages.
 const streamRuns = 1024
+
+// frameBytes is how much goes in one frame, but for the last run of it: with many topics a frame for
+// each run of a few messages would cost both ends more than the messages.
+const frameBytes = 32 << 10
 
 func newWriter(c *Client) *writer {
 	return &writer{
@@ -79,7 +84,11 @@ func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done 
 	}
 	l := w.lanes[key]
 	if l == nil {
-		l = &lane{key: key, next: 1}
+		if err := key.check(); err != nil {
+			w.room.Release(weight)
+			return err
+		}
+		l = &lane{key: key, next: 1, spare: &w.spare}
 		w.lanes[key] = l
 	}
 	began, err := l.add(m, weight, &w.c.options, done)
@@ -134,12 +143,12 @@ func (w *writer) enlist(l *lane) {
 	signal(w.work)
 }
 
-// pick is the next run to send, as it is now: an answer to another may number it anew.
-// needs: there is one, but its lane has no producer.
-func (w *writer) pick() (next *frame.Run, needs *lane) {
+// pick is the next runs to send, as one frame, as they are now: an answer to another may number them
+// anew. needs: there is one more, but its lane has no producer.
+func (w *writer) pick() (next frame.Runs, needs *lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(w.list) > 0 && len(w.sent) < streamRuns && !w.moving {
+	for size := 0; len(w.list) > 0 && len(w.sent) < streamRuns && !w.moving && size < frameBytes; {
 		l := w.list[0]
 		if !l.ready(&w.c.options) {
 			w.unlist(l)
@@ -147,7 +156,7 @@ func (w *writer) pick() (next *frame.Run, needs *lane) {
 		}
 		if mode := l.key.mode; mode != hermes.Performance && l.producer == 0 {
 			if l.renewed || w.shared[mode] == 0 {
-				return nil, l
+				return next, l
 			}
 			l.producer = w.shared[mode]
 		}
@@ -159,9 +168,10 @@ func (w *writer) pick() (next *frame.Run, needs *lane) {
 		}
 		w.tag++
 		w.sent[w.tag] = r
-		return r.frame(w.tag), nil
+		next = append(next, r.frame(w.tag))
+		size += len(r.messages)
 	}
-	return nil, nil
+	return next, nil
 }
 
 // unlist takes the first lane off the list. Those behind it are not moved up: with ten
@@ -187,7 +197,7 @@ func (w *writer) finish(r *run, v *frame.Verdict, err error) func() {
 	w.room.Release(r.taken)
 	w.telling[r] = struct{}{}
 	return func() {
-		defer w.told(r)
+		defer w.told(r, err == nil)
 		for i, done := range r.done {
 			switch {
 			case done == nil:
@@ -203,7 +213,7 @@ func (w *writer) finish(r *run, v *frame.Verdict, err error) func() {
 }
 
 // told is that a run's callbacks have returned.
-func (w *writer) told(r *run) {
+func (w *writer) told(r *run, stored bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.telling, r)
@@ -211,6 +221,9 @@ func (w *writer) told(r *run) {
 		if f.left--; f.left == 0 {
 			close(f.over)
 		}
+	}
+	if stored {
+		r.lane.spent(r)
 	}
 }
 

@@ -35,6 +35,9 @@ type Run struct {
 	Tag      uint64
 }
 
+// Runs is a Runs, or a PublishBatchRequest: both have the same form.
+type Runs []Run
+
 // Verdict is a Verdict. Code is wirelab's name of one; "" is a run that was stored.
 type Verdict struct {
 	Tag, Offset            uint64
@@ -74,6 +77,7 @@ type Frame interface{ Buffers() mem.BufferSlice }
 
 var (
 	_ Frame = (*Run)(nil)
+	_ Frame = Runs(nil)
 	_ Frame = Verdicts(nil)
 	_ Frame = (*Receipt)(nil)
 	_ Frame = (*Delivery)(nil)
@@ -104,12 +108,24 @@ func (r *Run) appendHead(b []byte) []byte {
 	return number(b, 6, r.Tag)
 }
 
-// AppendRun writes a run into a batch, as field 1 of PublishBatchRequest.
-func AppendRun(dst []byte, r *Run) []byte {
-	head := r.appendHead(make([]byte, 0, headSize+len(r.Topic)))
-	dst = protowire.AppendTag(dst, 1, protowire.BytesType)
-	dst = protowire.AppendVarint(dst, uint64(len(head)+len(r.Messages)))
-	return append(append(dst, head...), r.Messages...)
+// Buffers implements [Frame]: the messages are sent from where they are.
+func (r Runs) Buffers() mem.BufferSlice {
+	size := 0
+	for i := range r {
+		size += headSize + len(r[i].Topic)
+	}
+	heads := make([]byte, 0, size)
+	var head []byte
+	all := make(mem.BufferSlice, 0, 2*len(r))
+	for i := range r {
+		head = r[i].appendHead(head[:0])
+		from := len(heads)
+		heads = protowire.AppendTag(heads, 1, protowire.BytesType)
+		heads = protowire.AppendVarint(heads, uint64(len(head)+len(r[i].Messages)))
+		heads = append(heads, head...)
+		all = append(all, around(heads[from:len(heads):len(heads)], r[i].Messages)...)
+	}
+	return all
 }
 
 // Buffers implements [Frame]: the messages are sent from where they are.

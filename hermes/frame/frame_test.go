@@ -101,20 +101,23 @@ func TestFramesAreTheProtocol(t *testing.T) {
 	}
 }
 
-func TestBatch(t *testing.T) {
+func TestRuns(t *testing.T) {
 	t.Parallel()
-	b := frame.AppendRun(nil, &frame.Run{Topic: "a", Messages: messages(1), Tag: 1})
-	b = frame.AppendRun(b, &frame.Run{Topic: "b", Messages: messages(9), Tag: 2})
-	var r pb.PublishBatchRequest
-	if err := proto.Unmarshal(b, &r); err != nil || len(r.GetRuns()) != 2 || len(r.GetRuns()[1].GetMessages()) != 9 {
-		t.Fatalf("batch read as %v, %v", &r, err)
+	b := wire(frame.Runs{{Topic: "a", Messages: messages(1), Tag: 1}, {}, {Topic: "b", Messages: messages(9), Tag: 2}})
+	var r pb.Runs
+	if err := proto.Unmarshal(b, &r); err != nil || len(r.GetRuns()) != 3 || len(r.GetRuns()[2].GetMessages()) != 9 {
+		t.Fatalf("runs read as %v, %v", &r, err)
 	}
-	runs, err := frame.ParseBatch(marshal(t, &r), 2)
-	if err != nil || len(runs) != 2 || runs[1].Topic != "b" || !bytes.Equal(runs[1].Messages, messages(9)) {
-		t.Errorf("batch came back as %+v, %v", runs, err)
+	var batch pb.PublishBatchRequest
+	if err := proto.Unmarshal(b, &batch); err != nil || !proto.Equal(batch.GetRuns()[2], r.GetRuns()[2]) {
+		t.Fatalf("a batch read as %v, %v", &batch, err)
 	}
-	if _, err := frame.ParseBatch(b, 1); wirelab.CodeOf(err) != wirelab.InvalidArgument {
-		t.Errorf("two runs where one is allowed: %v", err)
+	runs, err := frame.ParseRuns(marshal(t, &r), 3, nil)
+	if err != nil || len(runs) != 3 || runs[2].Topic != "b" || !bytes.Equal(runs[2].Messages, messages(9)) {
+		t.Errorf("runs came back as %+v, %v", runs, err)
+	}
+	if _, err := frame.ParseRuns(b, 2, nil); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		t.Errorf("three runs where two are allowed: %v", err)
 	}
 }
 
@@ -191,7 +194,7 @@ func TestCodec(t *testing.T) {
 func TestNothingIsCopied(t *testing.T) {
 	t.Parallel()
 	m := messages(100)
-	for _, f := range []frame.Frame{&frame.Run{Topic: "t", Messages: m}, &frame.Delivery{Offset: 1, Messages: m}} {
+	for _, f := range []frame.Frame{&frame.Run{Topic: "t", Messages: m}, frame.Runs{{}, {Topic: "t", Messages: m}}, &frame.Delivery{Offset: 1, Messages: m}} {
 		buffers := f.Buffers()
 		if last := buffers[len(buffers)-1].ReadOnlyData(); &last[0] != &m[0] || len(last) != len(m) {
 			t.Errorf("%T copies its messages", f)

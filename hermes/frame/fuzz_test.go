@@ -23,7 +23,7 @@ func seeds(f *testing.F) {
 		wire(&frame.Run{Topic: "t", Messages: messages(3), Mode: 1, Producer: 1, Sequence: 2, Tag: 3}),
 		wire(&frame.Delivery{Offset: 1, Messages: messages(2), Time: 5, Attempt: 1, Live: true}),
 		wire(frame.Verdicts{{Tag: 1, Offset: 2, Count: 3, Time: 4, Duplicate: true}, {Tag: 2, Failed: true, Code: "internal", Message: "m", Leader: "l"}}),
-		frame.AppendRun(frame.AppendRun(nil, &frame.Run{Topic: "a", Messages: messages(1)}), &frame.Run{Topic: "b", Tag: 9}),
+		wire(frame.Runs{{Topic: "a", Messages: messages(1)}, {Topic: "b", Tag: 9}}),
 	} {
 		f.Add(b)
 		if len(b) > 3 {
@@ -64,10 +64,10 @@ func FuzzParseRun(f *testing.F) {
 	})
 }
 
-func FuzzParseBatch(f *testing.F) {
+func FuzzParseRuns(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		runs, err := frame.ParseBatch(b, 8)
+		runs, err := frame.ParseRuns(b, 8, nil)
 		if err != nil {
 			coded(t, err)
 			return

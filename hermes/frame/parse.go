@@ -121,15 +121,16 @@ func ParseRun(data []byte) (r Run, err error) {
 	return r, f.err
 }
 
-// ParseBatch reads a PublishBatchRequest, of at most most runs. The error is InvalidArgument.
-func ParseBatch(data []byte, most int) (runs []Run, err error) {
-	f := fields{what: "the batch", data: data}
+// ParseRuns reads a Runs or a PublishBatchRequest of at most most runs, behind those it is given.
+// Messages are part of data. The error is InvalidArgument.
+func ParseRuns(data []byte, most int, runs Runs) (Runs, error) {
+	f := fields{what: "the runs", data: data}
 	for f.next() {
 		if f.num != 1 {
 			continue
 		}
 		if len(runs) == most {
-			f.fail("it has too many runs")
+			f.fail("there are too many")
 			break
 		}
 		r, err := ParseRun(f.bytes())

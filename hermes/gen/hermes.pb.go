@@ -124,7 +124,7 @@ func (x RestoreReply_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RestoreReply_State.Descriptor instead.
 func (RestoreReply_State) EnumDescriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{50, 0}
+	return file_hermes_proto_rawDescGZIP(), []int{51, 0}
 }
 
 type Header struct {
@@ -484,6 +484,50 @@ func (x *Run) GetTag() uint64 {
 	return 0
 }
 
+type Runs struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Runs          []*Run                 `protobuf:"bytes,1,rep,name=runs,proto3" json:"runs,omitempty"` // each has a verdict of its own
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Runs) Reset() {
+	*x = Runs{}
+	mi := &file_hermes_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Runs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Runs) ProtoMessage() {}
+
+func (x *Runs) ProtoReflect() protoreflect.Message {
+	mi := &file_hermes_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Runs.ProtoReflect.Descriptor instead.
+func (*Runs) Descriptor() ([]byte, []int) {
+	return file_hermes_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Runs) GetRuns() []*Run {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
 type Verdict struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tag           uint64                 `protobuf:"varint,1,opt,name=tag,proto3" json:"tag,omitempty"`
@@ -502,7 +546,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_hermes_proto_msgTypes[5]
+	mi := &file_hermes_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -514,7 +558,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[5]
+	mi := &file_hermes_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -527,7 +571,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{5}
+	return file_hermes_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Verdict) GetTag() uint64 {
@@ -611,7 +655,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_hermes_proto_msgTypes[6]
+	mi := &file_hermes_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -623,7 +667,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[6]
+	mi := &file_hermes_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -636,7 +680,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{6}
+	return file_hermes_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Error) GetCode() string {
@@ -669,7 +713,7 @@ type Verdicts struct {
 
 func (x *Verdicts) Reset() {
 	*x = Verdicts{}
-	mi := &file_hermes_proto_msgTypes[7]
+	mi := &file_hermes_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -681,7 +725,7 @@ func (x *Verdicts) String() string {
 func (*Verdicts) ProtoMessage() {}
 
 func (x *Verdicts) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[7]
+	mi := &file_hermes_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -694,7 +738,7 @@ func (x *Verdicts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdicts.ProtoReflect.Descriptor instead.
 func (*Verdicts) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{7}
+	return file_hermes_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Verdicts) GetVerdicts() []*Verdict {
@@ -713,7 +757,7 @@ type PublishBatchRequest struct {
 
 func (x *PublishBatchRequest) Reset() {
 	*x = PublishBatchRequest{}
-	mi := &file_hermes_proto_msgTypes[8]
+	mi := &file_hermes_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -725,7 +769,7 @@ func (x *PublishBatchRequest) String() string {
 func (*PublishBatchRequest) ProtoMessage() {}
 
 func (x *PublishBatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[8]
+	mi := &file_hermes_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -738,7 +782,7 @@ func (x *PublishBatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishBatchRequest.ProtoReflect.Descriptor instead.
 func (*PublishBatchRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{8}
+	return file_hermes_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PublishBatchRequest) GetRuns() []*Run {
@@ -757,7 +801,7 @@ type PublishBatchReply struct {
 
 func (x *PublishBatchReply) Reset() {
 	*x = PublishBatchReply{}
-	mi := &file_hermes_proto_msgTypes[9]
+	mi := &file_hermes_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +813,7 @@ func (x *PublishBatchReply) String() string {
 func (*PublishBatchReply) ProtoMessage() {}
 
 func (x *PublishBatchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[9]
+	mi := &file_hermes_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +826,7 @@ func (x *PublishBatchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishBatchReply.ProtoReflect.Descriptor instead.
 func (*PublishBatchReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{9}
+	return file_hermes_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *PublishBatchReply) GetVerdicts() []*Verdict {
@@ -807,7 +851,7 @@ type SubscribeRequest struct {
 
 func (x *SubscribeRequest) Reset() {
 	*x = SubscribeRequest{}
-	mi := &file_hermes_proto_msgTypes[10]
+	mi := &file_hermes_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +863,7 @@ func (x *SubscribeRequest) String() string {
 func (*SubscribeRequest) ProtoMessage() {}
 
 func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[10]
+	mi := &file_hermes_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +876,7 @@ func (x *SubscribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{10}
+	return file_hermes_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SubscribeRequest) GetDoes() isSubscribeRequest_Does {
@@ -926,7 +970,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_hermes_proto_msgTypes[11]
+	mi := &file_hermes_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +982,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[11]
+	mi := &file_hermes_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +995,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{11}
+	return file_hermes_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Start) GetTopic() string {
@@ -1079,7 +1123,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_hermes_proto_msgTypes[12]
+	mi := &file_hermes_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1091,7 +1135,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[12]
+	mi := &file_hermes_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1104,7 +1148,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{12}
+	return file_hermes_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Credit) GetMessages() uint32 {
@@ -1131,7 +1175,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_hermes_proto_msgTypes[13]
+	mi := &file_hermes_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1143,7 +1187,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[13]
+	mi := &file_hermes_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1156,7 +1200,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{13}
+	return file_hermes_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Range) GetFirst() uint64 {
@@ -1182,7 +1226,7 @@ type Ack struct {
 
 func (x *Ack) Reset() {
 	*x = Ack{}
-	mi := &file_hermes_proto_msgTypes[14]
+	mi := &file_hermes_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1238,7 @@ func (x *Ack) String() string {
 func (*Ack) ProtoMessage() {}
 
 func (x *Ack) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[14]
+	mi := &file_hermes_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1251,7 @@ func (x *Ack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ack.ProtoReflect.Descriptor instead.
 func (*Ack) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{14}
+	return file_hermes_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Ack) GetRanges() []*Range {
@@ -1228,7 +1272,7 @@ type Nack struct {
 
 func (x *Nack) Reset() {
 	*x = Nack{}
-	mi := &file_hermes_proto_msgTypes[15]
+	mi := &file_hermes_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1240,7 +1284,7 @@ func (x *Nack) String() string {
 func (*Nack) ProtoMessage() {}
 
 func (x *Nack) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[15]
+	mi := &file_hermes_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1253,7 +1297,7 @@ func (x *Nack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Nack.ProtoReflect.Descriptor instead.
 func (*Nack) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{15}
+	return file_hermes_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Nack) GetRanges() []*Range {
@@ -1292,7 +1336,7 @@ type Delivery struct {
 
 func (x *Delivery) Reset() {
 	*x = Delivery{}
-	mi := &file_hermes_proto_msgTypes[16]
+	mi := &file_hermes_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1304,7 +1348,7 @@ func (x *Delivery) String() string {
 func (*Delivery) ProtoMessage() {}
 
 func (x *Delivery) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[16]
+	mi := &file_hermes_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1317,7 +1361,7 @@ func (x *Delivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivery.ProtoReflect.Descriptor instead.
 func (*Delivery) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{16}
+	return file_hermes_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Delivery) GetOffset() uint64 {
@@ -1370,7 +1414,7 @@ type OpenProducerRequest struct {
 
 func (x *OpenProducerRequest) Reset() {
 	*x = OpenProducerRequest{}
-	mi := &file_hermes_proto_msgTypes[17]
+	mi := &file_hermes_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1426,7 @@ func (x *OpenProducerRequest) String() string {
 func (*OpenProducerRequest) ProtoMessage() {}
 
 func (x *OpenProducerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[17]
+	mi := &file_hermes_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1439,7 @@ func (x *OpenProducerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenProducerRequest.ProtoReflect.Descriptor instead.
 func (*OpenProducerRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{17}
+	return file_hermes_proto_rawDescGZIP(), []int{18}
 }
 
 type OpenProducerReply struct {
@@ -1407,7 +1451,7 @@ type OpenProducerReply struct {
 
 func (x *OpenProducerReply) Reset() {
 	*x = OpenProducerReply{}
-	mi := &file_hermes_proto_msgTypes[18]
+	mi := &file_hermes_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1419,7 +1463,7 @@ func (x *OpenProducerReply) String() string {
 func (*OpenProducerReply) ProtoMessage() {}
 
 func (x *OpenProducerReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[18]
+	mi := &file_hermes_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1432,7 +1476,7 @@ func (x *OpenProducerReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenProducerReply.ProtoReflect.Descriptor instead.
 func (*OpenProducerReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{18}
+	return file_hermes_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *OpenProducerReply) GetProducer() uint64 {
@@ -1454,7 +1498,7 @@ type TopicConfig struct {
 
 func (x *TopicConfig) Reset() {
 	*x = TopicConfig{}
-	mi := &file_hermes_proto_msgTypes[19]
+	mi := &file_hermes_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1510,7 @@ func (x *TopicConfig) String() string {
 func (*TopicConfig) ProtoMessage() {}
 
 func (x *TopicConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[19]
+	mi := &file_hermes_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1523,7 @@ func (x *TopicConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TopicConfig.ProtoReflect.Descriptor instead.
 func (*TopicConfig) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{19}
+	return file_hermes_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TopicConfig) GetName() string {
@@ -1525,7 +1569,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_hermes_proto_msgTypes[20]
+	mi := &file_hermes_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1581,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[20]
+	mi := &file_hermes_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1594,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{20}
+	return file_hermes_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Topic) GetConfig() *TopicConfig {
@@ -1611,7 +1655,7 @@ type DeleteTopicRequest struct {
 
 func (x *DeleteTopicRequest) Reset() {
 	*x = DeleteTopicRequest{}
-	mi := &file_hermes_proto_msgTypes[21]
+	mi := &file_hermes_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1667,7 @@ func (x *DeleteTopicRequest) String() string {
 func (*DeleteTopicRequest) ProtoMessage() {}
 
 func (x *DeleteTopicRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[21]
+	mi := &file_hermes_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1680,7 @@ func (x *DeleteTopicRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTopicRequest.ProtoReflect.Descriptor instead.
 func (*DeleteTopicRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{21}
+	return file_hermes_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeleteTopicRequest) GetName() string {
@@ -1654,7 +1698,7 @@ type DeleteTopicReply struct {
 
 func (x *DeleteTopicReply) Reset() {
 	*x = DeleteTopicReply{}
-	mi := &file_hermes_proto_msgTypes[22]
+	mi := &file_hermes_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1666,7 +1710,7 @@ func (x *DeleteTopicReply) String() string {
 func (*DeleteTopicReply) ProtoMessage() {}
 
 func (x *DeleteTopicReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[22]
+	mi := &file_hermes_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1679,7 +1723,7 @@ func (x *DeleteTopicReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteTopicReply.ProtoReflect.Descriptor instead.
 func (*DeleteTopicReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{22}
+	return file_hermes_proto_rawDescGZIP(), []int{23}
 }
 
 type GetTopicRequest struct {
@@ -1692,7 +1736,7 @@ type GetTopicRequest struct {
 
 func (x *GetTopicRequest) Reset() {
 	*x = GetTopicRequest{}
-	mi := &file_hermes_proto_msgTypes[23]
+	mi := &file_hermes_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1748,7 @@ func (x *GetTopicRequest) String() string {
 func (*GetTopicRequest) ProtoMessage() {}
 
 func (x *GetTopicRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[23]
+	mi := &file_hermes_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1761,7 @@ func (x *GetTopicRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTopicRequest.ProtoReflect.Descriptor instead.
 func (*GetTopicRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{23}
+	return file_hermes_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetTopicRequest) GetName() string {
@@ -1745,7 +1789,7 @@ type ListTopicsRequest struct {
 
 func (x *ListTopicsRequest) Reset() {
 	*x = ListTopicsRequest{}
-	mi := &file_hermes_proto_msgTypes[24]
+	mi := &file_hermes_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1757,7 +1801,7 @@ func (x *ListTopicsRequest) String() string {
 func (*ListTopicsRequest) ProtoMessage() {}
 
 func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[24]
+	mi := &file_hermes_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1770,7 +1814,7 @@ func (x *ListTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsRequest.ProtoReflect.Descriptor instead.
 func (*ListTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{24}
+	return file_hermes_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListTopicsRequest) GetPrefix() string {
@@ -1804,7 +1848,7 @@ type ListTopicsReply struct {
 
 func (x *ListTopicsReply) Reset() {
 	*x = ListTopicsReply{}
-	mi := &file_hermes_proto_msgTypes[25]
+	mi := &file_hermes_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1860,7 @@ func (x *ListTopicsReply) String() string {
 func (*ListTopicsReply) ProtoMessage() {}
 
 func (x *ListTopicsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[25]
+	mi := &file_hermes_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1873,7 @@ func (x *ListTopicsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTopicsReply.ProtoReflect.Descriptor instead.
 func (*ListTopicsReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{25}
+	return file_hermes_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListTopicsReply) GetTopics() []*Topic {
@@ -1865,7 +1909,7 @@ type GroupConfig struct {
 
 func (x *GroupConfig) Reset() {
 	*x = GroupConfig{}
-	mi := &file_hermes_proto_msgTypes[26]
+	mi := &file_hermes_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1921,7 @@ func (x *GroupConfig) String() string {
 func (*GroupConfig) ProtoMessage() {}
 
 func (x *GroupConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[26]
+	mi := &file_hermes_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1934,7 @@ func (x *GroupConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupConfig.ProtoReflect.Descriptor instead.
 func (*GroupConfig) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{26}
+	return file_hermes_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GroupConfig) GetTopic() string {
@@ -2008,7 +2052,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_hermes_proto_msgTypes[27]
+	mi := &file_hermes_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2020,7 +2064,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[27]
+	mi := &file_hermes_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2033,7 +2077,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{27}
+	return file_hermes_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Group) GetConfig() *GroupConfig {
@@ -2109,7 +2153,7 @@ type SeekGroupRequest struct {
 
 func (x *SeekGroupRequest) Reset() {
 	*x = SeekGroupRequest{}
-	mi := &file_hermes_proto_msgTypes[28]
+	mi := &file_hermes_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2165,7 @@ func (x *SeekGroupRequest) String() string {
 func (*SeekGroupRequest) ProtoMessage() {}
 
 func (x *SeekGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[28]
+	mi := &file_hermes_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2178,7 @@ func (x *SeekGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeekGroupRequest.ProtoReflect.Descriptor instead.
 func (*SeekGroupRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{28}
+	return file_hermes_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SeekGroupRequest) GetTopic() string {
@@ -2232,7 +2276,7 @@ type DeleteGroupRequest struct {
 
 func (x *DeleteGroupRequest) Reset() {
 	*x = DeleteGroupRequest{}
-	mi := &file_hermes_proto_msgTypes[29]
+	mi := &file_hermes_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2288,7 @@ func (x *DeleteGroupRequest) String() string {
 func (*DeleteGroupRequest) ProtoMessage() {}
 
 func (x *DeleteGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[29]
+	mi := &file_hermes_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2301,7 @@ func (x *DeleteGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteGroupRequest.ProtoReflect.Descriptor instead.
 func (*DeleteGroupRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{29}
+	return file_hermes_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *DeleteGroupRequest) GetTopic() string {
@@ -2282,7 +2326,7 @@ type DeleteGroupReply struct {
 
 func (x *DeleteGroupReply) Reset() {
 	*x = DeleteGroupReply{}
-	mi := &file_hermes_proto_msgTypes[30]
+	mi := &file_hermes_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2294,7 +2338,7 @@ func (x *DeleteGroupReply) String() string {
 func (*DeleteGroupReply) ProtoMessage() {}
 
 func (x *DeleteGroupReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[30]
+	mi := &file_hermes_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2307,7 +2351,7 @@ func (x *DeleteGroupReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteGroupReply.ProtoReflect.Descriptor instead.
 func (*DeleteGroupReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{30}
+	return file_hermes_proto_rawDescGZIP(), []int{31}
 }
 
 type GetGroupRequest struct {
@@ -2320,7 +2364,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_hermes_proto_msgTypes[31]
+	mi := &file_hermes_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2376,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[31]
+	mi := &file_hermes_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2389,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{31}
+	return file_hermes_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetGroupRequest) GetTopic() string {
@@ -2371,7 +2415,7 @@ type ListGroupsRequest struct {
 
 func (x *ListGroupsRequest) Reset() {
 	*x = ListGroupsRequest{}
-	mi := &file_hermes_proto_msgTypes[32]
+	mi := &file_hermes_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2427,7 @@ func (x *ListGroupsRequest) String() string {
 func (*ListGroupsRequest) ProtoMessage() {}
 
 func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[32]
+	mi := &file_hermes_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2440,7 @@ func (x *ListGroupsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsRequest.ProtoReflect.Descriptor instead.
 func (*ListGroupsRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{32}
+	return file_hermes_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListGroupsRequest) GetTopic() string {
@@ -2415,7 +2459,7 @@ type ListGroupsReply struct {
 
 func (x *ListGroupsReply) Reset() {
 	*x = ListGroupsReply{}
-	mi := &file_hermes_proto_msgTypes[33]
+	mi := &file_hermes_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2427,7 +2471,7 @@ func (x *ListGroupsReply) String() string {
 func (*ListGroupsReply) ProtoMessage() {}
 
 func (x *ListGroupsReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[33]
+	mi := &file_hermes_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2440,7 +2484,7 @@ func (x *ListGroupsReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGroupsReply.ProtoReflect.Descriptor instead.
 func (*ListGroupsReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{33}
+	return file_hermes_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListGroupsReply) GetGroups() []*Group {
@@ -2458,7 +2502,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_hermes_proto_msgTypes[34]
+	mi := &file_hermes_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2514,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[34]
+	mi := &file_hermes_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2483,7 +2527,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{34}
+	return file_hermes_proto_rawDescGZIP(), []int{35}
 }
 
 type Member struct {
@@ -2503,7 +2547,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_hermes_proto_msgTypes[35]
+	mi := &file_hermes_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2559,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[35]
+	mi := &file_hermes_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2572,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{35}
+	return file_hermes_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Member) GetId() uint64 {
@@ -2608,7 +2652,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_hermes_proto_msgTypes[36]
+	mi := &file_hermes_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2620,7 +2664,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[36]
+	mi := &file_hermes_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2633,7 +2677,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{36}
+	return file_hermes_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Cluster) GetNode() uint64 {
@@ -2687,7 +2731,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_hermes_proto_msgTypes[37]
+	mi := &file_hermes_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2743,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[37]
+	mi := &file_hermes_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2756,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{37}
+	return file_hermes_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *JoinRequest) GetMember() *Member {
@@ -2731,7 +2775,7 @@ type MemberRequest struct {
 
 func (x *MemberRequest) Reset() {
 	*x = MemberRequest{}
-	mi := &file_hermes_proto_msgTypes[38]
+	mi := &file_hermes_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2743,7 +2787,7 @@ func (x *MemberRequest) String() string {
 func (*MemberRequest) ProtoMessage() {}
 
 func (x *MemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[38]
+	mi := &file_hermes_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2756,7 +2800,7 @@ func (x *MemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRequest.ProtoReflect.Descriptor instead.
 func (*MemberRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{38}
+	return file_hermes_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MemberRequest) GetId() uint64 {
@@ -2775,7 +2819,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_hermes_proto_msgTypes[39]
+	mi := &file_hermes_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2787,7 +2831,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[39]
+	mi := &file_hermes_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2800,7 +2844,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{39}
+	return file_hermes_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *BackupRequest) GetTopics() []string {
@@ -2828,7 +2872,7 @@ type BackupPart struct {
 
 func (x *BackupPart) Reset() {
 	*x = BackupPart{}
-	mi := &file_hermes_proto_msgTypes[40]
+	mi := &file_hermes_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +2884,7 @@ func (x *BackupPart) String() string {
 func (*BackupPart) ProtoMessage() {}
 
 func (x *BackupPart) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[40]
+	mi := &file_hermes_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +2897,7 @@ func (x *BackupPart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupPart.ProtoReflect.Descriptor instead.
 func (*BackupPart) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{40}
+	return file_hermes_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *BackupPart) GetPart() isBackupPart_Part {
@@ -2952,7 +2996,7 @@ type BackupCut struct {
 
 func (x *BackupCut) Reset() {
 	*x = BackupCut{}
-	mi := &file_hermes_proto_msgTypes[41]
+	mi := &file_hermes_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2964,7 +3008,7 @@ func (x *BackupCut) String() string {
 func (*BackupCut) ProtoMessage() {}
 
 func (x *BackupCut) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[41]
+	mi := &file_hermes_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2977,7 +3021,7 @@ func (x *BackupCut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupCut.ProtoReflect.Descriptor instead.
 func (*BackupCut) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{41}
+	return file_hermes_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *BackupCut) GetIndex() uint64 {
@@ -3002,7 +3046,7 @@ type BackupEnd struct {
 
 func (x *BackupEnd) Reset() {
 	*x = BackupEnd{}
-	mi := &file_hermes_proto_msgTypes[42]
+	mi := &file_hermes_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3058,7 @@ func (x *BackupEnd) String() string {
 func (*BackupEnd) ProtoMessage() {}
 
 func (x *BackupEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[42]
+	mi := &file_hermes_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3027,7 +3071,7 @@ func (x *BackupEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupEnd.ProtoReflect.Descriptor instead.
 func (*BackupEnd) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{42}
+	return file_hermes_proto_rawDescGZIP(), []int{43}
 }
 
 type OldRuns struct {
@@ -3039,7 +3083,7 @@ type OldRuns struct {
 
 func (x *OldRuns) Reset() {
 	*x = OldRuns{}
-	mi := &file_hermes_proto_msgTypes[43]
+	mi := &file_hermes_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3051,7 +3095,7 @@ func (x *OldRuns) String() string {
 func (*OldRuns) ProtoMessage() {}
 
 func (x *OldRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[43]
+	mi := &file_hermes_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3064,7 +3108,7 @@ func (x *OldRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OldRuns.ProtoReflect.Descriptor instead.
 func (*OldRuns) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{43}
+	return file_hermes_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *OldRuns) GetRuns() []*OldRun {
@@ -3087,7 +3131,7 @@ type OldRun struct {
 
 func (x *OldRun) Reset() {
 	*x = OldRun{}
-	mi := &file_hermes_proto_msgTypes[44]
+	mi := &file_hermes_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3099,7 +3143,7 @@ func (x *OldRun) String() string {
 func (*OldRun) ProtoMessage() {}
 
 func (x *OldRun) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[44]
+	mi := &file_hermes_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3112,7 +3156,7 @@ func (x *OldRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OldRun.ProtoReflect.Descriptor instead.
 func (*OldRun) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{44}
+	return file_hermes_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *OldRun) GetOffset() uint64 {
@@ -3161,7 +3205,7 @@ type RestoreRequest struct {
 
 func (x *RestoreRequest) Reset() {
 	*x = RestoreRequest{}
-	mi := &file_hermes_proto_msgTypes[45]
+	mi := &file_hermes_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3173,7 +3217,7 @@ func (x *RestoreRequest) String() string {
 func (*RestoreRequest) ProtoMessage() {}
 
 func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[45]
+	mi := &file_hermes_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3186,7 +3230,7 @@ func (x *RestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRequest.ProtoReflect.Descriptor instead.
 func (*RestoreRequest) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{45}
+	return file_hermes_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RestoreRequest) GetRestore() uint64 {
@@ -3298,7 +3342,7 @@ type RestoreLook struct {
 
 func (x *RestoreLook) Reset() {
 	*x = RestoreLook{}
-	mi := &file_hermes_proto_msgTypes[46]
+	mi := &file_hermes_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3354,7 @@ func (x *RestoreLook) String() string {
 func (*RestoreLook) ProtoMessage() {}
 
 func (x *RestoreLook) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[46]
+	mi := &file_hermes_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3367,7 @@ func (x *RestoreLook) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreLook.ProtoReflect.Descriptor instead.
 func (*RestoreLook) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{46}
+	return file_hermes_proto_rawDescGZIP(), []int{47}
 }
 
 // RestoreBegin makes the topic, closed to all else.
@@ -3339,7 +3383,7 @@ type RestoreBegin struct {
 
 func (x *RestoreBegin) Reset() {
 	*x = RestoreBegin{}
-	mi := &file_hermes_proto_msgTypes[47]
+	mi := &file_hermes_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3351,7 +3395,7 @@ func (x *RestoreBegin) String() string {
 func (*RestoreBegin) ProtoMessage() {}
 
 func (x *RestoreBegin) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[47]
+	mi := &file_hermes_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3364,7 +3408,7 @@ func (x *RestoreBegin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreBegin.ProtoReflect.Descriptor instead.
 func (*RestoreBegin) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{47}
+	return file_hermes_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RestoreBegin) GetRetentionAge() int64 {
@@ -3405,7 +3449,7 @@ type RestoreGroup struct {
 
 func (x *RestoreGroup) Reset() {
 	*x = RestoreGroup{}
-	mi := &file_hermes_proto_msgTypes[48]
+	mi := &file_hermes_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3461,7 @@ func (x *RestoreGroup) String() string {
 func (*RestoreGroup) ProtoMessage() {}
 
 func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[48]
+	mi := &file_hermes_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3474,7 @@ func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreGroup.ProtoReflect.Descriptor instead.
 func (*RestoreGroup) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{48}
+	return file_hermes_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RestoreGroup) GetGroup() *Group {
@@ -3457,7 +3501,7 @@ type RestoreEnd struct {
 
 func (x *RestoreEnd) Reset() {
 	*x = RestoreEnd{}
-	mi := &file_hermes_proto_msgTypes[49]
+	mi := &file_hermes_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3469,7 +3513,7 @@ func (x *RestoreEnd) String() string {
 func (*RestoreEnd) ProtoMessage() {}
 
 func (x *RestoreEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[49]
+	mi := &file_hermes_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3482,7 +3526,7 @@ func (x *RestoreEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreEnd.ProtoReflect.Descriptor instead.
 func (*RestoreEnd) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{49}
+	return file_hermes_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RestoreEnd) GetNext() uint64 {
@@ -3502,7 +3546,7 @@ type RestoreReply struct {
 
 func (x *RestoreReply) Reset() {
 	*x = RestoreReply{}
-	mi := &file_hermes_proto_msgTypes[50]
+	mi := &file_hermes_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3514,7 +3558,7 @@ func (x *RestoreReply) String() string {
 func (*RestoreReply) ProtoMessage() {}
 
 func (x *RestoreReply) ProtoReflect() protoreflect.Message {
-	mi := &file_hermes_proto_msgTypes[50]
+	mi := &file_hermes_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3527,7 +3571,7 @@ func (x *RestoreReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreReply.ProtoReflect.Descriptor instead.
 func (*RestoreReply) Descriptor() ([]byte, []int) {
-	return file_hermes_proto_rawDescGZIP(), []int{50}
+	return file_hermes_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RestoreReply) GetState() RestoreReply_State {
@@ -3575,7 +3619,9 @@ const file_hermes_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\x0e2\x0f.hermes.v1.ModeR\x04mode\x12\x1a\n" +
 	"\bproducer\x18\x04 \x01(\x04R\bproducer\x12\x1a\n" +
 	"\bsequence\x18\x05 \x01(\x04R\bsequence\x12\x10\n" +
-	"\x03tag\x18\x06 \x01(\x04R\x03tag\"\x87\x02\n" +
+	"\x03tag\x18\x06 \x01(\x04R\x03tag\"*\n" +
+	"\x04Runs\x12\"\n" +
+	"\x04runs\x18\x01 \x03(\v2\x0e.hermes.v1.RunR\x04runs\"\x87\x02\n" +
 	"\aVerdict\x12\x10\n" +
 	"\x03tag\x18\x01 \x01(\x04R\x03tag\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x14\n" +
@@ -3778,11 +3824,11 @@ const file_hermes_proto_rawDesc = "" +
 	"\x04Mode\x12\x13\n" +
 	"\x0fMODE_CONSISTENT\x10\x00\x12\x11\n" +
 	"\rMODE_EVENTUAL\x10\x01\x12\x14\n" +
-	"\x10MODE_PERFORMANCE\x10\x022\xe0\x02\n" +
+	"\x10MODE_PERFORMANCE\x10\x022\xe1\x02\n" +
 	"\x06Hermes\x12=\n" +
 	"\aPublish\x12\x19.hermes.v1.PublishRequest\x1a\x17.hermes.v1.PublishReply\x12L\n" +
-	"\fPublishBatch\x12\x1e.hermes.v1.PublishBatchRequest\x1a\x1c.hermes.v1.PublishBatchReply\x128\n" +
-	"\rPublishStream\x12\x0e.hermes.v1.Run\x1a\x13.hermes.v1.Verdicts(\x010\x01\x12A\n" +
+	"\fPublishBatch\x12\x1e.hermes.v1.PublishBatchRequest\x1a\x1c.hermes.v1.PublishBatchReply\x129\n" +
+	"\rPublishStream\x12\x0f.hermes.v1.Runs\x1a\x13.hermes.v1.Verdicts(\x010\x01\x12A\n" +
 	"\tSubscribe\x12\x1b.hermes.v1.SubscribeRequest\x1a\x13.hermes.v1.Delivery(\x010\x01\x12L\n" +
 	"\fOpenProducer\x12\x1e.hermes.v1.OpenProducerRequest\x1a\x1c.hermes.v1.OpenProducerReply2\xb0\b\n" +
 	"\x05Admin\x127\n" +
@@ -3820,7 +3866,7 @@ func file_hermes_proto_rawDescGZIP() []byte {
 }
 
 var file_hermes_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_hermes_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_hermes_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_hermes_proto_goTypes = []any{
 	(Mode)(0),                   // 0: hermes.v1.Mode
 	(RestoreReply_State)(0),     // 1: hermes.v1.RestoreReply.State
@@ -3829,52 +3875,53 @@ var file_hermes_proto_goTypes = []any{
 	(*PublishRequest)(nil),      // 4: hermes.v1.PublishRequest
 	(*PublishReply)(nil),        // 5: hermes.v1.PublishReply
 	(*Run)(nil),                 // 6: hermes.v1.Run
-	(*Verdict)(nil),             // 7: hermes.v1.Verdict
-	(*Error)(nil),               // 8: hermes.v1.Error
-	(*Verdicts)(nil),            // 9: hermes.v1.Verdicts
-	(*PublishBatchRequest)(nil), // 10: hermes.v1.PublishBatchRequest
-	(*PublishBatchReply)(nil),   // 11: hermes.v1.PublishBatchReply
-	(*SubscribeRequest)(nil),    // 12: hermes.v1.SubscribeRequest
-	(*Start)(nil),               // 13: hermes.v1.Start
-	(*Credit)(nil),              // 14: hermes.v1.Credit
-	(*Range)(nil),               // 15: hermes.v1.Range
-	(*Ack)(nil),                 // 16: hermes.v1.Ack
-	(*Nack)(nil),                // 17: hermes.v1.Nack
-	(*Delivery)(nil),            // 18: hermes.v1.Delivery
-	(*OpenProducerRequest)(nil), // 19: hermes.v1.OpenProducerRequest
-	(*OpenProducerReply)(nil),   // 20: hermes.v1.OpenProducerReply
-	(*TopicConfig)(nil),         // 21: hermes.v1.TopicConfig
-	(*Topic)(nil),               // 22: hermes.v1.Topic
-	(*DeleteTopicRequest)(nil),  // 23: hermes.v1.DeleteTopicRequest
-	(*DeleteTopicReply)(nil),    // 24: hermes.v1.DeleteTopicReply
-	(*GetTopicRequest)(nil),     // 25: hermes.v1.GetTopicRequest
-	(*ListTopicsRequest)(nil),   // 26: hermes.v1.ListTopicsRequest
-	(*ListTopicsReply)(nil),     // 27: hermes.v1.ListTopicsReply
-	(*GroupConfig)(nil),         // 28: hermes.v1.GroupConfig
-	(*Group)(nil),               // 29: hermes.v1.Group
-	(*SeekGroupRequest)(nil),    // 30: hermes.v1.SeekGroupRequest
-	(*DeleteGroupRequest)(nil),  // 31: hermes.v1.DeleteGroupRequest
-	(*DeleteGroupReply)(nil),    // 32: hermes.v1.DeleteGroupReply
-	(*GetGroupRequest)(nil),     // 33: hermes.v1.GetGroupRequest
-	(*ListGroupsRequest)(nil),   // 34: hermes.v1.ListGroupsRequest
-	(*ListGroupsReply)(nil),     // 35: hermes.v1.ListGroupsReply
-	(*GetClusterRequest)(nil),   // 36: hermes.v1.GetClusterRequest
-	(*Member)(nil),              // 37: hermes.v1.Member
-	(*Cluster)(nil),             // 38: hermes.v1.Cluster
-	(*JoinRequest)(nil),         // 39: hermes.v1.JoinRequest
-	(*MemberRequest)(nil),       // 40: hermes.v1.MemberRequest
-	(*BackupRequest)(nil),       // 41: hermes.v1.BackupRequest
-	(*BackupPart)(nil),          // 42: hermes.v1.BackupPart
-	(*BackupCut)(nil),           // 43: hermes.v1.BackupCut
-	(*BackupEnd)(nil),           // 44: hermes.v1.BackupEnd
-	(*OldRuns)(nil),             // 45: hermes.v1.OldRuns
-	(*OldRun)(nil),              // 46: hermes.v1.OldRun
-	(*RestoreRequest)(nil),      // 47: hermes.v1.RestoreRequest
-	(*RestoreLook)(nil),         // 48: hermes.v1.RestoreLook
-	(*RestoreBegin)(nil),        // 49: hermes.v1.RestoreBegin
-	(*RestoreGroup)(nil),        // 50: hermes.v1.RestoreGroup
-	(*RestoreEnd)(nil),          // 51: hermes.v1.RestoreEnd
-	(*RestoreReply)(nil),        // 52: hermes.v1.RestoreReply
+	(*Runs)(nil),                // 7: hermes.v1.Runs
+	(*Verdict)(nil),             // 8: hermes.v1.Verdict
+	(*Error)(nil),               // 9: hermes.v1.Error
+	(*Verdicts)(nil),            // 10: hermes.v1.Verdicts
+	(*PublishBatchRequest)(nil), // 11: hermes.v1.PublishBatchRequest
+	(*PublishBatchReply)(nil),   // 12: hermes.v1.PublishBatchReply
+	(*SubscribeRequest)(nil),    // 13: hermes.v1.SubscribeRequest
+	(*Start)(nil),               // 14: hermes.v1.Start
+	(*Credit)(nil),              // 15: hermes.v1.Credit
+	(*Range)(nil),               // 16: hermes.v1.Range
+	(*Ack)(nil),                 // 17: hermes.v1.Ack
+	(*Nack)(nil),                // 18: hermes.v1.Nack
+	(*Delivery)(nil),            // 19: hermes.v1.Delivery
+	(*OpenProducerRequest)(nil), // 20: hermes.v1.OpenProducerRequest
+	(*OpenProducerReply)(nil),   // 21: hermes.v1.OpenProducerReply
+	(*TopicConfig)(nil),         // 22: hermes.v1.TopicConfig
+	(*Topic)(nil),               // 23: hermes.v1.Topic
+	(*DeleteTopicRequest)(nil),  // 24: hermes.v1.DeleteTopicRequest
+	(*DeleteTopicReply)(nil),    // 25: hermes.v1.DeleteTopicReply
+	(*GetTopicRequest)(nil),     // 26: hermes.v1.GetTopicRequest
+	(*ListTopicsRequest)(nil),   // 27: hermes.v1.ListTopicsRequest
+	(*ListTopicsReply)(nil),     // 28: hermes.v1.ListTopicsReply
+	(*GroupConfig)(nil),         // 29: hermes.v1.GroupConfig
+	(*Group)(nil),               // 30: hermes.v1.Group
+	(*SeekGroupRequest)(nil),    // 31: hermes.v1.SeekGroupRequest
+	(*DeleteGroupRequest)(nil),  // 32: hermes.v1.DeleteGroupRequest
+	(*DeleteGroupReply)(nil),    // 33: hermes.v1.DeleteGroupReply
+	(*GetGroupRequest)(nil),     // 34: hermes.v1.GetGroupRequest
+	(*ListGroupsRequest)(nil),   // 35: hermes.v1.ListGroupsRequest
+	(*ListGroupsReply)(nil),     // 36: hermes.v1.ListGroupsReply
+	(*GetClusterRequest)(nil),   // 37: hermes.v1.GetClusterRequest
+	(*Member)(nil),              // 38: hermes.v1.Member
+	(*Cluster)(nil),             // 39: hermes.v1.Cluster
+	(*JoinRequest)(nil),         // 40: hermes.v1.JoinRequest
+	(*MemberRequest)(nil),       // 41: hermes.v1.MemberRequest
+	(*BackupRequest)(nil),       // 42: hermes.v1.BackupRequest
+	(*BackupPart)(nil),          // 43: hermes.v1.BackupPart
+	(*BackupCut)(nil),           // 44: hermes.v1.BackupCut
+	(*BackupEnd)(nil),           // 45: hermes.v1.BackupEnd
+	(*OldRuns)(nil),             // 46: hermes.v1.OldRuns
+	(*OldRun)(nil),              // 47: hermes.v1.OldRun
+	(*RestoreRequest)(nil),      // 48: hermes.v1.RestoreRequest
+	(*RestoreLook)(nil),         // 49: hermes.v1.RestoreLook
+	(*RestoreBegin)(nil),        // 50: hermes.v1.RestoreBegin
+	(*RestoreGroup)(nil),        // 51: hermes.v1.RestoreGroup
+	(*RestoreEnd)(nil),          // 52: hermes.v1.RestoreEnd
+	(*RestoreReply)(nil),        // 53: hermes.v1.RestoreReply
 }
 var file_hermes_proto_depIdxs = []int32{
 	2,  // 0: hermes.v1.Message.headers:type_name -> hermes.v1.Header
@@ -3882,87 +3929,88 @@ var file_hermes_proto_depIdxs = []int32{
 	0,  // 2: hermes.v1.PublishRequest.mode:type_name -> hermes.v1.Mode
 	3,  // 3: hermes.v1.Run.messages:type_name -> hermes.v1.Message
 	0,  // 4: hermes.v1.Run.mode:type_name -> hermes.v1.Mode
-	8,  // 5: hermes.v1.Verdict.error:type_name -> hermes.v1.Error
-	7,  // 6: hermes.v1.Verdicts.verdicts:type_name -> hermes.v1.Verdict
-	6,  // 7: hermes.v1.PublishBatchRequest.runs:type_name -> hermes.v1.Run
-	7,  // 8: hermes.v1.PublishBatchReply.verdicts:type_name -> hermes.v1.Verdict
-	13, // 9: hermes.v1.SubscribeRequest.start:type_name -> hermes.v1.Start
-	14, // 10: hermes.v1.SubscribeRequest.credit:type_name -> hermes.v1.Credit
-	16, // 11: hermes.v1.SubscribeRequest.ack:type_name -> hermes.v1.Ack
-	17, // 12: hermes.v1.SubscribeRequest.nack:type_name -> hermes.v1.Nack
-	14, // 13: hermes.v1.Start.credit:type_name -> hermes.v1.Credit
-	15, // 14: hermes.v1.Ack.ranges:type_name -> hermes.v1.Range
-	15, // 15: hermes.v1.Nack.ranges:type_name -> hermes.v1.Range
-	3,  // 16: hermes.v1.Delivery.messages:type_name -> hermes.v1.Message
-	21, // 17: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
-	22, // 18: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
-	28, // 19: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
-	15, // 20: hermes.v1.Group.acked:type_name -> hermes.v1.Range
-	29, // 21: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
-	37, // 22: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
-	37, // 23: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
-	43, // 24: hermes.v1.BackupPart.cut:type_name -> hermes.v1.BackupCut
-	22, // 25: hermes.v1.BackupPart.topic:type_name -> hermes.v1.Topic
-	29, // 26: hermes.v1.BackupPart.group:type_name -> hermes.v1.Group
-	45, // 27: hermes.v1.BackupPart.runs:type_name -> hermes.v1.OldRuns
-	44, // 28: hermes.v1.BackupPart.end:type_name -> hermes.v1.BackupEnd
-	46, // 29: hermes.v1.OldRuns.runs:type_name -> hermes.v1.OldRun
-	48, // 30: hermes.v1.RestoreRequest.look:type_name -> hermes.v1.RestoreLook
-	49, // 31: hermes.v1.RestoreRequest.begin:type_name -> hermes.v1.RestoreBegin
-	45, // 32: hermes.v1.RestoreRequest.runs:type_name -> hermes.v1.OldRuns
-	50, // 33: hermes.v1.RestoreRequest.group:type_name -> hermes.v1.RestoreGroup
-	51, // 34: hermes.v1.RestoreRequest.end:type_name -> hermes.v1.RestoreEnd
-	29, // 35: hermes.v1.RestoreGroup.group:type_name -> hermes.v1.Group
-	1,  // 36: hermes.v1.RestoreReply.state:type_name -> hermes.v1.RestoreReply.State
-	4,  // 37: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
-	10, // 38: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
-	6,  // 39: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Run
-	12, // 40: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
-	19, // 41: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
-	21, // 42: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
-	21, // 43: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
-	23, // 44: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
-	25, // 45: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
-	26, // 46: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
-	28, // 47: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
-	30, // 48: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
-	31, // 49: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
-	33, // 50: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
-	34, // 51: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
-	36, // 52: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
-	39, // 53: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
-	40, // 54: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
-	40, // 55: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
-	40, // 56: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
-	41, // 57: hermes.v1.Admin.Backup:input_type -> hermes.v1.BackupRequest
-	47, // 58: hermes.v1.Admin.Restore:input_type -> hermes.v1.RestoreRequest
-	5,  // 59: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
-	11, // 60: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
-	9,  // 61: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
-	18, // 62: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
-	20, // 63: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
-	22, // 64: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
-	22, // 65: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
-	24, // 66: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
-	22, // 67: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
-	27, // 68: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
-	29, // 69: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
-	29, // 70: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
-	32, // 71: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
-	29, // 72: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
-	35, // 73: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
-	38, // 74: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
-	38, // 75: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
-	38, // 76: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
-	38, // 77: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
-	38, // 78: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
-	42, // 79: hermes.v1.Admin.Backup:output_type -> hermes.v1.BackupPart
-	52, // 80: hermes.v1.Admin.Restore:output_type -> hermes.v1.RestoreReply
-	59, // [59:81] is the sub-list for method output_type
-	37, // [37:59] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	6,  // 5: hermes.v1.Runs.runs:type_name -> hermes.v1.Run
+	9,  // 6: hermes.v1.Verdict.error:type_name -> hermes.v1.Error
+	8,  // 7: hermes.v1.Verdicts.verdicts:type_name -> hermes.v1.Verdict
+	6,  // 8: hermes.v1.PublishBatchRequest.runs:type_name -> hermes.v1.Run
+	8,  // 9: hermes.v1.PublishBatchReply.verdicts:type_name -> hermes.v1.Verdict
+	14, // 10: hermes.v1.SubscribeRequest.start:type_name -> hermes.v1.Start
+	15, // 11: hermes.v1.SubscribeRequest.credit:type_name -> hermes.v1.Credit
+	17, // 12: hermes.v1.SubscribeRequest.ack:type_name -> hermes.v1.Ack
+	18, // 13: hermes.v1.SubscribeRequest.nack:type_name -> hermes.v1.Nack
+	15, // 14: hermes.v1.Start.credit:type_name -> hermes.v1.Credit
+	16, // 15: hermes.v1.Ack.ranges:type_name -> hermes.v1.Range
+	16, // 16: hermes.v1.Nack.ranges:type_name -> hermes.v1.Range
+	3,  // 17: hermes.v1.Delivery.messages:type_name -> hermes.v1.Message
+	22, // 18: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
+	23, // 19: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
+	29, // 20: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
+	16, // 21: hermes.v1.Group.acked:type_name -> hermes.v1.Range
+	30, // 22: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
+	38, // 23: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
+	38, // 24: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
+	44, // 25: hermes.v1.BackupPart.cut:type_name -> hermes.v1.BackupCut
+	23, // 26: hermes.v1.BackupPart.topic:type_name -> hermes.v1.Topic
+	30, // 27: hermes.v1.BackupPart.group:type_name -> hermes.v1.Group
+	46, // 28: hermes.v1.BackupPart.runs:type_name -> hermes.v1.OldRuns
+	45, // 29: hermes.v1.BackupPart.end:type_name -> hermes.v1.BackupEnd
+	47, // 30: hermes.v1.OldRuns.runs:type_name -> hermes.v1.OldRun
+	49, // 31: hermes.v1.RestoreRequest.look:type_name -> hermes.v1.RestoreLook
+	50, // 32: hermes.v1.RestoreRequest.begin:type_name -> hermes.v1.RestoreBegin
+	46, // 33: hermes.v1.RestoreRequest.runs:type_name -> hermes.v1.OldRuns
+	51, // 34: hermes.v1.RestoreRequest.group:type_name -> hermes.v1.RestoreGroup
+	52, // 35: hermes.v1.RestoreRequest.end:type_name -> hermes.v1.RestoreEnd
+	30, // 36: hermes.v1.RestoreGroup.group:type_name -> hermes.v1.Group
+	1,  // 37: hermes.v1.RestoreReply.state:type_name -> hermes.v1.RestoreReply.State
+	4,  // 38: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
+	11, // 39: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
+	7,  // 40: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Runs
+	13, // 41: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
+	20, // 42: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
+	22, // 43: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
+	22, // 44: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
+	24, // 45: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
+	26, // 46: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
+	27, // 47: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
+	29, // 48: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
+	31, // 49: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
+	32, // 50: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
+	34, // 51: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
+	35, // 52: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
+	37, // 53: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
+	40, // 54: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
+	41, // 55: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
+	41, // 56: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
+	41, // 57: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
+	42, // 58: hermes.v1.Admin.Backup:input_type -> hermes.v1.BackupRequest
+	48, // 59: hermes.v1.Admin.Restore:input_type -> hermes.v1.RestoreRequest
+	5,  // 60: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
+	12, // 61: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
+	10, // 62: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
+	19, // 63: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
+	21, // 64: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
+	23, // 65: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
+	23, // 66: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
+	25, // 67: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
+	23, // 68: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
+	28, // 69: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
+	30, // 70: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
+	30, // 71: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
+	33, // 72: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
+	30, // 73: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
+	36, // 74: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
+	39, // 75: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
+	39, // 76: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
+	39, // 77: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
+	39, // 78: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
+	39, // 79: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
+	43, // 80: hermes.v1.Admin.Backup:output_type -> hermes.v1.BackupPart
+	53, // 81: hermes.v1.Admin.Restore:output_type -> hermes.v1.RestoreReply
+	60, // [60:82] is the sub-list for method output_type
+	38, // [38:60] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_hermes_proto_init() }
@@ -3970,39 +4018,39 @@ func file_hermes_proto_init() {
 	if File_hermes_proto != nil {
 		return
 	}
-	file_hermes_proto_msgTypes[10].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[11].OneofWrappers = []any{
 		(*SubscribeRequest_Start)(nil),
 		(*SubscribeRequest_Credit)(nil),
 		(*SubscribeRequest_Ack)(nil),
 		(*SubscribeRequest_Nack)(nil),
 	}
-	file_hermes_proto_msgTypes[11].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[12].OneofWrappers = []any{
 		(*Start_Tail)(nil),
 		(*Start_Offset)(nil),
 		(*Start_Time)(nil),
 		(*Start_Replay)(nil),
 		(*Start_Group)(nil),
 	}
-	file_hermes_proto_msgTypes[26].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[27].OneofWrappers = []any{
 		(*GroupConfig_Tail)(nil),
 		(*GroupConfig_Offset)(nil),
 		(*GroupConfig_Time)(nil),
 		(*GroupConfig_Oldest)(nil),
 	}
-	file_hermes_proto_msgTypes[28].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[29].OneofWrappers = []any{
 		(*SeekGroupRequest_Tail)(nil),
 		(*SeekGroupRequest_Offset)(nil),
 		(*SeekGroupRequest_Time)(nil),
 		(*SeekGroupRequest_Oldest)(nil),
 	}
-	file_hermes_proto_msgTypes[40].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[41].OneofWrappers = []any{
 		(*BackupPart_Cut)(nil),
 		(*BackupPart_Topic)(nil),
 		(*BackupPart_Group)(nil),
 		(*BackupPart_Runs)(nil),
 		(*BackupPart_End)(nil),
 	}
-	file_hermes_proto_msgTypes[45].OneofWrappers = []any{
+	file_hermes_proto_msgTypes[46].OneofWrappers = []any{
 		(*RestoreRequest_Look)(nil),
 		(*RestoreRequest_Begin)(nil),
 		(*RestoreRequest_Runs)(nil),
@@ -4015,7 +4063,7 @@ func file_hermes_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hermes_proto_rawDesc), len(file_hermes_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   51,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -40,7 +40,7 @@ type HermesClient interface {
 	// PublishBatch stores messages of one or several topics, and says of each run whether it was.
 	PublishBatch(ctx context.Context, in *PublishBatchRequest, opts ...grpc.CallOption) (*PublishBatchReply, error)
 	// PublishStream takes runs and answers each, as its acknowledgement becomes true, by its tag. Runs of one stream and one topic keep their order.
-	PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Run, Verdicts], error)
+	PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Runs, Verdicts], error)
 	// Subscribe delivers a topic. The first frame is start; then credit, ack, nack in any order.
 	Subscribe(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SubscribeRequest, Delivery], error)
 	// OpenProducer gives a producer id, for idempotent publishes.
@@ -75,18 +75,18 @@ func (c *hermesClient) PublishBatch(ctx context.Context, in *PublishBatchRequest
 	return out, nil
 }
 
-func (c *hermesClient) PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Run, Verdicts], error) {
+func (c *hermesClient) PublishStream(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[Runs, Verdicts], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &Hermes_ServiceDesc.Streams[0], Hermes_PublishStream_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[Run, Verdicts]{ClientStream: stream}
+	x := &grpc.GenericClientStream[Runs, Verdicts]{ClientStream: stream}
 	return x, nil
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Hermes_PublishStreamClient = grpc.BidiStreamingClient[Run, Verdicts]
+type Hermes_PublishStreamClient = grpc.BidiStreamingClient[Runs, Verdicts]
 
 func (c *hermesClient) Subscribe(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[SubscribeRequest, Delivery], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -120,7 +120,7 @@ type HermesServer interface {
 	// PublishBatch stores messages of one or several topics, and says of each run whether it was.
 	PublishBatch(context.Context, *PublishBatchRequest) (*PublishBatchReply, error)
 	// PublishStream takes runs and answers each, as its acknowledgement becomes true, by its tag. Runs of one stream and one topic keep their order.
-	PublishStream(grpc.BidiStreamingServer[Run, Verdicts]) error
+	PublishStream(grpc.BidiStreamingServer[Runs, Verdicts]) error
 	// Subscribe delivers a topic. The first frame is start; then credit, ack, nack in any order.
 	Subscribe(grpc.BidiStreamingServer[SubscribeRequest, Delivery]) error
 	// OpenProducer gives a producer id, for idempotent publishes.
@@ -141,7 +141,7 @@ func (UnimplementedHermesServer) Publish(context.Context, *PublishRequest) (*Pub
 func (UnimplementedHermesServer) PublishBatch(context.Context, *PublishBatchRequest) (*PublishBatchReply, error) {
 	return nil, status.Error(codes.Unimplemented, "method PublishBatch not implemented")
 }
-func (UnimplementedHermesServer) PublishStream(grpc.BidiStreamingServer[Run, Verdicts]) error {
+func (UnimplementedHermesServer) PublishStream(grpc.BidiStreamingServer[Runs, Verdicts]) error {
 	return status.Error(codes.Unimplemented, "method PublishStream not implemented")
 }
 func (UnimplementedHermesServer) Subscribe(grpc.BidiStreamingServer[SubscribeRequest, Delivery]) error {
@@ -208,11 +208,11 @@ func _Hermes_PublishBatch_Handler(srv interface{}, ctx context.Context, dec func
 }
 
 func _Hermes_PublishStream_Handler(srv interface{}, stream grpc.ServerStream) error {
-	return srv.(HermesServer).PublishStream(&grpc.GenericServerStream[Run, Verdicts]{ServerStream: stream})
+	return srv.(HermesServer).PublishStream(&grpc.GenericServerStream[Runs, Verdicts]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type Hermes_PublishStreamServer = grpc.BidiStreamingServer[Run, Verdicts]
+type Hermes_PublishStreamServer = grpc.BidiStreamingServer[Runs, Verdicts]
 
 func _Hermes_Subscribe_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(HermesServer).Subscribe(&grpc.GenericServerStream[SubscribeRequest, Delivery]{ServerStream: stream})

@@ -144,7 +144,7 @@ func TestAccess(t *testing.T) {
 	}
 	_, err = call.Recv()
 	want("a subscription whose principal went", err, codes.Unauthenticated)
-	if err := stream.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{{}}, Tag: 7}); err == nil {
+	if err := stream.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{{}}, Tag: 7})); err == nil {
 		v, err := stream.Recv()
 		if err == nil && (len(v.GetVerdicts()) != 1 || v.GetVerdicts()[0].GetError().GetCode() != "unauthenticated") {
 			t.Error("a stream whose principal went:", v)

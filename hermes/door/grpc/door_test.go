@@ -223,6 +223,9 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
+// alone is a frame of one run.
+func alone(r *pb.Run) *pb.Runs { return &pb.Runs{Runs: []*pb.Run{r}} }
+
 func TestPublishStream(t *testing.T) {
 	t.Parallel()
 	s := serve(t, memory(t), door.Options{})
@@ -231,7 +234,14 @@ func TestPublishStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n = 500
+	var together pb.Runs // of 0 to 6 runs
 	for i := range n {
+		if i%7 == i%11 {
+			if err := call.Send(&together); err != nil {
+				t.Fatal(err)
+			}
+			together.Runs = nil
+		}
 		r := &pb.Run{Topic: "t", Messages: []*pb.Message{message("a"), message("b")}, Tag: uint64(i)}
 		switch i % 50 {
 		case 7:
@@ -239,9 +249,10 @@ func TestPublishStream(t *testing.T) {
 		case 8:
 			r.Messages = nil
 		}
-		if err := call.Send(r); err != nil {
-			t.Fatal(err)
-		}
+		together.Runs = append(together.Runs, r)
+	}
+	if err := call.Send(&together); err != nil {
+		t.Fatal(err)
 	}
 	if err := call.CloseSend(); err != nil {
 		t.Fatal(err)
@@ -292,7 +303,7 @@ func TestPublishStreamMalformed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, frame := range []frame.Frame{
-		&frame.Run{Topic: "t", Messages: record.AppendMessage(nil, &hermes.Message{}), Tag: 5}, frame.Raw{0xff},
+		frame.Runs{{Topic: "t", Messages: record.AppendMessage(nil, &hermes.Message{}), Tag: 5}}, frame.Raw{0xff},
 	} {
 		if err := call.SendMsg(frame); err != nil {
 			t.Fatal(err)
@@ -342,7 +353,7 @@ func TestPublishStreamIsBounded(t *testing.T) {
 		m := &pb.Message{Payload: make([]byte, c.payload)}
 		sending.Go(func() {
 			for i := range c.most + 500 {
-				if call.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{m}, Tag: uint64(i)}) != nil {
+				if call.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{m}, Tag: uint64(i)})) != nil {
 					return
 				}
 			}
@@ -386,7 +397,7 @@ func TestStop(t *testing.T) {
 	}
 	sub := subscribe(t, s, &pb.Start{Topic: "t"})
 	old := originSubscribe(t, s, "t", "")
-	if err := call.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}}); err != nil {
+	if err := call.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}})); err != nil {
 		t.Fatal(err)
 	}
 	<-reached

@@ -26,7 +26,7 @@ func FuzzDoor(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte{0xff})
 	f.Add((&frame.Run{Topic: "t", Messages: good, Producer: 1, Sequence: 1, Tag: 1}).Buffers().Materialize())
-	f.Add(frame.AppendRun(nil, &frame.Run{Topic: "t", Messages: good}))
+	f.Add(frame.Runs{{Topic: "t", Messages: good}, {Topic: "none", Tag: 2}}.Buffers().Materialize())
 	for _, m := range []proto.Message{
 		&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{Topic: "t", Credit: &pb.Credit{Messages: 1}}}},
 		credit(1, 2), acked(0, 1),
@@ -55,7 +55,7 @@ func FuzzDoor(f *testing.F) {
 	first := map[string]proto.Message{
 		pb.Hermes_Subscribe_FullMethodName:                &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}}}},
 		origin.BrokerService_Subscribe_FullMethodName:     &origin.SubscribeRequest{Topic: "t", Action: "SUBSCRIBE"},
-		pb.Hermes_PublishStream_FullMethodName:            &pb.Run{Topic: "t", Messages: []*pb.Message{{}}},
+		pb.Hermes_PublishStream_FullMethodName:            alone(&pb.Run{Topic: "t", Messages: []*pb.Message{{}}}),
 		origin.BrokerService_PublishStream_FullMethodName: &origin.PublishRequest{Topic: "t"},
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

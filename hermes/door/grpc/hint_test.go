@@ -46,7 +46,7 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantHint(t, md, c.want)
-		if err := call.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}}); err != nil {
+		if err := call.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}})); err != nil {
 			t.Fatal(err)
 		}
 		if v, err := call.Recv(); err != nil || v.GetVerdicts()[0].GetError().GetLeader() != c.want {
@@ -86,7 +86,7 @@ func TestHintOnAStream(t *testing.T) {
 		want  string
 	}{{nil, ""}, {&one, one}, {&one, ""}, {&two, two}, {nil, ""}, {&two, two}} {
 		leader.Store(c.leads)
-		if err := call.Send(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}}); err != nil {
+		if err := call.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{message("a")}})); err != nil {
 			t.Fatal(err)
 		}
 		v, err := call.Recv()

@@ -108,7 +108,7 @@ func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
 
 // publishBatch answers each run apart. (hb-D16)
 func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error) {
-	parsed, err := frame.ParseBatch(request, BatchRuns)
+	parsed, err := frame.ParseRuns(request, BatchRuns, nil)
 	if err != nil {
 		return nil, err
 	}

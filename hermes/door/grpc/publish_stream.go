@@ -107,30 +107,41 @@ func (p *publishing) send() error {
 
 // read publishes what comes. It ends with io.EOF, or with what is wrong.
 func (p *publishing) read(ctx context.Context) error {
+	var runs frame.Runs
 	for {
 		var request frame.Raw
-		if err := p.call.RecvMsg(&request); err != nil {
+		err := p.call.RecvMsg(&request)
+		if err != nil {
 			return received(err)
 		}
-		r, err := frame.ParseRun(request)
-		if err != nil {
+		if runs, err = frame.ParseRuns(request, StreamRuns, runs[:0]); err != nil {
 			return err
 		}
-		tag, n := r.Tag, len(request)
-		if err := p.room(ctx, n); err != nil {
-			return err
+		for i := range runs {
+			if err := p.publish(ctx, &runs[i]); err != nil {
+				return err
+			}
 		}
-		done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), n) }
-		run, err := checked(&r)
-		if err == nil && p.d.stop.Err() != nil {
-			err = errStopping
-		}
-		if err != nil {
-			done(broker.Verdict{Err: err})
-			continue
-		}
-		p.d.broker.Publish(ctx, run, done)
 	}
+}
+
+// publish hands a run to the broker, once there is room for it.
+func (p *publishing) publish(ctx context.Context, r *frame.Run) error {
+	tag, n := r.Tag, len(r.Messages)
+	if err := p.room(ctx, n); err != nil {
+		return err
+	}
+	done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), n) }
+	run, err := checked(r)
+	if err == nil && p.d.stop.Err() != nil {
+		err = errStopping
+	}
+	if err != nil {
+		done(broker.Verdict{Err: err})
+		return nil
+	}
+	p.d.broker.Publish(ctx, run, done)
+	return nil
 }
 
 // room waits until another run of n bytes may be in hand. One always may.
