@@ -223,6 +223,18 @@ func (b *book) member(id uint64) broker.Member {
 	return m
 }
 
+// others are the addresses of all members but one.
+func (b *book) others(id uint64) (addresses []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other, m := range b.page.Members {
+		if other != id && m.Peer != "" {
+			addresses = append(addresses, m.Peer)
+		}
+	}
+	return addresses
+}
+
 func (b *book) removed(id uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

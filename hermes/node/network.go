@@ -104,9 +104,11 @@ func (n *Node) join(ctx context.Context) error {
 }
 
 func (n *Node) joinOnce(ctx context.Context) error {
+	blank := n.options.Self
+	blank.Learner = true // it has no log, see local.Join
 	var failed []error
 	for _, address := range n.options.Join {
-		s, err := n.joinAt(ctx, address)
+		s, err := n.joinAt(ctx, address, blank)
 		if err == nil {
 			return n.book.take(s.Members)
 		}
@@ -115,8 +117,8 @@ func (n *Node) joinOnce(ctx context.Context) error {
 	return wirelab.Errorf(wirelab.CodeOf(failed[0]), "no node let this one in: %v", errors.Join(failed...))
 }
 
-// joinAt asks one node, or the leader that it knows of.
-func (n *Node) joinAt(ctx context.Context, address string) (s broker.Status, err error) {
+// joinAt asks one node, or the leader that it knows of, to take a member.
+func (n *Node) joinAt(ctx context.Context, address string, m broker.Member) (s broker.Status, err error) {
 	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
 		s, err = b.Status(ctx)
 		return err
@@ -124,15 +126,13 @@ func (n *Node) joinAt(ctx context.Context, address string) (s broker.Status, err
 	if err != nil {
 		return s, err
 	}
-	for _, m := range s.Members {
-		if m.ID == s.Leader && m.ID != s.Node {
-			address = m.Peer
+	for _, one := range s.Members {
+		if one.ID == s.Leader && one.ID != s.Node {
+			address = one.Peer
 		}
 	}
-	blank := n.options.Self
-	blank.Learner = true // it has no log, see local.Join
 	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
-		s, err = b.Join(ctx, blank)
+		s, err = b.Join(ctx, m)
 		return err
 	})
 	return s, err

@@ -140,7 +140,8 @@ func (n *Node) keepBook() {
 }
 
 // keepAddress tells the cluster where this node is, when it was started at another
-// address than it has in the log.
+// address than it has in the log. It may have to ask around: a leader that looks for it
+// where it was cannot tell it that it leads.
 func (n *Node) keepAddress() {
 	was, self := n.book.member(n.options.Self.ID), plain(n.options.Self)
 	if was == self || was.Name != self.Name || self.Name == "" || self.Peer == "" {
@@ -148,7 +149,17 @@ func (n *Node) keepAddress() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*n.options.Tick)
 	defer cancel()
-	if _, err := n.Join(ctx, self); err != nil {
+	err := errNoLeader
+	if n.within(n.lead.Load()) {
+		_, err = n.Join(ctx, self)
+	} else {
+		for _, other := range n.book.others(self.ID) {
+			if _, err = n.joinAt(ctx, other, self); err == nil {
+				break
+			}
+		}
+	}
+	if err != nil {
 		n.logger.Warn("the others do not know this node's address yet", "why", err)
 	}
 }
