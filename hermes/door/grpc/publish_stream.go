@@ -132,15 +132,15 @@ func (p *publishing) publish(ctx context.Context, r *frame.Run) error {
 		return err
 	}
 	done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), n) }
-	run, err := checked(r)
-	if err == nil && p.d.stop.Err() != nil {
-		err = errStopping
+	run, refused := checked(r)
+	if refused == nil && p.d.stop.Err() != nil {
+		refused = errStopping
 	}
-	if err != nil {
-		done(broker.Verdict{Err: err})
-		return nil
+	if refused != nil {
+		done(broker.Verdict{Err: refused})
+	} else {
+		p.d.broker.Publish(ctx, run, done)
 	}
-	p.d.broker.Publish(ctx, run, done)
 	return nil
 }
 
