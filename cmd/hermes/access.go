@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/cli"
 	"wirelab/hermes/access"
 )
 
@@ -39,7 +40,7 @@ func (c *config) guard(d *doors) (*access.Policy, error) {
 			return nil, err
 		}
 		if c.token != "" {
-			return nil, usage("--http-token and --policy are both given: the policy has the tokens")
+			return nil, cli.Usage("--http-token and --policy are both given: the policy has the tokens")
 		}
 	}
 	if c.insecure {
@@ -56,7 +57,7 @@ func (c *config) guard(d *doors) (*access.Policy, error) {
 		{"peer-listen", d.peer, c.peerTLS.cert != "", "--peer-tls-cert, --peer-tls-key and --peer-tls-ca"},
 	} {
 		if !l.ok && !loopback(l.at.Addr()) {
-			return nil, usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
+			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
 		}
 	}
 	return p, nil
@@ -100,7 +101,7 @@ func (a *app) token(file string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", usage("token: %v", err)
+		return "", cli.Usage("token: %v", err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }
@@ -113,18 +114,18 @@ func newTokenCommand(a *app) *cobra.Command {
 of this program, and the hash of it, which is all that the policy of hermes server has.
 It is kept nowhere.`,
 		Example: "  hermes token",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		token, hash := access.NewToken()
 		if *asJSON {
-			return a.printJSON(struct {
+			return a.PrintJSON(struct {
 				Token string `json:"token"`
 				Hash  string `json:"hash"`
 			}{token, hash})
 		}
-		return a.printf("token: %s\nhash:  %s\n", token, hash)
+		return a.Printf("token: %s\nhash:  %s\n", token, hash)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 )
@@ -44,17 +45,17 @@ func newBackupCommand(a *app) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use: "backup --to FILE", Short: "Write a backup of a running cluster, or verify one",
-		Long: backupText, Example: backupExample, Args: arguments(0, 0, "no arguments: name the file with --to or --verify"),
+		Long: backupText, Example: backupExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --to or --verify"),
 	}
 	f.register(c)
 	c.Flags().StringVar(&to, "to", "", "`file` to write")
 	c.Flags().StringVar(&verify, "verify", "", "read a backup's `file` whole and check it, without a cluster")
 	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to back up, separated by commas; all without it")
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case (to == "") == (verify == ""):
-			return usage("say where to write, with --to FILE, or what to verify, with --verify FILE")
+			return cli.Usage("say where to write, with --to FILE, or what to verify, with --verify FILE")
 		case verify != "":
 			return a.verifyBackup(c.Context(), verify, *asJSON)
 		}
@@ -116,15 +117,15 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to)}
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
 	case err != nil:
 		return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
 	}
 	shown := shownOfBackup(to, totals, size)
 	if asJSON {
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
-	return a.printf("%s: %v\n", to, shown)
+	return a.Printf("%s: %v\n", to, shown)
 }
 
 // far tells how far something is on standard error, where it takes long.
@@ -133,7 +134,7 @@ func (a *app) far() func(format string, args ...any) {
 	return func(format string, args ...any) {
 		if now := time.Now(); now.Sub(last) >= progressAfter {
 			last = now
-			a.note("hermes: "+format, args...)
+			a.Note("hermes: "+format, args...)
 		}
 	}
 }
@@ -195,10 +196,10 @@ func (a *app) readBackup(ctx context.Context, name string) (*os.File, backup.Con
 	case err == nil:
 		return file, contents, info.Size(), nil
 	case ctx.Err() != nil:
-		err = &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted while %s was read; nothing was changed", name)}
+		err = cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted while %s was read; nothing was changed", name))
 	default:
 		// A file that is wrong is no mistake on the command line.
-		err = &exit{exitFailed, fmt.Errorf("%s: %s", name, describe(err))}
+		err = cli.With(exitFailed, fmt.Errorf("%s: %s", name, cli.Describe(err)))
 	}
 	return nil, contents, 0, errors.Join(err, file.Close())
 }
@@ -220,9 +221,9 @@ func (a *app) verifyBackup(ctx context.Context, name string, asJSON bool) error 
 		shown.All = append(shown.All, heldShown{h.Name, h.First, h.Next, h.Messages, h.Size, h.Groups, ""})
 	}
 	if asJSON {
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
-	if err := a.printf("%s is whole: %v\n", name, shown); err != nil {
+	if err := a.Printf("%s is whole: %v\n", name, shown); err != nil {
 		return err
 	}
 	return a.showHeld(shown.All)
@@ -241,7 +242,7 @@ func (a *app) showHeld(all []heldShown) error {
 		}
 		rows = append(rows, row[:len(rows[0])])
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // stateNames are how a topic stands to a restore, in words.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
@@ -34,9 +35,9 @@ against the members of the log. It holds the directory's lock meanwhile.
    1  It is damaged; where and how, and what to do, is on standard output.
    3  A node runs on the directory, or check was interrupted; then it tells how far it came.`,
 		Example: "  hermes check /var/lib/hermes\n  hermes check --json data",
-		Args:    arguments(1, 1, "a data directory"),
+		Args:    cli.Arguments(1, 1, "a data directory"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.check(c.Context(), args[0], *asJSON) }
 	return c
 }
@@ -90,13 +91,13 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	found, err := node.Check(ctx, vfs.OS{}, dir, a.progress("check"))
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
-		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Conflict, "a node runs on %s: stop it first, or check a copy", dir)}
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Conflict, "a node runs on %s: stop it first, or check a copy", dir))
 	case err != nil && ctx.Err() == nil:
 		return err
 	}
 	shown := shownOf(dir, found, err == nil)
 	if asJSON {
-		if err := a.printJSON(shown); err != nil {
+		if err := a.PrintJSON(shown); err != nil {
 			return err
 		}
 	} else if err := a.showCheck(shown); err != nil {
@@ -104,9 +105,9 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	}
 	switch {
 	case !shown.Complete:
-		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes), bytesOf(shown.Total))}
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes), bytesOf(shown.Total)))
 	case !shown.Whole:
-		return &exit{code: exitFailed}
+		return cli.With(exitFailed, nil)
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (a *app) progress(what string) func(done, total int64) {
 	return func(done, total int64) {
 		if now := time.Now(); now.Sub(last) >= progressAfter {
 			last = now
-			a.note("hermes: %s: %s of %s", what, bytesOf(done), bytesOf(total))
+			a.Note("hermes: %s: %s of %s", what, bytesOf(done), bytesOf(total))
 		}
 	}
 }
@@ -175,7 +176,7 @@ func (a *app) showCheck(s checkShown) error {
 	case !s.Complete:
 		verdict = "whole as far as it was read"
 	}
-	if err := a.printf("%s is %s\n", s.Directory, verdict); err != nil {
+	if err := a.Printf("%s is %s\n", s.Directory, verdict); err != nil {
 		return err
 	}
 	number := func(n uint64) string { return strconv.FormatUint(n, 10) }
@@ -192,23 +193,23 @@ func (a *app) showCheck(s checkShown) error {
 		{"snapshots", fmt.Sprintf("%d as the entries make them", s.Snapshots)},
 		{"leftovers", fmt.Sprintf("%d files, %d unsynced bytes: the next start removes them", s.Leftovers, s.Tail)},
 	}
-	if err := a.printTable(rows); err != nil || len(s.Damages) == 0 {
+	if err := a.PrintTable(rows); err != nil || len(s.Damages) == 0 {
 		return err
 	}
 	rows = [][]string{{"KIND", "FILE", "OFFSET", "WHY"}}
 	for _, d := range s.Damages {
 		rows = append(rows, []string{d.Kind, d.File, strconv.FormatInt(d.Offset, 10), d.Why})
 	}
-	if err := a.printf("\n"); err != nil {
+	if err := a.Printf("\n"); err != nil {
 		return err
 	}
-	if err := a.printTable(rows); err != nil {
+	if err := a.PrintTable(rows); err != nil {
 		return err
 	}
 	for _, file := range s.Skipped {
-		if err := a.printf("not checked, for what is damaged before it: %s\n", file); err != nil {
+		if err := a.Printf("not checked, for what is damaged before it: %s\n", file); err != nil {
 			return err
 		}
 	}
-	return a.printf("%s\n", s.Todo)
+	return a.Printf("%s\n", s.Todo)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
@@ -51,11 +52,11 @@ The commands below change a cluster that runs, wherever it is.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0:
-			return unknown(c, args[0])
+			return cli.Unknown(c, args[0])
 		case f.nodes == 0:
 			return c.Help()
 		case f.nodes < 0 || f.nodes > local.NodesLimit:
-			return usage("--nodes is %d; 1 to %d are allowed", f.nodes, local.NodesLimit)
+			return cli.Usage("--nodes is %d; 1 to %d are allowed", f.nodes, local.NodesLimit)
 		}
 		return a.runCluster(c.Context(), f)
 	}
@@ -71,7 +72,7 @@ The commands below change a cluster that runs, wherever it is.`,
 func parseID(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
-		return 0, usage("a node's id is a number from 1; %.100q is none", text)
+		return 0, cli.Usage("a node's id is a number from 1; %.100q is none", text)
 	}
 	return id, nil
 }
@@ -80,9 +81,9 @@ func parseID(text string) (uint64, error) {
 func newMemberCommand[T any](a *app, use, short string, parse func(string) (T, error), do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
 	var f clientFlags
 	name, what, _ := strings.Cut(use, " ")
-	c := &cobra.Command{Use: use, Short: short, Args: arguments(1, 1, what), Example: "  hermes cluster " + name + " 2"}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name + " 2"}
 	f.register(c)
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		who, err := parse(args[0])
 		if err != nil {
@@ -111,7 +112,7 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(f.dataDir)) }()
 	}
-	said := &saying{w: a.stderr}
+	said := &saying{w: a.Stderr}
 	cluster, err := local.Start(ctx, local.Options{
 		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: []string{"--log-level=" + f.logLevel},
 		Stderr:      func(id int) io.Writer { return said.of(fmt.Sprintf("node %d: ", id)) },
@@ -119,7 +120,7 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	})
 	switch {
 	case err != nil && ctx.Err() != nil: // Ctrl-C while they started
-		a.note("stopping")
+		a.Note("stopping")
 		return nil
 	case err != nil:
 		return err
@@ -139,14 +140,14 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 func (a *app) sayCluster(cluster *local.Cluster, asJSON bool) error {
 	for _, n := range cluster.Nodes {
 		if asJSON {
-			if err := a.printJSON(n.Ready()); err != nil {
+			if err := a.PrintJSON(n.Ready()); err != nil {
 				return err
 			}
 			continue
 		}
-		a.note("node %d runs: gRPC at %s, HTTP at %s, process %d", n.ID, n.GRPC, n.HTTP, n.PID())
+		a.Note("node %d runs: gRPC at %s, HTTP at %s, process %d", n.ID, n.GRPC, n.HTTP, n.PID())
 	}
-	a.note("stop with Ctrl-C; try: export %s='%s'; hermes status", serverVariable, strings.Join(cluster.GRPC(), " "))
+	a.Note("stop with Ctrl-C; try: export %s='%s'; hermes status", serverVariable, strings.Join(cluster.GRPC(), " "))
 	return nil
 }
 
@@ -175,11 +176,11 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 	for left > 0 {
 		select {
 		case <-ctx.Done():
-			a.note("stopping")
+			a.Note("stopping")
 			return nil
 		case n := <-died:
 			left--
-			a.note("node %d ended: %v; %d of %d run; start it again with: %s %s", n.ID, n.Err(), left, len(nodes), program, strings.Join(n.Args(), " "))
+			a.Note("node %d ended: %v; %d of %d run; start it again with: %s %s", n.ID, n.Err(), left, len(nodes), program, strings.Join(n.Args(), " "))
 		}
 	}
 	return wirelab.Errorf(wirelab.Unavailable, "no node is left")

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/metrics"
@@ -106,11 +107,11 @@ func newConfigCommand(a *app) *cobra.Command {
 flag, its environment variable and its default. A list in the environment is
 separated by spaces, in the file it is a YAML list.`,
 		Example: "  hermes config > hermes.yaml",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			flags := pflag.NewFlagSet("server", pflag.ContinueOnError)
 			new(config).register(flags)
-			return a.printf("%s", sample(flags))
+			return a.Printf("%s", sample(flags))
 		},
 	}
 }
@@ -121,11 +122,11 @@ func parseMember(text string) (broker.Member, error) {
 	id, err := strconv.ParseUint(number, 10, 64)
 	list := strings.Split(addresses, ",")
 	if !ok || err != nil || id == 0 || len(list) > 3 {
-		return broker.Member{}, usage("a member is ID@PEER[,GRPC[,HTTP]], such as 1@10.0.0.1:6000,10.0.0.1:50051,10.0.0.1:8080; %.100q is none", text)
+		return broker.Member{}, cli.Usage("a member is ID@PEER[,GRPC[,HTTP]], such as 1@10.0.0.1:6000,10.0.0.1:50051,10.0.0.1:8080; %.100q is none", text)
 	}
 	for _, address := range list {
 		if _, _, err := net.SplitHostPort(address); err != nil {
-			return broker.Member{}, usage("%.100q of member %d is no host:port", address, id)
+			return broker.Member{}, cli.Usage("%.100q of member %d is no host:port", address, id)
 		}
 	}
 	list = append(list, "", "")
@@ -136,7 +137,7 @@ func parseMember(text string) (broker.Member, error) {
 func (c *config) roster() ([]broker.Member, error) {
 	if c.id == 0 {
 		if len(c.members) > 0 || len(c.join) > 0 {
-			return nil, usage("a node among others needs a number of its own: --id")
+			return nil, cli.Usage("a node among others needs a number of its own: --id")
 		}
 		c.id = 1
 	}
@@ -178,7 +179,7 @@ func advertised(given string, l net.Listener, flag string) (string, error) {
 		return given, nil
 	}
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
-		return "", usage("others cannot dial %s: say with --%s how they reach this node", at, flag)
+		return "", cli.Usage("others cannot dial %s: say with --%s how they reach this node", at, flag)
 	}
 	return l.Addr().String(), nil
 }
@@ -189,11 +190,11 @@ func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
 		return nil, nil, nil
 	}
 	if k.cert == "" || k.key == "" {
-		return nil, nil, usage("TLS %s needs both a certificate and its key", what)
+		return nil, nil, cli.Usage("TLS %s needs both a certificate and its key", what)
 	}
 	certificate, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err != nil {
-		return nil, nil, usage("TLS %s: %v", what, err)
+		return nil, nil, cli.Usage("TLS %s: %v", what, err)
 	}
 	if k.ca == "" {
 		return &certificate, nil, nil
@@ -206,11 +207,11 @@ func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
 func authorities(file string) (*x509.CertPool, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usage("authority: %v", err)
+		return nil, cli.Usage("authority: %v", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
-		return nil, usage("%s holds no certificate in PEM", file)
+		return nil, cli.Usage("%s holds no certificate in PEM", file)
 	}
 	return pool, nil
 }
@@ -222,7 +223,7 @@ func (c *config) forPeers(logger *slog.Logger) (*tls.Config, error) {
 		return nil, err
 	}
 	if pool == nil {
-		return nil, usage("TLS between nodes needs the authority of their certificates: --peer-tls-ca")
+		return nil, cli.Usage("TLS between nodes needs the authority of their certificates: --peer-tls-ca")
 	}
 	return access.PeerTLS(c.peerTLS.cert, c.peerTLS.key, c.peerTLS.ca, logger)
 }

@@ -7,13 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 )
 
 func newGroupCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use: "group", Short: "List, make, move and delete groups",
 		Example: "  hermes group list orders\n  hermes group seek orders billing --to oldest",
 	})
@@ -56,7 +57,7 @@ func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
 			for _, r := range g.Acked {
 				shown.Acked = append(shown.Acked, rangeShown(r))
 			}
-			if err := a.printJSON(shown); err != nil {
+			if err := a.PrintJSON(shown); err != nil {
 				return err
 			}
 			continue
@@ -69,7 +70,7 @@ func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
 	if asJSON {
 		return nil
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // groupCommand makes a command about one group, or a topic's.
@@ -79,9 +80,9 @@ func (a *app) groupCommand(use, short string, least int, example string) (*cobra
 	if least == 1 {
 		what = "a topic"
 	}
-	c := &cobra.Command{Use: use, Short: short, Args: arguments(least, least, what), Example: "  hermes group " + example}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(least, least, what), Example: "  hermes group " + example}
 	f.register(c)
-	return c, f, addJSONFlag(c)
+	return c, f, cli.JSONFlag(c)
 }
 
 func newGroupList(a *app) *cobra.Command {
@@ -139,7 +140,7 @@ func newGroupSeek(a *app) *cobra.Command {
 	to := c.Flags().String("to", "", "`where`: tail, oldest, an offset or a time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *to == "" {
-			return usage("say where the group is to go: --to")
+			return cli.Usage("say where the group is to go: --to")
 		}
 		var start broker.Start
 		if err := beginning(*to, &start); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 )
 
 // newReadyCommand asks a node itself, unlike the commands of clients, who go on at another.
@@ -21,7 +22,7 @@ func newReadyCommand(a *app) *cobra.Command {
 		Long: `Ready asks the HTTP door of one node, in the clear, whether there is a leader, whether the node has what was
 committed, whether it has room and is not stopping. It is for health checks where there is no curl.`,
 		Example: "  hermes ready --http 127.0.0.1:8080",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	at := c.Flags().String("http", defaultHTTP, "`host:port` of the node's HTTP door")
 	limit := c.Flags().Duration("timeout", 4*time.Second, "how long the node may take to answer")
@@ -30,7 +31,7 @@ committed, whether it has room and is not stopping. It is for health checks wher
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+*at+"/readyz", nil)
 		if err != nil {
-			return usage("--http: %v", err)
+			return cli.Usage("--http: %v", err)
 		}
 		transport := new(http.Transport)
 		defer transport.CloseIdleConnections()
@@ -46,7 +47,7 @@ committed, whether it has room and is not stopping. It is for health checks wher
 		if reply.StatusCode != http.StatusOK {
 			return wirelab.Errorf(wirelab.Unavailable, "not ready: %s", strings.TrimSpace(string(body)))
 		}
-		return a.printf("ready\n")
+		return a.Printf("ready\n")
 	}
 	return c
 }

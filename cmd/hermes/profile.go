@@ -11,6 +11,8 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"time"
+
+	"wirelab/cli"
 )
 
 // profileSocket is the name of the socket in the data directory on which a node that is told to
@@ -64,7 +66,7 @@ func profiling(dir string) (serving, error) {
 	var config net.ListenConfig
 	l, err := config.Listen(context.Background(), "unix", at)
 	if err != nil {
-		return nil, usage("cannot show profiles: %v; a socket's path has 107 bytes at most", err)
+		return nil, cli.Usage("cannot show profiles: %v; a socket's path has 107 bytes at most", err)
 	}
 	if err := os.Chmod(at, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())

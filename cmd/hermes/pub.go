@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
@@ -50,7 +51,7 @@ A message that was tried again is stored once.`,
 		Example: `  hermes pub orders 'one order' 'another' --create
   hermes pub orders --key customer-7 --header kind=new < orders.txt
   hermes pub pictures --raw < picture.png`,
-		Args: arguments(1, -1, "a topic"),
+		Args: cli.Arguments(1, -1, "a topic"),
 	}
 	f.client.register(c)
 	flags := c.Flags()
@@ -59,7 +60,7 @@ A message that was tried again is stored once.`,
 	flags.StringArrayVar(&f.headers, "header", nil, "`name=value` beside the messages; may be repeated")
 	flags.BoolVar(&f.create, "create", false, "make the topic if it is not there")
 	flags.BoolVar(&f.raw, "raw", false, "publish all of standard input as one message")
-	f.asJSON = addJSONFlag(c)
+	f.asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.pub(c.Context(), f, args[0], args[1:]) }
 	return c
 }
@@ -84,7 +85,7 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, "=")
 		if !ok {
-			return usage("a header is name=value; %.100q is none", h)
+			return cli.Usage("a header is name=value; %.100q is none", h)
 		}
 		message.Headers = append(message.Headers, hermes.Header{Name: name, Value: []byte(value)})
 	}
@@ -105,7 +106,7 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 	next := slices.Values(payloads)
 	var reading error
 	if len(payloads) == 0 {
-		next = input(a.stdin, f.raw, &reading)
+		next = input(a.Stdin, f.raw, &reading)
 	}
 	for payload := range next {
 		message.Payload = []byte(payload)
@@ -172,7 +173,7 @@ func (t *told) done(r client.Receipt, err error) {
 		t.stored++
 	}
 	if t.asJSON && t.output == nil {
-		t.output = t.app.printJSON(shown)
+		t.output = t.app.PrintJSON(shown)
 	}
 }
 
@@ -185,7 +186,7 @@ func (t *told) end(ctx context.Context, err error) error {
 		if t.mode == hermes.Consistent {
 			where = fmt.Sprintf(", offsets %d to %d", t.first, t.last)
 		}
-		if e := t.app.printf("published %d to %s%s\n", t.stored, t.topic, where); e != nil {
+		if e := t.app.Printf("published %d to %s%s\n", t.stored, t.topic, where); e != nil {
 			return e
 		}
 	}

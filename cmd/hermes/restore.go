@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 )
@@ -39,16 +40,16 @@ func newRestoreCommand(a *app) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
 		Use: "restore --from FILE", Short: "Bring the topics of a backup back into a cluster",
-		Long: restoreText, Example: restoreExample, Args: arguments(0, 0, "no arguments: name the file with --from"),
+		Long: restoreText, Example: restoreExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --from"),
 	}
 	f.register(c)
 	c.Flags().StringVar(&from, "from", "", "`file` that hermes backup wrote")
 	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to restore, separated by commas; all without it")
 	dry := c.Flags().Bool("dry-run", false, "check the file and the cluster, tell what would be done, and do nothing")
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if from == "" {
-			return usage("say what to restore, with --from FILE")
+			return cli.Usage("say what to restore, with --from FILE")
 		}
 		return a.restore(c.Context(), f, from, only, *dry, *asJSON)
 	}
@@ -89,7 +90,7 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	}
 	switch {
 	case ctx.Err() != nil:
-		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted before anything was restored")}
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted before anything was restored"))
 	case err != nil && (!dry || wirelab.CodeOf(err) != wirelab.Conflict):
 		return err
 	case dry:
@@ -107,27 +108,27 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return &exit{exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up")}
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up"))
 	case err != nil:
 		return err
 	}
 	if asJSON {
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
 	text := fmt.Sprintf("%s: %d topics are restored, %d messages", from, shown.Restored, shown.Written)
 	if shown.Before > 0 {
 		text += fmt.Sprintf("; %d were before, and are as they are", shown.Before)
 	}
-	return a.printf("%s\n", text)
+	return a.Printf("%s\n", text)
 }
 
 // showPlan is what a restore would do.
 func (a *app) showPlan(shown restoreShown, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
 	if err := a.showHeld(shown.All); err != nil {
 		return err
 	}
-	return a.printf("%d topics would be restored, %d messages; nothing was changed\n", shown.Restored, shown.Written)
+	return a.Printf("%d topics would be restored, %d messages; nothing was changed\n", shown.Restored, shown.Written)
 }

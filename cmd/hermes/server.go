@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/console"
@@ -56,20 +57,20 @@ from its cluster, ends by itself with code 1: look why before it is started agai
       --member 2@10.0.0.2:6000,10.0.0.2:50051 --member 3@10.0.0.3:6000,10.0.0.3:50051
   hermes server --id 4 --data-dir n4 --join 10.0.0.1:6000 --peer-listen 10.0.0.4:6000
   hermes server --config hermes.yaml`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.register(command.Flags())
 	command.Flags().BoolVar(&controlled, "controlled", false, "end when standard input does (a child of hermes cluster)")
 	if err := command.Flags().MarkHidden("controlled"); err != nil {
 		panic(err) // the flag is named one line above
 	}
-	asJSON := addJSONFlag(command)
+	asJSON := cli.JSONFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
 		if err := a.settle(command.Flags()); err != nil {
 			return err
 		}
 		if c.dataDir == "" {
-			return usage("say where the log goes: --data-dir; or use hermes dev to try things")
+			return cli.Usage("say where the log goes: --data-dir; or use hermes dev to try things")
 		}
 		ctx := command.Context()
 		if controlled {
@@ -77,7 +78,7 @@ from its cluster, ends by itself with code 1: look why before it is started agai
 			ctx, stop = context.WithCancel(ctx)
 			defer stop()
 			go func() { // ends with the process: nothing else ends a read of standard input
-				_, _ = io.Copy(io.Discard, a.stdin)
+				_, _ = io.Copy(io.Discard, a.Stdin)
 				stop()
 			}()
 		}
@@ -94,16 +95,16 @@ func newDevCommand(a *app) *cobra.Command {
 		Long: `Dev runs a node alone, on this machine only, whose data goes when it ends
 unless --data-dir says where it is to stay. It takes the settings of hermes server.`,
 		Example: "  hermes dev\n  hermes dev --data-dir ./data --grpc-listen 127.0.0.1:0",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.register(command.Flags())
-	asJSON := addJSONFlag(command)
+	asJSON := cli.JSONFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) (err error) {
 		if err := a.settle(command.Flags()); err != nil {
 			return err
 		}
 		if len(c.members) > 0 || len(c.join) > 0 {
-			return usage("dev is for a node alone; hermes server and hermes cluster have others")
+			return cli.Usage("dev is for a node alone; hermes server and hermes cluster have others")
 		}
 		if c.peerListen == "" {
 			c.peerListen = "127.0.0.1:0" // nobody needs to know it
@@ -145,7 +146,7 @@ func (d *doors) open(c *config) error {
 	}{{c.peerListen, &d.peer}, {c.grpcListen, &d.grpc}, {c.httpListen, &d.http}} {
 		l, err := config.Listen(context.Background(), "tcp", door.at)
 		if err != nil {
-			return errors.Join(usage("cannot listen: %v", err), d.close())
+			return errors.Join(cli.Usage("cannot listen: %v", err), d.close())
 		}
 		*door.l = l
 	}
@@ -172,7 +173,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	logger, err := c.logger(a.stderr)
+	logger, err := c.logger(a.Stderr)
 	if err != nil {
 		return err
 	}
@@ -233,10 +234,10 @@ func warnOpen(logger *slog.Logger, l net.Listener, whom, flag string) {
 // say tells that a node runs.
 func (a *app) say(r running, asJSON bool) error {
 	if asJSON {
-		return a.printJSON(r)
+		return a.PrintJSON(r)
 	}
-	a.note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC, r.HTTP, r.Data)
-	a.note("try: hermes pub greetings hello --create --server %s", r.GRPC)
+	a.Note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC, r.HTTP, r.Data)
+	a.Note("try: hermes pub greetings hello --create --server %s", r.GRPC)
 	return nil
 }
 
@@ -327,7 +328,7 @@ func (a *app) hold(ctx context.Context, n *node.Node, all []serving) error {
 	err := errors.Join(failures...)
 	select {
 	case <-n.Failed(): // it has said nothing to the terminal yet, and what it says is the reason of the rest
-		err = &exit{exitFailed, fmt.Errorf("the node ended by itself: %w", n.Err())}
+		err = cli.With(exitFailed, fmt.Errorf("the node ended by itself: %w", n.Err()))
 		_ = closeNode(ctx, n)
 	default:
 		err = errors.Join(err, closeNode(ctx, n))

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir,
@@ -103,7 +104,7 @@ func assign(f *pflag.Flag, where string, list []string, text string) error {
 		err = f.Value.Set(text)
 	}
 	if err != nil {
-		return usage("%s is %.100q: %v", where, text, err)
+		return cli.Usage("%s is %.100q: %v", where, text, err)
 	}
 	return nil
 }
@@ -122,7 +123,7 @@ func readSettings(name string) (map[string]any, error) {
 	}
 	settings := map[string]any{}
 	if err := yaml.Unmarshal(data, &settings); err != nil {
-		return nil, usage("%s is no YAML of names and values: %s", name, strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return nil, cli.Usage("%s is no YAML of names and values: %s", name, strings.TrimSpace(yaml.FormatError(err, false, false)))
 	}
 	return settings, nil
 }

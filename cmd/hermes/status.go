@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 )
@@ -97,10 +98,10 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:     "status",
 		Short:   "Show the cluster as a node sees it",
 		Example: "  hermes status\n  hermes status --json --server 10.0.0.1:50051",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	f.register(c)
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
 			s, err := b.Status(ctx)
@@ -141,13 +142,13 @@ func (a *app) showStatus(s broker.Status, asJSON bool) error {
 		for _, m := range s.Members {
 			shown.Members = append(shown.Members, memberShown(m))
 		}
-		return a.printJSON(shown)
+		return a.PrintJSON(shown)
 	}
 	leader := "nobody leads"
 	if s.Leader != 0 {
 		leader = fmt.Sprintf("node %d leads", s.Leader)
 	}
-	if err := a.printf("%s in term %d; node %d has applied %d of %d entries\n", leader, s.Term, s.Node, s.Applied, s.Committed); err != nil {
+	if err := a.Printf("%s in term %d; node %d has applied %d of %d entries\n", leader, s.Term, s.Node, s.Applied, s.Committed); err != nil {
 		return err
 	}
 	rows := [][]string{{"ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "MATCH"}}
@@ -167,5 +168,5 @@ func (a *app) showStatus(s broker.Status, asJSON bool) error {
 		}
 		rows = append(rows, []string{strconv.FormatUint(m.ID, 10), cmp.Or(m.Name, "-"), role, cmp.Or(m.Peer, "-"), cmp.Or(m.GRPC, "-"), cmp.Or(m.HTTP, "-"), match})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }

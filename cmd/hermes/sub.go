@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 )
@@ -37,7 +38,7 @@ printed. Without a group everybody gets everything.`,
   hermes sub orders --from oldest --count 10
   hermes sub orders --from 2026-11-22T08:00:00Z --json
   hermes sub orders --group billing`,
-		Args: arguments(1, 1, "a topic"),
+		Args: cli.Arguments(1, 1, "a topic"),
 	}
 	f.client.register(c)
 	flags := c.Flags()
@@ -47,7 +48,7 @@ printed. Without a group everybody gets everything.`,
 	flags.IntVar(&f.count, "count", 0, "end after that `number` of messages")
 	flags.BoolVar(&f.create, "create", false, "make the topic if it is not there")
 	flags.BoolVar(&f.noAck, "no-ack", false, "acknowledge nothing: the group gets it again")
-	f.asJSON = addJSONFlag(c)
+	f.asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		start, err := f.start(args[0])
 		if err != nil {
@@ -63,13 +64,13 @@ func (f subFlags) start(topic string) (broker.Start, error) {
 	start := broker.Start{Topic: topic, Create: f.create, InFlight: f.inFlight}
 	if f.group != "" {
 		if f.from != "" {
-			return start, usage("a group begins where it is: give --group or --from; hermes group seek moves one")
+			return start, cli.Usage("a group begins where it is: give --group or --from; hermes group seek moves one")
 		}
 		start.From, start.Group = broker.FromGroup, f.group
 		return start, nil
 	}
 	if f.noAck || f.inFlight != 0 {
-		return start, usage("--no-ack and --in-flight are for a --group")
+		return start, cli.Usage("--no-ack and --in-flight are for a --group")
 	}
 	err := beginning(f.from, &start)
 	return start, err
@@ -94,7 +95,7 @@ func beginning(text string, start *broker.Start) error {
 	case "oldest":
 		start.From = broker.FromOldest
 	default:
-		return usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q is none", text)
+		return cli.Usage("where to begin is tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z; %.100q is none", text)
 	}
 	return nil
 }
@@ -165,7 +166,7 @@ func (a *app) sub(ctx context.Context, f subFlags, start broker.Start) (err erro
 // show prints a message.
 func (a *app) show(m hermes.Delivered, asJSON bool) error {
 	if !asJSON {
-		return a.printf("%s\n", m.Payload)
+		return a.Printf("%s\n", m.Payload)
 	}
 	shown := deliveredShown{Topic: m.Topic, Offset: m.Offset, Time: m.Time, Attempt: m.Attempt, Key: string(m.Key)}
 	for _, h := range m.Headers {
@@ -177,5 +178,5 @@ func (a *app) show(m hermes.Delivered, asJSON bool) error {
 	} else {
 		shown.Base64 = m.Payload
 	}
-	return a.printJSON(shown)
+	return a.PrintJSON(shown)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
@@ -17,7 +18,7 @@ import (
 const page = 1000
 
 func newTopicCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use: "topic", Short: "List, make, change and delete topics",
 		Example: "  hermes topic list\n  hermes topic create orders --keep-age 168h --keep-bytes 10GiB",
 	})
@@ -46,7 +47,7 @@ type topicShown struct {
 func (a *app) showTopics(topics []broker.Topic, asJSON bool) error {
 	if asJSON {
 		for _, t := range topics {
-			if err := a.printJSON(topicShown(t)); err != nil {
+			if err := a.PrintJSON(topicShown(t)); err != nil {
 				return err
 			}
 		}
@@ -72,14 +73,14 @@ func (a *app) showTopics(topics []broker.Topic, asJSON bool) error {
 			strconv.FormatUint(t.Bytes, 10), keeps, strconv.Itoa(t.Subscribers),
 		})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 func newTopicList(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: arguments(0, 1, "a prefix"), Example: "  hermes topic list orders."}
+	c := &cobra.Command{Use: "list [PREFIX]", Short: "List topics", Args: cli.Arguments(0, 1, "a prefix"), Example: "  hermes topic list orders."}
 	f.register(c)
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		prefix := ""
 		if len(args) > 0 {
@@ -107,11 +108,11 @@ func newTopicChange(a *app, name, short string, do func(*client.Client, context.
 	var f clientFlags
 	var age time.Duration
 	var bytes size
-	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: arguments(1, 1, "a topic"), Example: "  hermes topic " + name + " orders --keep-age 168h"}
+	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic " + name + " orders --keep-age 168h"}
 	f.register(c)
 	c.Flags().DurationVar(&age, "keep-age", 0, "`time` that messages are kept; 0: for ever")
 	c.Flags().Var(&bytes, "keep-bytes", "messages that are kept; 0: all")
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
 			t, err := do(b, ctx, broker.Topic{Name: args[0], RetentionAge: int64(age), RetentionBytes: uint64(bytes)})
@@ -126,10 +127,10 @@ func newTopicChange(a *app, name, short string, do func(*client.Client, context.
 
 func newTopicShow(a *app) *cobra.Command {
 	var f clientFlags
-	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: arguments(1, 1, "a topic"), Example: "  hermes topic show orders --linearizable"}
+	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic show orders --linearizable"}
 	f.register(c)
 	linearizable := c.Flags().Bool("linearizable", false, "see all that was acknowledged before")
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
 			t, err := b.Topic(ctx, args[0], *linearizable)
@@ -147,7 +148,7 @@ func newTopicShow(a *app) *cobra.Command {
 func newDeleteCommand(a *app, use, short, what, example string, do func(*client.Client, context.Context, []string) error) *cobra.Command {
 	var f clientFlags
 	count := len(strings.Fields(use)) - 1
-	c := &cobra.Command{Use: use, Short: short, Args: arguments(count, count, what), Example: "  hermes " + example}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(count, count, what), Example: "  hermes " + example}
 	f.register(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error { return do(b, ctx, args) })

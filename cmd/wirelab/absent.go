@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
@@ -66,5 +67,5 @@ func refused(r *result.Result, err error) error {
 	if len(r.Absent) == 0 || err != nil && exitCodeOf(err) != exitUndecided {
 		return err
 	}
-	return exitWith(exitNoWord, fmt.Errorf("%s; of the others the result is stored as %s", strings.Join(report.Absences(r.Absent), "; "), r.ID))
+	return cli.With(exitNoWord, fmt.Errorf("%s; of the others the result is stored as %s", strings.Join(report.Absences(r.Absent), "; "), r.ID))
 }

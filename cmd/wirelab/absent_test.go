@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cli"
 	"wirelab/rabbitmq"
 	"wirelab/report"
 	"wirelab/result"
@@ -95,11 +96,11 @@ func TestAbsentEndsWithThree(t *testing.T) {
 		err  error
 		want int
 	}{
-		{&result.Result{}, exitWith(exitUndecided, nil), exitUndecided},
+		{&result.Result{}, cli.With(exitUndecided, nil), exitUndecided},
 		{absent, nil, exitNoWord},
-		{absent, exitWith(exitUndecided, nil), exitNoWord},
-		{absent, exitWith(exitFailed, nil), exitFailed},
-		{absent, exitWith(exitNoWord, nil), exitNoWord},
+		{absent, cli.With(exitUndecided, nil), exitNoWord},
+		{absent, cli.With(exitFailed, nil), exitFailed},
+		{absent, cli.With(exitNoWord, nil), exitNoWord},
 	} {
 		if err := refused(c.r, c.err); exitCodeOf(err) != c.want {
 			t.Errorf("%v becomes %v, want code %d", c.err, err, c.want)

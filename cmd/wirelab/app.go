@@ -1,30 +1,25 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/mattn/go-isatty"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/postgres"
 )
 
 // app is what commands share: the world outside, and what there is to run.
 type app struct {
-	args           []string // as typed, without the program's name
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	works          []wirelab.Work
-	now            func() time.Time
-	started        bool // a command runs: flags and arguments were right
+	cli.Terminal
+	args   []string // as typed, without the program's name
+	getenv func(string) string
+	works  []wirelab.Work
+	now    func() time.Time
 	// results is what --results says of where they are kept; see [app.openStore].
 	results   string
 	databases databases
@@ -86,7 +81,7 @@ func (a *app) cell(workload, protocol, server, client string) (wirelab.Cell, err
 	}
 	for _, m := range w.Missing {
 		if m.Protocol.Name == protocol {
-			return wirelab.Cell{}, usage("%s is not carried over %s: %s", w.Name, protocol, m.Why)
+			return wirelab.Cell{}, cli.Usage("%s is not carried over %s: %s", w.Name, protocol, m.Why)
 		}
 	}
 	if len(cells) == 0 {
@@ -119,7 +114,7 @@ func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) stri
 
 // terminal reports whether standard output is a terminal.
 func (a *app) terminal() bool {
-	f, ok := a.stdout.(*os.File)
+	f, ok := a.Stdout.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
@@ -161,34 +156,4 @@ func withoutSecrets(arg string) string {
 		return flag + "postgres://" + postgres.Redact(value)
 	}
 	return arg
-}
-
-// printf writes to standard output.
-func (a *app) printf(format string, args ...any) error {
-	_, err := fmt.Fprintf(a.stdout, format, args...)
-	return err
-}
-
-// note writes a line to standard error, for the person and not for the pipe.
-// An error is of no use: there is nowhere left to tell it.
-func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format+"\n", args...) }
-
-// printJSON writes a value as indented JSON.
-func (a *app) printJSON(value any) error {
-	encoder := json.NewEncoder(a.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
-}
-
-// printTable writes rows in columns; the first is the head.
-func (a *app) printTable(rows [][]string) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		// Without a tab after the last cell, so that lines end where it does.
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/cli"
 	"wirelab/load"
 	"wirelab/plan"
 )
@@ -42,13 +43,13 @@ func (f *arrivalFlags) loads(rates string) ([]plan.Load, error) {
 	recorded := f.arrivals != "" && !slices.Contains([]string{plan.Poisson, plan.Constant, plan.LogNormal}, f.arrivals)
 	switch {
 	case !recorded && (f.replay != "" || f.speed != 0):
-		return nil, usage("--replay and --speed-up are of a recording: give --arrivals FILE")
+		return nil, cli.Usage("--replay and --speed-up are of a recording: give --arrivals FILE")
 	case !recorded && rates == "" && (f.arrivals != "" || f.spread != 0):
-		return nil, usage("--arrivals is of the open loop: give --rate too")
+		return nil, cli.Usage("--arrivals is of the open loop: give --rate too")
 	case !recorded && rates == "":
 		return nil, nil
 	case f.speed != 0 && rates != "":
-		return nil, usage("--speed-up and --rate both say how fast the recording goes: give one")
+		return nil, cli.Usage("--speed-up and --rate both say how fast the recording goes: give one")
 	}
 	if recorded {
 		var err error
@@ -83,10 +84,10 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 	case replaySampled:
 		l.Arrivals = plan.Sampled
 	default:
-		return l, usage("--replay %q: want %s or %s", f.replay, replaySequential, replaySampled)
+		return l, cli.Usage("--replay %q: want %s or %s", f.replay, replaySequential, replaySampled)
 	}
 	if f.speed < 0 || math.IsNaN(f.speed) || math.IsInf(f.speed, 0) {
-		return l, usage("--speed-up %v: want a number above 0", f.speed)
+		return l, cli.Usage("--speed-up %v: want a number above 0", f.speed)
 	}
 	l.Rate = l.Recording.Rate()
 	if f.speed > 0 {
@@ -99,10 +100,10 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 func readRecording(name string) (plan.Recording, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return plan.Recording{}, usage("--arrivals %s: neither poisson, constant nor log-normal, and no file: %v", name, err)
+		return plan.Recording{}, cli.Usage("--arrivals %s: neither poisson, constant nor log-normal, and no file: %v", name, err)
 	}
 	if info.Size() > plan.RecordingFileSize {
-		return plan.Recording{}, usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
+		return plan.Recording{}, cli.Usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -120,7 +121,7 @@ func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
 			continue
 		}
 		if r.Given() {
-			return p, usage("loads[%d].recording has both file and gaps: give one", i)
+			return p, cli.Usage("loads[%d].recording has both file and gaps: give one", i)
 		}
 		name := r.File
 		if !filepath.IsAbs(name) {
@@ -136,7 +137,7 @@ func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
 }
 
 func newArrivalsCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use:   "arrivals",
 		Short: "Show, or make, the recorded arrivals that compare replays",
 		Long: `Arrivals shows what is in a recording of arrivals, or makes one.
@@ -191,9 +192,9 @@ func newArrivalsShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use: "show FILE", Short: "Say what a recording is like",
 		Example: "  wirelab arrivals show docs/arrivals-bursty.json",
-		Args:    arguments(1, 1, "one file"),
+		Args:    cli.Arguments(1, 1, "one file"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		r, err := readRecording(args[0])
 		if err != nil {
@@ -201,10 +202,10 @@ func newArrivalsShowCommand(a *app) *cobra.Command {
 		}
 		d := describeRecording(r)
 		if *asJSON {
-			return a.printJSON(d)
+			return a.PrintJSON(d)
 		}
 		ms := func(v float64) string { return fmt.Sprintf("%.4g ms", v) }
-		return a.printTable([][]string{
+		return a.PrintTable([][]string{
 			{"arrivals", fmt.Sprint(d.Count)},
 			{"span", r.Span().Round(time.Millisecond).String()},
 			{"rate", fmt.Sprintf("%.4g/s", d.Rate)},
@@ -229,7 +230,7 @@ func newArrivalsMakeCommand(a *app) *cobra.Command {
 		Long: `Make draws times between arrivals from a log-normal law and writes them to FILE,
 which must not be there yet. The same seed draws the same.`,
 		Example: "  wirelab arrivals make bursty.json --rate 100 --spread 3 --count 2000 --seed 7",
-		Args:    arguments(1, 1, "one file"),
+		Args:    cli.Arguments(1, 1, "one file"),
 	}
 	c.Flags().StringVar(&rate, "rate", "100", "arrivals per second on average")
 	c.Flags().Float64Var(&spread, "spread", 2, "standard deviation of the gaps over their mean")
@@ -251,13 +252,13 @@ which must not be there yet. The same seed draws the same.`,
 		}
 		file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if err != nil {
-			return usage("%v", err)
+			return cli.Usage("%v", err)
 		}
 		_, err = file.Write(append(text, '\n'))
-		if err := both(err, file.Close()); err != nil {
+		if err := cli.Both(err, file.Close()); err != nil {
 			return err
 		}
-		a.note("%s has %d arrivals over %s", args[0], d.Count, r.Span().Round(time.Millisecond))
+		a.Note("%s has %d arrivals over %s", args[0], d.Count, r.Span().Round(time.Millisecond))
 		return nil
 	}
 	return c
@@ -270,11 +271,11 @@ func drawRecording(rateText string, spread float64, count int, seed uint64) (pla
 		return plan.Recording{}, err
 	}
 	if count < 1 || count > load.GapsLimit {
-		return plan.Recording{}, usage("--count %d: want 1 to %d", count, load.GapsLimit)
+		return plan.Recording{}, cli.Usage("--count %d: want 1 to %d", count, load.GapsLimit)
 	}
 	s := load.Schedule{Law: load.LogNormal, Spread: spread, Seed: seed, Stages: []load.Stage{{From: rate, To: rate}}}
 	if err := s.Validate(); err != nil {
-		return plan.Recording{}, usage("--spread: %v", err)
+		return plan.Recording{}, cli.Usage("--spread: %v", err)
 	}
 	var r plan.Recording
 	for _, gap := range s.DrawGaps(count, rate) {

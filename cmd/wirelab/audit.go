@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/audit"
+	"wirelab/cli"
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/target"
@@ -120,10 +121,10 @@ type audited struct {
 // audit runs the tool against the service and prints what came of it.
 func (a *app) audit(ctx context.Context, f auditFlags) error {
 	if f.timeout <= 0 {
-		return usage("--timeout %v: want more than 0", f.timeout)
+		return cli.Usage("--timeout %v: want more than 0", f.timeout)
 	}
 	if !audit.Uses(f.tool, "target", "get", "address", "script") {
-		return usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}", f.tool)
+		return cli.Usage("--tool %q: nothing in it says what to call; put {target} where the URL belongs, or {address}", f.tool)
 	}
 	truth, err := auditTruth(f.inject)
 	if err != nil {
@@ -148,7 +149,7 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 	if f.verbose {
 		for _, text := range []string{output.File, output.Stdout, output.Stderr} {
 			if text != "" {
-				a.note("%s", strings.TrimRight(text, "\n"))
+				a.Note("%s", strings.TrimRight(text, "\n"))
 			}
 		}
 	}
@@ -177,18 +178,18 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 	case audit.Truthful:
 		return nil
 	case audit.Untruthful:
-		return exitWith(exitFailed, nil)
+		return cli.With(exitFailed, nil)
 	}
-	return exitWith(exitNoWord, nil)
+	return cli.With(exitNoWord, nil)
 }
 
 // unjudged is the error of an audit that came to no verdict. What was typed was
 // right by then, but for the name of a tool that is not there.
 func unjudged(err error) error {
 	if wirelab.CodeOf(err) == wirelab.NotFound {
-		return exitWith(exitUsage, err)
+		return cli.With(exitUsage, err)
 	}
-	return exitWith(exitNoWord, err)
+	return cli.With(exitNoWord, err)
 }
 
 // auditTruth returns the law of a behaviour.
@@ -199,7 +200,7 @@ func auditTruth(text string) (inject.Truth, error) {
 	}
 	truth, ok := behaviour.Truth()
 	if !ok {
-		return truth, usage("--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
+		return truth, cli.Usage("--inject %q holds no call, so that there is no truth to tell; try 'frozen 1ms 500ms 5s'", text)
 	}
 	return truth, nil
 }
@@ -222,7 +223,7 @@ func (f auditFlags) known() (parser audit.Parser, asked audit.Asked, err error) 
 		}
 	}
 	if f.length < 0 {
-		return parser, asked, usage("--for %v: want more than 0", f.length)
+		return parser, asked, cli.Usage("--for %v: want more than 0", f.length)
 	}
 	if f.length > 0 {
 		asked.For, asked.Requests = f.length, 0
@@ -247,7 +248,7 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 	if err != nil {
 		return o, fmt.Errorf("a folder for the tool's files: %w", err)
 	}
-	defer func() { err = both(err, os.RemoveAll(folder)) }()
+	defer func() { err = cli.Both(err, os.RemoveAll(folder)) }()
 	program, err := os.Executable()
 	if err != nil {
 		return o, err
@@ -263,7 +264,7 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 		// By then all is measured: a server that died of itself shows in
 		// the tool's errors, and one that is slow to stop spoils nothing.
 		if e := server.Stop(); e != nil {
-			a.note("service to audit against: %v", e)
+			a.Note("service to audit against: %v", e)
 		}
 	}()
 	files := auditFiles(folder, server.Ready().Address, server.Ready().Authority, tool)
@@ -274,7 +275,7 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 		return o, err
 	}
 	if !f.json && !f.markdown {
-		a.note("running %s", done.Command)
+		a.Note("running %s", done.Command)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, f.timeout,
 		wirelab.Errorf(wirelab.DeadlineExceeded, "the tool did not end within %v and was ended; --timeout allows more", f.timeout))
@@ -289,14 +290,14 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 		defer func() {
 			var failed error
 			done.Witness, failed = w.end()
-			err = both(err, failed)
+			err = cli.Both(err, failed)
 		}()
 	}
 	o, done.Took, err = audit.Execute(ctx, done.Command)
 	if text, e := os.ReadFile(files.values["out"]); e == nil {
 		o.File = string(text)
 	} else if !errors.Is(e, os.ErrNotExist) {
-		err = both(err, e)
+		err = cli.Both(err, e)
 	}
 	return o, err
 }

@@ -12,31 +12,31 @@ import (
 func (a *app) printAudit(done audited, f auditFlags) error {
 	switch {
 	case f.json:
-		return a.printJSON(done)
+		return a.PrintJSON(done)
 	case f.markdown:
 		return a.printAuditMarkdown(done, f.tool)
 	}
-	if err := a.printf("%s against %s\n\n", askedText(done), servedText(done)); err != nil {
+	if err := a.Printf("%s against %s\n\n", askedText(done), servedText(done)); err != nil {
 		return err
 	}
 	if len(done.Rows) > 0 {
-		if err := a.printTable(auditRows(done)); err != nil {
+		if err := a.PrintTable(auditRows(done)); err != nil {
 			return err
 		}
-		if err := a.printf("\n"); err != nil {
+		if err := a.Printf("\n"); err != nil {
 			return err
 		}
 	}
-	if err := a.printf("%s\n", done.Sentence); err != nil {
+	if err := a.Printf("%s\n", done.Sentence); err != nil {
 		return err
 	}
 	for _, n := range done.Notes {
-		if err := a.printf("%s\n", n); err != nil {
+		if err := a.Printf("%s\n", n); err != nil {
 			return err
 		}
 	}
 	if len(done.Report.Remarks) > 0 {
-		return a.printf("It says of itself: %s.\n", strings.Join(done.Report.Remarks, "; "))
+		return a.Printf("It says of itself: %s.\n", strings.Join(done.Report.Remarks, "; "))
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (a *app) printAuditMarkdown(done audited, typed string) error {
 	truth, witness = append(truth, planned, ""), append(witness, witnessed, "")
 	says = append(says, sent, strings.Join(append([]string{done.Sentence}, done.Notes...), " "))
 	for _, row := range [][]string{head, rule, truth, witness, says} {
-		if err := a.printf("| %s |\n", strings.Join(row, " | ")); err != nil {
+		if err := a.Printf("| %s |\n", strings.Join(row, " | ")); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -59,7 +60,7 @@ one is drawn from the workload's data set.
       --request '{"latitude": 409146138, "longitude": -746188906}'
   wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --request @route.json
   wirelab call routeguide.ListFeatures --protocol http3-proto --target 127.0.0.1:8443 --ca authority.pem`,
-		Args: arguments(1, 1, "one WORKLOAD.OPERATION"),
+		Args: cli.Arguments(1, 1, "one WORKLOAD.OPERATION"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.callNames(), cobra.ShellCompDirectiveNoFileComp
 		},
@@ -98,10 +99,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if f.ca != "" {
 		text, err := os.ReadFile(f.ca)
 		if err != nil {
-			return usage("--ca: %v", err)
+			return cli.Usage("--ca: %v", err)
 		}
 		if to.Roots, err = authority.Trust(text); err != nil {
-			return usage("--ca %s: %v", f.ca, err)
+			return cli.Usage("--ca %s: %v", f.ca, err)
 		}
 	}
 	var data []byte
@@ -116,7 +117,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
 	took := a.now().Sub(began)
 	if callErr != nil && request == "" && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
-		return usage("--request: %s", wirelab.Public(callErr).Message) // it was never sent
+		return cli.Usage("--request: %s", wirelab.Public(callErr).Message) // it was never sent
 	}
 	items := make([]json.RawMessage, len(reply))
 	for i, item := range reply {
@@ -129,10 +130,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	if !*f.asJSON {
 		if !hasData && callErr == nil {
-			a.note("asked %s", request)
+			a.Note("asked %s", request)
 		}
 		for _, item := range items {
-			if err := a.printf("%s\n", item); err != nil {
+			if err := a.Printf("%s\n", item); err != nil {
 				return err
 			}
 		}
@@ -146,7 +147,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		coded := wirelab.Public(callErr)
 		report.Error = &callError{coded.Code.String(), coded.Message}
 	}
-	return both(callErr, a.printJSON(report))
+	return cli.Both(callErr, a.PrintJSON(report))
 }
 
 // ask connects, calls once and disconnects.
@@ -155,7 +156,7 @@ func ask(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation s
 	if err != nil {
 		return "", nil, err
 	}
-	defer func() { err = both(err, client.Close()) }()
+	defer func() { err = cli.Both(err, client.Close()) }()
 	return client.Call(ctx, operation, data)
 }
 
@@ -175,24 +176,24 @@ func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationI
 	}
 	switch {
 	case !dotted:
-		return fail(usage("%q is not WORKLOAD.OPERATION; known: %s", what, strings.Join(a.callNames(), ", ")))
+		return fail(cli.Usage("%q is not WORKLOAD.OPERATION; known: %s", what, strings.Join(a.callNames(), ", ")))
 	case f.protocol == "":
-		return fail(usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(protocolNames(w), ", ")))
+		return fail(cli.Usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(protocolNames(w), ", ")))
 	case f.timeout <= 0:
-		return fail(usage("--timeout is %v; it must be above 0", f.timeout))
+		return fail(cli.Usage("--timeout is %v; it must be above 0", f.timeout))
 	}
 	cell, err := a.cell(workload, f.protocol, "", f.client)
 	if err != nil {
 		return fail(err)
 	}
 	if f.target == "" {
-		return fail(usage("--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name, cell.Protocol.Name))
+		return fail(cli.Usage("--target is missing; start a server with wirelab serve %s %s and give its HOST:PORT", w.Name, cell.Protocol.Name))
 	}
 	if _, err := plan.ParseArm(cell.Protocol.Name + ",target=" + f.target); err != nil {
-		return fail(usage("--target: %q is not HOST:PORT, such as 127.0.0.1:9000", f.target))
+		return fail(cli.Usage("--target: %q is not HOST:PORT, such as 127.0.0.1:9000", f.target))
 	}
 	if reason, hole := cell.Holes[op.Name]; hole {
-		return fail(usage("%s cannot carry %s: %s", cell.Protocol.Name, op.Name, reason))
+		return fail(cli.Usage("%s cannot carry %s: %s", cell.Protocol.Name, op.Name, reason))
 	}
 	return cell, op, nil
 }
@@ -202,21 +203,21 @@ func (a *app) readData(data string) ([]byte, error) {
 	var from io.Reader = strings.NewReader(data)
 	switch {
 	case data == "-":
-		from = a.stdin
+		from = a.Stdin
 	case strings.HasPrefix(data, "@"):
 		file, err := os.Open(data[1:])
 		if err != nil {
-			return nil, usage("--request: %v", err)
+			return nil, cli.Usage("--request: %v", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
 		from = file
 	}
 	text, err := io.ReadAll(io.LimitReader(from, dataLimit+1))
 	if err != nil {
-		return nil, usage("--request: %v", err)
+		return nil, cli.Usage("--request: %v", err)
 	}
 	if len(text) > dataLimit {
-		return nil, usage("--request has more than %d bytes", dataLimit)
+		return nil, cli.Usage("--request has more than %d bytes", dataLimit)
 	}
 	return append([]byte{}, text...), nil // not nil: nil would be drawn
 }
@@ -238,6 +239,6 @@ func explainCall(ctx context.Context, cell wirelab.Cell, operation string, f cal
 	case wirelab.DeadlineExceeded:
 		hint = "; no reply within " + f.timeout.String() + ": check that the server speaks " + cell.Protocol.Name + ", or raise --timeout"
 	}
-	return exitWith(exitFailed, wirelab.Errorf(coded.Code, "%s over %s at %s: %s: %s%s",
+	return cli.With(exitFailed, wirelab.Errorf(coded.Code, "%s over %s at %s: %s: %s%s",
 		operation, cell.Protocol.Name, f.target, coded.Code, coded.Message, hint))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/report"
@@ -86,7 +87,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
-		return usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
+		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
 	}
 	p, said, err := f.parse(a, "capacity", args)
 	if err != nil {
@@ -148,7 +149,7 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 		return err
 	}
 	if r.Ending == result.Interrupted {
-		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Capacity.Rounds), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Capacity.Rounds), r.ID))
 	}
 	var unknown, bounds []string
 	for i := range analysis.Capacity.Arms {
@@ -163,9 +164,9 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return exitWith(exitNoWord, fmt.Errorf("no valid capacity of %s; the result is stored as %s", strings.Join(unknown, "; "), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s; the result is stored as %s", strings.Join(unknown, "; "), r.ID))
 	case len(bounds) > 0:
-		return exitWith(exitUndecided, fmt.Errorf("only a bound of %s; the result is stored as %s", strings.Join(bounds, "; "), r.ID))
+		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s; the result is stored as %s", strings.Join(bounds, "; "), r.ID))
 	}
 	return nil
 }

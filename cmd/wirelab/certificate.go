@@ -55,7 +55,7 @@ func (a *app) certificate(ctx context.Context, results store.Store, p plan.Plan,
 		return nil, err
 	}
 	if much := c.Wanting(p); much != "" && !quiet {
-		a.note("note: %s", much)
+		a.Note("note: %s", much)
 	}
 	return c, nil
 }
@@ -78,7 +78,7 @@ func (a *app) findCertificate(ctx context.Context, results store.Store, wanted s
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		a.note("no certificate of this machine: %s", describe(err)) // the experiment itself may well succeed
+		a.Note("no certificate of this machine: %s", describe(err)) // the experiment itself may well succeed
 		return nil, nil
 	}
 	return r.Certificate, nil
@@ -120,10 +120,10 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 		return nil, err
 	}
 	if !quiet {
-		a.note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
+		a.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
 	}
 	// Without a terminal there would be a line for each of many rounds.
-	f, ok := a.stderr.(*os.File)
+	f, ok := a.Stderr.(*os.File)
 	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
 	news := a.watched(conductor, results, func(e experiment.Event) {
 		// Equal arms need no names, and how many rounds there will be time tells.

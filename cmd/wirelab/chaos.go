@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
@@ -43,7 +44,7 @@ type chaosFlags struct {
 const rateAuto = "auto"
 
 func newChaosCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use:     "chaos",
 		Short:   "Let parts of a pipeline fail under load, and account for every entry",
 		Long:    "Chaos starts services that work together, lets them fail while they are used, and tells what was lost.",
@@ -149,7 +150,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 		default:
 			if !f.quiet {
 				done, all := possible(runs[:i]), possible(runs)
-				a.note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, estimate(runs[i:]))
+				a.Note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, estimate(runs[i:]))
 			}
 			r.Report, err = chaos.Run(ctx, r.options)
 			if err != nil && ctx.Err() == nil {
@@ -168,7 +169,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 		}
 	}
 	if f.asJSON {
-		if err := a.printJSON(runs); err != nil {
+		if err := a.PrintJSON(runs); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,7 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 func (a *app) sayAbsent(runs []chaosRun, quiet bool) {
 	for i, r := range runs {
 		if !quiet && r.wanting && (i == 0 || runs[i-1].Path != r.Path) {
-			a.note("%s is absent: %s; going on with the others", r.Path, r.Absent)
+			a.Note("%s is absent: %s; going on with the others", r.Path, r.Absent)
 		}
 	}
 }
@@ -252,13 +253,13 @@ func concludeChaos(ctx context.Context, runs []chaosRun, failed []error) error {
 	}
 	switch {
 	case len(failed) > 0:
-		return exitWith(exitFailed, errors.Join(failed...))
+		return cli.With(exitFailed, errors.Join(failed...))
 	case ctx.Err() != nil:
-		return exitWith(exitNoWord, errors.New("interrupted; what was measured until then is above"))
+		return cli.With(exitNoWord, errors.New("interrupted; what was measured until then is above"))
 	}
 	for _, r := range runs {
 		if r.wanting {
-			return exitWith(exitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
+			return cli.With(exitNoWord, fmt.Errorf("%s is absent: %s", r.Path, r.Absent))
 		}
 	}
 	return nil
@@ -283,9 +284,9 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 		return nil, err
 	}
 	base.Stack.Getenv, base.Logger = a.getenv, dialLogger
-	base.Stack.Stderr, base.Stack.Faults = &together{to: a.stderr}, true // what is ended here is no news
+	base.Stack.Stderr, base.Stack.Faults = &together{to: a.Stderr}, true // what is ended here is no news
 	if !f.quiet {
-		base.Say = func(text string) { a.note("  %s", text) }
+		base.Say = func(text string) { a.Note("  %s", text) }
 	}
 	var runs []chaosRun
 	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(version().Version+" "+version().Commit)
@@ -295,7 +296,7 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 			return nil, err
 		}
 		if !one.Path.Protocol.Pipeline {
-			return nil, usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
+			return nil, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
 		}
 		one.Stack.Brokers = a.chaosBroker(path, f)
 		one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
@@ -332,7 +333,7 @@ func (f *chaosFlags) options() (chaos.Options, error) {
 	}
 	limit, err := time.ParseDuration(strings.TrimPrefix(f.slo, "p99<"))
 	if err != nil || limit <= 0 {
-		return o, usage("--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.slo)
+		return o, cli.Usage("--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.slo)
 	}
 	o.Limit = limit
 	return o, checkQueue(queue.Options{Name: stack.QueueName, Kind: queue.Kind(f.queue), Confirms: !f.noConfirms, Persistent: !f.transient})
@@ -397,7 +398,7 @@ func (a *app) chaosAbsent(ctx context.Context, brokers []stack.Broker) (string, 
 // chaosDatabase gives every run its database: of embedded ones a file of its own.
 func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) error {
 	if !slices.ContainsFunc(runs, func(r chaosRun) bool { return r.Absent == "" }) {
-		return usage("there is nothing to run: %s", runs[0].Absent)
+		return cli.Usage("there is nothing to run: %s", runs[0].Absent)
 	}
 	at, err := a.databaseFor(ctx, "logging", serveFlags{database: f.database})
 	if err != nil {
@@ -411,7 +412,7 @@ func (a *app) chaosDatabase(ctx context.Context, f chaosFlags, runs []chaosRun) 
 			}
 		}
 		if at.Kind == "" && strings.HasSuffix(runs[i].Path, "-direct") {
-			return usage("%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
+			return cli.Usage("%s: a listener cannot store in the logger's memory; give --db postgres or embedded", runs[i].Path)
 		}
 	}
 	return nil

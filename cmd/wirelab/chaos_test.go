@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
 )
@@ -199,7 +200,7 @@ func TestChaosIsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	a := &app{stdout: &out}
+	a := &app{Terminal: cli.Terminal{Stdout: &out}}
 	for _, r := range []chaosRun{
 		{Path: "log-nats", Faults: "broker-restart", Report: &report},
 		{Path: stack.PathName(stack.RabbitMQ, false), Faults: "burst=10x5s", Absent: "it is not installed"},

@@ -22,7 +22,7 @@ func (a *app) printChaos(r chaosRun) error {
 		case r.Absent != "":
 			why = "not there: " + r.Absent // no such part, or a path that nobody named
 		}
-		return a.printf("%s, %s\n  %s\n\n", r.Path, r.Faults, why)
+		return a.Printf("%s, %s\n  %s\n\n", r.Path, r.Faults, why)
 	}
 	p := r.Report
 	head := fmt.Sprintf("%s, %s\n  %.0f entries/s for %v", r.Path, r.Faults, p.Rate, tidy(p.Load))
@@ -41,18 +41,18 @@ func (a *app) printChaos(r chaosRun) error {
 	for _, product := range slices.Sorted(maps.Keys(about)) {
 		head += "; " + product
 	}
-	if err := a.printf("%s\n", head); err != nil {
+	if err := a.Printf("%s\n", head); err != nil {
 		return err
 	}
 	for _, say := range [][]string{r.LeftOut, p.Deaths} {
 		for _, text := range say {
-			if err := a.printf("  note: %s\n", text); err != nil {
+			if err := a.Printf("  note: %s\n", text); err != nil {
 				return err
 			}
 		}
 	}
 	if r.Failed != "" {
-		if err := a.printf("  FAILED: %s\n", r.Failed); err != nil {
+		if err := a.Printf("  FAILED: %s\n", r.Failed); err != nil {
 			return err
 		}
 	}
@@ -60,14 +60,14 @@ func (a *app) printChaos(r chaosRun) error {
 		if len(rows) < 2 {
 			continue
 		}
-		if err := a.printf("\n"); err != nil {
+		if err := a.Printf("\n"); err != nil {
 			return err
 		}
-		if err := a.printTable(rows); err != nil {
+		if err := a.PrintTable(rows); err != nil {
 			return err
 		}
 	}
-	return a.printf("\n")
+	return a.Printf("\n")
 }
 
 // accountRows is the account in words.

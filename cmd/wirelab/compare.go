@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -135,7 +136,7 @@ func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
 	p.Name = "compare"
 	var ok bool
 	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
-		return p, usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+		return p, cli.Usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
 	}
 	for _, text := range arms {
 		arm, err := plan.ParseArm(text)
@@ -180,7 +181,7 @@ func drivenBy(arms []plan.Arm, drivers []string) []plan.Arm {
 func (f *compareFlags) parseLoads(p *plan.Plan) error {
 	for _, n := range f.inFlight {
 		if n < 1 {
-			return usage("--in-flight %d: want 1 or more", n)
+			return cli.Usage("--in-flight %d: want 1 or more", n)
 		}
 		p.Loads = append(p.Loads, plan.Load{InFlight: n})
 	}

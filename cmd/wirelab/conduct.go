@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/inject"
 	"wirelab/pipeline/bench"
@@ -65,7 +66,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 		return err
 	}
 	if o.plan {
-		return a.printJSON(p)
+		return a.PrintJSON(p)
 	}
 	r, err := a.measure(ctx, p, arms, o.certificate, o.quiet)
 	if err != nil {
@@ -90,7 +91,7 @@ func (a *app) measureBy(
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = both(err, results.Close()) }()
+	defer func() { err = cli.Both(err, results.Close()) }()
 	p, absent, err := a.present(ctx, p)
 	if err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (a *app) measureBy(
 		if arms, err = a.arms(p); err != nil {
 			return nil, err
 		}
-		a.note("%s; going on with the others", // also with --quiet: it is no progress
+		a.Note("%s; going on with the others", // also with --quiet: it is no progress
 			strings.Join(report.Absences(absent), "; "))
 	}
 	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
@@ -167,14 +168,14 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	case r.Ending == result.Failed:
-		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+		return cli.With(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
 	if spoiled := invalid(r, &analysis); spoiled != "" {
-		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
 	}
 	return nil
 }
@@ -202,7 +203,7 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 	}
 	for _, dir := range []string{".", os.TempDir()} {
 		if path, rescueErr := store.Rescue(dir, r); rescueErr == nil {
-			return exitWith(exitFailed, fmt.Errorf("%w; so the result is in %s: once that is mended, run wirelab results import %s", err, path, path))
+			return cli.With(exitFailed, fmt.Errorf("%w; so the result is in %s: once that is mended, run wirelab results import %s", err, path, path))
 		} else {
 			err = errors.Join(err, rescueErr)
 		}
@@ -246,7 +247,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			return nil, err
 		}
 		if arm.Inject != "" && arm.Target != "" {
-			return nil, usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
+			return nil, cli.Usage("arm %s has both inject and target: only a server that is started here can be made to do something", arm.Name)
 		}
 		if err := reachable(p, arm, cell); err != nil {
 			return nil, err
@@ -283,7 +284,7 @@ func knownCalls(work wirelab.Work, name, requests string) error {
 func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 	for _, o := range operations {
 		if why, hole := cell.Holes[o]; hole {
-			return usage("%s cannot carry %s: %s", arm.Protocol, o, why)
+			return cli.Usage("%s cannot carry %s: %s", arm.Protocol, o, why)
 		}
 		if !arm.Raw() {
 			continue
@@ -302,12 +303,12 @@ func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 	}
 	host, _, err := net.SplitHostPort(arm.Target)
 	if err != nil {
-		return usage("arm %s: target %q: want HOST:PORT", arm.Name, arm.Target)
+		return cli.Usage("arm %s: target %q: want HOST:PORT", arm.Name, arm.Target)
 	}
 	if host == "127.0.0.1" {
 		return nil
 	}
-	return usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: leave --network out", arm.Name, host)
+	return cli.Usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: leave --network out", arm.Name, host)
 }
 
 // dataName is the name of a data set, the usual one's included.
@@ -321,10 +322,10 @@ func dataName(work wirelab.Work, data string) string {
 // rawCarries tells why the raw driver cannot drive an operation of a cell.
 func rawCarries(cell wirelab.Cell, operation string) error {
 	if cell.DialRaw == nil {
-		return usage("there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
+		return cli.Usage("there is no raw driver for %s; leave --driver raw out, or see wirelab matrix", cell.Protocol.Name)
 	}
 	if why, hole := cell.RawHoles[operation]; hole {
-		return usage("the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
+		return cli.Usage("the raw driver does not carry %s over %s: %s", operation, cell.Protocol.Name, why)
 	}
 	return nil
 }

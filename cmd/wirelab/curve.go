@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/report"
@@ -83,7 +84,7 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if f.steps < 3 || f.steps > plan.LevelsMax {
-		return usage("--steps %d: want 3 to %d", f.steps, plan.LevelsMax)
+		return cli.Usage("--steps %d: want 3 to %d", f.steps, plan.LevelsMax)
 	}
 	p.Floor = plan.FloorNone
 	if p.WarmUp == 0 {
@@ -107,7 +108,7 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 		return f.conducted(ctx, a, f.at(p, rates), nil, said)
 	}
 	if f.conduct.plan {
-		return usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
+		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
 	}
 	// What cannot be is said before anything is run, on a rate that stands for those to come.
 	if _, err := a.checked(f.at(p, []float64{1})); err != nil {
@@ -157,7 +158,7 @@ func (f *curveFlags) given() ([]float64, error) {
 		rates = append(rates, rate)
 	}
 	if len(rates) < result.LeastLevels {
-		return nil, usage("--rates has %d; a curve needs %d", len(rates), result.LeastLevels)
+		return nil, cli.Usage("--rates has %d; a curve needs %d", len(rates), result.LeastLevels)
 	}
 	return rates, nil
 }
@@ -230,7 +231,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 		return err
 	}
 	if o.plan {
-		return a.printJSON(p)
+		return a.PrintJSON(p)
 	}
 	a.sayDriver(said, o.quiet)
 	r, err := a.measureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
@@ -262,12 +263,12 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
-		return exitWith(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/daemon"
 	"wirelab/experiment"
 	"wirelab/plan"
@@ -80,7 +81,7 @@ func (f *databaseFlags) apply(ctx context.Context, a *app, p plan.Plan) (plan.Pl
 		}
 	}
 	if len(work.Databases) == 0 && (p.Database != "" && p.Database != wirelab.Memory || p.Pool != 0) {
-		return p, usage("%s keeps its data in memory: leave --db and --pool out", work.Name)
+		return p, cli.Usage("%s keeps its data in memory: leave --db and --pool out", work.Name)
 	}
 	return p, f.provide(ctx, a, p, work)
 }
@@ -131,7 +132,7 @@ func (f *databaseFlags) usual(ctx context.Context, a *app) (string, error) {
 	case ctx.Err() != nil || a.getenv(experiment.DatabaseVariable) != "":
 		return "", err // a server that was named is meant
 	}
-	a.note("no PostgreSQL: %s; data is kept in the embedded database instead, and results say so", describe(err))
+	a.Note("no PostgreSQL: %s; data is kept in the embedded database instead, and results say so", describe(err))
 	return embeddedKind, nil
 }
 

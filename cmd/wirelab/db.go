@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/postgres"
 	"wirelab/workload/ledger"
 	kept "wirelab/workload/ledger/database/postgres"
@@ -15,7 +16,7 @@ import (
 )
 
 func newDBCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use:   "db",
 		Short: "Hold a private PostgreSQL server, and write data sets into it",
 		Long: `An experiment that needs a PostgreSQL starts one for itself, and so writes its
@@ -44,9 +45,9 @@ func newDBStartCommand(a *app) *cobra.Command {
 left alone; one that died, or was stopped with --keep, is started again with
 all it held.`,
 		Example: "  wirelab db start\n  wirelab db start --json",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		r, started, err := postgres.Reside(c.Context(), postgres.Options{Getenv: a.getenv})
 		if err != nil {
@@ -60,7 +61,7 @@ all it held.`,
 			what = "started"
 		}
 		a.noteOtherDB()
-		return a.printf("PostgreSQL %s %s at %s, process %d; wirelab db stop ends it\n", r.Version, what, postgres.Redact(r.Source), r.PID)
+		return a.Printf("PostgreSQL %s %s at %s, process %d; wirelab db stop ends it\n", r.Version, what, postgres.Redact(r.Source), r.PID)
 	}
 	return c
 }
@@ -74,7 +75,7 @@ func newDBStopCommand(a *app) *cobra.Command {
 holds anything else, such as results or log entries, or does not run, it says so and does
 nothing until it is told what to do with the data.`,
 		Example: "  wirelab db stop\n  wirelab db stop --keep",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().BoolVar(&keep, "keep", false, "keep what it holds for the next db start")
 	c.Flags().BoolVar(&discard, "discard", false, "remove what it holds, whatever it is")
@@ -90,13 +91,13 @@ nothing until it is told what to do with the data.`,
 		case err != nil:
 			return err
 		case !ok:
-			a.note("no server of wirelab db start is there")
+			a.Note("no server of wirelab db start is there")
 			return nil
 		case keep:
-			a.note("stopped; its data stay in %s for wirelab db start", r.Directory)
+			a.Note("stopped; its data stay in %s for wirelab db start", r.Directory)
 			return nil
 		}
-		a.note("stopped, and removed")
+		a.Note("stopped, and removed")
 		return nil
 	}
 	return c
@@ -109,7 +110,7 @@ func (a *app) onlySets(ctx context.Context) error {
 		return err
 	}
 	if r.PID == 0 {
-		return usage("the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
+		return cli.Usage("the server does not run, and what it holds cannot be looked at: wirelab db start brings it back, wirelab db stop --discard removes it")
 	}
 	entries, err := logged.Holds(ctx, r.Source)
 	var others int
@@ -120,10 +121,10 @@ func (a *app) onlySets(ctx context.Context) error {
 		return fmt.Errorf("look what the server holds (wirelab db stop --keep or --discard does not): %w", err)
 	}
 	if entries {
-		return usage("the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
+		return cli.Usage("the server holds log entries, which nothing writes again: give --keep to keep all it holds, or --discard")
 	}
 	if others > 0 {
-		return usage("the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)
+		return cli.Usage("the server holds %d tables or databases beside its data sets, such as results: give --keep to keep all it holds, or --discard", others)
 	}
 	return nil
 }
@@ -133,9 +134,9 @@ func newDBStatusCommand(a *app) *cobra.Command {
 		Use:     "status",
 		Short:   "Tell whether the server runs, and what it holds",
 		Example: "  wirelab db status\n  wirelab db status --json",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error { return a.printDBStatus(c.Context(), *asJSON) }
 	return c
 }
@@ -191,16 +192,16 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return a.printJSON(s)
+		return a.PrintJSON(s)
 	}
 	if !s.Running {
 		a.noteOtherDB()
 		if s.Directory != "" {
-			return a.printf("not running; what it held is in %s, and wirelab db start brings it back\n", s.Directory)
+			return a.Printf("not running; what it held is in %s, and wirelab db start brings it back\n", s.Directory)
 		}
-		return a.printf("not running\n")
+		return a.Printf("not running\n")
 	}
-	if err := a.printTable([][]string{
+	if err := a.PrintTable([][]string{
 		{"PostgreSQL", s.Version},
 		{"address", s.Address},
 		{"process", fmt.Sprint(s.PID)},
@@ -212,25 +213,25 @@ func (a *app) printDBStatus(ctx context.Context, asJSON bool) error {
 	}
 	a.noteOtherDB()
 	if s.Problem != "" {
-		return a.printf("\n%s\n", s.Problem)
+		return a.Printf("\n%s\n", s.Problem)
 	}
 	if len(s.Sets) == 0 {
-		return a.printf("\nno data sets yet; wirelab db seed writes one\n")
+		return a.Printf("\nno data sets yet; wirelab db seed writes one\n")
 	}
 	rows := [][]string{{"DATA SET", "ACCOUNTS", "TRANSACTIONS", "MB ON DISK"}}
 	for _, h := range s.Sets {
 		rows = append(rows, []string{"ledger " + h.Name, fmt.Sprint(h.Accounts), fmt.Sprint(h.Transactions), fmt.Sprintf("%.1f", float64(h.Bytes)/1e6)})
 	}
-	if err := a.printf("\n"); err != nil {
+	if err := a.Printf("\n"); err != nil {
 		return err
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // noteOtherDB says that the environment names another database.
 func (a *app) noteOtherDB() {
 	if other := a.getenv(postgres.Variable); other != "" {
-		a.note("%s is set: commands use %s instead", postgres.Variable, postgres.Redact(other))
+		a.Note("%s is set: commands use %s instead", postgres.Variable, postgres.Redact(other))
 	}
 }
 
@@ -244,13 +245,13 @@ func newDBSeedCommand(a *app) *cobra.Command {
 ` + postgres.Variable + ` names. The same sizes always give the same data. Each set has a
 schema of its own; nothing else in the database is touched.`,
 		Example: "  wirelab db seed\n  wirelab db seed --accounts 100 --transactions 1000 --again",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	usual, usualLog := usualSet()
 	c.Flags().IntVar(&accounts, "accounts", usual, "so many accounts")
 	c.Flags().IntVar(&transactions, "transactions", usualLog, "so many transactions in the log")
 	c.Flags().BoolVar(&again, "again", false, "remove the set first, with what was posted since")
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set, err := ledger.SetOf(fmt.Sprintf("%dx%d", accounts, transactions))
 		if err != nil {
@@ -265,12 +266,12 @@ schema of its own; nothing else in the database is touched.`,
 			return err
 		}
 		if *asJSON {
-			return a.printJSON(dbSeeded{set.Name(), done})
+			return a.PrintJSON(dbSeeded{set.Name(), done})
 		}
 		if !done.Written {
-			return a.printf("data set %s is there already\n", set.Name())
+			return a.Printf("data set %s is there already\n", set.Name())
 		}
-		return a.printf("data set %s written in %v\n", set.Name(), done.Took.Round(10*time.Millisecond))
+		return a.Printf("data set %s written in %v\n", set.Name(), done.Took.Round(10*time.Millisecond))
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/report"
@@ -51,12 +52,12 @@ report" has the same table as a page, with --chaos too.`,
   wirelab decide latest
   wirelab chaos logging log-grpc log-rabbit --json > chaos.json
   wirelab decide latest --chaos chaos.json --format markdown`,
-		Args:              arguments(1, 1, "an id or a file of a result"),
+		Args:              cli.Arguments(1, 1, "an id or a file of a result"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	addChaosFiles(c, &files)
 	c.Flags().StringVar(&format, "format", formatText, "what to print: "+strings.Join(decideFormats(), ", "))
-	asJSON = addJSONFlag(c)
+	asJSON = cli.JSONFlag(c)
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asJSON {
@@ -92,11 +93,11 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	}
 	switch format {
 	case formatJSON:
-		return a.printJSON(decisions{ID: r.ID, Tables: tables})
+		return a.PrintJSON(decisions{ID: r.ID, Tables: tables})
 	case "markdown":
-		return markdown.WriteDecisions(a.stdout, tables)
+		return markdown.WriteDecisions(a.Stdout, tables)
 	}
-	return terminal.WriteDecisions(a.stdout, tables, terminal.Style{Color: a.colour(), Width: a.width()})
+	return terminal.WriteDecisions(a.Stdout, tables, terminal.Style{Color: a.colour(), Width: a.width()})
 }
 
 // decisions is what --json prints.
@@ -114,7 +115,7 @@ func undecidable(r *result.Result) error {
 	case len(r.Plan.Arms) > result.ContestLimit:
 		why = fmt.Sprintf("of more than %d ways so many pairs are compared that no claim is left", result.ContestLimit)
 	}
-	return usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
+	return cli.Usage("%s does not tell when to use which: %s; such as 'wirelab compare log-grpc log-rabbit -w logging.WriteLog --in-flight 50' makes a result that does", r.ID, why)
 }
 
 // chaosLimit is how many runs all files together may hold, far above what anybody makes.
@@ -130,13 +131,13 @@ func (a *app) readOutages(files []string) ([]report.Outage, error) {
 		}
 		runs, err := decodeChaos(data)
 		if err != nil {
-			return nil, usage("--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
+			return nil, cli.Usage("--chaos %s: %v; want what 'wirelab chaos logging --json' writes", name, err)
 		}
 		for i := range runs {
 			all = append(all, outages(&runs[i])...)
 		}
 		if len(all) > chaosLimit {
-			return nil, usage("--chaos %s: more than %d runs", name, chaosLimit)
+			return nil, cli.Usage("--chaos %s: more than %d runs", name, chaosLimit)
 		}
 	}
 	return all, nil
@@ -255,7 +256,7 @@ func (a *app) withChaos(f reportFormat, files []string, results int) (reportForm
 		return f, nil
 	}
 	if results > 1 {
-		return f, usage("--chaos belongs to one result, not to %d", results)
+		return f, cli.Usage("--chaos belongs to one result, not to %d", results)
 	}
 	outages, err := a.readOutages(files)
 	if err != nil {
@@ -267,7 +268,7 @@ func (a *app) withChaos(f reportFormat, files []string, results int) (reportForm
 	case "markdown":
 		f.write = func(w io.Writer, r *result.Result) error { return markdown.WriteWithOutages(w, r, outages) }
 	default:
-		return f, usage("--chaos is shown by the formats html and markdown, and by 'wirelab decide'")
+		return f, cli.Usage("--chaos is shown by the formats html and markdown, and by 'wirelab decide'")
 	}
 	return f, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/doctor"
 	"wirelab/experiment"
 	"wirelab/load"
@@ -40,27 +41,27 @@ The exit code is 0 if nothing is bad, else 1.`,
   wirelab doctor --burst 30s          a certificate from more rounds
   wirelab doctor --no-burst           look only
   wirelab doctor --json`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.Flags().DurationVar(&o.burst, "burst", 10*time.Second, "how long a thing is compared with itself; ten rounds are always run")
 	c.Flags().BoolVar(&o.noBurst, "no-burst", false, "make no certificate")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if o.burst < time.Second || o.burst > time.Hour {
-			return usage("--burst %v: want 1s to 1h", o.burst)
+			return cli.Usage("--burst %v: want 1s to 1h", o.burst)
 		}
 		e, err := a.examine(c.Context(), o)
 		if err != nil {
 			return err
 		}
 		if *asJSON {
-			err = a.printJSON(e)
+			err = a.PrintJSON(e)
 		} else {
-			err = terminal.Examination(a.stdout, e, terminal.Style{Color: a.colour(), Width: a.width()})
+			err = terminal.Examination(a.Stdout, e, terminal.Style{Color: a.colour(), Width: a.width()})
 		}
 		if err == nil && !e.Fit {
-			return exitWith(exitFailed, nil)
+			return cli.With(exitFailed, nil)
 		}
 		return err
 	}
@@ -81,14 +82,14 @@ func (a *app) examine(ctx context.Context, o doctorOptions) (e doctor.Examinatio
 		if results, err = a.openStore(ctx); err != nil {
 			return e, err
 		}
-		defer func() { err = both(err, results.Close()) }()
+		defer func() { err = cli.Both(err, results.Close()) }()
 	}
 	place, err := experiment.NewProcesses("", plan.Plan{Pin: plan.PinAuto})
 	if err != nil {
 		return e, err
 	}
 	if !o.quiet {
-		a.note("watching the machine for %v …", watchTime)
+		a.Note("watching the machine for %v …", watchTime)
 	}
 	root := os.DirFS("/")
 	machine := probe.ReadMachine(root)

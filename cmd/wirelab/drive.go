@@ -15,7 +15,7 @@ func newDriveCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return agent.Drive(command.Context(), a.cell, a.stdin, a.stdout)
+			return agent.Drive(command.Context(), a.cell, a.Stdin, a.Stdout)
 		},
 	}
 }

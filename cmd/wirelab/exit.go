@@ -1,22 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
-	"github.com/spf13/cobra"
-
-	"wirelab"
+	"wirelab/cli"
 )
 
 // The exit codes, as "wirelab help exit-codes" tells them.
 const (
-	exitOK        = 0
-	exitFailed    = 1
+	exitOK        = cli.OK
+	exitFailed    = cli.Failed
 	exitUndecided = 2
-	exitNoWord    = 3
-	exitUsage     = 64 // EX_USAGE of sysexits.h; see docs/adr/0009-usage-errors-exit-with-64.md
+	exitNoWord    = cli.Interrupted
+	exitUsage     = cli.WrongUsage
 )
 
 const exitCodesText = `Exit codes of wirelab, for scripts:
@@ -49,78 +45,19 @@ Errors are on standard error as "wirelab: what happened; what to do".`
 // valid answer, with what was measured stored: exit code 3.
 var errPartial = errors.New("no valid answer")
 
-// exit is an error with an exit code of its own. Without err nothing is
-// printed: the command has said what there was to say.
-type exit struct {
-	code int
-	err  error
-}
-
-func (e *exit) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exit) Unwrap() error { return e.err }
-
-// exitWith returns err with an exit code; err may be nil, see [exit].
-func exitWith(code int, err error) error { return &exit{code: code, err: err} }
-
-// usage returns a usage error.
-func usage(format string, args ...any) error {
-	return exitWith(exitUsage, wirelab.Errorf(wirelab.InvalidArgument, format, args...))
-}
-
-// exitCodeOf tells the exit code of an error that a command returned: its
-// own, or the one that fits its kind.
+// exitCodeOf tells the exit code of an error that a command returned.
 func exitCodeOf(err error) int {
-	var own *exit
-	if errors.As(err, &own) {
-		return own.code
-	}
-	if errors.Is(err, errPartial) || errors.Is(err, context.Canceled) {
+	var own *cli.Exit
+	if errors.Is(err, errPartial) && !errors.As(err, &own) {
 		return exitNoWord
 	}
-	switch wirelab.CodeOf(err) {
-	case wirelab.InvalidArgument, wirelab.NotFound, wirelab.Conflict:
-		return exitUsage
-	}
-	return exitFailed
+	return cli.Code(err)
 }
 
-// describe returns an error for the person at the terminal: without the code,
-// which is for programs.
+// describe returns an error for the person at the terminal.
 func describe(err error) string {
-	if errors.Is(err, context.Canceled) && !errors.Is(err, errPartial) {
-		return "interrupted"
+	if errors.Is(err, errPartial) {
+		return cli.Bare(err)
 	}
-	// Only an error that is nothing but the coded one: text around it is
-	// context that somebody added on purpose.
-	bare := err
-	var own *exit
-	if errors.As(err, &own) && own.err != nil {
-		bare = own.err
-	}
-	if coded, ok := bare.(*wirelab.Error); ok { //nolint:errorlint // see above
-		return coded.Message
-	}
-	return bare.Error()
-}
-
-// both returns the first of two errors that is one, or both joined.
-func both(err, another error) error {
-	switch {
-	case err == nil:
-		return another
-	case another == nil:
-		return err // as it is: a join would hide from describe what it is
-	}
-	return errors.Join(err, another)
-}
-
-// newExitCodes is a help topic: a command without anything to run.
-func newExitCodes() *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodesText}
+	return cli.Describe(err)
 }

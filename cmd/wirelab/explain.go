@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/report/csv"
 	"wirelab/report/json"
@@ -55,7 +56,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
   wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
   wirelab explain directory.GetPerson --from http1-json --to grpc-tls
   wirelab explain latest --format markdown`,
-		Args:              arguments(1, 1, "an operation such as directory.GetPerson, or a result"),
+		Args:              cli.Arguments(1, 1, "an operation such as directory.GetPerson, or a result"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	flags := command.Flags()
@@ -72,7 +73,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 		workload, operation, dotted := strings.Cut(args[0], ".")
 		if known := slices.Contains(a.workloadNames(), workload); known && (dotted || !isFile(args[0])) {
 			if !dotted {
-				return usage("%s is a workload: name an operation of it, such as %s", workload, a.anOperation(workload))
+				return cli.Usage("%s is a workload: name an operation of it, such as %s", workload, a.anOperation(workload))
 			}
 			return a.runExplain(c.Context(), workload, operation, &f)
 		}
@@ -81,7 +82,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 			return err
 		}
 		if set := changed(flags, "from", "to", "json", "format", "quiet"); set != "" {
-			return usage("--%s is for an experiment to run; %s is a result that was measured", set, args[0])
+			return cli.Usage("--%s is for an experiment to run; %s is a result that was measured", set, args[0])
 		}
 		return a.printExplanation(r, f.corners, f.format)
 	}
@@ -161,7 +162,7 @@ func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, 
 	most := 0
 	for _, n := range f.factors.connections {
 		if n < 1 {
-			return p, nil, usage("--connections %d: want 1 or more", n)
+			return p, nil, cli.Usage("--connections %d: want 1 or more", n)
 		}
 		most = max(most, n)
 	}
@@ -170,7 +171,7 @@ func (f *explainFlags) parse(work wirelab.Work, operation string) (p plan.Plan, 
 	}
 	for _, l := range p.Loads {
 		if !l.Open() && l.InFlight < most {
-			return p, nil, usage("--connections %d is more than the %d in flight, so that some would never be used", most, l.InFlight)
+			return p, nil, cli.Usage("--connections %d is more than the %d in flight, so that some would never be used", most, l.InFlight)
 		}
 	}
 	if p.Slices == 0 && (len(p.Loads) == 0 || !p.Loads[0].Open()) {
@@ -194,7 +195,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 		return err
 	}
 	if len(left) > 0 {
-		a.note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
+		a.Note("left out, since nothing carries %s over them: %s", o.Name, strings.Join(left, "; "))
 	}
 	f.conduct.database.dry = f.conduct.plan
 	written, err := f.conduct.database.apply(ctx, a, f.conduct.network.apply(p))
@@ -209,7 +210,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 		return err
 	}
 	if f.conduct.plan {
-		return a.printJSON(p)
+		return a.PrintJSON(p)
 	}
 	if err := a.wholly(ctx, p); err != nil {
 		return err
@@ -220,7 +221,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 			return err
 		}
 		if slice > p.Slice {
-			a.note("slices of %s, so that each holds calls enough; --slice sets another length", slice)
+			a.Note("slices of %s, so that each holds calls enough; --slice sets another length", slice)
 			p.Slice = slice
 		}
 	}
@@ -237,22 +238,22 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	analysis := result.Analyse(r)
 	e, err := result.ExplainBetween(r, &analysis, "", "")
 	if err != nil {
-		return both(err, errPartial)
+		return cli.Both(err, errPartial)
 	}
-	if err := a.writeExplanation(a.stdout, r, &analysis, e, format); err != nil {
+	if err := a.writeExplanation(a.Stdout, r, &analysis, e, format); err != nil {
 		return err
 	}
 	switch r.Ending {
 	case result.Interrupted:
-		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
 	case result.Failed:
-		return exitWith(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+		return cli.With(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}
 	for _, l := range e.Loads {
 		// Arms that a check refuses are left out, and said to be; without any
 		// there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
-			return exitWith(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s; the result is stored as %s", l.Name, why, r.ID))
+			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s; the result is stored as %s", l.Name, why, r.ID))
 		}
 	}
 	return nil
@@ -277,7 +278,7 @@ func (a *app) printExplanation(r *result.Result, c plan.Corners, format string) 
 	if err != nil {
 		return err
 	}
-	return a.writeExplanation(a.stdout, r, &analysis, e, format)
+	return a.writeExplanation(a.Stdout, r, &analysis, e, format)
 }
 
 func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.Analysis, e *result.Explanation, format string) error {

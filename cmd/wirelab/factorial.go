@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/stat"
@@ -77,7 +78,7 @@ func levels(flag string, given, usual, known []string, has func(string) bool) ([
 			return nil, wirelab.UnknownName(flag, name, known)
 		}
 		if slices.Contains(given[:i], name) {
-			return nil, usage("%s names %s twice", flag, name)
+			return nil, cli.Usage("%s names %s twice", flag, name)
 		}
 	}
 	return given, nil
@@ -193,10 +194,10 @@ func (f *factorial) plan(p plan.Plan, work wirelab.Work) (plan.Plan, []string, e
 	}
 	switch {
 	case len(arms) < 2:
-		return p, nil, usage("%s.%s has %d arms of these factors, where two are the least; left out: %s",
+		return p, nil, cli.Usage("%s.%s has %d arms of these factors, where two are the least; left out: %s",
 			p.Workload, p.Operation, len(arms), strings.Join(left, "; "))
 	case len(arms) > armsMax:
-		return p, nil, usage("these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
+		return p, nil, cli.Usage("these factors make %d arms, and an experiment has at most %d: name fewer levels, such as --encoding json,proto or --tls off", len(arms), armsMax)
 	}
 	p.Arms = arms
 	var transports, encodings, secure []string

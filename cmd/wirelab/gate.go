@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/report/json"
@@ -59,9 +60,9 @@ func (g *gate) prepare(p plan.Plan, asJSON bool) error {
 	}
 	switch {
 	case onOutput > 1:
-		return usage("only one of --json, --markdown - and --junit - can have standard output")
+		return cli.Usage("only one of --json, --markdown - and --junit - can have standard output")
 	case g.junit != "" && len(g.failIf) == 0:
-		return usage("--junit tells how thresholds stand; give one with --fail-if")
+		return cli.Usage("--junit tells how thresholds stand; give one with --fail-if")
 	}
 	g.thresholds = nil
 	for _, text := range g.failIf {
@@ -103,7 +104,7 @@ func (g *gate) write(a *app, r *result.Result, analysis *result.Analysis, j *res
 		switch file.name {
 		case "":
 		case "-":
-			err = file.write(a.stdout)
+			err = file.write(a.Stdout)
 		default:
 			err = overwrite(file.name, file.write)
 		}
@@ -122,7 +123,7 @@ func overwrite(name string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-		return usage("%v", err)
+		return cli.Usage("%v", err)
 	}
 	return nil
 }
@@ -135,9 +136,9 @@ func outcomeError(r *result.Result, j *result.Judgement, said bool) error {
 	case code == exitOK:
 		return nil
 	case said:
-		return exitWith(code, nil)
+		return cli.With(code, nil)
 	default:
-		return exitWith(code, errors.New(strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], ".")))
+		return cli.With(code, errors.New(strings.ToLower(text[:1])+strings.TrimSuffix(text[1:], ".")))
 	}
 }
 
@@ -145,7 +146,7 @@ func outcomeError(r *result.Result, j *result.Judgement, said bool) error {
 // thresholds: 1 then is a threshold crossed, and nothing else.
 func (g *gate) noWord(err error) error {
 	if err != nil && len(g.failIf) > 0 && exitCodeOf(err) == exitFailed {
-		return exitWith(exitNoWord, err)
+		return cli.With(exitNoWord, err)
 	}
 	return err
 }
@@ -162,14 +163,14 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 		Example: `  wirelab results check latest --fail-if 'cpu/req > +3%'
   wirelab results check r-20261121-140512-7f3a --fail-if 'p99 > 20ms' --junit wirelab.xml
   wirelab results check ./result.json --fail-if 'errors > 0%' --json`,
-		Args:              arguments(1, 1, "one id or file"),
+		Args:              cli.Arguments(1, 1, "one id or file"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	g.register(c.Flags())
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(g.failIf) == 0 {
-			return usage("nothing to check: give a threshold with --fail-if")
+			return cli.Usage("nothing to check: give a threshold with --fail-if")
 		}
 		r, err := a.find(c.Context(), args[0])
 		if err != nil {
@@ -185,9 +186,9 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 		}
 		switch {
 		case *asJSON:
-			err = a.printJSON(j)
+			err = a.PrintJSON(j)
 		case !g.ownsOutput():
-			err = terminal.WriteJudgement(a.stdout, r, j, terminal.Style{Color: a.colour(), Width: a.width()})
+			err = terminal.WriteJudgement(a.Stdout, r, j, terminal.Style{Color: a.colour(), Width: a.width()})
 		}
 		if err != nil {
 			return g.noWord(err)
@@ -200,14 +201,14 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 // printResult prints a report, with the judgement after it where there is one.
 func (a *app) printResult(r *result.Result, analysis *result.Analysis, j *result.Judgement, asJSON bool) error {
 	if asJSON {
-		return json.WriteJudged(a.stdout, r, analysis, j)
+		return json.WriteJudged(a.Stdout, r, analysis, j)
 	}
 	style := terminal.Style{Color: a.colour(), Width: a.width()}
-	if err := terminal.WriteAnalysed(a.stdout, r, analysis, style); err != nil || j == nil {
+	if err := terminal.WriteAnalysed(a.Stdout, r, analysis, style); err != nil || j == nil {
 		return err
 	}
-	if err := a.printf("\n"); err != nil {
+	if err := a.Printf("\n"); err != nil {
 		return err
 	}
-	return terminal.WriteJudgement(a.stdout, r, j, style)
+	return terminal.WriteJudgement(a.Stdout, r, j, style)
 }

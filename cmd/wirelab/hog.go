@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/control"
 )
 
@@ -16,10 +17,10 @@ func newHogCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "hog",
 		Short:  "Use a processor until standard input ends (a self-test's child)",
-		Args:   arguments(0, 0, "no arguments"),
+		Args:   cli.Arguments(0, 0, "no arguments"),
 		Hidden: true,
 		RunE: func(*cobra.Command, []string) (err error) {
-			if err := control.Write(a.stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
+			if err := control.Write(a.Stdout, control.Reply{Ready: &control.Ready{}}); err != nil {
 				return err
 			}
 			var over atomic.Bool
@@ -28,7 +29,7 @@ func newHogCommand(a *app) *cobra.Command {
 				for !over.Load() {
 				}
 			})
-			_, err = io.Copy(io.Discard, a.stdin)
+			_, err = io.Copy(io.Discard, a.Stdin)
 			over.Store(true)
 			burning.Wait()
 			return err

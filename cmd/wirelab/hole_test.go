@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 )
 
 // holed is an app with a workload that one protocol does not carry, and one does.
@@ -15,7 +16,7 @@ func holed(stdout *bytes.Buffer) *app {
 	grpc := wirelab.Protocol{Name: "grpc", Transport: "HTTP/2", Encoding: "Protocol Buffers", Network: "tcp", Multiplexed: true}
 	netrpc := wirelab.Protocol{Name: "netrpc", Transport: "TCP", Encoding: "gob", Network: "tcp", Multiplexed: true}
 	return &app{
-		stdout: stdout, stderr: stdout, getenv: func(string) string { return "" },
+		Terminal: cli.Terminal{Stdout: stdout, Stderr: stdout}, getenv: func(string) string { return "" },
 		works: []wirelab.Work{{
 			Name:       "mill",
 			Operations: []wirelab.OperationInfo{{Name: "Grind", Requests: []string{"drawn"}}, {Name: "Turn", Requests: []string{"drawn"}}},

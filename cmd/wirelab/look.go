@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/result"
 )
@@ -36,7 +37,7 @@ func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*
 		return nil, err
 	}
 	if r.Ending == result.Interrupted {
-		return nil, exitWith(exitNoWord, errors.New("interrupted before anything was measured"))
+		return nil, cli.With(exitNoWord, errors.New("interrupted before anything was measured"))
 	}
 	return r, nil
 }

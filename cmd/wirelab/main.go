@@ -1,53 +1,26 @@
 // Command wirelab compares ways for services to talk. This package knows
-// flags, files and the terminal, and joins the rooms; what is measured, stored
+// flags and files, and joins the rooms; what is measured, stored
 // and claimed it leaves to them.
 package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/workload/all"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
-}
+func main() { os.Exit(cli.Main(run)) }
 
 // run is the program: args without its name; the result is the exit code. It
 // may be called many times in one process, as tests do.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
 	a := &app{
-		args: args, stdin: stdin, stdout: stdout, stderr: stderr, getenv: getenv,
-		works: all.Works(), now: time.Now,
+		Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Indented: true},
+		args:     args, getenv: getenv, works: all.Works(), now: time.Now,
 	}
-	root := newRootCommand(a)
-	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	command, err := root.ExecuteContextC(ctx)
-	err = both(err, a.databases.Close())
-	if err == nil {
-		return exitOK
-	}
-	code, text := exitCodeOf(err), describe(err)
-	if !a.started { // the flags or arguments are wrong, by cobra's word
-		code, text = exitUsage, text+"; see "+command.CommandPath()+" --help"
-	}
-	var said *exit
-	if errors.As(err, &said) && said.err == nil {
-		return code
-	}
-	// The error is one line, except where it shows a place in a plan.
-	a.note("wirelab: %s", strings.TrimSpace(text))
-	return code
+	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.databases.Close})
 }

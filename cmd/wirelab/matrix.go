@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 )
 
 // matrixRow is a workload over a protocol, as "matrix --json" shows it.
@@ -51,7 +52,7 @@ first, its data sets (--data) and what servers can keep them in (--db). A hole
 is an operation that a protocol cannot carry, with the reason.
 RAW tells which operations --driver raw carries too.`,
 		Example: "  wirelab matrix\n  wirelab matrix routeguide --json",
-		Args:    arguments(0, 1, "at most one workload"),
+		Args:    cli.Arguments(0, 1, "at most one workload"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -59,7 +60,7 @@ RAW tells which operations --driver raw carries too.`,
 			return a.workloadNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		works := a.works
 		if len(args) == 1 {
@@ -74,11 +75,11 @@ RAW tells which operations --driver raw carries too.`,
 			matrix[i] = matrixOf(w)
 		}
 		if *asJSON {
-			return a.printJSON(matrix)
+			return a.PrintJSON(matrix)
 		}
 		for i, w := range matrix {
 			if i > 0 {
-				if err := a.printf("\n"); err != nil {
+				if err := a.Printf("\n"); err != nil {
 					return err
 				}
 			}
@@ -198,7 +199,7 @@ func (a *app) printMatrix(m matrixWork) error {
 	for i, o := range m.Operations {
 		operations[i] = []string{"  " + o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")}
 	}
-	if err := both(a.printf("%s\n", m.Workload), a.printTable(operations)); err != nil {
+	if err := cli.Both(a.Printf("%s\n", m.Workload), a.PrintTable(operations)); err != nil {
 		return err
 	}
 	for _, line := range []struct {
@@ -209,18 +210,18 @@ func (a *app) printMatrix(m matrixWork) error {
 		if len(line.names) < line.least {
 			continue
 		}
-		if err := a.printf("  %s: %s\n", line.what, strings.Join(line.names, ", ")); err != nil {
+		if err := a.Printf("  %s: %s\n", line.what, strings.Join(line.names, ", ")); err != nil {
 			return err
 		}
 	}
-	if err := a.printf("\n"); err != nil {
+	if err := a.Printf("\n"); err != nil {
 		return err
 	}
-	if err := a.printTable(rows); err != nil {
+	if err := a.PrintTable(rows); err != nil {
 		return err
 	}
 	for i, reason := range reasons {
-		if err := a.printf("[%d] %s\n", i+1, reason); err != nil {
+		if err := a.Printf("[%d] %s\n", i+1, reason); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
+	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/nats"
 	"wirelab/pipeline/health"
@@ -31,11 +32,11 @@ func newPartCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "part NAME",
 		Short:  "Be a part of a pipeline (a child of wirelab up)",
-		Args:   arguments(0, 1, "a name, which is for whoever lists processes"),
+		Args:   cli.Arguments(0, 1, "a name, which is for whoever lists processes"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			if a.getenv(nats.Environment) != "" {
-				return nats.Serve(c.Context(), a.getenv, a.stdin, a.stdout, a.stderr)
+				return nats.Serve(c.Context(), a.getenv, a.Stdin, a.Stdout, a.Stderr)
 			}
 			config, err := stack.ParseConfig(a.getenv(stack.Variable))
 			if err != nil {
@@ -49,7 +50,7 @@ func newPartCommand(a *app) *cobra.Command {
 // bePart does a part's work until ctx or input ends.
 func (a *app) bePart(ctx context.Context, name string, config stack.Config) error {
 	p := &part{app: a, listen: config.Listen, journal: journal.New(0), ready: control.Ready{Doors: map[string]string{}}}
-	p.notes = trouble.New(a.stderr, trouble.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
+	p.notes = trouble.New(a.Stderr, trouble.Options{Part: name, Faults: config.Faults, Secrets: secrets(config)})
 	p.closers = append(p.closers, p.notes.Close)
 	var err error
 	switch {
@@ -60,7 +61,7 @@ func (a *app) bePart(ctx context.Context, name string, config stack.Config) erro
 	case config.Gateway != nil:
 		err = p.gateway(ctx, *config.Gateway)
 	}
-	return both(err, p.close())
+	return cli.Both(err, p.close())
 }
 
 // part is what the parts have in common.
@@ -122,7 +123,7 @@ func (p *part) close() error {
 
 // run does the work as a child.
 func (p *part) run(ctx context.Context, name string, work func(context.Context) error) error {
-	return agent.Part(ctx, name, work, p.ready, p.app.stdin, p.app.stdout)
+	return agent.Part(ctx, name, work, p.ready, p.app.Stdin, p.app.Stdout)
 }
 
 // database opens what entries are stored in.
@@ -240,7 +241,7 @@ func (p *part) listener(ctx context.Context, config stack.Listener) error {
 		err := listener.Run(ctx, o)
 		p.notes.Note("take from the queue", err)
 		stop()
-		return both(err, <-watching)
+		return cli.Both(err, <-watching)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -16,12 +17,12 @@ func newPresetsCommand(a *app) *cobra.Command {
 experiment's whole plan, defaults filled in, as JSON: a plan file that "wirelab
 run" takes, to start your own from.`,
 		Example: "  wirelab presets\n  wirelab presets quick > mine.json",
-		Args:    arguments(0, 1, "at most one name"),
+		Args:    cli.Arguments(0, 1, "at most one name"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return presetNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			p, err := plan.Preset(args[0])
@@ -33,10 +34,10 @@ run" takes, to start your own from.`,
 				return err
 			}
 			done.Seed = p.Seed // a drawn one would make every run of the file the same
-			return a.printJSON(done)
+			return a.PrintJSON(done)
 		}
 		if *asJSON {
-			return a.printJSON(plan.Presets())
+			return a.PrintJSON(plan.Presets())
 		}
 		// In lines and not in columns: some have six arms with settings.
 		for _, p := range plan.Presets() {
@@ -45,7 +46,7 @@ run" takes, to start your own from.`,
 				arm.Name = "" // what they are called in the report is not what they are
 				arms[i] = arm.String()
 			}
-			if err := a.printf("%s  %s.%s\n    %s\n    %s\n", p.Name, p.Workload, p.Operation, p.About, strings.Join(arms, " ")); err != nil {
+			if err := a.Printf("%s  %s.%s\n    %s\n    %s\n", p.Name, p.Workload, p.Operation, p.About, strings.Join(arms, " ")); err != nil {
 				return err
 			}
 		}

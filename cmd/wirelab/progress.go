@@ -15,7 +15,7 @@ import (
 type watcher struct{ line *progress.Line }
 
 func (a *app) newWatcher(quiet bool) watcher {
-	out := a.stderr
+	out := a.Stderr
 	if quiet {
 		out = io.Discard
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -44,13 +45,13 @@ func (f *ratedFlags) parse(a *app, name string, arms []string) (p plan.Plan, sai
 	p.Name = name
 	var ok bool
 	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
-		return p, "", usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+		return p, "", cli.Usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
 	}
 	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
-		return p, "", usage("--driver %q: want client or raw", f.driver)
+		return p, "", cli.Usage("--driver %q: want client or raw", f.driver)
 	}
 	if f.inFlight < 1 {
-		return p, "", usage("--in-flight %d: want 1 or more", f.inFlight)
+		return p, "", cli.Usage("--in-flight %d: want 1 or more", f.inFlight)
 	}
 	var raw, client []string
 	for _, text := range arms {
@@ -96,6 +97,6 @@ func (a *app) rawFor(p plan.Plan, arm plan.Arm) bool {
 // sayDriver tells which driver was chosen.
 func (a *app) sayDriver(said string, quiet bool) {
 	if said != "" && !quiet {
-		a.note("driver: %s", said)
+		a.Note("driver: %s", said)
 	}
 }

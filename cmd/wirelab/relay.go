@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/agent"
+	"wirelab/cli"
 	"wirelab/network"
 	"wirelab/network/relay"
 	"wirelab/plan"
@@ -73,7 +74,7 @@ slowly and as incompletely as a network would. Experiments do the same with
 		Example: `  wirelab relay --network wan --to 127.0.0.1:8080
   wirelab relay --network mobile,loss=2% --to 127.0.0.1:8443 --udp
   wirelab relay --network rtt=5ms,bandwidth=10Mbit --to 10.0.0.7:80 --listen 127.0.0.1:8081`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.relay(c.Context(), f)
 		},
@@ -100,10 +101,10 @@ slowly and as incompletely as a network would. Experiments do the same with
 func (a *app) relay(ctx context.Context, f relayFlags) error {
 	spec, err := network.Parse(f.network)
 	if err != nil {
-		return usage("--network: %s", describe(err))
+		return cli.Usage("--network: %s", describe(err))
 	}
 	if spec.Via != network.Relay {
-		return usage("--network %s: a relay is not %s; leave via out", f.network, spec.Via)
+		return cli.Usage("--network %s: a relay is not %s; leave via out", f.network, spec.Via)
 	}
 	config := relay.Config{Spec: spec, Network: "tcp", To: f.to, Seed: f.seed}
 	if f.udp {
@@ -117,17 +118,17 @@ func (a *app) relay(ctx context.Context, f relayFlags) error {
 		return err
 	}
 	if f.controlled {
-		return agent.Relay(ctx, r, a.stdin, a.stdout)
+		return agent.Relay(ctx, r, a.Stdin, a.Stdout)
 	}
-	a.note("relaying %s from %s to %s on a network of %s, seed %d; stop with Ctrl-C", strings.ToUpper(config.Network), r.Address(), f.to, spec, config.Seed)
+	a.Note("relaying %s from %s to %s on a network of %s, seed %d; stop with Ctrl-C", strings.ToUpper(config.Network), r.Address(), f.to, spec, config.Seed)
 	for _, note := range spec.Notes(!f.udp, f.udp) {
-		a.note("model: %s", note)
+		a.Note("model: %s", note)
 	}
 	if err := r.Run(ctx); err != nil {
 		return err
 	}
 	did := r.Stats()
-	a.note("%d connections, %d packets passed on, %d lost; half of them were late by up to %d µs, 99 %% by up to %d µs",
+	a.Note("%d connections, %d packets passed on, %d lost; half of them were late by up to %d µs, 99 %% by up to %d µs",
 		did.Connections, did.Forwarded, did.Dropped, did.Late.Quantile(0.5)/1000, did.Late.Quantile(0.99)/1000)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/report/terminal"
@@ -50,24 +51,24 @@ conclusion is not decided here, or the original concludes nothing.`,
 		Example: `  wirelab replay latest
   wirelab replay ./theirs.json --rounds 10
   wirelab replay r-20261121-140512-7f3a --for 2m --json`,
-		Args:              arguments(1, 1, "one id or file"),
+		Args:              cli.Arguments(1, 1, "one id or file"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly so many rounds instead of what the plan says")
 	c.Flags().DurationVar(&limit, "for", 0, "start no round after so long, once the fewest are done")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(c.Flags(), &certificate)
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if rounds < 0 || limit < 0 {
-			return usage("--rounds and --for must not be below 0")
+			return cli.Usage("--rounds and --for must not be below 0")
 		}
 		was, err := a.find(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		if was.Capacity != nil {
-			return usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
+			return cli.Usage("%s is a search for capacities, whose rates follow from what is measured, so it cannot be run again as it was; "+
 				"run wirelab capacity with its arms and --slo '%s', and compare the intervals: %s", was.ID, was.Capacity.Objective, was.Command)
 		}
 		p, err := a.replayed(c.Context(), again(was.Plan, rounds, limit))
@@ -83,7 +84,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 			return err
 		}
 		if here.Ending == result.Interrupted {
-			return exitWith(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(here.Rounds), here.ID))
+			return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(here.Rounds), here.ID))
 		}
 		return a.tellAgreement(was, here, *asJSON)
 	}
@@ -118,9 +119,9 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 	agreement := result.Agree(&original, &now, was.Environment, here.Environment)
 	var err error
 	if asJSON {
-		err = a.printJSON(replayed{was.ID, here.ID, report.Agreed(&agreement), agreement})
+		err = a.PrintJSON(replayed{was.ID, here.ID, report.Agreed(&agreement), agreement})
 	} else {
-		err = terminal.WriteAgreement(a.stdout, was, here, &agreement, terminal.Style{Color: a.colour(), Width: a.width()})
+		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, terminal.Style{Color: a.colour(), Width: a.width()})
 	}
 	if err != nil {
 		return err
@@ -133,9 +134,9 @@ func agreementError(a *result.Agreement) error {
 	primary := a.Count(true, result.Holds) + a.Count(true, result.NotDecided)
 	switch {
 	case a.Count(true, result.Contradicted)+a.Count(false, result.Contradicted) > 0:
-		return exitWith(exitFailed, nil)
+		return cli.With(exitFailed, nil)
 	case primary == 0 || a.Count(true, result.NotDecided) > 0:
-		return exitWith(exitNoWord, nil)
+		return cli.With(exitNoWord, nil)
 	}
 	return nil
 }

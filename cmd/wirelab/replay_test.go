@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
@@ -82,7 +83,7 @@ func TestAgreementCodes(t *testing.T) {
 		"no conclusions": {resulttest.Short(5), was, exitNoWord, "concludes nothing"},
 	} {
 		var out bytes.Buffer
-		a := &app{stdout: &out, getenv: func(string) string { return "" }}
+		a := &app{Terminal: cli.Terminal{Stdout: &out}, getenv: func(string) string { return "" }}
 		code := exitOK
 		if err := a.tellAgreement(c.was, c.here, false); err != nil {
 			code = exitCodeOf(err)

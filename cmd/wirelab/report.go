@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/report/html"
 	"wirelab/report/jmh"
 	"wirelab/result"
@@ -80,7 +81,7 @@ All but html go to standard output unless -o says otherwise. Of several results
   wirelab report r-20261121-140512-7f3a -o report.html
   wirelab report latest ./theirs.json -o site/
   wirelab report latest --format jmh -o result.jmh.json`,
-		Args:              arguments(1, 1000, "ids or files of results"),
+		Args:              cli.Arguments(1, 1000, "ids or files of results"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	c.Flags().StringVar(&format, "format", "html", "one of "+strings.Join(names, ", "))
@@ -93,7 +94,7 @@ All but html go to standard output unless -o says otherwise. Of several results
 			return wirelab.UnknownName("format", format, names)
 		}
 		if open && (format != "html" || output == "-") {
-			return usage("--open shows a page that is in a file: it needs --format html, and no -o -")
+			return cli.Usage("--open shows a page that is in a file: it needs --format html, and no -o -")
 		}
 		form, err := a.withChaos(reportFormats()[i], chaosFiles, len(args))
 		if err != nil {
@@ -116,11 +117,11 @@ func (a *app) report(ctx context.Context, names []string, f reportFormat, output
 	}
 	folder := strings.HasSuffix(output, "/") || isFolder(output)
 	if len(results) > 1 && !folder && (output != "" || f.name != "html") {
-		return usage("-o must be a folder for %d results, such as -o site/", len(results))
+		return cli.Usage("-o must be a folder for %d results, such as -o site/", len(results))
 	}
 	if folder {
 		if err := os.MkdirAll(output, 0o755); err != nil {
-			return usage("-o: %v", err)
+			return cli.Usage("-o: %v", err)
 		}
 	}
 	for _, r := range results {
@@ -149,16 +150,16 @@ func (a *app) report(ctx context.Context, names []string, f reportFormat, output
 func (a *app) reportOne(r *result.Result, f reportFormat, name string) error {
 	if f.name == "jmh" {
 		for _, line := range jmh.Refused(r) {
-			a.note("%s", line)
+			a.Note("%s", line)
 		}
 	}
 	if name == "-" {
-		return f.write(a.stdout, r)
+		return f.write(a.Stdout, r)
 	}
 	if err := writeWhole(name, func(w io.Writer) error { return f.write(w, r) }); err != nil {
 		return err
 	}
-	a.note("%s: the report of %s", name, r.ID)
+	a.Note("%s: the report of %s", name, r.ID)
 	return nil
 }
 

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/cli"
 	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/store"
 )
 
 func newResultsCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use:   "results",
 		Short: "List, show, check, export, import, copy and remove results",
 		Long: `Results are kept where --results or $WIRELAB_STORE says: in a file, or in a
@@ -38,7 +39,7 @@ func (a *app) withStore(ctx context.Context, do func(store.Store) error) error {
 	if err != nil {
 		return err
 	}
-	return both(do(s), s.Close())
+	return cli.Both(do(s), s.Close())
 }
 
 // listFlags choose results.
@@ -63,9 +64,9 @@ func (f *listFlags) register(flags *pflag.FlagSet) {
 func (f *listFlags) filter(now time.Time) (store.Filter, error) {
 	switch {
 	case f.flags.Changed("limit") && (f.Limit < 1 || f.Limit > store.ListLimit):
-		return store.Filter{}, usage("--limit is %d; it must be 1 to %d", f.Limit, store.ListLimit)
+		return store.Filter{}, cli.Usage("--limit is %d; it must be 1 to %d", f.Limit, store.ListLimit)
 	case f.since < 0:
-		return store.Filter{}, usage("--since is %v; it must not be below 0", f.since)
+		return store.Filter{}, cli.Usage("--since is %v; it must not be below 0", f.since)
 	case f.since > 0:
 		f.Since = now.Add(-f.since)
 	}
@@ -81,10 +82,10 @@ func newListCommand(a *app) *cobra.Command {
 		Example: `  wirelab results list
   wirelab results list --workload routeguide --since 48h --json
   wirelab results list --results postgres://me@lab-db/results --host lab-1`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	flags.register(c.Flags())
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		f, err := flags.filter(a.now())
 		if err != nil {
@@ -96,7 +97,7 @@ func newListCommand(a *app) *cobra.Command {
 				return err
 			}
 			if *asJSON {
-				return a.printJSON(list)
+				return a.PrintJSON(list)
 			}
 			if err := a.printList(list); err != nil {
 				return err
@@ -104,7 +105,7 @@ func newListCommand(a *app) *cobra.Command {
 			if total, err := s.Total(c.Context(), f); err != nil {
 				return err
 			} else if total.Results > len(list) {
-				a.note("%d of %d results; --limit shows more", len(list), total.Results)
+				a.Note("%d of %d results; --limit shows more", len(list), total.Results)
 			}
 			return nil
 		})
@@ -115,7 +116,7 @@ func newListCommand(a *app) *cobra.Command {
 // printList prints summaries as a table.
 func (a *app) printList(list []store.Summary) error {
 	if len(list) == 0 {
-		a.note("no results; wirelab presets lists experiments to run")
+		a.Note("no results; wirelab presets lists experiments to run")
 		return nil
 	}
 	rows := [][]string{{"ID", "BEGAN", "PLAN", "WORK", "PROTOCOLS", "LOADS", "ROUNDS", "ENDED BY"}}
@@ -129,7 +130,7 @@ func (a *app) printList(list []store.Summary) error {
 			strings.Join(m.Protocols, " "), fmt.Sprint(m.Loads), fmt.Sprint(m.Rounds), string(m.Ending),
 		})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 func newRemoveCommand(a *app) *cobra.Command {
@@ -137,7 +138,7 @@ func newRemoveCommand(a *app) *cobra.Command {
 		Use:               "rm ID...",
 		Short:             "Remove results for good; ids must be whole",
 		Example:           "  wirelab results rm r-20261121-140512-7f3a",
-		Args:              arguments(1, 1000, "whole ids"),
+		Args:              cli.Arguments(1, 1000, "whole ids"),
 		ValidArgsFunction: a.completeIDs,
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withStore(c.Context(), func(s store.Store) error {
@@ -145,7 +146,7 @@ func newRemoveCommand(a *app) *cobra.Command {
 					if err := s.Delete(c.Context(), id); err != nil {
 						return err
 					}
-					a.note("removed %s", id)
+					a.Note("removed %s", id)
 				}
 				return nil
 			})
@@ -160,7 +161,7 @@ func newImportCommand(a *app) *cobra.Command {
 		Long: `Takes in what "results export --format json" wrote on this or another machine,
 or what was rescued when the store had no room.`,
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
-		Args:    arguments(1, 1000, "files"),
+		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.withStore(c.Context(), func(s store.Store) error {
 				for _, file := range args {
@@ -171,7 +172,7 @@ or what was rescued when the store had no room.`,
 					if err := s.Put(c.Context(), r); err != nil {
 						return err
 					}
-					if err := a.printf("%s\n", r.ID); err != nil {
+					if err := a.Printf("%s\n", r.ID); err != nil {
 						return err
 					}
 				}
@@ -191,11 +192,11 @@ func (a *app) readResult(name string) (*result.Result, error) {
 	// rescued file is the result alone.
 	raw, _, err := verify.Split(data)
 	if err != nil {
-		return nil, usage("%s: %s", name, describe(err))
+		return nil, cli.Usage("%s: %s", name, describe(err))
 	}
 	r, err := store.Decode(raw)
 	if err != nil {
-		return nil, usage("%s: %s", name, describe(err))
+		return nil, cli.Usage("%s: %s", name, describe(err))
 	}
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -64,7 +65,7 @@ func loadPlan(name string) (plan.Plan, error) {
 	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return plan.Plan{}, usage("no plan file %s; presets are listed by: wirelab presets", name)
+		return plan.Plan{}, cli.Usage("no plan file %s; presets are listed by: wirelab presets", name)
 	}
 	if err != nil {
 		return plan.Plan{}, err

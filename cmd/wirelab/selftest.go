@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -51,7 +52,7 @@ code is 0 if every test passed, 1 if one failed, 3 if some were only refused.`,
   wirelab selftest --only truth,stopped
   wirelab selftest --list
   wirelab selftest --long --json`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().BoolVar(&o.long, "long", false, "try more of each")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
@@ -98,13 +99,13 @@ func (a *app) listTests(tests []selftest.Test, asJSON bool) error {
 		for i, t := range tests {
 			all[i] = listed{t.Name, t.Shows, t.Required}
 		}
-		return a.printJSON(all)
+		return a.PrintJSON(all)
 	}
 	rows := [][]string{{"NAME", "SHORT", "LONG", "SHOWS THAT"}}
 	for _, t := range tests {
 		rows = append(rows, []string{t.Name, t.Short.String(), t.Long.String(), t.Shows})
 	}
-	return a.printTable(rows)
+	return a.PrintTable(rows)
 }
 
 // selfTest runs tests one after the other, stores the report and prints it.
@@ -114,7 +115,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if err != nil {
 		return err
 	}
-	defer func() { err = both(err, results.Close()) }()
+	defer func() { err = cli.Both(err, results.Close()) }()
 	e, err := a.selfTestEnv(results, o)
 	if err != nil {
 		return err
@@ -143,19 +144,19 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		return err
 	}
 	if o.json {
-		err = json.Write(a.stdout, report)
+		err = json.Write(a.Stdout, report)
 	} else {
-		err = terminal.Write(a.stdout, report, terminal.Style{Color: a.colour(), Width: a.width()})
+		err = terminal.Write(a.Stdout, report, terminal.Style{Color: a.colour(), Width: a.width()})
 	}
 	switch {
 	case err != nil:
 		return err
 	case report.Ending == result.Interrupted:
-		return exitWith(exitNoWord, fmt.Errorf("interrupted; %d of %d tests are stored as %s", len(report.SelfTest.Tests), len(tests), report.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d of %d tests are stored as %s", len(report.SelfTest.Tests), len(tests), report.ID))
 	case len(report.SelfTest.Failed()) > 0:
-		return exitWith(exitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
+		return cli.With(exitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
 	case len(report.SelfTest.Refused()) > 0:
-		return exitWith(exitNoWord, fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when it is quiet",
+		return cli.With(exitNoWord, fmt.Errorf("nothing was found wrong, but %s could show nothing on a machine so busy: run them again when it is quiet",
 			strings.Join(report.SelfTest.Refused(), ", ")))
 	}
 	return nil
@@ -186,7 +187,7 @@ func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env,
 			saying.Lock()
 			defer saying.Unlock()
 			if !o.quiet {
-				a.note("%s", line)
+				a.Note("%s", line)
 			}
 		},
 	}

@@ -9,6 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
+	"wirelab/cli"
 	"wirelab/inject"
 )
 
@@ -49,7 +50,7 @@ and load generators can be tried against a truth:
 				return err
 			}
 			if cell.Protocol.Pipeline {
-				return usage("%s leads through several processes: wirelab up %s runs them", cell.Protocol.Name, cell.Workload)
+				return cli.Usage("%s leads through several processes: wirelab up %s runs them", cell.Protocol.Name, cell.Workload)
 			}
 			if cell, err = cell.With(f.data); err != nil {
 				return err
@@ -80,15 +81,15 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 			return err
 		}
 		if database != nil {
-			defer func() { err = both(err, database.Close()) }()
+			defer func() { err = cli.Both(err, database.Close()) }()
 		}
 	}
 	if f.null {
 		switch {
 		case cell.Null == nil:
-			return usage("no null responder speaks %s", cell.Protocol.Name)
+			return cli.Usage("no null responder speaks %s", cell.Protocol.Name)
 		case f.inject != "":
-			return usage("--null and --inject do not go together: a null responder does nothing else")
+			return cli.Usage("--null and --inject do not go together: a null responder does nothing else")
 		}
 		cell.Serve, cell.Server = cell.Null, "null responder"
 	}
@@ -96,24 +97,24 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = both(err, injector.Close()) }()
+	defer func() { err = cli.Both(err, injector.Close()) }()
 	at, ready, err := agent.Listen(cell, f.addr)
 	if err != nil {
 		return err
 	}
 	if f.controlled {
-		return agent.Serve(ctx, cell, database, at, ready, a.stdin, a.stdout)
+		return agent.Serve(ctx, cell, database, at, ready, a.Stdin, a.Stdout)
 	}
 	if cell.Protocol.Secure {
 		if f.ca == "" {
-			return both(usage("%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name), at.Close())
+			return cli.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name), at.Close())
 		}
 		if err := os.WriteFile(f.ca, []byte(ready.Authority), 0o644); err != nil {
-			return both(fmt.Errorf("authority: %w", err), at.Close())
+			return cli.Both(fmt.Errorf("authority: %w", err), at.Close())
 		}
 	}
 	if database != nil {
-		a.note("data is kept in %s", database.About())
+		a.Note("data is kept in %s", database.About())
 	}
 	a.sayServing(cell, ready.Address, f.ca)
 	return cell.Serve(ctx, at)
@@ -131,7 +132,7 @@ func hooked(cell wirelab.Cell, text string) (wirelab.Cell, *inject.Injector, err
 		return cell, nil, err
 	}
 	if cell, err = cell.Hooked(injector.Hooks()); err != nil {
-		err = both(err, injector.Close())
+		err = cli.Both(err, injector.Close())
 	}
 	return cell, injector, err
 }
@@ -152,8 +153,8 @@ func (a *app) sayServing(cell wirelab.Cell, address, caFile string) {
 			}
 		}
 	}
-	a.note("serving %s over %s (%s) at %s; stop with Ctrl-C",
+	a.Note("serving %s over %s (%s) at %s; stop with Ctrl-C",
 		cell.Workload, cell.Protocol.Name, cell.Server, address)
-	a.note("try: wirelab call %s.%s --protocol %s --target %s%s",
+	a.Note("try: wirelab call %s.%s --protocol %s --target %s%s",
 		cell.Workload, operation, cell.Protocol.Name, address, ca)
 }

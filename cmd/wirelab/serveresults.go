@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/dashboard"
 	"wirelab/store"
 )
@@ -46,7 +47,7 @@ A stop ends streams at once and waits up to 5 s for answers in progress.`,
   wirelab serve-results --addr 127.0.0.1:8090 --json
   wirelab serve-results --results postgres://localhost/wirelab --addr 0.0.0.0:8090
   ` + tokenVariable + `=$(openssl rand -hex 16) wirelab serve-results --addr 127.0.0.1:8090`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	c.Flags().StringVar(&f.token, "token", "", "let bearers of this `text` put and delete results (default $"+tokenVariable+", else nobody)")
@@ -65,33 +66,33 @@ A stop ends streams at once and waits up to 5 s for answers in progress.`,
 func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFlags) error {
 	board, err := dashboard.New(dashboard.Config{
 		Store: s, Token: f.token, Version: a.buildTag(),
-		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Log: slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelInfo})),
 	})
 	if err != nil {
-		return usage("%s", describe(err))
+		return cli.Usage("%s", describe(err))
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {
 		var address *net.AddrError
 		if errors.As(err, &address) || strings.Count(f.addr, ":") == 0 {
-			return usage("--addr %.100q is not host:port", f.addr)
+			return cli.Usage("--addr %.100q is not host:port", f.addr)
 		}
 		return fmt.Errorf("cannot listen on %s: %w", f.addr, err)
 	}
 	page := "http://" + at.Addr().String() + "/"
 	if f.asJSON {
-		err = a.printJSON(struct {
+		err = a.PrintJSON(struct {
 			Address string `json:"address"`
 			API     string `json:"api"`
 			Writes  bool   `json:"writes"`
 			PID     int    `json:"pid"`
 		}{page, page + "api/v1/openapi.json", f.token != "", os.Getpid()})
 	} else {
-		err = a.printf("%s\n", page)
-		a.note("serving results at %s; stop with Ctrl-C", page)
+		err = a.Printf("%s\n", page)
+		a.Note("serving results at %s; stop with Ctrl-C", page)
 	}
 	if err != nil {
-		return both(err, at.Close())
+		return cli.Both(err, at.Close())
 	}
 	served, stop := context.WithCancel(ctx)
 	defer stop()
@@ -100,7 +101,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 	if f.open {
 		if err := show(ctx, page); err != nil {
 			stop()
-			return both(err, <-done)
+			return cli.Both(err, <-done)
 		}
 	}
 	return <-done

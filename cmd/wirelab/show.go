@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"
@@ -79,7 +80,7 @@ func (a *app) width() int {
 	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	f, ok := a.stdout.(*os.File)
+	f, ok := a.Stdout.(*os.File)
 	if !ok {
 		return 0
 	}
@@ -92,7 +93,7 @@ func (a *app) width() int {
 
 // show writes a result's report for people.
 func (a *app) show(r *result.Result) error {
-	return terminal.Write(a.stdout, r, terminal.Style{Color: a.colour(), Width: a.width()})
+	return terminal.Write(a.Stdout, r, terminal.Style{Color: a.colour(), Width: a.width()})
 }
 
 func newShowCommand(a *app) *cobra.Command {
@@ -103,23 +104,23 @@ func newShowCommand(a *app) *cobra.Command {
 again from the stored result. --json prints the same, and the whole result, as
 "results export --format json" does.`,
 		Example:           "  wirelab results show\n  wirelab results show r-20261121-14",
-		Args:              arguments(0, 1, "at most one id"),
+		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r, err := a.result(c.Context(), args)
 		if err != nil {
 			return err
 		}
 		if *asJSON {
-			return json.Write(a.stdout, r)
+			return json.Write(a.Stdout, r)
 		}
 		if err := a.show(r); err != nil {
 			return err
 		}
 		if report.Factorial(r) {
-			a.note("which part of the differences is whose: wirelab explain %s", r.ID)
+			a.Note("which part of the differences is whose: wirelab explain %s", r.ID)
 		}
 		return nil
 	}
@@ -160,7 +161,7 @@ func newExportCommand(a *app) *cobra.Command {
   benchstat  Go's benchmark format, for benchstat`,
 		Example: `  wirelab results export --format markdown
   wirelab results export r-20261121-140512-7f3a --format json -o result.json`,
-		Args:              arguments(0, 1, "at most one id"),
+		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	c.Flags().StringVar(&format, "format", "json", "one of "+strings.Join(names, ", "))
@@ -175,7 +176,7 @@ func newExportCommand(a *app) *cobra.Command {
 				return err
 			}
 			if output == "" {
-				return f.write(a.stdout, r)
+				return f.write(a.Stdout, r)
 			}
 			return writeWhole(output, func(w io.Writer) error { return f.write(w, r) })
 		}
@@ -196,15 +197,15 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".wirelab-*")
 	if err != nil {
-		return usage("-o: %v", err)
+		return cli.Usage("-o: %v", err)
 	}
 	_, err = temporary.Write(text.Bytes())
-	err = both(err, both(temporary.Chmod(0o644), temporary.Close()))
+	err = cli.Both(err, cli.Both(temporary.Chmod(0o644), temporary.Close()))
 	if err == nil {
 		err = os.Rename(temporary.Name(), name)
 	}
 	if err != nil {
-		return both(err, os.Remove(temporary.Name()))
+		return cli.Both(err, os.Remove(temporary.Name()))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/plan"
 )
 
@@ -24,15 +25,15 @@ func (f *streamFlags) register(flags *pflag.FlagSet) {
 func (f *streamFlags) loads(rates []plan.Load) ([]plan.Load, error) {
 	if f.streams == 0 {
 		if len(f.readers) > 0 {
-			return nil, usage("--reader is of streams: give --streams and --rate too")
+			return nil, cli.Usage("--reader is of streams: give --streams and --rate too")
 		}
 		return rates, nil
 	}
 	if f.streams < 1 {
-		return nil, usage("--streams %d: want 1 or more", f.streams)
+		return nil, cli.Usage("--streams %d: want 1 or more", f.streams)
 	}
 	if len(rates) == 0 {
-		return nil, usage("--streams needs --rate: the events per second of all streams together, such as --rate 10k")
+		return nil, cli.Usage("--streams needs --rate: the events per second of all streams together, such as --rate 10k")
 	}
 	shares := []float64{0}
 	if len(f.readers) > 0 {
@@ -61,11 +62,11 @@ func parseShare(text string) (float64, error) {
 	rate, err := plan.ParseRate(number)
 	switch {
 	case !percent || err != nil || strings.ContainsAny(number, "kM/") || rate < 1 || rate > 100:
-		return 0, usage("--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as can be", text)
+		return 0, cli.Usage("--reader %q: want a percentage of the rate from 1%% to 99%%, or 100%% for as fast as can be", text)
 	case rate == 100:
 		return 0, nil
 	case rate > 99:
-		return 0, usage("--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
+		return 0, cli.Usage("--reader %q: want 1%% to 99%%, or 100%% for as fast as can be", text)
 	}
 	return rate / 100, nil
 }
@@ -82,7 +83,7 @@ func holds(work wirelab.Work, name string) error {
 		}
 	}
 	if len(feeds) == 0 {
-		return usage("%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent", name, work.Name, work.Name)
+		return cli.Usage("%s of %s cannot be held as streams: no operation of %s is a feed, whose events say when they were sent", name, work.Name, work.Name)
 	}
-	return usage("%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name, strings.Join(feeds, ", "))
+	return cli.Usage("%s of %s cannot be held as streams: its replies do not say when they were sent; %s does", name, work.Name, strings.Join(feeds, ", "))
 }

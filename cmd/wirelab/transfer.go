@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/store"
 )
 
@@ -55,7 +56,7 @@ type transfer struct {
 
 func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cobra.Command {
 	var t transfer
-	c.Args = arguments(0, 1000, "at most 1000 ids")
+	c.Args = cli.Arguments(0, 1000, "at most 1000 ids")
 	c.ValidArgsFunction = a.completeIDs
 	flags := c.Flags()
 	flags.StringVar(&t.other, direction, "", about+" (required)")
@@ -73,11 +74,11 @@ func (a *app) newTransferCommand(c *cobra.Command, direction, about string) *cob
 		filtered := f != (store.Filter{})
 		switch {
 		case len(args) > 0 && (t.all || filtered):
-			return usage("name ids, or say --all or filters, not both")
+			return cli.Usage("name ids, or say --all or filters, not both")
 		case t.all && filtered:
-			return usage("--all is all; leave the filters out")
+			return cli.Usage("--all is all; leave the filters out")
 		case len(args) == 0 && !t.all && !filtered:
-			return usage("which results? name ids, or say --all, or filters such as --since 24h")
+			return cli.Usage("which results? name ids, or say --all, or filters such as --since 24h")
 		}
 		own, err := a.storePlace()
 		if err != nil {
@@ -115,31 +116,31 @@ type notCopied struct {
 // transfer copies from one place to another, and says how it went.
 func (a *app) transfer(ctx context.Context, from, to string, ids []string, f store.Filter, asJSON bool) (err error) {
 	if from == to {
-		return usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", shownPlace(to))
+		return cli.Usage("%s is the own store, too: give --results or $WIRELAB_STORE another one", shownPlace(to))
 	}
 	if !isDatabase(from) {
 		// Opening would make one, and find nothing in it.
 		if _, err := os.Stat(from); err != nil {
-			return usage("no store to copy from: %v", err)
+			return cli.Usage("no store to copy from: %v", err)
 		}
 	}
 	source, err := openStoreAt(ctx, from)
 	if err != nil {
 		return err
 	}
-	defer func() { err = both(err, source.Close()) }()
+	defer func() { err = cli.Both(err, source.Close()) }()
 	target, err := openStoreAt(ctx, to)
 	if err != nil {
 		return err
 	}
-	defer func() { err = both(err, target.Close()) }()
+	defer func() { err = cli.Both(err, target.Close()) }()
 	done := &transferred{
 		From: shownPlace(from), To: shownPlace(to), Selected: len(ids), Copied: []string{}, Present: []string{}, Failed: []notCopied{},
 	}
 	stopped := a.copyAll(ctx, source, target, ids, f, done)
 	done.Interrupted = ctx.Err() != nil
 	if asJSON {
-		if err := a.printJSON(done); err != nil {
+		if err := a.PrintJSON(done); err != nil {
 			return err
 		}
 	} else if err := a.printTransferred(done); err != nil {
@@ -147,11 +148,11 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 	}
 	switch {
 	case done.Interrupted:
-		return exitWith(exitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
+		return cli.With(exitNoWord, errors.New("interrupted; what was copied stays, and the same command goes on from there"))
 	case stopped != nil:
 		return stopped
 	case len(done.Failed) > 0:
-		return exitWith(exitFailed, fmt.Errorf("%d of %d results are not copied", len(done.Failed), done.Selected))
+		return cli.With(exitFailed, fmt.Errorf("%d of %d results are not copied", len(done.Failed), done.Selected))
 	}
 	return nil
 }
@@ -228,22 +229,22 @@ func ofOneResult(err error) bool {
 
 func (a *app) printTransferred(done *transferred) error {
 	for _, f := range done.Failed {
-		a.note("%s: %s", f.ID, f.Why)
+		a.Note("%s: %s", f.ID, f.Why)
 	}
-	if err := a.printf("%d copied from %s to %s", len(done.Copied), done.From, done.To); err != nil {
+	if err := a.Printf("%d copied from %s to %s", len(done.Copied), done.From, done.To); err != nil {
 		return err
 	}
 	if n := len(done.Present); n > 0 {
-		if err := a.printf(", %d there already", n); err != nil {
+		if err := a.Printf(", %d there already", n); err != nil {
 			return err
 		}
 	}
 	if n := len(done.Failed); n > 0 {
-		if err := a.printf(", %d not copied", n); err != nil {
+		if err := a.Printf(", %d not copied", n); err != nil {
 			return err
 		}
 	}
-	return a.printf("\n")
+	return a.Printf("\n")
 }
 
 // counter shows how far something is that takes longer than a moment: one line
@@ -262,7 +263,7 @@ const (
 )
 
 func (a *app) newCounter() *counter {
-	f, ok := a.stderr.(*os.File)
+	f, ok := a.Stderr.(*os.File)
 	return &counter{a: a, terminal: ok && isatty.IsTerminal(f.Fd()), began: a.now()}
 }
 
@@ -277,15 +278,15 @@ func (c *counter) show(done, all int) {
 	}
 	c.shown = now
 	if c.terminal {
-		_, _ = fmt.Fprintf(c.a.stderr, "\r%d of %d results\x1b[K", done, all) // as note: nowhere to tell
+		_, _ = fmt.Fprintf(c.a.Stderr, "\r%d of %d results\x1b[K", done, all) // as note: nowhere to tell
 		return
 	}
-	c.a.note("%d of %d results", done, all)
+	c.a.Note("%d of %d results", done, all)
 }
 
 // wipe takes the line away, so that something else can follow.
 func (c *counter) wipe() {
 	if c.terminal && !c.shown.IsZero() {
-		_, _ = fmt.Fprint(c.a.stderr, "\r\x1b[K")
+		_, _ = fmt.Fprint(c.a.Stderr, "\r\x1b[K")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/postgres"
 	"wirelab/store"
 	"wirelab/store/sqlite"
@@ -129,7 +130,7 @@ func TestPushInterrupted(t *testing.T) {
 	}
 	defer func() { _ = to.Close() }()
 	ctx, cancel := context.WithCancel(t.Context())
-	a := &app{stderr: &bytes.Buffer{}, now: time.Now}
+	a := &app{Terminal: cli.Terminal{Stderr: &bytes.Buffer{}}, now: time.Now}
 	done := &transferred{}
 	if err := a.copyAll(ctx, from, &cancelling{to, cancel, 2}, nil, store.Filter{}, done); err == nil || len(done.Copied) != 2 {
 		t.Errorf("%+v, %v", done, err)
@@ -164,7 +165,7 @@ func TestTransferShowsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	a := &app{stderr: &out, now: func() time.Time { return now }}
+	a := &app{Terminal: cli.Terminal{Stderr: &out}, now: func() time.Time { return now }}
 	c := a.newCounter()
 	for n := range 30 {
 		c.show(n, 30)

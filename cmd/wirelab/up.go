@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
@@ -40,7 +41,7 @@ type upFlags struct {
 }
 
 func newUpCommand(a *app) *cobra.Command {
-	c := group(&cobra.Command{
+	c := cli.Group(&cobra.Command{
 		Use:   "up",
 		Short: "Run a whole pipeline of services until Ctrl-C",
 		Long: `Up starts services that work together, each a process of its own, and stops
@@ -81,7 +82,7 @@ which other users of this machine can see: $` + amqpVariable + `, $` + natsVaria
   wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
   ` + amqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
-		Args: arguments(0, 0, "no arguments"),
+		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upLogging(c.Context(), f) },
 	}
 	flags := c.Flags()
@@ -115,14 +116,14 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 		return err
 	}
 	if err := a.sayUp(s, f); err != nil {
-		return both(err, s.Stop(context.WithoutCancel(ctx)))
+		return cli.Both(err, s.Stop(context.WithoutCancel(ctx)))
 	}
 	var died error
 	select {
 	case death := <-s.Died():
-		died = exitWith(exitFailed, fmt.Errorf("%w; the others are stopped", death.Err))
+		died = cli.With(exitFailed, fmt.Errorf("%w; the others are stopped", death.Err))
 	case <-ctx.Done():
-		a.note("stopping")
+		a.Note("stopping")
 	}
 	stopped := s.Stop(context.WithoutCancel(ctx))
 	if died != nil {
@@ -134,12 +135,12 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 // pipeline is what the flags ask for; it sees to it that the database is there.
 func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	o := stack.Options{
-		Published: f.published, Getenv: a.getenv, Stderr: &together{to: a.stderr},
+		Published: f.published, Getenv: a.getenv, Stderr: &together{to: a.Stderr},
 		Listen: map[string]map[string]string{
 			stack.GatewayPart: {stack.DoorHTTP: f.addr},
 			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},
 		},
-		Say: func(p stack.Part) { a.note("%s is up%s", p.Name, about(p)) },
+		Say: func(p stack.Part) { a.Note("%s is up%s", p.Name, about(p)) },
 	}
 	var err error
 	if len(f.brokers) == 0 {
@@ -163,7 +164,7 @@ func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 		return o, err
 	}
 	if f.direct && o.Database.Kind == "" {
-		return o, usage("--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
+		return o, cli.Usage("--direct: a listener cannot store in the logger's memory; give --db postgres or embedded")
 	}
 	return o, nil
 }
@@ -171,7 +172,7 @@ func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 // free sees to it before anything is started that an address can be listened on.
 func free(ctx context.Context, flag, address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
-		return usage("%s %.100q is not host:port, such as 127.0.0.1:8080", flag, address)
+		return cli.Usage("%s %.100q is not host:port, such as 127.0.0.1:8080", flag, address)
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -193,7 +194,7 @@ func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]s
 	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.queue != "":
 		return nil, err
 	}
-	a.note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing installed: --broker nats", describe(err))
+	a.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing installed: --broker nats", describe(err))
 	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): describe(err)}
 	return []string{noBroker}, nil
 }
@@ -204,9 +205,9 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 	if slices.Contains(names, noBroker) {
 		switch {
 		case len(names) > 1:
-			return nil, usage("--broker %s: none is without others", strings.Join(names, ","))
+			return nil, cli.Usage("--broker %s: none is without others", strings.Join(names, ","))
 		case f.direct:
-			return nil, usage("--direct is a listener, and without a broker there is nothing to listen to")
+			return nil, cli.Usage("--direct is a listener, and without a broker there is nothing to listen to")
 		}
 		return nil, nil
 	}
@@ -214,13 +215,13 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 	for flag, given := range map[string]bool{"amqp": f.amqp != "", "nats": f.nats != ""} {
 		kind := map[string]string{"amqp": stack.RabbitMQ, "nats": stack.NATSServer}[flag]
 		if given && !slices.Contains(names, kind) {
-			return nil, usage("--%s is the address of a broker that --broker %s does not ask for", flag, strings.Join(names, ","))
+			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", flag, strings.Join(names, ","))
 		}
 	}
 	var all []stack.Broker
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			return nil, usage("--broker names %s twice", name)
+			return nil, cli.Usage("--broker names %s twice", name)
 		}
 		if _, known := urls[name]; !known {
 			return nil, wirelab.UnknownName("broker", name, []string{stack.RabbitMQ, stack.NATSServer, noBroker})
@@ -231,7 +232,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 		if name == stack.RabbitMQ {
 			b.Queue.Kind = queue.Kind(f.queue)
 		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
-			return nil, usage("--queue is of RabbitMQ; NATS JetStream has one kind")
+			return nil, cli.Usage("--queue is of RabbitMQ; NATS JetStream has one kind")
 		}
 		if err := checkQueue(b.Queue); err != nil {
 			return nil, err
@@ -247,7 +248,7 @@ func checkQueue(o queue.Options) error {
 		return wirelab.UnknownName("queue", string(o.Kind), []string{string(queue.Quorum), string(queue.Classic)})
 	}
 	if err := o.Complete().Validate(); err != nil {
-		return usage("%s", describe(err))
+		return cli.Usage("%s", describe(err))
 	}
 	return nil
 }
@@ -283,8 +284,8 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 		status.Paths = append(status.Paths, status.Gateway+"/"+name)
 	}
 	if f.asJSON {
-		err := a.printJSON(status)
-		a.note("all is up; stop with Ctrl-C")
+		err := a.PrintJSON(status)
+		a.Note("all is up; stop with Ctrl-C")
 		return err
 	}
 	rows := [][]string{{"part", "process", "door", "address"}}
@@ -295,23 +296,23 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 			first = []string{"", ""}
 		}
 	}
-	if err := a.printTable(rows); err != nil {
+	if err := a.PrintTable(rows); err != nil {
 		return err
 	}
-	if err := a.printf("\n"); err != nil {
+	if err := a.Printf("\n"); err != nil {
 		return err
 	}
 	for _, path := range status.Paths {
-		if err := a.printf("POST %s\n", path); err != nil {
+		if err := a.Printf("POST %s\n", path); err != nil {
 			return err
 		}
 	}
-	a.note("try: curl --json '{\"log\":{\"name\":\"event\",\"data\":\"some data\"}}' %s", status.Paths[0])
+	a.Note("try: curl --json '{\"log\":{\"name\":\"event\",\"data\":\"some data\"}}' %s", status.Paths[0])
 	for _, p := range parts {
 		if p.Name == stack.LoggerPart {
-			a.note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", p.Doors[stack.DoorGRPC])
+			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", p.Doors[stack.DoorGRPC])
 		}
 	}
-	a.note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)
+	a.Note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/probe"
 	"wirelab/report/verify"
@@ -42,10 +43,10 @@ Exit code 0: everything holds that could be checked; 1: something does not.`,
 		Example: `  wirelab verify latest
   wirelab verify ./result.json
   wirelab verify r-20261121-140512-7f3a ./theirs.json --json`,
-		Args:              arguments(1, 1000, "ids or files"),
+		Args:              cli.Arguments(1, 1000, "ids or files"),
 		ValidArgsFunction: a.completeIDs,
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		all := make([]*verify.Verification, 0, len(args))
 		holds := true
@@ -64,12 +65,12 @@ Exit code 0: everything holds that could be checked; 1: something does not.`,
 			}
 		}
 		if *asJSON {
-			if err := a.printJSON(all); err != nil {
+			if err := a.PrintJSON(all); err != nil {
 				return err
 			}
 		}
 		if !holds {
-			return exitWith(exitFailed, nil)
+			return cli.With(exitFailed, nil)
 		}
 		return nil
 	}
@@ -139,7 +140,7 @@ func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verificati
 // a later wirelab is none of ours to judge.
 func undecoded(path string, err error) (*verify.Verification, error) {
 	if wirelab.CodeOf(err) == wirelab.Unimplemented {
-		return nil, usage("%s", describe(err))
+		return nil, cli.Usage("%s", describe(err))
 	}
 	return unreadable("", path, err), nil
 }
@@ -218,7 +219,7 @@ func (a *app) printVerification(name string, v *verify.Verification) error {
 		lines = append(lines, "  not checked  "+text)
 	}
 	for _, line := range lines {
-		if err := a.printf("%s\n", line); err != nil {
+		if err := a.Printf("%s\n", line); err != nil {
 			return err
 		}
 	}
@@ -248,12 +249,12 @@ func differenceLine(d verify.Difference) string {
 // readFile reads a file; "-" is standard input.
 func (a *app) readFile(name string) (data []byte, err error) {
 	if name == "-" {
-		data, err = io.ReadAll(a.stdin)
+		data, err = io.ReadAll(a.Stdin)
 	} else {
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, usage("%v", err)
+		return nil, cli.Usage("%v", err)
 	}
 	return data, nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"wirelab/cli"
 	"wirelab/result"
 )
 
@@ -26,13 +27,13 @@ func newVersionCommand(a *app) *cobra.Command {
 		Use:     "version",
 		Short:   "Show the version, and with --json of every library too",
 		Example: "  wirelab version\n  wirelab version --json",
-		Args:    arguments(0, 0, "no arguments"),
+		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	asJSON := addJSONFlag(c)
+	asJSON := cli.JSONFlag(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		v := version()
 		if *asJSON {
-			return a.printJSON(v)
+			return a.PrintJSON(v)
 		}
 		commit := v.Commit
 		if commit == "" {
@@ -40,7 +41,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		} else if v.Dirty {
 			commit += ", changed since"
 		}
-		return a.printf("wirelab %s (%s), %s, %s, result schema %d\n", v.Version, commit, v.Go, v.Platform, v.ResultSchema)
+		return a.Printf("wirelab %s (%s), %s, %s, result schema %d\n", v.Version, commit, v.Go, v.Platform, v.ResultSchema)
 	}
 	return c
 }

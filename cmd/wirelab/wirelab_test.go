@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/store"
 	"wirelab/store/storetest"
@@ -187,8 +188,8 @@ func TestExitCodes(t *testing.T) {
 		{context.Canceled, exitNoWord, "interrupted"},
 		{fmt.Errorf("%w: 3 rounds are stored", errPartial), exitNoWord, "no valid answer: 3 rounds are stored"},
 		{fmt.Errorf("%w: stored: %w", errPartial, context.Canceled), exitNoWord, "no valid answer: stored: context canceled"},
-		{exitWith(exitFailed, wirelab.Errorf(wirelab.NotFound, "x")), exitFailed, "x"},
-		{exitWith(exitNoWord, nil), exitNoWord, "exit code 3"},
+		{cli.With(exitFailed, wirelab.Errorf(wirelab.NotFound, "x")), exitFailed, "x"},
+		{cli.With(exitNoWord, nil), exitNoWord, "exit code 3"},
 	} {
 		if code, say := exitCodeOf(c.err), describe(c.err); code != c.code || say != c.say {
 			t.Errorf("%v: exit code %d, %q; want %d, %q", c.err, code, say, c.code, c.say)
@@ -306,7 +307,7 @@ func TestCommandLineCanBeTypedAgain(t *testing.T) {
 
 func TestColourIsForTerminals(t *testing.T) {
 	t.Parallel()
-	a := &app{stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	a := &app{Terminal: cli.Terminal{Stdout: &bytes.Buffer{}}, getenv: func(string) string { return "" }}
 	if a.terminal() || a.colour() {
 		t.Error("a buffer is taken for a terminal")
 	}
@@ -315,7 +316,7 @@ func TestColourIsForTerminals(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	a.stdout = file
+	a.Stdout = file
 	if a.terminal() || a.colour() {
 		t.Error("a file is taken for a terminal")
 	}

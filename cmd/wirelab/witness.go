@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/audit"
+	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/inject"
 	"wirelab/load"
@@ -52,7 +53,7 @@ func beginWitness(ctx context.Context, program string, cell wirelab.Cell, ready 
 	}})
 	if err != nil {
 		driver.Kill()
-		return nil, both(err, driver.Stop())
+		return nil, cli.Both(err, driver.Stop())
 	}
 	w := &witness{driver: driver, slice: max(truth.Period(), time.Second), recording: load.NewRecording()}
 	ctx, w.stop = context.WithCancel(ctx)

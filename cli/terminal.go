@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// Terminal is where a program reads and writes.
+type Terminal struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Indented JSON is for people, who may look at it too; else a value is a line, as those who
+	// read one after the other want it.
+	Indented bool
+
+	started bool // a command runs: flags and arguments were right
+}
+
+// Main runs a program with its process's surroundings and returns its exit code. The first
+// Ctrl-C tells it to end, and a second one ends the process at once.
+func Main(run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv)
+}
+
+// Ending is what becomes of a program's error.
+type Ending struct {
+	Code     func(error) int    // nil: [Code]
+	Describe func(error) string // nil: [Describe]
+	Last     func() error       // what is done when the command has returned; may be nil
+}
+
+// Execute runs the command that args name and returns the program's exit code. What failed is a
+// line on standard error.
+func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []string, e Ending) int {
+	t.watchStart(root)
+	root.SetArgs(args)
+	root.SetIn(t.Stdin)
+	root.SetOut(t.Stdout)
+	root.SetErr(t.Stderr)
+	command, err := root.ExecuteContextC(ctx)
+	if e.Last != nil {
+		err = Both(err, e.Last())
+	}
+	if err == nil {
+		return OK
+	}
+	if e.Code == nil {
+		e.Code = Code
+	}
+	if e.Describe == nil {
+		e.Describe = Describe
+	}
+	code, text := e.Code(err), e.Describe(err)
+	if !t.started { // the flags or arguments are wrong, by cobra's word
+		code, text = WrongUsage, text+"; see "+command.CommandPath()+" --help"
+	}
+	var said *Exit
+	if errors.As(err, &said) && said.Err == nil {
+		return code
+	}
+	// The error is one line, except where it shows a place in a file.
+	t.Note("%s: %s", root.Name(), strings.TrimSpace(text))
+	return code
+}
+
+// watchStart makes every command note that it has started, which tells a
+// mistake on the command line from a failure of what was asked for: the
+// errors of cobra have no type.
+func (t *Terminal) watchStart(c *cobra.Command) {
+	if do := c.RunE; do != nil {
+		c.RunE = func(c *cobra.Command, args []string) error {
+			t.started = true
+			return do(c, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		t.watchStart(sub)
+	}
+}
+
+// Both returns the first of two errors that is one, or both joined.
+func Both(err, another error) error {
+	switch {
+	case err == nil:
+		return another
+	case another == nil:
+		return err // as it is: a join would hide from Describe what it is
+	}
+	return errors.Join(err, another)
+}
+
+// Printf writes to standard output.
+func (t *Terminal) Printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(t.Stdout, format, args...)
+	return err
+}
+
+// Note writes a line to standard error, for the person and not for the pipe.
+// An error is of no use: there is nowhere left to tell it.
+func (t *Terminal) Note(format string, args ...any) {
+	_, _ = fmt.Fprintf(t.Stderr, format+"\n", args...)
+}
+
+// PrintJSON writes a value as JSON.
+func (t *Terminal) PrintJSON(value any) error {
+	encoder := json.NewEncoder(t.Stdout)
+	encoder.SetEscapeHTML(false)
+	if t.Indented {
+		encoder.SetIndent("", "  ")
+	}
+	return encoder.Encode(value)
+}
+
+// PrintTable writes rows in columns; the first is the head.
+func (t *Terminal) PrintTable(rows [][]string) error {
+	w := tabwriter.NewWriter(t.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		// Without a tab after the last cell, so that lines end where it does.
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
