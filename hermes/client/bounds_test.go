@@ -140,11 +140,11 @@ func TestLostAnswer(t *testing.T) {
 	wantStored(t, m, sequence(n))
 }
 
-// What the node would not take yet stays with the client, where it grows: of many topics those
-// that wait for their turn send two messages as one run.
+// Of many topics not all have a run on its way at once. Those that wait for their turn stay with the
+// client, where they grow: they send two messages as one run.
 func TestManyTopicsGather(t *testing.T) {
 	t.Parallel()
-	const topics = door.StreamRuns + 500
+	const topics, some = door.StreamRuns + 500, 100
 	m := memory(t)
 	for i := range topics {
 		if _, err := m.CreateTopic(t.Context(), broker.Topic{Name: strconv.Itoa(i)}); err != nil {
@@ -156,7 +156,7 @@ func TestManyTopicsGather(t *testing.T) {
 	var held sync.WaitGroup
 	defer held.Wait()
 	f := &faulty{Broker: m, publish: func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
-		if runs.Add(1) == door.StreamRuns {
+		if runs.Add(1) == some {
 			close(full)
 		}
 		held.Go(func() {
@@ -181,14 +181,14 @@ func TestManyTopicsGather(t *testing.T) {
 	select {
 	case <-full:
 	case <-ctx.Done():
-		t.Fatal("the node was not given as much as it takes")
+		t.Fatal("the node was not given as much at once as it takes with ease")
 	}
 	round()
 	close(answers)
 	if err := c.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if most := int64(2*topics - 500); runs.Load() > most {
+	if most := int64(topics + topics/4); runs.Load() > most {
 		t.Errorf("%d runs for %d messages of %d topics; want %d at most", runs.Load(), 2*topics, topics, most)
 	}
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"sync"
 	"time"
 
 	"wirelab"
@@ -40,7 +39,6 @@ type lane struct {
 	listed bool // in the writer's list of lanes to send from
 	due    bool // Linger is over
 
-	spare    *sync.Pool // of runs whose memory is used again
 	key      laneKey
 	producer uint64 // 0: none yet; performance mode has none
 	next     uint64 // sequence of the next message
@@ -111,24 +109,11 @@ func (l *lane) add(m *hermes.Message, weight int64, o *Options, done func(Receip
 	return began, nil
 }
 
-// begin is a new run, with room for as much as the last one had or in the memory of another.
+// begin is a new run, with room for as much as the last one had.
 func (l *lane) begin() *run {
-	if old, ok := l.spare.Get().(*run); ok {
-		*old = run{lane: l, since: time.Now(), messages: old.messages[:0], done: old.done[:0]}
-		return old
-	}
 	return &run{
 		lane: l, since: time.Now(),
 		messages: make([]byte, 0, l.size), done: make([]func(Receipt, error), 0, l.count),
-	}
-}
-
-// spent gives a run's memory back, once its callbacks have returned. A run that was sent
-// twice may still be on its way to a node that was left.
-func (l *lane) spent(r *run) {
-	if r.tries == 1 {
-		clear(r.done)
-		l.spare.Put(r)
 	}
 }
 
