@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -325,11 +326,12 @@ func TestPublishStreamMalformed(t *testing.T) {
 func TestPublishStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name          string
-		payload, most int
+		name                string
+		payload, more, most int
 	}{
-		{"runs", 1, door.StreamRuns},
-		{"bytes", 1 << 20, door.StreamBytes>>20 - 1}, // a frame is more than its payload
+		{"runs", 1, 0, door.StreamRuns},
+		{"bytes", 1 << 20, 0, door.StreamBytes>>20 - 1},         // a frame is more than its payload
+		{"unknown bytes", 1, 1 << 20, door.StreamBytes>>20 - 1}, // and kept whole
 	} {
 		var mu sync.Mutex
 		var held []func(broker.Verdict)
@@ -351,9 +353,12 @@ func TestPublishStreamIsBounded(t *testing.T) {
 		}
 		var sending sync.WaitGroup
 		m := &pb.Message{Payload: make([]byte, c.payload)}
+		more := protowire.AppendBytes(protowire.AppendTag(nil, 99, protowire.BytesType), make([]byte, c.more))
 		sending.Go(func() {
 			for i := range c.most + 500 {
-				if call.Send(alone(&pb.Run{Topic: "t", Messages: []*pb.Message{m}, Tag: uint64(i)})) != nil {
+				all := alone(&pb.Run{Topic: "t", Messages: []*pb.Message{m}, Tag: uint64(i)})
+				all.ProtoReflect().SetUnknown(more)
+				if call.Send(all) != nil {
 					return
 				}
 			}

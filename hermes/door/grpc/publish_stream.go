@@ -28,11 +28,18 @@ type publishing struct {
 
 	mu    sync.Mutex // guards all below
 	runs  int        // read and not answered, or the answer is not sent yet
-	bytes int        // of those not answered
+	bytes int        // of the frames of those not answered
 	ready frame.Verdicts
 
 	wake  chan struct{} // 1: ready is not empty, or runs fell to 0
 	freed chan struct{} // 1: runs or bytes fell
+}
+
+// held is a frame, whole in memory until the last of its runs is answered: their messages
+// are parts of it.
+type held struct {
+	bytes int
+	runs  int // not answered yet; under the mutex of its publishing
 }
 
 func (d *door) publishStream(call grpc.ServerStream) error {
@@ -117,40 +124,42 @@ func (p *publishing) read(ctx context.Context) error {
 		if runs, err = frame.ParseRuns(request, StreamRuns, runs[:0]); err != nil {
 			return err
 		}
+		of := &held{bytes: len(request), runs: len(runs)}
+		if err := p.room(ctx, of); err != nil {
+			return err
+		}
 		for i := range runs {
-			if err := p.publish(ctx, &runs[i]); err != nil {
-				return err
-			}
+			p.publish(ctx, &runs[i], of)
 		}
 	}
 }
 
-// publish hands a run to the broker, once there is room for it.
-func (p *publishing) publish(ctx context.Context, r *frame.Run) error {
-	tag, n := r.Tag, len(r.Messages)
-	if err := p.room(ctx, n); err != nil {
-		return err
+// publish hands a run of a frame to the broker.
+func (p *publishing) publish(ctx context.Context, r *frame.Run, of *held) {
+	tag := r.Tag
+	done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), of) }
+	run, err := checked(r)
+	if err == nil && p.d.stop.Err() != nil {
+		err = errStopping
 	}
-	done := func(v broker.Verdict) { p.done(p.d.verdict(tag, v), n) }
-	run, refused := checked(r)
-	if refused == nil && p.d.stop.Err() != nil {
-		refused = errStopping
+	if err != nil {
+		done(broker.Verdict{Err: err})
+		return
 	}
-	if refused != nil {
-		done(broker.Verdict{Err: refused})
-	} else {
-		p.d.broker.Publish(ctx, run, done)
-	}
-	return nil
+	p.d.broker.Publish(ctx, run, done)
 }
 
-// room waits until another run of n bytes may be in hand. One always may.
-func (p *publishing) room(ctx context.Context, n int) error {
+// room waits until another frame may be in hand. One always may.
+func (p *publishing) room(ctx context.Context, f *held) error {
+	runs, bytes := f.runs, f.bytes
+	if runs == 0 {
+		return nil // nothing of it is kept
+	}
 	for {
 		p.mu.Lock()
-		if p.runs == 0 || p.runs < StreamRuns && p.bytes+n <= StreamBytes {
-			p.runs++
-			p.bytes += n
+		if p.runs == 0 || p.runs+runs <= StreamRuns && p.bytes+bytes <= StreamBytes {
+			p.runs += runs
+			p.bytes += bytes
 			p.mu.Unlock()
 			return nil
 		}
@@ -164,10 +173,12 @@ func (p *publishing) room(ctx context.Context, n int) error {
 }
 
 // done takes an answer, from any goroutine, also after the stream has ended.
-func (p *publishing) done(v frame.Verdict, n int) {
+func (p *publishing) done(v frame.Verdict, of *held) {
 	p.mu.Lock()
 	p.ready = append(p.ready, v)
-	p.bytes -= n
+	if of.runs--; of.runs == 0 {
+		p.bytes -= of.bytes
+	}
 	p.mu.Unlock()
 	signal(p.wake)
 	signal(p.freed)
