@@ -219,7 +219,7 @@ func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed 
 // listen reads what the machine does, and returns a function that tells what
 // else it did from then on, beside the experiment.
 func (s *searching) listen() (func() (result.Noise, error), error) {
-	before, err := probe.ReadCPUTimes()
+	before, err := s.c.cpuTimes()
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func (s *searching) listen() (func() (result.Noise, error), error) {
 		return nil, err
 	}
 	return func() (result.Noise, error) {
-		after, err := probe.ReadCPUTimes()
+		after, err := s.c.cpuTimes()
 		if err != nil {
 			return result.Noise{}, err
 		}

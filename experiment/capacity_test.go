@@ -15,6 +15,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/load"
 	"wirelab/plan"
+	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/stat"
 )
@@ -26,6 +27,8 @@ type simulated struct {
 	rates map[string]float64 // served per second, by arm
 	// spoilt tells which probes the generator is late in.
 	spoilt func(arm string, rate float64) bool
+	// stolen tells which probes the hypervisor takes half the CPUs in.
+	stolen func(arm string, rate float64) bool
 	// fails tells which orders of a slice cannot be carried out.
 	fails func(arm string, n int) error
 
@@ -33,13 +36,36 @@ type simulated struct {
 	started int
 	stopped int
 	probes  []string // the arms, in the order they were tried
+	now     time.Duration
+	steal   time.Duration // of two CPUs
+}
+
+// cpuTimes are those of a machine that does nothing else: what the real one
+// does beside the test must not spoil a probe that takes no time.
+func (b *simulated) cpuTimes() (probe.CPUTimes, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return probe.CPUTimes{
+		At: time.Unix(0, 0).Add(b.now), CPUs: 2, Steal: b.steal.Seconds(),
+		CPUPressure: -1, IOPressure: -1, Throttled: -1,
+	}, nil
+}
+
+// passed is what a slice does to clock and machine.
+func (b *simulated) passed(slice time.Duration, stolen bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now += slice
+	if stolen {
+		b.steal += slice // half of what two CPUs have
+	}
 }
 
 func (b *simulated) child(arm string) *simulatedChild {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.started++
-	return &simulatedChild{bench: b, arm: arm, began: time.Now()}
+	return &simulatedChild{bench: b, arm: arm}
 }
 
 func (b *simulated) Server(_ context.Context, arm plan.Arm) (experiment.Child, error) {
@@ -66,16 +92,13 @@ func (b *simulated) checkAllStopped(t *testing.T) {
 type simulatedChild struct {
 	bench *simulated
 	arm   string
-	began time.Time
 	n     int
 }
 
 func (*simulatedChild) Ready() control.Ready { return control.Ready{} }
 func (*simulatedChild) Kill()                {}
 
-// CPU is more than the machine has, so that whatever else runs on it is taken
-// for the experiment's and spoils no probe.
-func (c *simulatedChild) CPU() (time.Duration, error) { return 1000 * time.Since(c.began), nil }
+func (*simulatedChild) CPU() (time.Duration, error) { return 0, nil }
 
 func (c *simulatedChild) Stop() error {
 	c.bench.mu.Lock()
@@ -101,12 +124,14 @@ func (c *simulatedChild) Ask(_ context.Context, order control.Order) (control.Re
 	}
 	rate := c.bench.rates[c.arm]
 	if order.Slice.Schedule == nil {
+		c.bench.passed(time.Duration(order.Slice.For), false)
 		return control.Reply{Slice: &control.Measured{Recording: busy(rate, time.Duration(order.Slice.For)), WireSent: 1 << 40, WireReceived: 1 << 40}}, nil
 	}
 	c.bench.mu.Lock()
 	c.bench.probes = append(c.bench.probes, c.arm)
 	c.bench.mu.Unlock()
 	offered := order.Slice.Schedule.Stages[0].From
+	c.bench.passed(time.Duration(order.Slice.For), c.bench.stolen != nil && c.bench.stolen(c.arm, offered))
 	rec := queued(offered, rate, order.Slice, rand.New(rand.NewPCG(order.Slice.Seed, uint64(c.n))))
 	if c.bench.spoilt != nil && c.bench.spoilt(c.arm, offered) {
 		rec.Lag.RecordN(int64(time.Second), rec.Sent) // as much again, all of it late
@@ -167,7 +192,7 @@ func searcher(t *testing.T, b *simulated, rounds int, arms ...string) *experimen
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &experiment.Conductor{Plan: p, Bench: b, ID: "r-20261121-140512-00ca"}
+	c := &experiment.Conductor{Plan: p, Bench: b, CPUTimes: b.cpuTimes, ID: "r-20261121-140512-00ca"}
 	for _, a := range p.Arms {
 		c.Arms = append(c.Arms, result.Arm{Name: a.Name, Protocol: a.Protocol})
 	}
@@ -234,21 +259,29 @@ func TestSearchFindsTheClosedForm(t *testing.T) {
 	}
 }
 
+// above are the probes at a higher rate than this.
+func above(bound float64) func(arm string, rate float64) bool {
+	return func(_ string, rate float64) bool { return rate > bound }
+}
+
 // TestSearchSaysBounds: what cannot be bracketed is said as a bound.
 func TestSearchSaysBounds(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		objective string
 		spoilt    func(arm string, rate float64) bool
+		stolen    func(arm string, rate float64) bool
 		kind      result.FoundKind
 		limited   bool
 		why       string
 	}{
-		"fails at the lowest":             {"p50<50us", nil, result.CapacityBelow, false, "lowest"},
-		"the generator is late above 600": {"p99<50ms", func(_ string, rate float64) bool { return rate > 600 }, result.CapacityAtLeast, true, "generator-limited"},
-		"the generator is always late":    {"p99<50ms", func(string, float64) bool { return true }, result.CapacityUnknown, true, "generator-limited"},
+		"fails at the lowest":             {"p50<50us", nil, nil, result.CapacityBelow, false, "lowest"},
+		"the generator is late above 600": {"p99<50ms", above(600), nil, result.CapacityAtLeast, true, "generator-limited"},
+		"the generator is always late":    {"p99<50ms", above(0), nil, result.CapacityUnknown, true, "generator-limited"},
+		"the hypervisor takes above 600":  {"p99<50ms", nil, above(600), result.CapacityAtLeast, true, "machine not fit"},
+		"the hypervisor always takes":     {"p99<50ms", nil, above(0), result.CapacityUnknown, true, "machine not fit"},
 	} {
-		b := &simulated{rates: map[string]float64{"one": 1000}, spoilt: test.spoilt}
+		b := &simulated{rates: map[string]float64{"one": 1000}, spoilt: test.spoilt, stolen: test.stolen}
 		s := settings(test.objective)
 		s.Probe = plan.Duration(20 * time.Second)
 		r, err := searcher(t, b, 1, "one").SearchCapacity(t.Context(), s)

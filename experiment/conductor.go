@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
+	"wirelab/probe"
 	"wirelab/result"
 )
 
@@ -24,6 +25,9 @@ type Conductor struct {
 	// for a kind that lives inside the server, as an embedded one does. What a
 	// kind that is not among them used is not recorded.
 	Databases map[string]Database
+	// CPUTimes reads what the machine's CPUs did so far; nil: those of the machine
+	// that this runs on. A bench that simulates servers simulates their machine too.
+	CPUTimes func() (probe.CPUTimes, error)
 	// Environment is stored with the result.
 	Environment result.Environment
 	// Observe, if set, is told of every step, on the conductor's goroutine.

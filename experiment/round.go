@@ -56,7 +56,7 @@ func newRound(c *Conductor, r *result.Result, number int) *round {
 // error is the first arm's that could not be started.
 func (w *round) run(ctx context.Context) (result.Round, error) {
 	done := result.Round{Began: time.Now()}
-	before, noiseErr := probe.ReadCPUTimes()
+	before, noiseErr := w.c.cpuTimes()
 	ownBefore, err := w.c.ownTimes()
 	noiseErr = errors.Join(noiseErr, err)
 	w.shuffle(w.arms)
@@ -74,7 +74,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	if ctx.Err() != nil {
 		return done, context.Cause(ctx)
 	}
-	after, err := probe.ReadCPUTimes()
+	after, err := w.c.cpuTimes()
 	ownAfter, errOwn := w.c.ownTimes()
 	if noiseErr = errors.Join(noiseErr, err, errOwn); noiseErr != nil {
 		return done, noiseErr
