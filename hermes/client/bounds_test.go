@@ -46,6 +46,10 @@ func TestRoom(t *testing.T) {
 	if err := c.Flush(ctx); err == nil {
 		t.Error("flushed what nobody answered")
 	}
+	// What can never go is refused at once, also where there is no room for it.
+	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, nil); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		t.Errorf("a wrong name without room: %v", err)
+	}
 	_ = c.Close()
 	if answered.Load() != taken.Load() {
 		t.Errorf("%d of %d were answered when the client closed", answered.Load(), taken.Load())

@@ -71,6 +71,9 @@ func (w *writer) weigh(m *hermes.Message) int64 {
 func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done func(Receipt, error)) error {
 	weight := w.weigh(m)
 	if !w.room.TryAcquire(weight) {
+		if err := key.check(); err != nil {
+			return err // who waits for room would wait for nothing
+		}
 		if err := w.acquire(ctx, weight); err != nil {
 			return err
 		}
