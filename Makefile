@@ -40,8 +40,9 @@ test: ## every test, and that generated code is fresh
 	@scripts/database
 	@scripts/rabbitmq
 	@scripts/freshness
-	$(GO) vet ./...
-	$(GO) test $(TESTFLAGS) -timeout 14m -skip '^TestSelfTest$$' ./...
+	# Vetted whole as it is compiled, and four packages at once: those that wait for
+	# a broker leave the cores to others.
+	$(GO) test $(TESTFLAGS) -vet=all -p 4 -timeout 14m -skip '^TestSelfTest$$' ./...
 	@scripts/manifests
 	@scripts/openapi
 	@scripts/abuse
@@ -58,7 +59,6 @@ short: ## the tests that take less than two minutes together
 	@scripts/browser
 	@scripts/database
 	@scripts/rabbitmq
-	# Four packages at once: those that wait for a broker leave the cores to others.
 	$(GO) test $(TESTFLAGS) -short -p 4 -timeout 5m ./...
 
 .PHONY: race
