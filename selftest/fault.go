@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/result"
+	"wirelab/stat"
 )
 
 // faultWire is the wire that faults are tried on: replies are text.
@@ -88,98 +90,158 @@ func why(load result.LoadAnalysis) []string {
 	return all
 }
 
+// strained reports whether the machine kept the first arm's experiment waiting, by the gates that
+// look at nothing else.
+func strained(load result.LoadAnalysis) bool {
+	return slices.ContainsFunc(load.Arms[0].Checks, func(c result.Check) bool {
+		switch c.Gate {
+		case result.GeneratorWaits, result.Steal, result.Neighbours, result.Throttling:
+			return !c.OK
+		}
+		return false
+	})
+}
+
+// The standstill of the server, and from when on a call is a slow one.
+const (
+	stopRate  = 400 // calls per second
+	stopTime  = 500 * time.Millisecond
+	slowAfter = 20 * time.Millisecond
+)
+
+// slowDue is how many calls are due in the standstill so early that they end slow.
+var slowDue = stopRate * (stopTime - slowAfter).Seconds()
+
 // stoppedTest stops the server's process under a constant rate.
 func stoppedTest() Test {
-	const rate, stopped = 400, 500 * time.Millisecond
-	const slow = 20 * time.Millisecond
 	return Test{
 		Name:     "stopped",
 		Shows:    "a server that stands still for half a second is charged for every call that came meanwhile, not for one a connection",
-		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f ± 10 %%", rate, slow, rate*(stopped-slow).Seconds()),
+		Required: fmt.Sprintf("of %d calls/s, as many take over %v as are due in the standstill less that: %.0f ± 10 %%", stopRate, slowAfter, slowDue),
 		Short:    5e9, Long: 5e9,
-		run: func(ctx context.Context, e Env) (f finding, err error) {
-			ctx, cancel := context.WithCancel(ctx)
-			defer cancel()
-			var pid int
-			arrange := func(b experiment.Bench) experiment.Bench {
-				return watched{b, func(server experiment.Child) (experiment.Child, error) {
-					var err error
-					pid, err = pidOf(server)
-					return server, err
-				}}
-			}
-			var stopping sync.WaitGroup
-			var failed error
-			once := sync.Once{}
-			r, err := e.conduct(ctx, plan.Plan{
-				Arms:   []plan.Arm{{Protocol: faultWire}},
-				Loads:  []plan.Load{{Rate: rate, Arrivals: plan.Constant, InFlight: 256}},
-				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(3 * time.Second),
-			}, arrange, func(event experiment.Event) {
-				if event.Phase == experiment.Measuring {
-					once.Do(func() {
-						stopping.Go(func() { failed = standstill(ctx, pid, 1500*time.Millisecond, stopped) })
-					})
+		run: func(ctx context.Context, e Env) (finding, error) {
+			for attempt := 1; ; attempt++ {
+				r, err := stopOnce(ctx, e)
+				if err != nil {
+					return finding{}, err
 				}
-			})
-			stopping.Wait()
-			if err = errors.Join(err, failed); err != nil {
-				return finding{}, err
+				load := result.Analyse(r).Loads[0]
+				f := charged(r.Rounds[0].Trials[0].Response, strained(load))
+				if f.pass || attempt == attempts {
+					f.found += "; " + strings.Join(why(load), "; ")
+					return f, e.keep(ctx, &f, r)
+				}
 			}
-			h := r.Rounds[0].Trials[0].Response
-			found, want := float64(h.Count()-h.CountAtMost(int64(slow))), rate*(stopped-slow).Seconds()
-			f = judged(fmt.Sprintf("%.0f slow calls, the slowest %v", found, time.Duration(h.Max()).Round(time.Millisecond)),
-				result.Figure{Name: "calls that took over " + slow.String(), Unit: "calls", Found: found, Low: 0.9 * want, High: 1.1 * want},
-				result.Figure{Name: "the slowest call", Unit: "ms", Found: float64(h.Max()) / 1e6, Low: 490, High: 600})
-			return f, e.keep(ctx, &f, r)
 		},
 	}
 }
 
+// charged judges the response times of calls among which a server stood still. A machine
+// that was busy makes other calls slow as well and none quick, so that too many are no fault of
+// wirelab's there, and too few always are.
+func charged(h *stat.Histogram, busy bool) finding {
+	found, longest := float64(h.Count()-h.CountAtMost(int64(slowAfter))), float64(h.Max())/1e6
+	slow := result.Figure{Name: "calls that took over " + slowAfter.String(), Unit: "calls", Found: found, Low: 0.9 * slowDue, High: 1.1 * slowDue}
+	slowest := result.Figure{Name: "the slowest call", Unit: "ms", Found: longest, Low: 490, High: 600}
+	f := judged(fmt.Sprintf("%.0f slow calls, the slowest %.0fms", found, longest), slow, slowest)
+	f.refused = busy && slow.Found >= slow.Low && slowest.Found >= slowest.Low
+	return f
+}
+
+// stopOnce measures a server that is stopped meanwhile, once.
+func stopOnce(ctx context.Context, e Env) (*result.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var pid int
+	arrange := func(b experiment.Bench) experiment.Bench {
+		return watched{b, func(server experiment.Child) (experiment.Child, error) {
+			var err error
+			pid, err = pidOf(server)
+			return server, err
+		}}
+	}
+	var stopping sync.WaitGroup
+	var failed error
+	once := sync.Once{}
+	r, err := e.conduct(ctx, plan.Plan{
+		Arms:   []plan.Arm{{Protocol: faultWire}},
+		Loads:  []plan.Load{{Rate: stopRate, Arrivals: plan.Constant, InFlight: 256}},
+		Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(3 * time.Second),
+	}, arrange, func(event experiment.Event) {
+		if event.Phase == experiment.Measuring {
+			once.Do(func() {
+				stopping.Go(func() { failed = standstill(ctx, pid, 1500*time.Millisecond, stopTime) })
+			})
+		}
+	})
+	stopping.Wait()
+	return r, errors.Join(err, failed)
+}
+
+// spoilEvery is how many replies there are to one that is changed.
+const spoilEvery = 10_000
+
 // flippedTest changes one byte in ten thousand replies on their way.
 func flippedTest() Test {
-	const every = 10_000
 	return Test{
 		Name:     "flipped",
 		Shows:    "every reply is checked: one wrong digit in 10,000 replies disqualifies the arm",
 		Required: "every changed reply is counted as wrong, and no number of the arm is published",
 		Short:    8e9, Long: 30e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
-			var replies, changed atomic.Uint64
-			arrange := func(b experiment.Bench) experiment.Bench {
-				return watched{b, func(server experiment.Child) (experiment.Child, error) {
-					proxy, err := newProxy(server.Ready().Address, every, &replies, &changed)
-					return proxied{server, proxy}, err
-				}}
-			}
-			var before uint64 // changed in the warm-up
-			once := sync.Once{}
-			r, err := e.conduct(ctx, plan.Plan{
-				Arms:   []plan.Arm{{Protocol: faultWire}},
-				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 5*time.Second, 25*time.Second)),
-			}, arrange, func(event experiment.Event) {
-				if event.Phase == experiment.Measuring {
-					once.Do(func() { before = changed.Load() })
+			for slice := choose(e, 5*time.Second, 25*time.Second); ; slice *= 4 {
+				r, replies, changed, err := flipOnce(ctx, e, slice)
+				if err != nil {
+					return finding{}, err
 				}
-			})
-			if err != nil {
-				return finding{}, err
-			}
-			made := float64(changed.Load() - before)
-			trial, load := r.Rounds[0].Trials[0], result.Analyse(r).Loads[0]
-			shown := 0
-			for _, row := range load.Rows {
-				if row.Cells[0].Estimate.Known {
-					shown++
+				if f := spoilt(r, replies, changed); f.pass || !f.refused || slice >= time.Minute {
+					return f, e.keep(ctx, &f, r)
 				}
 			}
-			f := judged(
-				fmt.Sprintf("%d replies, %.0f changed, %d found wrong: %s", replies.Load(), made, trial.Errors[result.WrongReply], strings.Join(why(load), "; ")),
-				result.Figure{Name: "replies changed", Unit: "replies", Found: made, Low: 1, High: made},
-				result.Figure{Name: "replies found wrong", Unit: "replies", Found: float64(trial.Errors[result.WrongReply]), Low: made, High: made},
-				result.Figure{Name: "numbers published", Unit: "numbers", Found: float64(shown)},
-			)
-			return f, e.keep(ctx, &f, r)
 		},
 	}
+}
+
+// spoilt judges a result of so many replies, so many of them changed in what was measured. Where
+// calls were too few for one to be changed, nothing is shown.
+func spoilt(r *result.Result, replies, changed uint64) finding {
+	trial, load := r.Rounds[0].Trials[0], result.Analyse(r).Loads[0]
+	shown := 0
+	for _, row := range load.Rows {
+		if row.Cells[0].Estimate.Known {
+			shown++
+		}
+	}
+	made, wrong := float64(changed), float64(trial.Errors[result.WrongReply])
+	f := judged(
+		fmt.Sprintf("%d replies, %d changed, %.0f found wrong: %s", replies, changed, wrong, strings.Join(why(load), "; ")),
+		result.Figure{Name: "replies changed", Unit: "replies", Found: made, Low: 1, High: max(made, 1)},
+		result.Figure{Name: "replies found wrong", Unit: "replies", Found: wrong, Low: made, High: made},
+		result.Figure{Name: "numbers published", Unit: "numbers", Found: float64(shown)},
+	)
+	f.refused = changed == 0 && wrong == 0
+	return f
+}
+
+// flipOnce measures a server some of whose replies are changed for so long, and tells how many
+// there were, and how many of those measured were changed.
+func flipOnce(ctx context.Context, e Env, slice time.Duration) (r *result.Result, seen, made uint64, err error) {
+	var replies, changed atomic.Uint64
+	arrange := func(b experiment.Bench) experiment.Bench {
+		return watched{b, func(server experiment.Child) (experiment.Child, error) {
+			proxy, err := newProxy(server.Ready().Address, spoilEvery, &replies, &changed)
+			return proxied{server, proxy}, err
+		}}
+	}
+	var before uint64 // changed in the warm-up
+	once := sync.Once{}
+	r, err = e.conduct(ctx, plan.Plan{
+		Arms:   []plan.Arm{{Protocol: faultWire}},
+		Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(slice),
+	}, arrange, func(event experiment.Event) {
+		if event.Phase == experiment.Measuring {
+			once.Do(func() { before = changed.Load() })
+		}
+	})
+	return r, replies.Load(), changed.Load() - before, err
 }

@@ -15,6 +15,7 @@ import (
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"
+	"wirelab/stat"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,6 +112,59 @@ func TestTruthsVerdict(t *testing.T) {
 		}
 		if f := all.finding(); f.pass != c.pass || f.refused != c.refused {
 			t.Errorf("%v: pass %v, refused %v", c.all, f.pass, f.refused)
+		}
+	}
+}
+
+// Slow calls beyond those of the standstill are held against wirelab but on a machine that was
+// busy; one call for each connection, as where a load generator waits with its server, always.
+func TestStandstillIsCharged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		slow, longest int
+		busy          bool
+		pass, refused bool
+	}{
+		{192, 505, false, true, false},
+		{192, 505, true, true, true},
+		{243, 519, false, false, false},
+		{243, 519, true, false, true},
+		{192, 1500, true, false, true},
+		{10, 505, true, false, false},
+		{192, 300, true, false, false},
+	} {
+		h := stat.NewHistogram()
+		for range c.slow - 1 {
+			h.Record(int64(slowAfter) * 2)
+		}
+		h.Record(int64(c.longest) * 1e6)
+		for range 800 {
+			h.Record(1e6)
+		}
+		if f := charged(h, c.busy); f.pass != c.pass || f.refused != c.refused {
+			t.Errorf("%+v: pass %v, refused %v: %s", c, f.pass, f.refused, f.found)
+		}
+	}
+}
+
+// Too few replies for one to be changed show nothing; one that was changed is to be found.
+func TestChangedRepliesAreFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		changed, wrong uint64
+		pass, refused  bool
+	}{
+		{1, 1, true, false},
+		{3, 3, true, false},
+		{0, 0, false, true},
+		{1, 0, false, false},
+		{0, 1, false, false},
+		{2, 1, false, false},
+	} {
+		r := equals(1, 0)
+		r.Rounds[0].Trials[0].Errors = map[string]uint64{result.WrongReply: c.wrong}
+		if f := spoilt(r, 4000, c.changed); f.pass != c.pass || f.refused != c.refused {
+			t.Errorf("%+v: pass %v, refused %v: %s", c, f.pass, f.refused, f.found)
 		}
 	}
 }
