@@ -42,7 +42,7 @@ test: ## every test, and that generated code is fresh
 	@scripts/freshness
 	# Vetted whole as it is compiled, and four packages at once: those that wait for
 	# a broker leave the cores to others.
-	$(GO) test $(TESTFLAGS) -vet=all -p 4 -timeout 14m -skip '^TestSelfTest$$' ./...
+	$(GO) test $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$' ./...
 	@scripts/manifests
 	@scripts/openapi
 	@scripts/abuse
