@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -202,6 +203,22 @@ func TestTopicsAndGroups(t *testing.T) {
 	}
 	if code := l.end(t); code != exitOK {
 		t.Errorf("a node that was stopped has exit code %d: %s", code, l.said)
+	}
+}
+
+// A node whose disk is nearly full says so where its operator looks first.
+func TestStatusTellsWhyNot(t *testing.T) {
+	t.Parallel()
+	at := start(t, 1, append(slices.Clone(dev), "--free-bytes", "4000000TiB")...).at()
+	deadline := time.Now().Add(time.Minute)
+	for !strings.Contains(must(t, at, "", "status"), "\nnode 1 is not ready: the disk is nearly full: ") {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not say so")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if out := must(t, at, "", "status", "--json"); !strings.Contains(out, `"unready":"the disk is nearly full: `) {
+		t.Errorf("status --json says %s", out)
 	}
 }
 

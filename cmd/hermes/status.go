@@ -121,6 +121,7 @@ type statusShown struct {
 	Term      uint64        `json:"term"`
 	Committed uint64        `json:"committed"`
 	Applied   uint64        `json:"applied"`
+	Unready   string        `json:"unready,omitempty"` // why to go to another node
 	Members   []memberShown `json:"members"`
 }
 
@@ -138,7 +139,7 @@ type memberShown struct {
 
 func (a *app) showStatus(s broker.Status, asJSON bool) error {
 	if asJSON {
-		shown := statusShown{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied, Members: []memberShown{}}
+		shown := statusShown{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready, Members: []memberShown{}}
 		for _, m := range s.Members {
 			shown.Members = append(shown.Members, memberShown(m))
 		}
@@ -150,6 +151,11 @@ func (a *app) showStatus(s broker.Status, asJSON bool) error {
 	}
 	if err := a.Printf("%s in term %d; node %d has applied %d of %d entries\n", leader, s.Term, s.Node, s.Applied, s.Committed); err != nil {
 		return err
+	}
+	if s.Unready != "" {
+		if err := a.Printf("node %d is not ready: %s\n", s.Node, s.Unready); err != nil {
+			return err
+		}
 	}
 	rows := [][]string{{"ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "MATCH"}}
 	for _, m := range s.Members {

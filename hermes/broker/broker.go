@@ -168,6 +168,7 @@ type Member struct {
 // Status is the cluster as a node sees it.
 type Status struct {
 	Node, Leader, Term, Committed, Applied uint64
+	Unready                                string // why callers should go to another node than this, as far as it knows at once; "": they need not
 	Members                                []Member
 }
 

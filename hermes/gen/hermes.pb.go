@@ -2646,6 +2646,7 @@ type Cluster struct {
 	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
 	Applied       uint64                 `protobuf:"varint,5,opt,name=applied,proto3" json:"applied,omitempty"`
 	Members       []*Member              `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
+	Unready       string                 `protobuf:"bytes,7,opt,name=unready,proto3" json:"unready,omitempty"` // why callers should go to another node than this, as far as it knows at once; none: they need not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2720,6 +2721,13 @@ func (x *Cluster) GetMembers() []*Member {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *Cluster) GetUnready() string {
+	if x != nil {
+		return x.Unready
+	}
+	return ""
 }
 
 type JoinRequest struct {
@@ -3758,14 +3766,15 @@ const file_hermes_proto_rawDesc = "" +
 	"\alearner\x18\x06 \x01(\bR\alearner\x12\x16\n" +
 	"\x06leader\x18\a \x01(\bR\x06leader\x12\x14\n" +
 	"\x05match\x18\b \x01(\x04R\x05match\x12\x18\n" +
-	"\areached\x18\t \x01(\bR\areached\"\xae\x01\n" +
+	"\areached\x18\t \x01(\bR\areached\"\xc8\x01\n" +
 	"\aCluster\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x04R\x04node\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\x04R\x06leader\x12\x12\n" +
 	"\x04term\x18\x03 \x01(\x04R\x04term\x12\x1c\n" +
 	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aapplied\x18\x05 \x01(\x04R\aapplied\x12+\n" +
-	"\amembers\x18\x06 \x03(\v2\x11.hermes.v1.MemberR\amembers\"8\n" +
+	"\amembers\x18\x06 \x03(\v2\x11.hermes.v1.MemberR\amembers\x12\x18\n" +
+	"\aunready\x18\a \x01(\tR\aunready\"8\n" +
 	"\vJoinRequest\x12)\n" +
 	"\x06member\x18\x01 \x01(\v2\x11.hermes.v1.MemberR\x06member\"\x1f\n" +
 	"\rMemberRequest\x12\x0e\n" +

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -41,7 +42,12 @@ func (n *Node) Status(ctx context.Context) (broker.Status, error) {
 	if !ok {
 		return broker.Status{}, errStopping
 	}
-	return await(ctx, back)
+	s, err := await(ctx, back)
+	var why *wirelab.Error
+	if errors.As(n.unready(), &why) {
+		s.Unready = why.Message
+	}
+	return s, err
 }
 
 // status is the cluster as this node sees it.

@@ -73,6 +73,9 @@ func TestFollowerFull(t *testing.T) {
 			if err := c.nodes[late].Ready(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "disk is full") {
 				t.Errorf("it is ready: %v", err)
 			}
+			if s, err := c.nodes[late].Status(t.Context()); err != nil || !strings.Contains(s.Unready, "disk is full") {
+				t.Errorf("its status tells %q, %v", s.Unready, err)
+			}
 			if err := c.nodes[late].Live(); err != nil {
 				t.Errorf("a start anew would mend nothing: %v", err)
 			}

@@ -164,10 +164,8 @@ type readiness struct {
 	err error
 }
 
-// Ready tells why this node is not worth sending callers now; nil: it is. It is when there is
-// a leader, its disk is not full, it is not stopping, and it has within 2 s all that was
-// committed when it was asked. Its answer may be half a second old.
-func (n *Node) Ready(ctx context.Context) error {
+// unready is the part of [Node.Ready] that is known without asking.
+func (n *Node) unready() error {
 	if err := n.Live(); err != nil {
 		return err
 	}
@@ -184,6 +182,16 @@ func (n *Node) Ready(ctx context.Context) error {
 		return wirelab.Errorf(wirelab.Unavailable, "this node knows no leader")
 	case n.full.Load():
 		return wirelab.Errorf(wirelab.Unavailable, "the disk is nearly full: %d bytes are free, of which %d stay", n.disk.free.Load(), n.options.FreeBytes)
+	}
+	return nil
+}
+
+// Ready tells why this node is not worth sending callers now; nil: it is. It is when there is
+// a leader, its disk is not full, it is not stopping, and it has within 2 s all that was
+// committed when it was asked. Its answer may be half a second old.
+func (n *Node) Ready(ctx context.Context) error {
+	if err := n.unready(); err != nil {
+		return err
 	}
 	r := &n.loop.ready
 	r.mu.Lock()

@@ -24,6 +24,8 @@ func (m *InMemory) Status(context.Context) (broker.Status, error) {
 	s := broker.Status{Node: self, Term: m.term, Committed: m.index, Applied: m.index, Members: []broker.Member{m.member()}}
 	if m.leads {
 		s.Leader = self
+	} else {
+		s.Unready = "this node knows no leader"
 	}
 	return s, nil
 }

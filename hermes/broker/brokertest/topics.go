@@ -172,7 +172,7 @@ func testCluster(s *suite) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if st.Node == 0 || st.Leader != leader.ID || st.Term == 0 || st.Applied > st.Committed || len(st.Members) == 0 {
+	if st.Node == 0 || st.Leader != leader.ID || st.Term == 0 || st.Applied > st.Committed || st.Unready != "" || len(st.Members) == 0 {
 		s.Errorf("status %+v", st)
 	}
 	_, err = s.in.Remove(s.ctx, 1<<40)

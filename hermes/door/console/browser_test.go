@@ -387,7 +387,8 @@ func TestConsoleShowsFailures(t *testing.T) {
 	p.click("#send")
 	p.says("#published.bad", "unavailable")
 	p.says("#verdict", "Nobody knows whether it was stored.")
-	p.says("#state.bad", "nobody leads") // looked at again at once, since something was done
+	p.says("#nodes-note", "This node is not ready: this node knows no leader.")
+	p.says("#state.bad", "nobody leads; this one is not ready") // looked at again at once, since something was done
 	p.looks("failed")
 }
 

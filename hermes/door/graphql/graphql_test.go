@@ -49,6 +49,7 @@ func TestPublish(t *testing.T) {
 	s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payload": strings.Repeat("x", 1<<20+1)}}), "resource_exhausted: ")
 	s.memory.Lead(false)
 	s.want(s.ask("/graphql", publish, "m", one), "unavailable: ")
+	s.want(s.ask("/graphql", `{cluster{unready}}`), `{"cluster":{"unready":"this node knows no leader"}}`)
 }
 
 // Topics, groups and the cluster.
@@ -65,6 +66,7 @@ func TestAdministration(t *testing.T) {
 		{`{topic(name:"a",linearizable:true){name first next subscribers} group(topic:"a",name:"g"){dead members inFlight redelivered}}`, `{"topic":{"name":"a","first":0,"next":0,"subscribers":0},"group":{"dead":0,`},
 		{`mutation{seekGroup(topic:"a",name:"g",from:"tail"){floor}}`, `{"seekGroup":{"floor":0}}`},
 		{`mutation{deleteGroup(topic:"a",name:"g") deleteTopic(name:"a")}`, `{"deleteGroup":true,"deleteTopic":true}`},
+		{`{cluster{unready}}`, `{"cluster":{"unready":null}}`},
 		{`{cluster{node leader term members{id name peer grpc http learner leader reached}}}`, `{"cluster":{"node":"1","leader":"1","term":1,"members":[{"id":"1","name":"memory",`},
 		{`mutation{promote(id:"1"){node} transferLeadership(to:"1"){node}}`, `{"promote":{"node":"1"},"transferLeadership":{"node":"1"}}`},
 		{`mutation{join(id:"2",peer:"a:1"){node}}`, "unimplemented: "},

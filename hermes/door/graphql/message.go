@@ -157,6 +157,9 @@ func showCluster(s broker.Status) *gen.Cluster {
 		leader := idText(s.Leader)
 		shown.Leader = &leader
 	}
+	if s.Unready != "" {
+		shown.Unready = &s.Unready
+	}
 	for _, m := range s.Members {
 		shown.Members = append(shown.Members, &gen.Member{
 			ID: idText(m.ID), Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, HTTP: m.HTTP, Learner: m.Learner, Leader: m.Leader, Match: m.Match, Reached: m.Reached,

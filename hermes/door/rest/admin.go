@@ -317,6 +317,7 @@ type clusterJSON struct {
 	Term      uint64       `json:"term"`
 	Committed uint64       `json:"committed"`
 	Applied   uint64       `json:"applied"`
+	Unready   string       `json:"unready,omitempty"` // why callers should go to another node
 	Members   []memberJSON `json:"members"`
 }
 
@@ -326,7 +327,7 @@ func (c *call) cluster(s broker.Status, err error) error {
 		return err
 	}
 	shown := clusterJSON{
-		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied, Members: []memberJSON{},
+		Node: strconv.FormatUint(s.Node, 10), Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready, Members: []memberJSON{},
 	}
 	if s.Leader != 0 {
 		shown.Leader = strconv.FormatUint(s.Leader, 10)

@@ -1199,6 +1199,7 @@ type Status struct {
 	Committed     uint64                 `protobuf:"varint,4,opt,name=committed,proto3" json:"committed,omitempty"`
 	Applied       uint64                 `protobuf:"varint,5,opt,name=applied,proto3" json:"applied,omitempty"`
 	Members       []*Member              `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
+	Unready       string                 `protobuf:"bytes,7,opt,name=unready,proto3" json:"unready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1273,6 +1274,13 @@ func (x *Status) GetMembers() []*Member {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *Status) GetUnready() string {
+	if x != nil {
+		return x.Unready
+	}
+	return ""
 }
 
 var File_peer_proto protoreflect.FileDescriptor
@@ -1374,14 +1382,15 @@ const file_peer_proto_rawDesc = "" +
 	"\alearner\x18\x06 \x01(\bR\alearner\x12\x16\n" +
 	"\x06leader\x18\a \x01(\bR\x06leader\x12\x14\n" +
 	"\x05match\x18\b \x01(\x04R\x05match\x12\x18\n" +
-	"\areached\x18\t \x01(\bR\areached\"\xb2\x01\n" +
+	"\areached\x18\t \x01(\bR\areached\"\xcc\x01\n" +
 	"\x06Status\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x04R\x04node\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\x04R\x06leader\x12\x12\n" +
 	"\x04term\x18\x03 \x01(\x04R\x04term\x12\x1c\n" +
 	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aapplied\x18\x05 \x01(\x04R\aapplied\x120\n" +
-	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers*\xc5\x03\n" +
+	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers\x12\x18\n" +
+	"\aunready\x18\a \x01(\tR\aunready*\xc5\x03\n" +
 	"\x06Method\x12\x16\n" +
 	"\x12METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13METHOD_CREATE_TOPIC\x10\x01\x12\x1a\n" +

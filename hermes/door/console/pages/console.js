@@ -59,9 +59,10 @@ const lookAtNodes = async () => {
 	const leader = cluster.members.find((member) => member.id === cluster.leader);
 	const known = cluster.leader === cluster.node;
 	put(of("nodes-note"), "Term " + cluster.term + ", " + count(cluster.committed) + " entries of the log committed, " + count(cluster.applied) + " applied here." +
+		(cluster.unready ? " This node is not ready: " + cluster.unready + "." : "") +
 		(known ? "" : " Who is reached, and how far behind, the leader’s console tells."));
-	put(of("state"), leader ? (leader.name || "node " + leader.id) + " leads " + cluster.members.length + (cluster.members.length === 1 ? " node" : " nodes") : "nobody leads",
-		leader ? "state good" : "state bad");
+	const leads = leader ? (leader.name || "node " + leader.id) + " leads " + cluster.members.length + (cluster.members.length === 1 ? " node" : " nodes") : "nobody leads";
+	put(of("state"), cluster.unready ? leads + "; this one is not ready" : leads, leader && !cluster.unready ? "state good" : "state bad");
 };
 
 // Topics.

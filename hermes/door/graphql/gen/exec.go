@@ -44,6 +44,7 @@ type ComplexityRoot struct {
 		Members   func(childComplexity int) int
 		Node      func(childComplexity int) int
 		Term      func(childComplexity int) int
+		Unready   func(childComplexity int) int
 	}
 
 	Delivery struct {
@@ -240,6 +241,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cluster.Term(childComplexity), true
+	case "Cluster.unready":
+		if e.ComplexityRoot.Cluster.Unready == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cluster.Unready(childComplexity), true
 
 	case "Delivery.attempt":
 		if e.ComplexityRoot.Delivery.Attempt == nil {
@@ -1052,6 +1059,8 @@ type Cluster {
   term: Uint64!
   committed: Uint64!
   applied: Uint64!
+  "Why callers should go to another node than this, as far as it knows at once; null: they need not."
+  unready: String
   members: [Member!]!
 }
 
@@ -1108,6 +1117,8 @@ func (ec *executionContext) childFields_Cluster(ctx context.Context, field graph
 		return ec.fieldContext_Cluster_committed(ctx, field)
 	case "applied":
 		return ec.fieldContext_Cluster_applied(ctx, field)
+	case "unready":
+		return ec.fieldContext_Cluster_unready(ctx, field)
 	case "members":
 		return ec.fieldContext_Cluster_members(ctx, field)
 	}
@@ -2097,6 +2108,29 @@ func (ec *executionContext) _Cluster_applied(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_Cluster_applied(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Cluster", field, false, false, errors.New("field of type Uint64 does not have child fields"))
+}
+
+func (ec *executionContext) _Cluster_unready(ctx context.Context, field graphql.CollectedField, obj *Cluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cluster_unready(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unready, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Cluster_unready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cluster", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _Cluster_members(ctx context.Context, field graphql.CollectedField, obj *Cluster) (ret graphql.Marshaler) {
@@ -5711,6 +5745,8 @@ func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "unready":
+			out.Values[i] = ec._Cluster_unready(ctx, field, obj)
 		case "members":
 			out.Values[i] = ec._Cluster_members(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

@@ -10,12 +10,14 @@ import (
 )
 
 type Cluster struct {
-	Node      string    `json:"node"`
-	Leader    *string   `json:"leader,omitempty"`
-	Term      uint64    `json:"term"`
-	Committed uint64    `json:"committed"`
-	Applied   uint64    `json:"applied"`
-	Members   []*Member `json:"members"`
+	Node      string  `json:"node"`
+	Leader    *string `json:"leader,omitempty"`
+	Term      uint64  `json:"term"`
+	Committed uint64  `json:"committed"`
+	Applied   uint64  `json:"applied"`
+	// Why callers should go to another node than this, as far as it knows at once; null: they need not.
+	Unready *string   `json:"unready,omitempty"`
+	Members []*Member `json:"members"`
 }
 
 type Delivery struct {
