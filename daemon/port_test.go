@@ -1,0 +1,32 @@
+package daemon_test
+
+import (
+	"testing"
+
+	"wirelab/daemon"
+)
+
+// Ports of servers that are yet to be started, or to be started again, are given to no other: of
+// three thousand drawn at random some hundred would be the same.
+func TestPortsAreGivenOnce(t *testing.T) {
+	seen := map[int]bool{}
+	for range 3000 {
+		port, err := daemon.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[port] {
+			t.Fatalf("port %d was given twice, after %d others", port, len(seen))
+		}
+		seen[port] = true
+	}
+}
+
+// Nobody runs out of ports.
+func TestPortsAreGivenAgain(t *testing.T) {
+	for range 20_000 {
+		if _, err := daemon.FreePort(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
