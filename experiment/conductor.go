@@ -196,3 +196,11 @@ func (c *Conductor) left(r *result.Result, e Event) time.Duration {
 func (c *Conductor) seeded(round int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.Plan.Seed, uint64(round)+1))
 }
+
+// cpuTimes reads what the machine's CPUs did so far.
+func (c *Conductor) cpuTimes() (probe.CPUTimes, error) {
+	if c.CPUTimes != nil {
+		return c.CPUTimes()
+	}
+	return probe.ReadCPUTimes()
+}

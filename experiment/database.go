@@ -130,14 +130,6 @@ func pooled(before, after control.Reply) *result.PoolUse {
 	}
 }
 
-// cpuTimes reads what the machine's CPUs did so far.
-func (c *Conductor) cpuTimes() (probe.CPUTimes, error) {
-	if c.CPUTimes != nil {
-		return c.CPUTimes()
-	}
-	return probe.ReadCPUTimes()
-}
-
 // ownTimes is the CPU time so far of what is the experiment's beside its
 // children: the conductor, and the databases that it can see, by kind.
 func (c *Conductor) ownTimes() (map[string]time.Duration, error) {
