@@ -127,8 +127,8 @@ func stoppedTest() Test {
 				}
 				load := result.Analyse(r).Loads[0]
 				f := charged(r.Rounds[0].Trials[0].Response, strained(load))
-				if f.pass || attempt == attempts {
-					f.found += "; " + strings.Join(why(load), "; ")
+				if f.pass || !f.refused || attempt == attempts {
+					f.found = strings.Join(append([]string{f.found}, why(load)...), "; ")
 					return f, e.keep(ctx, &f, r)
 				}
 			}
