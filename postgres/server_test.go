@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,14 +211,6 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	})
 	password := secret(t, s)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
 	given, stop := context.WithCancel(t.Context())
 	stop()
 	for _, c := range []struct {
@@ -232,7 +223,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a wrong password", strings.Replace(s.DSN(), password, "wrong-"+password, 1), 1, nil, wirelab.Unauthenticated, "user wirelab"},
 		{"no such user", strings.Replace(s.DSN(), "//wirelab:", "//somebody:", 1), 1, nil, wirelab.Unauthenticated, "user somebody"},
 		{"no such database", strings.Replace(s.DSN(), "/wirelab?", "/other?", 1), 1, nil, wirelab.NotFound, "/other"},
-		{"nobody listens", "postgres://me:" + password + "@" + nobody + "/x?sslmode=disable", 1, nil, wirelab.Unavailable, "connection refused"},
+		{"nobody listens", "postgres://me:" + password + "@127.0.0.1:1/x?sslmode=disable", 1, nil, wirelab.Unavailable, "connection refused"},
 		{"no such host", "postgres://me:" + password + "@nowhere.invalid/x", 1, nil, wirelab.Unavailable, "nowhere.invalid"},
 		{"no string", "s3cret:" + password, 1, nil, wirelab.InvalidArgument, "postgres://"},
 		{"a setting of a pool that is none", s.DSN() + "&pool_max_conns=many", 1, nil, wirelab.InvalidArgument, "settings of a pool"},

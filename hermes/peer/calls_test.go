@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
@@ -363,22 +362,17 @@ func TestAsk(t *testing.T) {
 	m := memory(t)
 	b := start(t, 2, m)
 	o := peer.Options{Cluster: "test"}
-	nobody, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	nobody.Close()
 	var got error
 	join := func(b broker.Broker) error {
 		_, got = b.Join(t.Context(), broker.Member{ID: 3, Peer: "x:1"})
 		return got
 	}
-	if err := peer.Ask(t.Context(), o, nobody.Addr().String(), join); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if err := peer.Ask(t.Context(), o, "127.0.0.1:1", join); wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Fatalf("who asks at nobody's address is told %v", err)
 	}
 	// In memory there is one node for ever: it says so, and that is the answer to the join.
 	_, want := m.Join(t.Context(), broker.Member{ID: 3, Peer: "x:1"})
-	err = peer.Ask(t.Context(), o, b.Addr().String(), join)
+	err := peer.Ask(t.Context(), o, b.Addr().String(), join)
 	if fmt.Sprint(err) != fmt.Sprint(want) || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("the join ends with %v, not %v", err, want)
 	}
