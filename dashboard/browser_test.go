@@ -39,11 +39,12 @@ func (p *tab) open(path string) {
 	p.Do(chromedp.Navigate(p.address + path))
 }
 
-// text is that of the first element a selector finds.
+// text is that of the first element a selector finds. By a script: a node that chromedp looked up
+// first may be gone when it is asked for, just after a page was opened.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	var text string
-	p.Do(chromedp.Text(selector, &text, chromedp.ByQuery))
+	p.Do(chromedp.Evaluate(fmt.Sprintf("document.querySelector(%q).innerText", selector), &text))
 	return text
 }
 
@@ -111,7 +112,8 @@ func TestInABrowser(t *testing.T) {
 	// Filter, by the form.
 	p.open("/")
 	p.Do(chromedp.SetValue(`select[name=preset]`, "quick", chromedp.ByQuery), chromedp.SetValue(`select[name=machine]`, "lab", chromedp.ByQuery),
-		chromedp.Click(`.filters button`, chromedp.ByQuery), chromedp.WaitVisible(`//*[contains(text(), "Show all")]`))
+		chromedp.Click(`.filters button`, chromedp.ByQuery))
+	p.Until("the filtered list", `document.body.innerText.includes("Show all")`)
 	if got := p.text(".count"); got != "32 results match" {
 		t.Errorf("filtered: %q", got)
 	}
@@ -122,12 +124,14 @@ func TestInABrowser(t *testing.T) {
 		t.Error("nothing is ticked, and it can be compared")
 	}
 	p.Do(chromedp.Focus(`#t-`+list[0].ID, chromedp.ByQuery), chromedp.SendKeys(`#t-`+list[0].ID, " ", chromedp.ByQuery),
-		chromedp.SendKeys(`#t-`+list[2].ID, " ", chromedp.ByQuery), chromedp.Click(`#compare button`, chromedp.ByQuery), chromedp.WaitVisible(".badge", chromedp.ByQuery))
+		chromedp.SendKeys(`#t-`+list[2].ID, " ", chromedp.ByQuery), chromedp.Click(`#compare button`, chromedp.ByQuery))
+	p.Until("the comparison", `document.querySelector(".badge")`)
 	if got := p.text(".badge"); got != "comparable" {
 		t.Errorf("compared: %q", got)
 	}
 	// Open a result from there; its report is whole.
-	p.Do(chromedp.Click(`.heads a`, chromedp.ByQuery), chromedp.WaitVisible("#verdict", chromedp.ByQuery))
+	p.Do(chromedp.Click(`.heads a`, chromedp.ByQuery))
+	p.Until("the report", `document.querySelector("#verdict")`)
 	if got := p.text(".beside"); !strings.Contains(got, "All results") {
 		t.Errorf("beside the report: %q", got)
 	}

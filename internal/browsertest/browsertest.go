@@ -79,7 +79,7 @@ func (p *Tab) Do(actions ...chromedp.Action) {
 	}
 }
 
-// Until waits for a script to be true of the page that is open by then, for as
+// Until waits for a script to be true of the page that is open and whole by then, for as
 // long as a page may take on a busy machine, or fails the test. chromedp's Poll
 // asks the document that it knows of when it begins, which just after a
 // navigation can be the one before, and gives up when that goes.
@@ -88,7 +88,7 @@ func (p *Tab) Until(what, script string) {
 	var err error
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		holds := false
-		if err = chromedp.Run(p.Ctx, chromedp.Evaluate("Boolean("+script+")", &holds)); err == nil && holds {
+		if err = chromedp.Run(p.Ctx, chromedp.Evaluate("document.readyState === 'complete' && Boolean("+script+")", &holds)); err == nil && holds {
 			return
 		}
 	}

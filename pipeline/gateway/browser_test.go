@@ -62,7 +62,8 @@ func TestPageInABrowser(t *testing.T) {
 	o.Absent["log-nats-direct"] = evil
 	address, _ := serve(t, handler(t, o), gateway.Timeouts{})
 	p := browsertest.Open(browsertest.Start(t), t, "http://"+address+"/")
-	p.Do(chromedp.Navigate("http://"+address+"/"), chromedp.WaitVisible("#state.good", chromedp.ByQuery))
+	p.Do(chromedp.Navigate("http://"+address+"/"))
+	p.Until("the state", `document.querySelector("#state.good")`)
 	var state string
 	p.Do(chromedp.Text("#state", &state, chromedp.ByQuery))
 	if state != "6 of 7 paths lead somewhere" {
