@@ -147,9 +147,12 @@ func checkDescribed(t *testing.T, r *result.Result) {
 		t.Fatalf("the network is described as %+v", n)
 	}
 	f := n.Floors[0]
-	if f.Transport != "TCP" || f.Trips == 0 || f.DirectP50 <= 0 || f.DirectP99 < f.DirectP50 || f.Asked != plan.Duration(2*time.Millisecond) || f.BeyondP99 < f.BeyondP50 {
+	if f.Transport != "TCP" || f.Trips == 0 || f.DirectP50 <= 0 || f.DirectP99 < f.DirectP50 || f.Asked != plan.Duration(2*time.Millisecond) {
 		t.Errorf("the floor is %+v", f)
 	}
+	// Nothing is said of p99s here: what the relay adds is the difference of two,
+	// and a machine's stall in the direct trips makes it as negative as the stall
+	// was long.
 	if f.DirectP50+f.BeyondP50 < 0 {
 		t.Errorf("a trip that is asked to take 2 ms took less: %+v", f)
 	}
