@@ -1,0 +1,172 @@
+package account_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"wirelab/brokers/account"
+)
+
+// world is a run of two lanes under two topics, each read by one audience.
+type world struct {
+	*testing.T
+	ledger *account.Ledger
+	at     int64
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	l, err := account.New(account.Options{Run: 7, Size: 64, Lanes: []int{0, 1}, Topics: 2, Audiences: []int{0, 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Window(100, 1_000_000)
+	return &world{T: t, ledger: l, at: 100}
+}
+
+func (w *world) send(lane int) []byte {
+	w.at++
+	number, body := w.ledger.Write(lane, w.at, true)
+	w.ledger.Answered(lane, number, true)
+	return body
+}
+
+func (w *world) arrive(audience int, bodies ...[]byte) {
+	for _, b := range bodies {
+		w.at += 10
+		w.ledger.Audience(audience).Arrived(b, w.at)
+	}
+}
+
+func (w *world) want(want account.Account) {
+	w.Helper()
+	if got := w.ledger.Account(); got != want {
+		w.Errorf("account is\n%+v, want\n%+v", got, want)
+	}
+}
+
+func TestAllIsWell(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 40_000 { // more than a chunk holds
+		w.arrive(0, w.send(0))
+	}
+	w.arrive(1, w.send(1))
+	w.want(account.Account{Sent: 40_001, Acknowledged: 40_001, Expected: 40_001, Delivered: 40_001})
+	if !w.ledger.Complete() || w.ledger.Backlog() != 0 {
+		t.Errorf("complete %v, backlog %d", w.ledger.Complete(), w.ledger.Backlog())
+	}
+	times, inWindow, _ := w.ledger.Audience(0).Times()
+	if times.Count() != 40_000 || inWindow != 40_000 || times.Quantile(0.5) != 10 {
+		t.Errorf("%d times, %d in the window, median %d", times.Count(), inWindow, times.Quantile(0.5))
+	}
+}
+
+// TestEachFault: a duplicate hides no loss, nor the other way about (systems.md
+// hb-M04, hb-M05, hb-M19).
+func TestEachFault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first, second, third, fourth := w.send(0), w.send(0), w.send(0), w.send(0)
+	other := w.send(1)
+	w.arrive(0, first, first, third, second) // one doubled, one out of order, the fourth lost
+	fourth[50] ^= 1
+	w.arrive(0, fourth, other) // changed on its way, and one of another topic
+	w.arrive(1, other, nil, make([]byte, 64))
+	foreign := newWorld(t)
+	foreign.ledger, _ = account.New(account.Options{Run: 8, Size: 64, Lanes: []int{0}, Topics: 1})
+	w.arrive(0, foreign.send(0))
+	w.want(account.Account{
+		Sent: 5, Acknowledged: 5, Expected: 5, Delivered: 4, Missing: 1,
+		Duplicated: 1, Reordered: 1, Corrupted: 3, Misrouted: 1, Stray: 1,
+	})
+	if w.ledger.Complete() {
+		t.Error("complete with a message missing")
+	}
+}
+
+func TestNeverSent(t *testing.T) {
+	t.Parallel()
+	w, ahead := newWorld(t), newWorld(t)
+	w.arrive(0, w.send(0))
+	ahead.send(0)
+	w.arrive(0, ahead.send(0)) // number 1, which w has not sent
+	w.want(account.Account{Sent: 1, Acknowledged: 1, Expected: 1, Delivered: 1, Stray: 1})
+}
+
+func TestUnsure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	number, body := w.ledger.Write(0, 1, true)
+	w.ledger.Answered(0, number, false)
+	lost, _ := w.ledger.Write(0, 2, true)
+	w.ledger.Answered(0, lost, false)
+	w.arrive(0, body, body)
+	w.want(account.Account{Sent: 2, Unsure: 2, Kept: 1, Redelivered: 1})
+}
+
+// TestDisturbed: what was sent before a failure was over may come again and late,
+// once it has begun; nothing else may.
+func TestDisturbed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	early, next := w.send(0), w.send(0)
+	w.arrive(0, early, early) // before anything failed
+	w.ledger.Disturb(account.During)
+	failing := w.send(0)
+	w.arrive(0, failing, early, next) // again and late, with reason
+	w.ledger.Disturb(account.After)
+	w.arrive(0, failing)
+	after, last := w.send(0), w.send(0)
+	w.arrive(0, last, after, after) // neither has a reason
+	w.want(account.Account{
+		Sent: 5, Acknowledged: 5, Expected: 5, Delivered: 5,
+		Duplicated: 2, Redelivered: 2, Reordered: 1, Displaced: 1,
+	})
+}
+
+func TestGap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ledger.Window(0, 1000)
+	for _, at := range []int64{100, 200, 700, 800} {
+		_, body := w.ledger.Write(0, 1, true)
+		w.ledger.Audience(0).Arrived(body, at)
+	}
+	w.ledger.Audience(1).Arrived(w.send(1), 950)
+	if got := w.ledger.Gap(); got != 950 {
+		t.Errorf("longest gap is %d, want that before the second audience's first", got)
+	}
+}
+
+func TestStampIsRead(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		l, err := account.New(account.Options{Run: r.Uint64(), Size: account.StampSize + r.IntN(300), Lanes: []int{0}, Topics: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := r.Int64()
+		_, body := l.Write(0, due, true)
+		s, whole := account.Read(body)
+		if !whole || s.Due != due || !s.Recorded {
+			t.Fatalf("read %+v, %v", s, whole)
+		}
+		body[r.IntN(len(body))] ^= byte(1 + r.IntN(255))
+		if _, whole = account.Read(body); whole {
+			t.Fatal("a changed byte was not seen")
+		}
+	}
+}
+
+func FuzzArrived(f *testing.F) {
+	l, err := account.New(account.Options{Run: 1, Size: account.StampSize, Lanes: []int{0}, Topics: 1, Audiences: []int{0}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, body := l.Write(0, 1, false)
+	f.Add(body)
+	f.Add([]byte{})
+	f.Fuzz(func(_ *testing.T, body []byte) { l.Audience(0).Arrived(body, 1) })
+}

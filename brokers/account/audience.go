@@ -1,0 +1,148 @@
+package account
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab/stat"
+)
+
+// Audience is what arrived at the readers of a group, taken together.
+type Audience struct {
+	ledger *Ledger
+	index  int
+	topic  int
+
+	distinct atomic.Int64  // messages of ours that have arrived, each once
+	arrivals atomic.Uint64 // of any kind
+
+	mu     sync.Mutex // guards all below
+	seen   [][]bool   // by lane and number; grows as messages arrive
+	latest []uint64   // by lane: one more than the highest number that has arrived
+	counts Account    // of what is known when a message arrives
+
+	delivered *stat.Histogram // due to arrival of messages due in the window, ns
+	inWindow  uint64          // first arrivals within the window
+	last      int64           // arrival within the window, or its beginning
+	longest   time.Duration
+	ended     int64 // the last first arrival of all
+}
+
+func newAudience(l *Ledger, index, topic int) *Audience {
+	return &Audience{
+		ledger: l, index: index, topic: topic, delivered: stat.NewHistogram(),
+		seen: make([][]bool, len(l.lanes)), latest: make([]uint64, len(l.lanes)),
+	}
+}
+
+// Arrived takes a message that arrived at a time of the run's clock. It takes any
+// bytes, and keeps none.
+func (a *Audience) Arrived(body []byte, at int64) {
+	stamp, whole := Read(body)
+	phase := a.ledger.now()
+	a.arrivals.Add(1)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !whole:
+		a.counts.Corrupted++
+	case stamp.Run != a.ledger.run || int(stamp.Lane) >= len(a.ledger.lanes) || stamp.Number >= a.ledger.lanes[stamp.Lane].sent.Load():
+		a.counts.Stray++
+	case int(stamp.Topic) != a.topic:
+		a.counts.Misrouted++
+	default:
+		a.count(stamp, at, phase)
+	}
+}
+
+// count counts a message that is whole and ours.
+func (a *Audience) count(s Stamp, at int64, phase Phase) {
+	lane := a.ledger.lanes[s.Lane]
+	seen := a.seen[s.Lane]
+	for uint64(len(seen)) <= s.Number {
+		seen = append(seen, make([]bool, chunkSize)...)
+	}
+	a.seen[s.Lane] = seen
+	excused := lane.excused(s.Number, phase)
+	if seen[s.Number] {
+		if excused {
+			a.counts.Redelivered++
+		} else {
+			a.counts.Duplicated++
+		}
+		return
+	}
+	seen[s.Number] = true
+	a.distinct.Add(1)
+	switch latest := &a.latest[s.Lane]; {
+	case s.Number >= *latest:
+		*latest = s.Number + 1
+	case excused:
+		a.counts.Displaced++
+	default:
+		a.counts.Reordered++
+	}
+	a.time(s, at)
+}
+
+// time notes when a message arrived that had not before.
+func (a *Audience) time(s Stamp, at int64) {
+	if s.Recorded {
+		a.delivered.Record(at - s.Due)
+	}
+	a.ended = max(a.ended, at)
+	if a.ledger.within(at) {
+		a.inWindow++
+		a.longest = max(a.longest, time.Duration(at-max(a.last, a.ledger.begin.Load())))
+		a.last = at
+	}
+}
+
+// gap is how long nothing arrived, at most, within the window.
+func (a *Audience) gap() time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(a.longest, time.Duration(a.ledger.end.Load()-max(a.last, a.ledger.begin.Load())))
+}
+
+// Times returns how long messages that were due in the window took to arrive, how
+// many arrived within it, and when the last of all did, on the run's clock.
+func (a *Audience) Times() (delivered *stat.Histogram, inWindow uint64, ended int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	h := stat.NewHistogram()
+	h.Merge(a.delivered)
+	return h, a.inWindow, a.ended
+}
+
+// add adds to an account what became of the messages that this audience was to get.
+func (a *Audience) add(sum *Account) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i, lane := range a.ledger.lanes {
+		if lane.topic != a.topic {
+			continue
+		}
+		for n := range lane.sent.Load() {
+			arrived := n < uint64(len(a.seen[i])) && a.seen[i][n]
+			switch acknowledged := lane.state(n)&acknowledgedMark != 0; {
+			case acknowledged && arrived:
+				sum.Expected++
+				sum.Delivered++
+			case acknowledged:
+				sum.Expected++
+				sum.Missing++
+			case arrived:
+				sum.Kept++
+			}
+		}
+	}
+	sum.Duplicated += a.counts.Duplicated
+	sum.Redelivered += a.counts.Redelivered
+	sum.Reordered += a.counts.Reordered
+	sum.Displaced += a.counts.Displaced
+	sum.Corrupted += a.counts.Corrupted
+	sum.Misrouted += a.counts.Misrouted
+	sum.Stray += a.counts.Stray
+}

@@ -1,0 +1,186 @@
+package account
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"wirelab"
+)
+
+// Phase is where a run is with what is done to its broker or its readers.
+type Phase uint32
+
+// The phases, in their order.
+const (
+	Before Phase = iota
+	During
+	After
+)
+
+// Ledger is the account of one run.
+type Ledger struct {
+	run       uint64
+	size      int
+	filling   filling
+	lanes     []*lane
+	audiences []*Audience
+	phase     atomic.Uint32
+
+	begin, end atomic.Int64 // of the window, on the run's clock
+	acked      []atomic.Int64
+}
+
+// Options says what a ledger is of.
+type Options struct {
+	Run  uint64 // of this run and no other
+	Size int    // of a message: StampSize to 1 MiB
+	// Lanes are the topics that each lane sends under, by index; Topics how many there are.
+	Lanes  []int
+	Topics int
+	// Audiences are the topics that each audience reads.
+	Audiences []int
+}
+
+// New returns an empty account.
+func New(o Options) (*Ledger, error) {
+	if o.Size < StampSize || o.Size > 1<<20 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "messages of %d bytes; %d to %d can be followed", o.Size, StampSize, 1<<20)
+	}
+	l := &Ledger{run: o.Run, size: o.Size, filling: newFilling(o.Size, o.Run), acked: make([]atomic.Int64, o.Topics)}
+	for _, topic := range append(append([]int(nil), o.Lanes...), o.Audiences...) {
+		if topic < 0 || topic >= o.Topics {
+			return nil, fmt.Errorf("topic %d of %d", topic, o.Topics)
+		}
+	}
+	for _, topic := range o.Lanes {
+		l.lanes = append(l.lanes, newLane(topic))
+	}
+	for i, topic := range o.Audiences {
+		l.audiences = append(l.audiences, newAudience(l, i, topic))
+	}
+	return l, nil
+}
+
+// Window tells when the window begins and ends, before the first message.
+func (l *Ledger) Window(begin, end int64) {
+	l.begin.Store(begin)
+	l.end.Store(end)
+}
+
+// within reports whether a time is in the window.
+func (l *Ledger) within(at int64) bool { return at >= l.begin.Load() && at < l.end.Load() }
+
+// Disturb tells that something is now being done to the broker or the readers, or
+// that it is over and they are as they were.
+func (l *Ledger) Disturb(p Phase) { l.phase.Store(uint32(p)) }
+
+func (l *Ledger) now() Phase { return Phase(l.phase.Load()) }
+
+// Write returns the next message of a lane, due at a time. Only the lane's own
+// goroutine may call it.
+func (l *Ledger) Write(lane int, due int64, recorded bool) (number uint64, body []byte) {
+	at := l.lanes[lane]
+	number = at.sent.Load()
+	body = l.filling.body(l.size, number)
+	Stamp{Run: l.run, Lane: uint32(lane), Number: number, Due: due, Topic: uint16(at.topic), Recorded: recorded}.put(body)
+	at.write(number, l.now())
+	return number, body
+}
+
+// Answered tells what became of a message that was sent: acknowledged, or nobody knows.
+func (l *Ledger) Answered(lane int, number uint64, acknowledged bool) {
+	at := l.lanes[lane]
+	if !acknowledged {
+		at.mark(number, unsure)
+		return
+	}
+	at.mark(number, acknowledgedMark)
+	l.acked[at.topic].Add(1)
+}
+
+// Audience is the account of a group's readers.
+func (l *Ledger) Audience(i int) *Audience { return l.audiences[i] }
+
+// Backlog is how many more messages are acknowledged than have arrived, at the
+// audience that lacks most; 0 where they arrive before their acknowledgement does.
+func (l *Ledger) Backlog() int64 {
+	most := int64(0)
+	for _, a := range l.audiences {
+		most = max(most, l.acked[a.topic].Load()-a.distinct.Load())
+	}
+	return most
+}
+
+// Complete reports whether every acknowledged message has arrived at every
+// audience. It looks at each message unless counts alone tell that some lack.
+func (l *Ledger) Complete() bool {
+	if l.Backlog() > 0 {
+		return false
+	}
+	var sum Account
+	for _, a := range l.audiences {
+		a.add(&sum)
+	}
+	return sum.Missing == 0
+}
+
+// Arrivals is how many messages have arrived, of any kind: what shows that there
+// is progress.
+func (l *Ledger) Arrivals() (n uint64) {
+	for _, a := range l.audiences {
+		n += a.arrivals.Load()
+	}
+	return n
+}
+
+// Account is what became of a run's messages. Counts of arrivals are of all audiences.
+type Account struct {
+	Sent         uint64 // messages handed to the broker, whatever became of them
+	Acknowledged uint64
+	Unsure       uint64 // not acknowledged: they may arrive or not
+	Expected     uint64 // arrivals of acknowledged messages: once at each audience
+	Delivered    uint64 // of those, how many arrived
+	Missing      uint64 // acknowledged and not arrived: Expected = Delivered + Missing
+	Kept         uint64 // arrived though not acknowledged
+	Duplicated   uint64 // arrived again, for no reason
+	Redelivered  uint64 // arrived again, after a disturbance or with an unsure answer
+	Reordered    uint64 // arrived after a later one of its lane, for no reason
+	Displaced    uint64 // arrived so after a disturbance
+	Corrupted    uint64 // not as they were sent
+	Misrouted    uint64 // arrived at an audience of another topic
+	Stray        uint64 // of another run, or never sent
+}
+
+// Faults is how many messages a broker did wrong by.
+func (a Account) Faults() uint64 {
+	return a.Missing + a.Duplicated + a.Reordered + a.Corrupted + a.Misrouted + a.Stray
+}
+
+// Account adds up, of what has happened so far.
+func (l *Ledger) Account() Account {
+	var sum Account
+	for _, at := range l.lanes {
+		sum.Sent += at.sent.Load()
+		for n := range at.sent.Load() {
+			if at.state(n)&acknowledgedMark != 0 {
+				sum.Acknowledged++
+			}
+		}
+	}
+	sum.Unsure = sum.Sent - sum.Acknowledged
+	for _, a := range l.audiences {
+		a.add(&sum)
+	}
+	return sum
+}
+
+// Gap is how long nothing arrived, at most, within the window, at the audience
+// that waited longest; the window's ends count as arrivals.
+func (l *Ledger) Gap() time.Duration {
+	longest := time.Duration(0)
+	for _, a := range l.audiences {
+		longest = max(longest, a.gap())
+	}
+	return longest
+}

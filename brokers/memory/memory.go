@@ -1,0 +1,191 @@
+// Package memory is a message broker in the memory of this process: the reference
+// for what room brokers says, and what a driver is put before to see what it costs
+// by itself. It keeps what is sent until it is removed, and no longer than it lives.
+package memory
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"wirelab"
+	"wirelab/brokers"
+)
+
+// Broker keeps topics in memory. Make one with [New].
+type Broker struct {
+	mu     sync.Mutex // guards topics
+	topics map[string]*topic
+}
+
+var _ brokers.Broker = (*Broker)(nil)
+
+// New returns an empty broker.
+func New() *Broker { return &Broker{topics: map[string]*topic{}} }
+
+// Close implements [brokers.Broker].
+func (*Broker) Close() error { return nil }
+
+// About implements [brokers.Broker].
+func (*Broker) About() string { return "memory" }
+
+// topic is what is kept of a topic.
+type topic struct {
+	groups map[string]*group
+}
+
+// group is what a group has not dealt with.
+type group struct {
+	mu      sync.Mutex // guards waiting
+	waiting [][]byte
+	more    chan struct{} // holds one once waiting has grown
+}
+
+func (g *group) put(bodies ...[]byte) {
+	g.mu.Lock()
+	g.waiting = append(g.waiting, bodies...)
+	g.mu.Unlock()
+	select {
+	case g.more <- struct{}{}:
+	default:
+	}
+}
+
+// take takes what waits away; putBack puts it in front again.
+func (g *group) take() [][]byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	all := g.waiting
+	g.waiting = nil
+	return all
+}
+
+func (g *group) putBack(bodies [][]byte) {
+	if len(bodies) == 0 {
+		return
+	}
+	g.mu.Lock()
+	g.waiting = append(append([][]byte(nil), bodies...), g.waiting...)
+	g.mu.Unlock()
+	g.put() // for the next reader to look
+}
+
+// Make implements [brokers.Broker].
+func (b *Broker) Make(_ context.Context, t brokers.Topic) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, there := b.topics[t.Name]; there {
+		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
+	}
+	made := &topic{groups: map[string]*group{}}
+	for _, name := range t.Groups {
+		made.groups[name] = &group{more: make(chan struct{}, 1)}
+	}
+	b.topics[t.Name] = made
+	return nil
+}
+
+// Remove implements [brokers.Broker].
+func (b *Broker) Remove(_ context.Context, t brokers.Topic) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.topics, t.Name)
+	return nil
+}
+
+func (b *Broker) find(name string) (*topic, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, there := b.topics[name]
+	if !there {
+		return nil, wirelab.Errorf(wirelab.NotFound, "no topic %s", name)
+	}
+	return t, nil
+}
+
+// Publisher implements [brokers.Broker].
+func (b *Broker) Publisher(context.Context, int) (brokers.Publisher, error) { return publisher{b}, nil }
+
+type publisher struct{ broker *Broker }
+
+func (publisher) Close() error { return nil }
+
+func (publisher) Calls() bool { return false }
+
+func (p publisher) Send(ctx context.Context, name string, bodies [][]byte, done func(error)) {
+	t, err := p.broker.find(name)
+	if ctx.Err() != nil {
+		err = wirelab.Public(ctx.Err())
+	}
+	if err == nil {
+		for _, g := range t.groups {
+			g.put(bodies...)
+		}
+	}
+	done(err)
+}
+
+// Subscribe implements [brokers.Broker].
+func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+	t, err := b.find(s.Topic)
+	if err != nil {
+		return nil, err
+	}
+	g, there := t.groups[s.Group]
+	if !there {
+		return nil, wirelab.Errorf(wirelab.NotFound, "no group %s of topic %s", s.Group, s.Topic)
+	}
+	sub := &subscriber{stop: make(chan struct{})}
+	sub.reading.Go(func() { sub.read(g, handle) })
+	return sub, nil
+}
+
+type subscriber struct {
+	stop    chan struct{} // closed by Close
+	once    sync.Once
+	reading sync.WaitGroup
+}
+
+func (s *subscriber) read(g *group, handle func([]byte)) {
+	for {
+		select {
+		case <-s.stop:
+			return
+		case <-g.more:
+		}
+		all := g.take()
+		for i, body := range all {
+			select {
+			case <-s.stop:
+				g.putBack(all[i:])
+				return
+			default:
+			}
+			handle(body)
+		}
+	}
+}
+
+// Close implements [brokers.Subscriber]. It waits for the handler, at most until ctx ends.
+func (s *subscriber) Close(ctx context.Context) error {
+	s.once.Do(func() { close(s.stop) })
+	ended := make(chan struct{})
+	go func() { // ends with the handler, which its owner ends
+		s.reading.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return errors.Join(errStuck, context.Cause(ctx))
+	}
+}
+
+// Failed implements [brokers.Subscriber].
+func (*subscriber) Failed() error { return nil }
+
+var errStuck = errors.New("a handler did not return")
