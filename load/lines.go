@@ -21,6 +21,17 @@ type Lines interface {
 	Cancel(slot int, cause error)
 }
 
+// TimedLines are lines that must know when their calls are due, as those are that
+// send it along. All times are on the [SystemClock], or the run's own.
+type TimedLines interface {
+	Lines
+	// Window comes before a run's first call: calls due from begin until end are
+	// recorded, and none is due after.
+	Window(begin, end int64)
+	// Due comes before each Begin.
+	Due(slot int, due int64)
+}
+
 // patience is the longest that a Turn waits, so that the end of a run's
 // context and of deadlines is seen in time.
 const patience = 20 * time.Millisecond
@@ -38,7 +49,8 @@ const (
 type pipeline struct {
 	*sheet
 	lines Lines
-	calls []flight // by slot
+	timed TimedLines // lines, where they want to know; else nil
+	calls []flight   // by slot
 	free  []int    // slots that carry no call
 	slots int      // that this run uses
 
@@ -58,6 +70,7 @@ type flight struct {
 func newPipeline(lines Lines) *pipeline {
 	p := &pipeline{sheet: newSheet(), lines: lines, calls: make([]flight, lines.Slots())}
 	p.onEnd = p.over
+	p.timed, _ = lines.(TimedLines)
 	return p
 }
 
@@ -70,6 +83,9 @@ func (p *pipeline) run(s *slice, slots int) error {
 		p.free = append(p.free, slot)
 	}
 	defer func() { p.s = nil }()
+	if p.timed != nil {
+		p.timed.Window(s.begin, s.end)
+	}
 	p.now = s.clock.Now()
 	if p.closed {
 		for len(p.free) > 0 {
@@ -134,6 +150,13 @@ func (p *pipeline) begin(due, sent int64) {
 	slot := p.free[last]
 	p.free = p.free[:last]
 	p.calls[slot] = flight{due: due, sent: sent, busy: true}
+	p.start(slot, due)
+}
+
+func (p *pipeline) start(slot int, due int64) {
+	if p.timed != nil {
+		p.timed.Due(slot, due)
+	}
 	p.lines.Begin(slot)
 }
 
@@ -158,7 +181,7 @@ func (p *pipeline) over(slot int, err error) {
 	s.ended(slot, call.due, call.sent, end, err)
 	if p.closed && end < s.end && s.outer.Err() == nil {
 		call.due, call.sent = end, end
-		p.lines.Begin(slot)
+		p.start(slot, end)
 		return
 	}
 	call.busy = false

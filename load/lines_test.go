@@ -173,3 +173,45 @@ func TestLinesThatBreakEndTheRun(t *testing.T) {
 		})
 	}
 }
+
+// timedLines note what they are told.
+type timedLines struct {
+	*stagedLines
+	begin, end int64
+	due        []int64
+}
+
+func (l *timedLines) Window(begin, end int64) { l.begin, l.end = begin, end }
+func (l *timedLines) Due(_ int, due int64)    { l.due = append(l.due, due) }
+
+// TestTimedLinesAreTold: each call's due time comes before it begins, in both loops.
+func TestTimedLinesAreTold(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]Plan{
+		"open":   {Schedule: ConstantRate(1000), Duration: 100 * ms, Head: 10 * ms},
+		"closed": {Duration: 100 * ms, Head: 10 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lines := &timedLines{stagedLines: newStagedLines(workers(2, takes(ms)))}
+				p.Clock = TimerClock{}
+				rec, err := NewLinesRunner(lines).Run(t.Context(), p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if lines.end-lines.begin != int64(90*ms) {
+					t.Errorf("window is %v", time.Duration(lines.end-lines.begin))
+				}
+				inside := uint64(0)
+				for _, due := range lines.due {
+					if due >= lines.begin {
+						inside++
+					}
+				}
+				if inside != rec.Sent {
+					t.Errorf("%d calls due in the window, %d recorded", inside, rec.Sent)
+				}
+			})
+		})
+	}
+}
