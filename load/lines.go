@@ -51,8 +51,8 @@ type pipeline struct {
 	lines Lines
 	timed TimedLines // lines, where they want to know; else nil
 	calls []flight   // by slot
-	free  []int    // slots that carry no call
-	slots int      // that this run uses
+	free  []int      // slots that carry no call
+	slots int        // that this run uses
 
 	now    int64 // the last reading of the clock
 	ended  uint64

@@ -169,6 +169,8 @@ func (p Plan) checkWritten() error {
 		inForm("database", p.Database, lowerName, "postgres"),
 		inRange("pool", p.Pool, 1, wirelab.PoolLimit),
 		p.checkNetwork(),
+		oneOf("durability", p.Durability, DurabilityFsync, DurabilityDefault),
+		inRange("nodes", p.Nodes, 1, nodesMax),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
 		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
 		inRange("slices", p.Slices, 1, slicesMax),
@@ -228,6 +230,7 @@ func (a Arm) check() error {
 		inForm("data", a.Data, dataName, "100"),
 		inForm("db", a.Database, lowerName, "postgres"),
 		inForm("queue", a.Queue, queueForm, "classic+unconfirmed"),
+		oneOf("durability", a.Durability, DurabilityFsync, DurabilityDefault),
 		a.checkRaw(),
 		inRange("connections", a.Connections, 1, connectionsMax),
 		readable("name", a.Name, armNameMax),
@@ -288,6 +291,7 @@ func (l Load) check(field string) error {
 		inRange(field+".in_flight", l.InFlight, 1, inFlightMax),
 		inRange(field+".rate", l.Rate, rateMin, rateMax),
 		l.checkStreams(field),
+		l.checkMessages(field),
 		l.checkArrivals(field),
 	)
 	if err != nil {

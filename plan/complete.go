@@ -61,11 +61,14 @@ func (p Plan) Complete() (Plan, error) {
 		return Plan{}, err
 	}
 	p.Arms = nameArms(p.Arms)
-	p.Loads = completeLoads(p.Loads)
+	p.Loads = p.completeLoads()
 	p.Published = completePublished(p.Published)
 	open := p.Loads[0].Open()
 
 	p.Rounds = p.Rounds.complete()
+	if p.Messaging() {
+		p.completeMessaging()
+	}
 	trip := p.trip()
 	if path, given, _ := p.Path(); given { // without an error: it is checked
 		p.Network = path.String() // a preset's name would be a default
@@ -85,6 +88,8 @@ func (p Plan) Complete() (Plan, error) {
 	setDefault(&p.Practical, defaultPractical)
 	setDefault(&p.Equivalent, defaultEquivalent)
 	switch {
+	case p.Messaging():
+		setDefault(&p.Primary, p.messagePrimary())
 	case p.Streaming():
 		setDefault(&p.Primary, p.streamPrimary())
 	case open:
@@ -146,17 +151,18 @@ func (r Rounds) complete() Rounds {
 }
 
 // completeLoads returns the loads with their defaults.
-func completeLoads(loads []Load) []Load {
-	if len(loads) == 0 {
+func (p Plan) completeLoads() []Load {
+	if len(p.Loads) == 0 {
 		return []Load{{InFlight: 1}}
 	}
-	loads = slices.Clone(loads)
+	loads := slices.Clone(p.Loads)
 	for i := range loads {
 		l := &loads[i]
 		l.Stages = cloned(l.Stages)
 		if l.Streaming() {
 			continue
 		}
+		l.completeMessages(p.OperationOf(*l))
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
 			l.completeArrivals()
@@ -243,7 +249,7 @@ func (p Plan) checkTogether() error {
 	if p.remote() && (p.Primary == ServerCPU || p.Primary == ServerAllocations) {
 		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
 	}
-	if err := first(p.checkStreaming(), p.checkTrips()); err != nil {
+	if err := first(p.checkStreaming(), p.checkMessaging(), p.checkTrips()); err != nil {
 		return err
 	}
 	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {
@@ -271,7 +277,7 @@ func (p Plan) checkCorner(field, name string) error {
 // same reports whether two loads ask the same of an arm.
 func (p Plan) same(a, b Load) bool {
 	return p.OperationOf(a) == p.OperationOf(b) && p.RequestsOf(a) == p.RequestsOf(b) &&
-		a.Pace() == b.Pace() && a.InFlight == b.InFlight
+		a.Pace() == b.Pace() && a.InFlight == b.InFlight && a.Size == b.Size
 }
 
 // setDefault sets a field that was left at its zero value.

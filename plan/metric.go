@@ -45,5 +45,5 @@ func MetricIDs() []string {
 		ServiceP50, ServiceP90, ServiceP99, ServiceP999, ResponseMean,
 		ClientCPU, WireSent, WireReceived, ServerAllocations, ClientAllocations,
 		ConfirmedP50, ConfirmedP99, StoredP50, StoredP90, StoredP99, StoredP999,
-	}, StreamMetricIDs()...)
+	}, append(MessageMetricIDs(), StreamMetricIDs()...)...)
 }

@@ -36,6 +36,12 @@ type Plan struct {
 	// Network is the path between driver and server as room network reads it,
 	// "cloud" or "rtt=40ms,loss=0.1%". Empty: the loopback as it is.
 	Network string `json:"network,omitempty" yaml:"network,omitempty"`
+	// Durability is what the acknowledgements of brokers are to promise, "fsync" (a
+	// quorum has the message on disk; the default) or "default" (what the broker
+	// promises as it comes), for the arms that say nothing. Only with scenarios.
+	Durability string `json:"durability,omitempty" yaml:"durability,omitempty"`
+	// Nodes is how many nodes each broker has. Default: 3. Only with scenarios.
+	Nodes int `json:"nodes,omitempty" yaml:"nodes,omitempty"`
 	// Arms are what is compared, 1 to 64. Each is compared with the first.
 	Arms []Arm `json:"arms" yaml:"arms"`
 	// Loads are the loads that every arm is put under, 1 to 16. Default: one call in flight.
@@ -104,8 +110,11 @@ type Arm struct {
 	// Database is what the server keeps its data in; empty: the plan's.
 	Database string `json:"database,omitempty" yaml:"database,omitempty"`
 	// Queue says how the message broker of a pipeline's path keeps what passes
-	// through it, as room queue reads it: "classic+unconfirmed". Empty: safely.
+	// through it, as room queue reads it: "classic+unconfirmed"; with a scenario how
+	// the broker keeps a topic: "classic" of RabbitMQ, "eventual" of Hermes. Empty: safely.
 	Queue string `json:"queue,omitempty" yaml:"queue,omitempty"`
+	// Durability is what its broker's acknowledgements are to promise; empty: the plan's.
+	Durability string `json:"durability,omitempty" yaml:"durability,omitempty"`
 	// Connections is how many the driver holds. 0: one on a multiplexed
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
@@ -144,6 +153,18 @@ type Load struct {
 	// Reader is the share of its stream's rate at which each reader reads, to
 	// see what becomes of the rest. 0: as fast as it can.
 	Reader float64 `json:"reader,omitempty" yaml:"reader,omitempty"`
+	// Scenario makes it a load of messages through a broker, and says what happens
+	// meanwhile: see [Scenarios]. InFlight is then how many sends are under way at
+	// once, Rate the sends per second, of Batch messages each. Empty: calls, or streams.
+	Scenario string `json:"scenario,omitempty" yaml:"scenario,omitempty"`
+	// Size is the bytes of each message. Default: 100.
+	Size int `json:"size,omitempty" yaml:"size,omitempty"`
+	// Batch is how many messages a send carries. Default: 1; 100 of PublishBatch.
+	Batch int `json:"batch,omitempty" yaml:"batch,omitempty"`
+	// Groups is how many groups read each topic. Default: 1; 4 with scenario fanout.
+	Groups int `json:"groups,omitempty" yaml:"groups,omitempty"`
+	// Delay is what a reader takes for each message with scenario slow. Default: 2 ms.
+	Delay Duration `json:"delay,omitempty" yaml:"delay,omitempty"`
 }
 
 // Stage is a part of an open load in which the rate goes from From to To

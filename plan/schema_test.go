@@ -87,7 +87,7 @@ var badPlans = map[string]struct {
 	"arms empty":                {"workload: routeguide\noperation: GetFeature\narms: []", "arms is missing", true},
 	"arm without protocol":      {"workload: routeguide\noperation: GetFeature\narms: [{client: x}]", "arms[0].protocol is missing", true},
 	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, arms, data, database, deadline`, true},
-	"unknown field in an arm":   {least + "loads: [{inflight: 5}]", `unknown field "inflight"; known: arrivals, in_flight, operation, rate, reader, recording, requests, spread, stages, streams`, true},
+	"unknown field in an arm":   {least + "loads: [{inflight: 5}]", `unknown field "inflight"; known: arrivals, batch, delay, groups, in_flight, operation, rate, reader, recording, requests, scenario, size, spread, stages, streams`, true},
 	"null":                      {least + "name:", "plan.name must be text", true},
 	"number for text":           {least + "name: 5", "plan.name must be text", true},
 	"bool for text":             {least + "name: yes\npin: true", "plan.pin must be text", true},

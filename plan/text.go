@@ -77,6 +77,7 @@ func (a Arm) settings() string {
 		{"data", a.Data},
 		{"db", a.Database},
 		{"queue", a.Queue},
+		{"durability", a.Durability},
 		{"connections", strconv.Itoa(a.Connections)},
 		{"target", a.Target},
 	} {
@@ -88,7 +89,7 @@ func (a Arm) settings() string {
 }
 
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, db, queue, connections, target, name. Everything
+// each at most once: server, client, driver, inject, data, db, queue, durability, connections, target, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -138,6 +139,8 @@ func (a *Arm) set(key, value string) error {
 		a.Database = value
 	case "queue":
 		a.Queue = value
+	case "durability":
+		a.Durability = value
 	case "target":
 		a.Target = value
 	case "name":
@@ -149,7 +152,7 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "durability", "connections", "target", "name"})
 	}
 	return nil
 }
@@ -171,6 +174,13 @@ func (l Load) String() string {
 
 // Pace is the load in words without what it calls.
 func (l Load) Pace() string {
+	if l.Messaging() {
+		return l.messagesPace(l.pace())
+	}
+	return l.pace()
+}
+
+func (l Load) pace() string {
 	switch {
 	case l.Streaming():
 		return l.streamsPace()

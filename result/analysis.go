@@ -61,6 +61,8 @@ type ArmState struct {
 	// process of its pipeline used, the dearest first; nil where there is none.
 	Entries *EntryState `json:"entries,omitempty"`
 	Parts   []PartState `json:"parts,omitempty"`
+	// Messages is what became of what it sent; nil of a load that sends no messages.
+	Messages *MessageState `json:"messages,omitempty"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of
@@ -232,6 +234,12 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 			}
 		}
 		switch {
+		case load.Messaging() && load.Fails():
+			id = plan.SendOutage
+		case load.Messaging() && load.Open():
+			id = plan.DeliveredP99
+		case load.Messaging():
+			id = plan.MessageRate
 		case load.Slow():
 			id = plan.EventRate // there is nothing to rank
 		case load.Streaming() && id == plan.Throughput:

@@ -19,6 +19,25 @@ func (s *subject) answers() {
 		Fix: choose(s.load.Streaming(), "find out what between server and reader loses or changes events; at a lower rate they may all come",
 			"find out why with wirelab call, and at a rate try a lower one or a longer deadline"),
 	})
+	s.accounts(failed)
+}
+
+// sends applies the gates on the answers to sends.
+func (s *subject) sends() {
+	if !s.load.Fails() {
+		s.answers()
+		return
+	}
+	s.refusals()
+	failed := uint64(0)
+	for _, n := range s.all.errors {
+		failed += n
+	}
+	s.accounts(failed)
+}
+
+// accounts checks that every call begun is accounted for, so many having failed.
+func (s *subject) accounts(failed uint64) {
 	timed := s.response()
 	ok := s.all.ok+failed == s.all.sent && timed.Count() == s.all.ok
 	lost, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {

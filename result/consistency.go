@@ -109,6 +109,7 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	c.counts(path, t)
 	c.streams(p.Loads[t.Load], path, t)
 	c.followed(path, t)
+	c.messages(path, t, p.Loads[t.Load])
 	if open := p.Loads[t.Load].Open(); !open && (t.Planned > 0 || t.Late > 0) {
 		c.add(path+".planned", "a closed loop plans no calls")
 	}

@@ -19,6 +19,7 @@ const (
 	Answers  Gate = "answers"  // 8: every reply was right
 	Sequence Gate = "sequence" // 8: each event of a stream came once, and in order
 	Entries  Gate = "entries"  // 8: each entry accepted was stored, and none that nobody sent
+	Delivery Gate = "delivery" // 8: each message acknowledged was delivered once, in order and whole
 	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
 	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
@@ -59,7 +60,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Sequence, Entries, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Entries, Delivery, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
@@ -127,7 +128,7 @@ func (g Gate) reach() reach {
 func (g Gate) covers(m Metric) bool {
 	switch g.reach() {
 	case timing:
-		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput || m.ID == plan.EventRate
+		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput || m.ID == plan.EventRate || m.ID == plan.MessageRate || m.ID == plan.DeliveredRate
 	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
 	case tail99:
@@ -273,6 +274,15 @@ func armState(g grid, l, a int) ArmState {
 		s.steady()
 		s.streams()
 		s.database()
+	case s.load.Messaging():
+		s.messages(g.result.arm(a))
+		s.sends()
+		s.steady()
+		s.physics()
+		s.arrivals()
+		s.generator()
+		s.noise()
+		s.floor()
 	default:
 		s.answers()
 		s.entries()

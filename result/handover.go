@@ -24,6 +24,7 @@ type Sync string
 // The policies. One that runs elsewhere was not asked for its own.
 const (
 	SyncFirst   Sync = "before it confirms"
+	SyncLater   Sync = "after it confirms"
 	SyncUnknown Sync = "not known"
 )
 

@@ -101,6 +101,8 @@ func (m Metric) Under(l plan.Load) bool {
 		return m.Slow
 	case l.Streaming():
 		return m.Streams
+	case l.Messaging() && m.ID == plan.Throughput:
+		return false // a send may carry many messages
 	case l.Open():
 		return m.Open
 	}
@@ -147,6 +149,7 @@ func Metrics() []Metric {
 		},
 	)
 	all = append(all, followedMetrics()...)
+	all = append(all, messageMetrics()...)
 	return append(all, streamMetrics()...)
 }
 

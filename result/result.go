@@ -225,6 +225,8 @@ type Trial struct {
 	// Followed is what became of what the calls handed over, where they are
 	// followed until it is stored; nil where a reply is all there is.
 	Followed *Followed `json:"followed,omitempty"`
+	// Messages is what became of the messages of a load that sends them; nil of another.
+	Messages *Messages `json:"messages,omitempty"`
 	// Floor is what the same driver did before a server that does nothing, in
 	// the same round; nil where there was none: see [Arm.Floorless].
 	Floor *Floor `json:"floor,omitempty"`

@@ -1,0 +1,255 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"wirelab"
+)
+
+// The scenarios: what happens while messages are sent through a broker.
+const (
+	Live      = "live"      // each group reads from the beginning
+	Slow      = "slow"      // each reader takes its time for a message
+	Disk      = "disk"      // nobody reads until nothing is sent any more
+	Late      = "late"      // readers come at half the time
+	Crash     = "crash"     // at half the time the reader's process is killed, and another comes later
+	Isolation = "isolation" // two topics, each read by a group of its own
+	Fanout    = "fanout"    // many groups read the same topic
+	Sustained = "sustained" // for as long as is wanted, watching memory and disk
+
+	LeaderKill     = "leader-kill"     // the node that leads the topic is killed at half the time
+	FollowerKill   = "follower-kill"   // one that does not
+	Partition      = "partition"       // the leader's links to the others are cut, and mended
+	Pause          = "pause"           // the leader is stopped by SIGSTOP, and goes on
+	DiskFull       = "disk-full"       // the leader's disk fills up, and is freed
+	RollingRestart = "rolling-restart" // each node is stopped and started, one after the other
+)
+
+// Scenarios returns the scenarios in the order in which they are told.
+func Scenarios() []string {
+	return append([]string{Live, Slow, Disk, Late, Crash, Isolation, Fanout, Sustained}, Faults()...)
+}
+
+// Faults returns the scenarios in which something is done to the broker.
+func Faults() []string {
+	return []string{LeaderKill, FollowerKill, Partition, Pause, DiskFull, RollingRestart}
+}
+
+// The bounds of loads of messages.
+const (
+	messageMin  = 36 // bytes: what a message says of itself, so that it can be followed
+	messageMax  = 1 << 20
+	batchMax    = 1000
+	groupsMax   = 64
+	nodesMax    = 7
+	delayMin    = Duration(time.Microsecond)
+	delayMax    = Duration(10 * time.Second)
+	batchPayMax = 4 << 20 // bytes of a batch
+)
+
+// The defaults of loads of messages.
+const (
+	defaultMessage        = 100 // bytes
+	defaultBatch          = 100
+	defaultFanout         = 4
+	defaultNodes          = 3
+	defaultPublishers     = 60   // the published one
+	defaultFaultRate      = 1000 // per second: what is steady shows how long nothing went
+	defaultSustainedRate  = 10_000
+	defaultDelay          = Duration(2 * time.Millisecond) // the published one
+	defaultSliceMessages  = Duration(5 * time.Second)
+	defaultSliceFaults    = Duration(15 * time.Second)
+	defaultWarmUpMessages = Duration(time.Second)
+)
+
+// The durabilities: what an acknowledgement is to promise.
+const (
+	DurabilityFsync   = "fsync"
+	DurabilityDefault = "default"
+)
+
+// BatchOperation is the operation that sends several messages at once.
+const BatchOperation = "PublishBatch"
+
+// The metrics of loads of messages beside those of calls, each of which is a send
+// of a message, or of a batch. Times are from when a message was due.
+const (
+	MessageRate       = "message-rate"    // messages acknowledged per second; closed loop
+	DeliveredRate     = "delivered-rate"  // messages delivered per second
+	AcceptedP50       = "accepted-p50"    // until the broker's client had taken it
+	AcceptedP99       = "accepted-p99"    //
+	DeliveredP50      = "delivered-p50"   // until a reader had it
+	DeliveredP90      = "delivered-p90"   //
+	DeliveredP99      = "delivered-p99"   //
+	DeliveredP999     = "delivered-p99.9" //
+	SendOutage        = "send-outage"     // the longest time without an acknowledgement
+	DeliveryOutage    = "delivery-outage" // the longest time without a delivery
+	DrainRate         = "drain-rate"      // messages per second read after the window
+	DiskPerMessage    = "disk-written"    // bytes all broker processes wrote to disk, per message
+	NetworkPerMessage = "network"         // bytes all broker processes and the driver sent over the network, per message
+)
+
+// MessageMetricIDs returns the ids of the metrics of messages, in the order in
+// which reports show them.
+func MessageMetricIDs() []string {
+	return []string{
+		MessageRate, DeliveredRate, AcceptedP50, AcceptedP99, DeliveredP50, DeliveredP90, DeliveredP99, DeliveredP999,
+		SendOutage, DeliveryOutage, DrainRate, DiskPerMessage, NetworkPerMessage,
+	}
+}
+
+// Messaging reports whether the load sends messages through a broker.
+func (l Load) Messaging() bool { return l.Scenario != "" }
+
+// Fails reports whether something is done to the broker meanwhile.
+func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
+
+// Messaging reports whether the plan's loads send messages. Trials are then whole:
+// one arm's after another's, each with a broker of its own, since what one broker
+// does behind its acknowledgements would be in another's figures (method.md §3.3).
+func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
+
+// DurabilityOf is what an acknowledgement of an arm's broker is to promise.
+func (p Plan) DurabilityOf(a Arm) string {
+	if a.Durability != "" {
+		return a.Durability
+	}
+	return p.Durability
+}
+
+// checkMessages checks what a load says of messages by itself.
+func (l Load) checkMessages(field string) error {
+	if l.Scenario == "" {
+		switch {
+		case l.Size != 0:
+			return bad(field+".size", l.Size, "left out but with a scenario")
+		case l.Batch != 0:
+			return bad(field+".batch", l.Batch, "left out but with a scenario")
+		case l.Groups != 0:
+			return bad(field+".groups", l.Groups, "left out but with a scenario")
+		case l.Delay != 0:
+			return bad(field+".delay", l.Delay, "left out but with a scenario")
+		}
+		return nil
+	}
+	switch {
+	case l.Streams != 0:
+		return bad(field+".streams", l.Streams, "left out with a scenario: messages are sent, and no streams held")
+	case len(l.Stages) > 0:
+		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), "left out with a scenario, whose rate is one")
+	case l.Replays():
+		return bad(field+".arrivals", l.Arrivals, Sampled+" with a scenario, whose slice has a length of its own")
+	case l.Requests != "":
+		return bad(field+".requests", l.Requests, "left out with a scenario: size says what messages are like")
+	case l.Delay != 0 && l.Scenario != Slow:
+		return bad(field+".delay", l.Delay, "left out but with scenario "+Slow)
+	}
+	return first(
+		oneOf(field+".scenario", l.Scenario, Scenarios()...),
+		inRange(field+".size", l.Size, messageMin, messageMax),
+		inRange(field+".batch", l.Batch, 1, batchMax),
+		inRange(field+".groups", l.Groups, 1, groupsMax),
+		inRange(field+".delay", l.Delay, delayMin, delayMax),
+	)
+}
+
+// completeMessages fills in what a load of messages leaves out; operation is the
+// one it calls.
+func (l *Load) completeMessages(operation string) {
+	if !l.Messaging() {
+		return
+	}
+	setDefault(&l.Size, defaultMessage)
+	setDefault(&l.Batch, choose(operation == BatchOperation, defaultBatch, 1))
+	setDefault(&l.Groups, choose(l.Scenario == Fanout, defaultFanout, 1))
+	if l.Scenario == Slow {
+		setDefault(&l.Delay, defaultDelay)
+	}
+	if l.InFlight != 0 || l.Open() {
+		return
+	}
+	switch {
+	case l.Scenario == Sustained:
+		l.Rate = defaultSustainedRate
+	case l.Scenario == Slow || l.Scenario == Crash || l.Fails():
+		l.Rate = defaultFaultRate
+	default:
+		l.InFlight = defaultPublishers
+	}
+}
+
+// completeMessaging fills in what a plan of messages leaves out.
+func (p *Plan) completeMessaging() {
+	fails := slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Fails() || l.Scenario == Crash })
+	setDefault(&p.Slices, 1)
+	setDefault(&p.Slice, choose(fails, defaultSliceFaults, defaultSliceMessages))
+	setDefault(&p.WarmUp, defaultWarmUpMessages)
+	setDefault(&p.Floor, choose(fails, FloorNone, FloorAuto))
+	setDefault(&p.Durability, DurabilityFsync)
+	setDefault(&p.Nodes, defaultNodes)
+}
+
+// messagePrimary is the metric that decides by default.
+func (p Plan) messagePrimary() string {
+	switch l := p.Loads[0]; {
+	case l.Fails():
+		return SendOutage
+	case l.Open():
+		return DeliveredP99
+	}
+	return MessageRate
+}
+
+// checkMessaging checks what messages allow of the rest of a plan.
+func (p Plan) checkMessaging() error {
+	messaging := p.Messaging()
+	for i, l := range p.Loads {
+		if l.Messaging() != messaging {
+			return bad(fmt.Sprintf("loads[%d]", i), l, "with a scenario or without as loads[0]: their metrics are others, and so is what a trial is")
+		}
+		if l.Batch*l.Size > batchPayMax {
+			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size), fmt.Sprintf("at most %d bytes together", batchPayMax))
+		}
+		if l.Fails() && p.Nodes < 2 {
+			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which takes one away")
+		}
+	}
+	if !messaging {
+		switch {
+		case p.Durability != "":
+			return bad("durability", p.Durability, "left out but with a scenario, which needs a broker")
+		case p.Nodes != 0:
+			return bad("nodes", p.Nodes, "left out but with a scenario, which needs a broker")
+		}
+		return nil
+	}
+	for i, a := range p.Arms {
+		if a.Raw() {
+			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with a scenario: no raw driver speaks to a broker")
+		}
+		if a.Target != "" && slices.ContainsFunc(p.Loads, Load.Fails) {
+			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d].target is a broker that somebody else runs, and nothing is done to it: leave out the target, or take a scenario without a fault", i)
+		}
+	}
+	return nil
+}
+
+// messagesPace is a load of messages in words, behind how fast it sends.
+func (l Load) messagesPace(pace string) string {
+	text := l.Scenario + ", " + pace
+	if l.Size != 0 && l.Size != defaultMessage {
+		text += fmt.Sprintf(", %d bytes", l.Size)
+	}
+	if l.Batch > 1 {
+		text += fmt.Sprintf(", batches of %d", l.Batch)
+	}
+	if l.Groups > 1 {
+		text += fmt.Sprintf(", %d groups", l.Groups)
+	}
+	if l.Delay != 0 {
+		text += fmt.Sprintf(", readers take %s", l.Delay)
+	}
+	return text
+}

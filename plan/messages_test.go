@@ -1,0 +1,96 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/plan"
+)
+
+func messages(loads ...plan.Load) plan.Plan {
+	return plan.Plan{
+		Workload: "messaging", Operation: "Publish",
+		Arms:  []plan.Arm{{Protocol: "hermes-grpc"}, {Protocol: "nats-jetstream"}},
+		Loads: loads,
+	}
+}
+
+func TestMessagesComplete(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		load    plan.Load
+		want    string
+		primary string
+		slice   time.Duration
+	}{
+		"live":        {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
+		"slow":        {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
+		"fanout":      {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
+		"leader-kill": {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
+		"sustained":   {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
+	} {
+		p, err := messages(c.load).Complete()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := p.Loads[0].String(); got != c.want || p.Primary != c.primary || time.Duration(p.Slice) != c.slice {
+			t.Errorf("%s: %q by %s in %v", name, got, p.Primary, time.Duration(p.Slice))
+		}
+		if p.Slices != 1 || p.Nodes != 3 || p.Durability != plan.DurabilityFsync || !p.Messaging() {
+			t.Errorf("%s: %+v", name, p)
+		}
+		again, err := p.Complete()
+		if err != nil || again.Loads[0].String() != c.want {
+			t.Errorf("%s: completing it again: %v", name, err)
+		}
+	}
+	p := messages(plan.Load{Scenario: plan.Live})
+	p.Operation = plan.BatchOperation
+	if p, err := p.Complete(); err != nil || p.Loads[0].Batch != 100 {
+		t.Errorf("batches of %d, %v", p.Loads[0].Batch, err)
+	}
+}
+
+func TestMessagesRefused(t *testing.T) {
+	t.Parallel()
+	with := func(change func(*plan.Plan)) plan.Plan {
+		p := messages(plan.Load{Scenario: plan.Live})
+		change(&p)
+		return p
+	}
+	for say, p := range map[string]plan.Plan{
+		"known: crash, disk":             messages(plan.Load{Scenario: "alive"}),
+		"36 to 1048576":                  messages(plan.Load{Scenario: plan.Live, Size: 35}),
+		"at most 4194304 bytes together": messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
+		"scenario slow":                  messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),
+		"left out but with a scenario":   messages(plan.Load{InFlight: 1, Size: 100}),
+		"with a scenario or without":     messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
+		"and no streams held":            messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
+		"whose rate is one":              messages(plan.Load{Scenario: plan.Live, Stages: []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}}),
+		"fsync":                          with(func(p *plan.Plan) { p.Durability = "paper" }),
+		"which takes one away":           with(func(p *plan.Plan) { p.Nodes, p.Loads[0].Scenario = 1, plan.LeaderKill }),
+		"no raw driver":                  with(func(p *plan.Plan) { p.Arms[0].Driver = plan.DriverRaw }),
+		"somebody else runs": with(func(p *plan.Plan) {
+			p.Arms[0].Target, p.Loads[0].Scenario = "10.0.0.1:50051", plan.Pause
+		}),
+	} {
+		if _, err := p.Complete(); wirelab.CodeOf(err) != wirelab.InvalidArgument && wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), say) {
+			t.Errorf("%q: %v", say, err)
+		}
+	}
+}
+
+func TestDurabilityOfAnArm(t *testing.T) {
+	t.Parallel()
+	arm, err := plan.ParseArm("nats-jetstream,durability=default")
+	if err != nil || arm.String() != "nats-jetstream,durability=default" {
+		t.Fatal(arm, err)
+	}
+	p := plan.Plan{Durability: plan.DurabilityFsync}
+	if p.DurabilityOf(arm) != plan.DurabilityDefault || p.DurabilityOf(plan.Arm{}) != plan.DurabilityFsync {
+		t.Error("an arm's durability is its own, else the plan's")
+	}
+}

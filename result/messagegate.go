@@ -1,0 +1,141 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+)
+
+// MessageState is the account of an arm's messages over all rounds: see [Messages].
+type MessageState struct {
+	Sent         uint64 `json:"sent"`
+	Acknowledged uint64 `json:"acknowledged"`
+	Unsure       uint64 `json:"unsure"`
+	Expected     uint64 `json:"expected"`
+	Delivered    uint64 `json:"delivered"`
+	Missing      uint64 `json:"missing"`
+	Kept         uint64 `json:"kept"`
+	Duplicated   uint64 `json:"duplicated"`
+	Redelivered  uint64 `json:"redelivered"`
+	Reordered    uint64 `json:"reordered"`
+	Displaced    uint64 `json:"displaced"`
+	Corrupted    uint64 `json:"corrupted"`
+	Misrouted    uint64 `json:"misrouted"`
+	Stray        uint64 `json:"stray"`
+	// Peak is the largest backlog, and SendOutage and DeliveryOutage the longest.
+	Peak           int64         `json:"peak_backlog"`
+	SendOutage     plan.Duration `json:"send_outage"`
+	DeliveryOutage plan.Duration `json:"delivery_outage"`
+	// Early is what there is to know of a broker that acknowledges before a quorum
+	// has a message on disk; "" of one that does not.
+	Early string        `json:"early,omitempty"`
+	Done  []Disturbance `json:"done,omitempty"`
+}
+
+// messages: what was acknowledged arrived at each group, once, in order and as it
+// was sent. One fault in all rounds is too many: what is lost costs nothing.
+func (s *subject) messages(arm *Arm) {
+	var all *Messages
+	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		if t.Messages == nil {
+			return 0, false, false
+		}
+		all = all.Add(*t.Messages)
+		n := t.Messages.Faults()
+		return float64(n), n == 0, true
+	})
+	if all == nil {
+		return
+	}
+	var faults []string
+	for _, f := range []struct {
+		n    uint64
+		what string
+	}{
+		{all.Missing, "acknowledged and never delivered"},
+		{all.Duplicated, "delivered again for no reason"},
+		{all.Reordered, "delivered out of order for no reason"},
+		{all.Corrupted, "not as they were sent"},
+		{all.Misrouted, "delivered under another topic"},
+		{all.Stray, "delivered that were never sent"},
+	} {
+		if f.n > 0 {
+			faults = append(faults, Thousands(f.n)+" "+f.what)
+		}
+	}
+	s.add(Check{
+		Gate: Delivery, OK: failed == 0, Value: float64(all.Faults()), Unit: "messages", Rounds: readings,
+		Detail: choose(failed == 0, Thousands(all.Acknowledged)+" messages were acknowledged, and each was delivered once, in order and whole",
+			"of "+Thousands(all.Acknowledged)+" messages acknowledged: "+strings.Join(faults, ", ")),
+		Fix: "find where they went: a broker that may lose or double costs less, so that no number of this arm can stand beside another's",
+	})
+	s.state.Messages = &MessageState{
+		Sent: all.Sent, Acknowledged: all.Acknowledged, Unsure: all.Unsure, Expected: all.Expected, Delivered: all.Delivered,
+		Missing: all.Missing, Kept: all.Kept, Duplicated: all.Duplicated, Redelivered: all.Redelivered,
+		Reordered: all.Reordered, Displaced: all.Displaced, Corrupted: all.Corrupted, Misrouted: all.Misrouted, Stray: all.Stray,
+		Peak: all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done, Early: early(arm),
+	}
+	s.messageNotes(all)
+}
+
+// arm is what an arm turned out to be; nil where the result does not tell.
+func (r *Result) arm(i int) *Arm {
+	if i < 0 || i >= len(r.Arms) {
+		return nil
+	}
+	return &r.Arms[i]
+}
+
+// early says of a broker that acknowledges before a message is durable that it does.
+func early(arm *Arm) string {
+	if arm == nil || arm.Handover == nil {
+		return "when its acknowledgements are durable is not known"
+	}
+	if arm.Handover.Confirms && arm.Handover.OnDisk() {
+		return ""
+	}
+	if arm.Handover.Sync == SyncUnknown {
+		return "when its acknowledgements are durable is not known"
+	}
+	return "acknowledges before a message is on disk"
+}
+
+// messageNotes says what a reader should know of, and what makes nothing invalid.
+func (s *subject) messageNotes(all *Messages) {
+	for _, n := range []struct {
+		n    uint64
+		what string
+	}{
+		{all.Unsure, "sends were not acknowledged, so that nobody knows what became of their messages"},
+		{all.Kept, "messages were delivered although they had not been acknowledged"},
+		{all.Redelivered, "messages were delivered again after a failure, as at-least-once allows"},
+		{all.Displaced, "messages were delivered out of order after a failure"},
+	} {
+		if n.n > 0 {
+			s.state.Notes = append(s.state.Notes, Thousands(n.n)+" "+n.what)
+		}
+	}
+	if e := s.state.Messages.Early; e != "" {
+		s.state.Notes = append(s.state.Notes, e)
+	}
+	if peak := all.Peak(); peak >= drainLeast {
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("at most %s messages were acknowledged and not yet delivered", Thousands(uint64(peak))))
+	}
+	if all.Drained > plan.Duration(time.Second) {
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("the last messages were read %v after their slices had ended, in all", time.Duration(all.Drained).Round(time.Millisecond)))
+	}
+}
+
+// refusals notes the sends that failed while something was done to the broker: what
+// that costs is what such a scenario asks, and no fault of the broker's.
+func (s *subject) refusals() {
+	failed := uint64(0)
+	for _, n := range s.all.errors {
+		failed += n
+	}
+	if failed > 0 {
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s of %s sends failed: %s", Thousands(failed), Thousands(s.all.sent), kinds(s.all.errors)))
+	}
+}
