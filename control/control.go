@@ -66,6 +66,9 @@ type Ready struct {
 	Database string   `json:"database,omitempty"` // of a server that has one: what it is, with its version
 	// Doors are the addresses of a part of a pipeline, by what they are for.
 	Doors map[string]string `json:"doors,omitempty"`
+	// Stage is the URL of what is asked to do something to a message broker, and
+	// what its processes use; "" of another server, and of a broker that runs elsewhere.
+	Stage string `json:"stage,omitempty"`
 }
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.
@@ -90,9 +93,20 @@ type Dial struct {
 	// Patience is how long entries that are not stored are waited for while none
 	// is stored. 0: 5 s.
 	Patience plan.Duration `json:"patience,omitempty"`
+	// Broker says how the message broker at Address, whose nodes are separated by
+	// commas there, is to be used; nil of another server.
+	Broker *Broker `json:"broker,omitempty"`
 	// Deadline is what each call gets.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`
+}
+
+// Broker says how a message broker is to be used.
+type Broker struct {
+	Durability string `json:"durability"`
+	Variant    string `json:"variant,omitempty"` // of how it keeps a topic
+	Copies     int    `json:"copies,omitempty"`  // of each message; 0: as many as is usual
+	Stage      string `json:"stage,omitempty"`   // as in Ready
 }
 
 // Load is a load to prepare.
@@ -108,6 +122,18 @@ type Load struct {
 	Streams int     `json:"streams,omitempty"`
 	Rate    int64   `json:"rate,omitempty"`
 	Reader  float64 `json:"reader,omitempty"`
+	// Messages says what is sent through a broker; the zero value is of a load that
+	// makes calls, or holds streams. InFlight are then sends.
+	Messages Messages `json:"messages,omitzero"`
+}
+
+// Messages is what is particular to a load of messages: see [plan.Load].
+type Messages struct {
+	Scenario string        `json:"scenario"`
+	Size     int           `json:"size"`
+	Batch    int           `json:"batch"`
+	Groups   int           `json:"groups"`
+	Delay    plan.Duration `json:"delay,omitempty"`
 }
 
 // Warm orders a load to be warmed up: at least so long, and until steady.
@@ -143,6 +169,8 @@ type Measured struct {
 	Streams      *result.Streams `json:"streams,omitempty"`
 	// Followed is what became of what the calls handed over.
 	Followed *result.Followed `json:"followed,omitempty"`
+	// Messages is what became of those that were sent.
+	Messages *result.Messages `json:"messages,omitempty"`
 }
 
 // Reader reads lines of type T. A line that is too long or not what is

@@ -56,9 +56,8 @@ func TestAllIsWell(t *testing.T) {
 	if !w.ledger.Complete() || w.ledger.Backlog() != 0 {
 		t.Errorf("complete %v, backlog %d", w.ledger.Complete(), w.ledger.Backlog())
 	}
-	times, inWindow, _ := w.ledger.Audience(0).Times()
-	if times.Count() != 40_000 || inWindow != 40_000 || times.Quantile(0.5) != 10 {
-		t.Errorf("%d times, %d in the window, median %d", times.Count(), inWindow, times.Quantile(0.5))
+	if times := w.ledger.Audience(0).Times(); times.Delivered.Count() != 40_000 || times.InWindow != 40_000 || times.After != 0 || times.Delivered.Quantile(0.5) != 10 {
+		t.Errorf("%d times, %d in the window, %d after it, median %d", times.Delivered.Count(), times.InWindow, times.After, times.Delivered.Quantile(0.5))
 	}
 }
 

@@ -24,6 +24,7 @@ type Audience struct {
 
 	delivered *stat.Histogram // due to arrival of messages due in the window, ns
 	inWindow  uint64          // first arrivals within the window
+	after     uint64          // and after it
 	last      int64           // arrival within the window, or its beginning
 	longest   time.Duration
 	ended     int64 // the last first arrival of all
@@ -92,6 +93,9 @@ func (a *Audience) time(s Stamp, at int64) {
 		a.delivered.Record(at - s.Due)
 	}
 	a.ended = max(a.ended, at)
+	if at >= a.ledger.end.Load() {
+		a.after++
+	}
 	if a.ledger.within(at) {
 		a.inWindow++
 		a.longest = max(a.longest, time.Duration(at-max(a.last, a.ledger.begin.Load())))
@@ -106,14 +110,20 @@ func (a *Audience) gap() time.Duration {
 	return max(a.longest, time.Duration(a.ledger.end.Load()-max(a.last, a.ledger.begin.Load())))
 }
 
-// Times returns how long messages that were due in the window took to arrive, how
-// many arrived within it, and when the last of all did, on the run's clock.
-func (a *Audience) Times() (delivered *stat.Histogram, inWindow uint64, ended int64) {
+// Times is when messages arrived at an audience for the first time.
+type Times struct {
+	Delivered       *stat.Histogram // due to arrival of those due in the window, ns
+	InWindow, After uint64          // that arrived within the window, and after it
+	Last            int64           // of all, on the run's clock
+}
+
+// Times returns when messages arrived.
+func (a *Audience) Times() Times {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	h := stat.NewHistogram()
 	h.Merge(a.delivered)
-	return h, a.inWindow, a.ended
+	return Times{Delivered: h, InWindow: a.inWindow, After: a.after, Last: a.ended}
 }
 
 // add adds to an account what became of the messages that this audience was to get.

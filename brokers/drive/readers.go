@@ -1,0 +1,90 @@
+package drive
+
+import (
+	"context"
+	"time"
+
+	"wirelab/brokers"
+	"wirelab/plan"
+)
+
+// reader takes a group's messages.
+type reader interface {
+	close(ctx context.Context) error
+	failed() error
+}
+
+// readEarly reports whether readers are there from the first message on.
+func readEarly(scenario string) bool { return scenario != plan.Disk && scenario != plan.Late }
+
+// readAll has each group read that nobody reads yet.
+func (r *run) readAll(ctx context.Context) error {
+	for i := range r.readers {
+		if r.reader(i) != nil {
+			continue
+		}
+		read, err := r.read(ctx, i)
+		if err != nil {
+			return err
+		}
+		r.attach(i, read)
+	}
+	return nil
+}
+
+func (r *run) reader(audience int) reader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.readers[audience]
+}
+
+func (r *run) attach(audience int, to reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.readers[audience] = to
+}
+
+// subscription is what an audience reads.
+func (r *run) subscription(audience int) brokers.Subscription {
+	topic := r.topics[audience/r.load.Groups]
+	s := brokers.Subscription{Topic: topic.Name, Group: topic.Groups[audience%r.load.Groups]}
+	if r.load.Delay > 0 {
+		// As many as a reader deals with in a second, so that what a broker holds
+		// ready for a slow one stays small.
+		s.Prefetch = max(1, min(brokers.PrefetchUsual, int(time.Second/time.Duration(r.load.Delay))))
+	}
+	return s
+}
+
+// read has an audience read from within this process.
+func (r *run) read(ctx context.Context, audience int) (reader, error) {
+	a, delay := r.ledger.Audience(audience), time.Duration(r.load.Delay)
+	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(body []byte) {
+		a.Arrived(body, r.clock.Now())
+		if delay > 0 {
+			time.Sleep(delay)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return inside{sub}, nil
+}
+
+// inside is a reader in this process.
+type inside struct{ brokers.Subscriber }
+
+func (i inside) close(ctx context.Context) error { return i.Close(ctx) }
+func (i inside) failed() error                   { return i.Failed() }
+
+// sick is why one of the readers reads no more; nil while all do.
+func (r *run) sick() error {
+	for i := range r.readers {
+		if reader := r.reader(i); reader != nil {
+			if err := reader.failed(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,235 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab/brokers"
+	"wirelab/brokers/account"
+	"wirelab/control"
+	"wirelab/load"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// run is one slice, warm-up or check: topics of its own, their readers, and the
+// account of what is sent.
+type run struct {
+	broker brokers.Broker
+	load   control.Messages
+	topics []brokers.Topic
+	lanes  int
+	ledger *account.Ledger
+	clock  load.SystemClock
+
+	sends context.Context //nolint:containedctx // what sends of publishers that do not wait run under
+	stop  context.CancelFunc
+
+	// accepted is due to taken by the broker's client, ns, of messages due in the
+	// window, by lane: each is its sender's until that is settled.
+	accepted []*stat.Histogram
+
+	begin, end int64 // of the window; assigned before anything is sent
+	opened     chan struct{}
+	once       sync.Once
+
+	mu      sync.Mutex // guards acked and readers
+	acked   progress
+	readers []reader // by audience; nil: nobody reads yet
+
+	failed atomic.Pointer[error] // the first thing that went wrong with the run itself
+}
+
+// progress is when something happened last, and the longest time in which nothing did.
+type progress struct {
+	count   uint64 // within the window
+	last    int64
+	longest time.Duration
+}
+
+// topicsOf is how many topics a scenario has.
+func topicsOf(scenario string) int {
+	if scenario == plan.Isolation {
+		return 2
+	}
+	return 1
+}
+
+// begin makes the topics of a run of lines, whose name nobody else has.
+func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Messages, seed uint64) (*run, error) {
+	r := &run{broker: broker, load: what, lanes: len(l.senders), opened: make(chan struct{})}
+	r.sends, r.stop = context.WithCancel(context.WithoutCancel(ctx))
+	name := "w" + strconv.FormatUint(seed, 36) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	options := account.Options{Run: seed ^ uint64(time.Now().UnixNano()), Size: what.Size, Topics: topicsOf(what.Scenario)}
+	for t := range options.Topics {
+		topic := brokers.Topic{Name: fmt.Sprintf("%s-%c", name, 'a'+t)}
+		for g := range what.Groups {
+			topic.Groups = append(topic.Groups, fmt.Sprintf("g%d", g+1))
+			options.Audiences = append(options.Audiences, t)
+		}
+		r.topics = append(r.topics, topic)
+	}
+	for lane := range r.lanes {
+		options.Lanes = append(options.Lanes, lane%options.Topics)
+	}
+	var err error
+	if r.ledger, err = account.New(options); err != nil {
+		return nil, err
+	}
+	for _, topic := range r.topics {
+		if err := broker.Make(ctx, topic); err != nil {
+			return nil, errors.Join(fmt.Errorf("make a topic: %w", err), r.remove(ctx))
+		}
+	}
+	r.readers = make([]reader, len(options.Audiences))
+	for range l.senders {
+		r.accepted = append(r.accepted, stat.NewHistogram())
+	}
+	l.run = r
+	return r, nil
+}
+
+// topicOf is the topic that a lane sends under.
+func (r *run) topicOf(lane int) string { return r.topics[lane%len(r.topics)].Name }
+
+// opens tells when the window is.
+func (r *run) opens(begin, end int64) {
+	r.ledger.Window(begin, end)
+	r.mu.Lock()
+	r.begin, r.end = begin, end
+	r.acked = progress{last: begin}
+	r.mu.Unlock()
+	r.once.Do(func() { close(r.opened) })
+}
+
+// acknowledged notes that messages were just now.
+func (r *run) acknowledged(n int) {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now < r.begin || now >= r.end {
+		return
+	}
+	r.acked.count += uint64(n)
+	r.acked.longest = max(r.acked.longest, time.Duration(now-max(r.acked.last, r.begin)))
+	r.acked.last = now
+}
+
+// fail notes what makes the run worth nothing, and ends its sends.
+func (r *run) fail(err error) {
+	if err != nil && r.failed.CompareAndSwap(nil, &err) {
+		r.stop()
+	}
+}
+
+func (r *run) err() error {
+	if err := r.failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// The limits of a drain.
+const (
+	drainLook   = 20 * time.Millisecond
+	drainSettle = 150 * time.Millisecond // for what comes again
+	drainLimit  = 20 * time.Minute
+)
+
+// drain waits until all that was acknowledged has arrived everywhere, as long as
+// anything arrives; what still lacks then is missing.
+func (r *run) drain(ctx context.Context, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, drainLimit)
+	defer cancel()
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	seen, at := r.ledger.Arrivals(), time.Now()
+	settled := time.Time{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if n := r.ledger.Arrivals(); n != seen {
+			seen, at = n, time.Now()
+		}
+		switch {
+		case time.Since(at) > patience:
+			return
+		case time.Since(at) < drainSettle || !r.ledger.Complete():
+			settled = time.Time{}
+		case settled.IsZero():
+			settled = time.Now()
+		case time.Since(settled) > drainSettle:
+			return
+		}
+	}
+}
+
+// over ends what is still being sent and the readers, and removes the topics,
+// whatever went wrong before.
+func (r *run) over(ctx context.Context, l *lines) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), teardownLimit)
+	defer cancel()
+	r.stop()
+	l.settle()
+	var all error
+	for i := range r.readers {
+		if reader := r.reader(i); reader != nil {
+			all = errors.Join(all, reader.close(ctx))
+		}
+	}
+	return errors.Join(all, r.remove(ctx))
+}
+
+// teardownLimit is how long the end of a run may take.
+const teardownLimit = 30 * time.Second
+
+func (r *run) remove(ctx context.Context) (all error) {
+	for _, topic := range r.topics {
+		if err := r.broker.Remove(ctx, topic); err != nil {
+			all = errors.Join(all, fmt.Errorf("remove a topic: %w", err))
+		}
+	}
+	return all
+}
+
+// measured is what became of the run's messages, of which none is sent any more.
+func (r *run) measured(l *lines, backlog []int64) *result.Messages {
+	r.stop()
+	l.settle()
+	a := r.ledger.Account()
+	r.mu.Lock()
+	acked := r.acked
+	r.mu.Unlock()
+	m := &result.Messages{
+		Sent: a.Sent, Acknowledged: a.Acknowledged, Unsure: a.Unsure, Expected: a.Expected, Delivered: a.Delivered,
+		Missing: a.Missing, Kept: a.Kept, Duplicated: a.Duplicated, Redelivered: a.Redelivered,
+		Reordered: a.Reordered, Displaced: a.Displaced, Corrupted: a.Corrupted, Misrouted: a.Misrouted, Stray: a.Stray,
+		Groups: len(r.readers), AcknowledgedInWindow: acked.count,
+		AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram(),
+		SendOutage:     plan.Duration(max(acked.longest, time.Duration(r.end-max(acked.last, r.begin)))),
+		DeliveryOutage: plan.Duration(r.ledger.Gap()),
+		Backlog:        [][]int64{backlog},
+	}
+	for _, h := range r.accepted {
+		m.AcceptedAfter.Merge(h)
+	}
+	last := r.end
+	for i := range r.readers {
+		times := r.ledger.Audience(i).Times()
+		m.DeliveredAfter.Merge(times.Delivered)
+		m.DeliveredInWindow += times.InWindow
+		m.DrainedMessages += times.After
+		last = max(last, times.Last)
+	}
+	m.Drained = plan.Duration(last - r.end)
+	return m
+}

@@ -1,0 +1,125 @@
+package drive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"wirelab/brokers/account"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// crashPause is how long after a reader's process was killed another comes, as the
+// published scenario has it.
+const crashPause = 2 * time.Second
+
+// play does what a scenario asks for at half of the window, and returns what it did.
+// It returns once all is as before, though the window be over.
+func (d *driver) play(ctx context.Context, r *run, stage *stage) ([]result.Disturbance, error) {
+	select {
+	case <-r.opened:
+	case <-ctx.Done():
+		return nil, nil
+	}
+	half := r.begin + (r.end-r.begin)/2
+	switch scenario := r.load.Scenario; {
+	case scenario == plan.Late:
+		if !r.until(ctx, half) {
+			return nil, nil
+		}
+		return nil, r.readAll(ctx)
+	case scenario == plan.Crash:
+		if !r.until(ctx, half) {
+			return nil, nil
+		}
+		return d.crash(ctx, r)
+	case plan.Load{Scenario: scenario}.Fails():
+		if !r.until(ctx, half) {
+			return nil, nil
+		}
+		return r.disturb(ctx, stage)
+	}
+	return nil, nil
+}
+
+// until waits for a time of the run's clock; false where ctx ended first.
+func (r *run) until(ctx context.Context, at int64) bool {
+	timer := time.NewTimer(time.Duration(at - r.clock.Now()))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// since is a time from the window's beginning.
+func (r *run) since(at int64) plan.Duration { return plan.Duration(at - r.begin) }
+
+// crash kills the first audience's process and has another come later.
+func (d *driver) crash(ctx context.Context, r *run) ([]result.Disturbance, error) {
+	r.ledger.Disturb(account.During)
+	done := result.Disturbance{What: plan.Crash, Who: "reader", Began: r.since(r.clock.Now())}
+	first, ok := r.reader(0).(*outside)
+	if !ok {
+		return nil, fmt.Errorf("the reader is not a process of its own")
+	}
+	if err := first.kill(); err != nil {
+		return nil, err
+	}
+	r.until(ctx, r.clock.Now()+int64(crashPause))
+	next, err := d.readOutside(ctx, r, 0)
+	if err != nil {
+		return nil, err
+	}
+	r.attach(0, next)
+	r.ledger.Disturb(account.After)
+	done.Over = r.since(r.clock.Now())
+	return []result.Disturbance{done}, nil
+}
+
+// disturb has something done to the broker.
+func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, error) {
+	if stage == nil {
+		return nil, fmt.Errorf("nothing can be done to a broker that runs elsewhere")
+	}
+	r.ledger.Disturb(account.During)
+	done, err := stage.do(ctx, Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
+	r.ledger.Disturb(account.After)
+	if err != nil {
+		return nil, err
+	}
+	now, wall := r.clock.Now(), time.Now()
+	at := func(t time.Time) plan.Duration { return r.since(now - int64(wall.Sub(t))) }
+	return []result.Disturbance{{What: r.load.Scenario, Who: done.Who, Began: at(done.Began), Over: at(done.Over)}}, nil
+}
+
+// readOutside has an audience read from a process of its own.
+func (d *driver) readOutside(ctx context.Context, r *run, audience int) (reader, error) {
+	ctx, cancel := context.WithTimeout(ctx, teardownLimit)
+	defer cancel()
+	what := d.reading
+	what.Subscription = r.subscription(audience)
+	o, err := startOutside(ctx, d.options.Outside, what, r.ledger.Audience(audience))
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// attend has the readers of a run read that are there from the beginning.
+func (d *driver) attend(ctx context.Context, r *run) error {
+	if r.load.Scenario == plan.Crash {
+		first, err := d.readOutside(ctx, r, 0)
+		if err != nil {
+			return err
+		}
+		r.attach(0, first)
+	}
+	if !readEarly(r.load.Scenario) {
+		return nil
+	}
+	return r.readAll(ctx)
+}
