@@ -88,7 +88,7 @@ func (r Reach) Complete() (Reach, error) {
 const (
 	BodyLimit   = 1 << 20 // bytes of a message
 	BatchLimit  = 1_000   // messages of one send
-	BatchBytes  = 4 << 20 // bytes of one send
+	BatchBytes  = 3 << 20 // bytes of one send
 	GroupsLimit = 64      // of a topic
 	NameLimit   = 64      // bytes of a topic's or a group's name: A-Z a-z 0-9 _ -
 )

@@ -46,7 +46,7 @@ const (
 	nodesMax    = 7
 	delayMin    = Duration(time.Microsecond)
 	delayMax    = Duration(10 * time.Second)
-	batchPayMax = 4 << 20 // bytes of a batch
+	batchPayMax = 3 << 20 // bytes of a batch
 )
 
 // The defaults of loads of messages.

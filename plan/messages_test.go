@@ -64,7 +64,7 @@ func TestMessagesRefused(t *testing.T) {
 	for say, p := range map[string]plan.Plan{
 		"known: crash, disk":             messages(plan.Load{Scenario: "alive"}),
 		"36 to 1048576":                  messages(plan.Load{Scenario: plan.Live, Size: 35}),
-		"at most 4194304 bytes together": messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
+		"at most 3145728 bytes together": messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
 		"scenario slow":                  messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),
 		"left out but with a scenario":   messages(plan.Load{InFlight: 1, Size: 100}),
 		"with a scenario or without":     messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),

@@ -1,0 +1,179 @@
+// Package hermes drives Hermes as room brokers asks of any broker, by each of its
+// doors: gRPC calls, a gRPC stream, REST, GraphQL, and the three kinds of calls in
+// turns. Only publishing differs: topics are made, and groups read, by the Go client,
+// over gRPC. It knows no node but by its doors.
+package hermes
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+
+	"wirelab"
+	"wirelab/brokers"
+	"wirelab/hermes"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/client"
+)
+
+// Way is how messages are published.
+type Way int
+
+// The ways.
+const (
+	Stream  Way = iota // PublishStream: many messages under way on one stream
+	GRPC               // a unary call for each send
+	REST               // POST with JSON over HTTP/1.1
+	GraphQL            // a mutation over HTTP/1.1
+	All                // publishers by gRPC, REST and GraphQL in turns
+)
+
+// The variants: the modes of an acknowledgement.
+const (
+	Consistent  = "consistent"
+	Eventual    = "eventual"
+	Performance = "performance"
+)
+
+// modeOf is the mode of a variant, if that promises what durability says.
+func modeOf(variant string, durability brokers.Durability) (hermes.Mode, error) {
+	modes := map[string]hermes.Mode{"": hermes.Consistent, Consistent: hermes.Consistent, Eventual: hermes.Eventual, Performance: hermes.Performance}
+	mode, known := modes[variant]
+	if !known {
+		return mode, wirelab.UnknownName("mode of Hermes", variant, []string{Consistent, Eventual, Performance})
+	}
+	if mode != hermes.Consistent && durability == brokers.Synced {
+		return mode, wirelab.Errorf(wirelab.InvalidArgument,
+			"mode %s acknowledges before a quorum has a message on disk, and durability is %s: ask for durability %s, which says so in the report", variant, durability, brokers.AsShipped)
+	}
+	return mode, nil
+}
+
+// Broker is a connection to a cluster of Hermes.
+type Broker struct {
+	reach  brokers.Reach
+	mode   hermes.Mode
+	way    Way
+	client *client.Client // makes topics and reads
+	about  string
+
+	mu   sync.Mutex // guards made
+	made int        // publishers, for turns
+}
+
+var _ brokers.Broker = (*Broker)(nil)
+
+// Open connects to the gRPC doors of a cluster's nodes. Its variants are the modes.
+func Open(ctx context.Context, r brokers.Reach, way Way) (*Broker, error) {
+	r, err := r.Complete()
+	if err != nil {
+		return nil, err
+	}
+	mode, err := modeOf(r.Variant, r.Durability)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{reach: r, mode: mode, way: way}
+	if b.client, err = b.dial(); err != nil {
+		return nil, err
+	}
+	status, err := b.client.Status(ctx)
+	if err != nil {
+		_ = b.client.Close() // the status' error says it
+		return nil, err
+	}
+	b.about = fmt.Sprintf("Hermes, %d nodes", len(status.Members))
+	if len(status.Members) == 1 {
+		b.about = "Hermes, one node"
+	}
+	return b, nil
+}
+
+func (b *Broker) dial() (*client.Client, error) {
+	return client.New(client.Options{Addresses: b.reach.Addresses, Connect: func(ctx context.Context, address string) (net.Conn, error) {
+		return b.reach.Connect(ctx, "tcp", address)
+	}})
+}
+
+// Close implements [brokers.Broker].
+func (b *Broker) Close() error { return b.client.Close() }
+
+// About implements [brokers.Broker].
+func (b *Broker) About() string { return b.about }
+
+// Make implements [brokers.Broker].
+func (b *Broker) Make(ctx context.Context, t brokers.Topic) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	// To Hermes a topic that is there with the same settings is no conflict.
+	_, err := b.client.Topic(ctx, t.Name, true)
+	if err == nil {
+		return wirelab.Errorf(wirelab.Conflict, "topic %s is there", t.Name)
+	}
+	if wirelab.CodeOf(err) != wirelab.NotFound {
+		return err
+	}
+	if _, err := b.client.CreateTopic(ctx, broker.Topic{Name: t.Name}); err != nil {
+		return err
+	}
+	for _, name := range t.Groups {
+		if _, err := b.client.CreateGroup(ctx, broker.Group{Topic: t.Name, Name: name}, broker.Start{Topic: t.Name, From: broker.FromOldest}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Remove implements [brokers.Broker].
+func (b *Broker) Remove(ctx context.Context, t brokers.Topic) error {
+	if err := b.client.DeleteTopic(ctx, t.Name); err != nil && wirelab.CodeOf(err) != wirelab.NotFound {
+		return err
+	}
+	return nil
+}
+
+// Publisher implements [brokers.Broker].
+func (b *Broker) Publisher(ctx context.Context, width int) (brokers.Publisher, error) {
+	if b.way == Stream {
+		c, err := b.dial()
+		if err != nil {
+			return nil, err
+		}
+		return &streamer{client: c, mode: b.mode}, nil
+	}
+	status, err := b.client.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The one that leads first, which saves a hop, as other brokers' clients do.
+	slices.SortStableFunc(status.Members, func(x, y broker.Member) int {
+		switch {
+		case x.Leader == y.Leader:
+			return 0
+		case x.Leader:
+			return -1
+		}
+		return 1
+	})
+	switch b.turn() {
+	case REST:
+		return newWeb(b, status.Members, width, restForm{b.mode}), nil
+	case GraphQL:
+		return newWeb(b, status.Members, width, graphqlForm{b.mode}), nil
+	}
+	return newCaller(b, status.Members)
+}
+
+// turn is the way of the next publisher.
+func (b *Broker) turn() Way {
+	if b.way != All {
+		return b.way
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.made++
+	return []Way{GRPC, REST, GraphQL}[(b.made-1)%3]
+}
