@@ -16,6 +16,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/hermes"
+	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 )
 
@@ -219,4 +220,37 @@ func TestRefusalIsAnError(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestNodeKilled: the node that leads is killed under each way of publishing.
+func TestNodeKilled(t *testing.T) {
+	t.Parallel()
+	for name, way := range ways() {
+		t.Run(name, func(t *testing.T) {
+			c := cluster(t, 3)
+			brokertest.Killed(t, open(t, brokers.Reach{Addresses: c.GRPC()}, way), func(ctx context.Context) error {
+				for _, n := range c.Nodes {
+					if leads(ctx, t, n) {
+						n.Kill()
+						return n.Start(ctx)
+					}
+				}
+				return errors.New("no node leads")
+			})
+		})
+	}
+}
+
+func leads(ctx context.Context, t *testing.T, n *local.Node) bool {
+	t.Helper()
+	c, err := client.New(client.Options{Addresses: []string{n.GRPC}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // nothing is under way
+	s, err := c.Status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Leader == uint64(n.ID)
 }

@@ -99,10 +99,13 @@ func (r *subscriber) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-stopped:
-		if err := r.sub.Close(ctx); r.Failed() == nil {
-			return err
+		err := r.sub.Close(ctx)
+		if r.Failed() != nil || wirelab.CodeOf(err) == wirelab.Unavailable {
+			// It had ended, and Failed says why; or a node went away with what it was
+			// told, and its messages come again, as they may.
+			return nil
 		}
-		return nil // it had ended, and Failed says why
+		return err
 	case <-ctx.Done():
 		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
 	}

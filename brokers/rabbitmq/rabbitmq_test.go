@@ -1,0 +1,80 @@
+package rabbitmq_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/brokers"
+	"wirelab/brokers/brokertest"
+	driver "wirelab/brokers/rabbitmq"
+	"wirelab/rabbitmq"
+)
+
+// start starts a server, and stops it with the test.
+func start(t *testing.T) *rabbitmq.Server {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	s, err := rabbitmq.Start(ctx, rabbitmq.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	})
+	return s
+}
+
+func open(t *testing.T, r brokers.Reach) *driver.Broker {
+	t.Helper()
+	b, err := driver.Open(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, kind := range []string{driver.Quorum, driver.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			brokertest.Run(t, func(t *testing.T) brokers.Broker {
+				b := open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind})
+				b.Hurry()
+				return b
+			})
+		})
+	}
+}
+
+// TestServerKilled: what was acknowledged before, while or after a server was killed
+// reaches a reader that goes on.
+func TestServerKilled(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, kind := range []string{driver.Quorum, driver.Classic} {
+		t.Run(kind, func(t *testing.T) {
+			brokertest.Killed(t, open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind}), func(ctx context.Context) error {
+				if err := s.Kill(ctx); err != nil {
+					return err
+				}
+				return s.Restart(ctx)
+			})
+		})
+	}
+}
+
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := driver.Open(t.Context(), brokers.Reach{Addresses: []string{"127.0.0.1:1"}, Variant: "stream"}); err == nil {
+		t.Error("a kind of queues that is not driven passed")
+	}
+	if _, err := driver.Open(t.Context(), brokers.Reach{Addresses: []string{"127.0.0.1:1"}}); wirelab.CodeOf(err) != wirelab.Unavailable {
+		t.Errorf("nobody there: %v", err)
+	}
+}
