@@ -15,7 +15,7 @@
 //     which does not wait is handed in turn, reach a group in that order, as long as
 //     nothing fails.
 //   - A subscriber is given a group's messages one at a time, and has dealt with one
-//     when its handler returns: what it was given and has not dealt with when it
+//     when its handler returns true: what it was given and has not dealt with when it
 //     ends, or its process dies, is given to the group again.
 //   - A broker that goes away ends nothing: sends fail, or wait for their context,
 //     and subscribers go on when it is back.
@@ -128,8 +128,9 @@ type Broker interface {
 	Publisher(ctx context.Context, width int) (Publisher, error)
 	// Subscribe gives the group's messages to handle, one at a time, until the
 	// subscriber is closed. It returns once the broker has registered it. A body is
-	// handle's until that returns.
-	Subscribe(ctx context.Context, s Subscription, handle func(body []byte)) (Subscriber, error)
+	// handle's until that returns, true if it has dealt with the message; if not, it
+	// is given nothing more.
+	Subscribe(ctx context.Context, s Subscription, handle func(body []byte) bool) (Subscriber, error)
 }
 
 // Subscription says what is read.

@@ -26,10 +26,11 @@ func Killed(t *testing.T, broker brokers.Broker, kill func(context.Context) erro
 	topic := x.topic("g")
 	var mu sync.Mutex // guards seen and acknowledged
 	seen, acknowledged := map[string]bool{}, map[string]bool{}
-	sub, err := broker.Subscribe(ctx, brokers.Subscription{Topic: topic.Name, Group: "g"}, func(body []byte) {
+	sub, err := broker.Subscribe(ctx, brokers.Subscription{Topic: topic.Name, Group: "g"}, func(body []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[string(body)] = true
+		return true
 	})
 	x.must(err)
 	p, err := broker.Publisher(ctx, 1)

@@ -28,6 +28,7 @@ func Run(t *testing.T, open func(t *testing.T) brokers.Broker) {
 		{"each group gets every message in order", (*trial).groups},
 		{"a group keeps what nobody reads", (*trial).kept},
 		{"what was not dealt with comes again", (*trial).again},
+		{"what a handler does not deal with", (*trial).undealt},
 		{"many senders at once", (*trial).crowd},
 		{"batches", (*trial).batches},
 		{"bodies of every size", (*trial).sizes},
@@ -115,11 +116,12 @@ func (x *trial) read(topic, group string, ahead int, handle func(string)) *reade
 	x.Helper()
 	r := &reader{trial: x, got: make(chan string, 100_000)}
 	var err error
-	r.sub, err = x.broker.Subscribe(x.ctx, brokers.Subscription{Topic: topic, Group: group, Prefetch: ahead}, func(body []byte) {
+	r.sub, err = x.broker.Subscribe(x.ctx, brokers.Subscription{Topic: topic, Group: group, Prefetch: ahead}, func(body []byte) bool {
 		if handle != nil {
 			handle(string(body))
 		}
 		r.got <- string(body)
+		return true
 	})
 	x.must(err)
 	return r
@@ -231,6 +233,39 @@ func (x *trial) again() {
 	}
 }
 
+// undealt: a handler that says that it has not dealt with a message is given no
+// more, and the message comes to the next.
+func (x *trial) undealt() {
+	t := x.topic("g")
+	want := series("m", 20)
+	x.send(t.Name, want...)
+	refused := make(chan struct{})
+	given := 0
+	sub, err := x.broker.Subscribe(x.ctx, brokers.Subscription{Topic: t.Name, Group: "g", Prefetch: 4}, func([]byte) bool {
+		given++
+		if given == 6 {
+			close(refused)
+		}
+		return given < 6
+	})
+	x.must(err)
+	select {
+	case <-refused:
+	case <-x.ctx.Done():
+		x.Fatal("the sixth message did not come")
+	}
+	(&reader{trial: x, sub: sub}).close()
+	if given != 6 {
+		x.Errorf("%d messages were given, want none after the sixth", given)
+	}
+	r := x.read(t.Name, "g", 0, nil)
+	if got := r.take(15); !slices.Equal(got, want[5:]) {
+		x.Errorf("got %v, want those from the sixth on", got)
+	}
+	r.nothing()
+	r.close()
+}
+
 func (x *trial) crowd() {
 	const senders, each = 8, 50
 	t := x.topic("g")
@@ -330,7 +365,7 @@ func (x *trial) conflict() {
 }
 
 func (x *trial) absent() {
-	if _, err := x.broker.Subscribe(x.ctx, brokers.Subscription{Topic: "nobody-made-it", Group: "g"}, func([]byte) {}); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := x.broker.Subscribe(x.ctx, brokers.Subscription{Topic: "nobody-made-it", Group: "g"}, func([]byte) bool { return true }); wirelab.CodeOf(err) != wirelab.NotFound {
 		x.Errorf("subscribing to it: %v, want NotFound", err)
 	}
 	p, err := x.broker.Publisher(x.ctx, 1)

@@ -47,21 +47,18 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, broker.Close()) }()
-	broken, ending := make(chan error, 1), make(chan struct{})
-	sub, err := broker.Subscribe(ctx, what.Subscription, func(body []byte) {
-		if err := writeFramed(out, body); err != nil {
-			select {
-			case broken <- err:
-			default:
-			}
-			<-ending // nobody reads any more, so that no further message is taken
+	broken := make(chan error, 1)
+	sub, err := broker.Subscribe(ctx, what.Subscription, func(body []byte) bool {
+		err := writeFramed(out, body)
+		if err != nil {
+			broken <- err // it is given nothing more, so that this is the only one
 		}
+		return err == nil
 	})
 	if err != nil {
 		return err
 	}
 	if err := writeFramed(out, nil); err != nil {
-		close(ending)
 		return errors.Join(err, sub.Close(ctx))
 	}
 	over := make(chan error, 1)
@@ -74,7 +71,6 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 	case err = <-broken:
 	case <-ctx.Done():
 	}
-	close(ending)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), teardownLimit)
 	defer cancel()
 	return errors.Join(err, sub.Close(ctx))

@@ -59,11 +59,12 @@ func (r *run) subscription(audience int) brokers.Subscription {
 // read has an audience read from within this process.
 func (r *run) read(ctx context.Context, audience int) (reader, error) {
 	a, delay := r.ledger.Audience(audience), time.Duration(r.load.Delay)
-	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(body []byte) {
+	sub, err := r.broker.Subscribe(ctx, r.subscription(audience), func(body []byte) bool {
 		a.Arrived(body, r.clock.Now())
 		if delay > 0 {
 			time.Sleep(delay)
 		}
+		return true
 	})
 	if err != nil {
 		return nil, err

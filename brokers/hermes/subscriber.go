@@ -14,7 +14,7 @@ import (
 )
 
 // Subscribe implements [brokers.Broker].
-func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
 	// A group that is not there would be made.
 	if _, err := b.client.Group(ctx, s.Topic, s.Group); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 // subscriber reads a group.
 type subscriber struct {
 	sub     *client.Subscription
-	handle  func([]byte)
+	handle  func([]byte) bool
 	reads   context.Context //nolint:containedctx // the life of its goroutine
 	stop    context.CancelFunc
 	reading sync.WaitGroup
@@ -71,7 +71,10 @@ func (r *subscriber) deal(batch *broker.Batch) (handled int, err error) {
 		if err := record.ReadMessage(message, &m); err != nil {
 			return handled, err
 		}
-		r.handle(m.Payload)
+		if !r.handle(m.Payload) {
+			r.stop() // nothing more
+			break
+		}
 		handled++
 	}
 	if batch.Attempt == 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // Subscribe implements [brokers.Broker].
-func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
 	conn, js, err := b.dial()
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ const (
 type subscriber struct {
 	conn     *nats.Conn
 	messages jetstream.MessagesContext
-	handle   func([]byte)
+	handle   func([]byte) bool
 	once     sync.Once
 	stop     chan struct{} // closed by Close
 	over     chan struct{} // closed when read has returned
@@ -82,7 +82,10 @@ func (r *subscriber) read() {
 			r.mu.Unlock()
 			return
 		}
-		r.handle(m.Data())
+		if !r.handle(m.Data()) {
+			_ = m.Nak() // as above
+			return
+		}
 		_ = m.Ack() // lost with the connection, the message comes again
 		r.mu.Lock()
 		r.last = m

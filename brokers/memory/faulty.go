@@ -38,32 +38,33 @@ type Faulty struct {
 }
 
 // Subscribe implements [brokers.Broker].
-func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
 	var mu sync.Mutex // guards held and behind, though one reader has no need of it
 	var held []byte
 	behind := 0
-	return f.Broker.Subscribe(ctx, s, func(body []byte) {
+	return f.Broker.Subscribe(ctx, s, func(body []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		if f.count.Add(1)%f.Every == 0 {
 			f.Done.Add(1)
 			switch f.Fault {
 			case Lose:
-				return
+				return true
 			case Double:
 				handle(body)
 			case Reorder:
 				held, behind = append([]byte(nil), body...), 0
-				return
+				return true
 			case Corrupt:
 				body = append([]byte(nil), body...)
 				body[len(body)/2] ^= 1
 			}
 		}
-		handle(body)
+		dealt := handle(body)
 		if behind++; held != nil && behind == heldFor {
 			handle(held)
 			held = nil
 		}
+		return dealt
 	})
 }

@@ -129,7 +129,7 @@ func (p publisher) Send(ctx context.Context, name string, bodies [][]byte, done 
 }
 
 // Subscribe implements [brokers.Broker].
-func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
 	t, err := b.find(s.Topic)
 	if err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ type subscriber struct {
 	reading sync.WaitGroup
 }
 
-func (s *subscriber) read(g *group, handle func([]byte)) {
+func (s *subscriber) read(g *group, handle func([]byte) bool) {
 	for {
 		select {
 		case <-s.stop:
@@ -164,7 +164,10 @@ func (s *subscriber) read(g *group, handle func([]byte)) {
 				return
 			default:
 			}
-			handle(body)
+			if !handle(body) {
+				g.putBack(all[i:])
+				return
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Subscribe implements [brokers.Broker].
-func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle func([]byte)) (brokers.Subscriber, error) {
+func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
 	r := &subscriber{broker: b, of: s, handle: handle}
 	f, err := r.open()
 	if err != nil {
@@ -28,7 +28,7 @@ func (b *Broker) Subscribe(_ context.Context, s brokers.Subscription, handle fun
 type subscriber struct {
 	broker *Broker
 	of     brokers.Subscription
-	handle func([]byte)
+	handle func([]byte) bool
 	reads  context.Context //nolint:containedctx // the life of its goroutine
 	stop   context.CancelFunc
 	over   chan struct{} // closed when read has returned
@@ -123,7 +123,10 @@ func (r *subscriber) take(f *feed) {
 			if r.reads.Err() != nil {
 				return
 			}
-			r.handle(m.Body)
+			if !r.handle(m.Body) {
+				r.stop() // nothing more
+				return
+			}
 			last = m.DeliveryTag
 			if open++; open == ackBatch {
 				flush()

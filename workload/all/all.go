@@ -9,6 +9,7 @@ import (
 	directory "wirelab/workload/directory/bind"
 	ledger "wirelab/workload/ledger/bind"
 	logging "wirelab/workload/logging/bind"
+	messaging "wirelab/workload/messaging/bind"
 	routeguide "wirelab/workload/routeguide/bind"
 )
 
@@ -18,6 +19,7 @@ func Works() []wirelab.Work {
 		directory.Workload().Erase(),
 		ledger.Workload().Erase(),
 		logging.Workload().Erase(),
+		messaging.Workload().Erase(),
 		routeguide.Workload().Erase(),
 	}
 }
