@@ -69,6 +69,8 @@ type Ready struct {
 	// Stage is the URL of what is asked to do something to a message broker, and
 	// what its processes use; "" of another server, and of a broker that runs elsewhere.
 	Stage string `json:"stage,omitempty"`
+	// Copies is how many nodes of a message broker keep each message; 0: as many as is usual.
+	Copies int `json:"copies,omitempty"`
 }
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.

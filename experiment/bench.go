@@ -218,6 +218,11 @@ func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
 	})
 }
 
+// Start starts a child of any kind, for benches that are made over this one.
+func (b *Processes) Start(ctx context.Context, name string, args []string, cpus []int) (Child, error) {
+	return start(ctx, target.Command{Name: name, Path: b.program, Args: args, CPUs: cpus})
+}
+
 func start(ctx context.Context, c target.Command) (Child, error) {
 	p, err := target.Start(ctx, c)
 	if err != nil {

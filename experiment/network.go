@@ -102,9 +102,16 @@ func (w *round) own() bool {
 	return at.DriverCPUs != nil && (w.result.Network == nil || !slices.Equal(at.DriverCPUs, at.RelayCPUs))
 }
 
+// clusterTime is how long a cluster of brokers may take to start, and a topic to be
+// made, of which a warm-up has several: RabbitMQ takes some ten seconds a node.
+const clusterTime = 3 * time.Minute
+
 // patience is how long starting an arm, or a warm-up beside what it warms up,
 // may take: on a network the first calls, one after another, do.
 func (c *Conductor) patience() time.Duration {
+	if c.Plan.Messaging() {
+		return clusterTime
+	}
 	path, given, err := c.Plan.Path()
 	if err != nil || !given {
 		return startTime

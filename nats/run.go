@@ -28,6 +28,8 @@ type Options struct {
 	// Directory keeps the streams, over restarts too; "": a temporary one,
 	// removed at the end.
 	Directory string `json:"directory,omitempty"`
+	// Parent is where a temporary one is made; "": the system's place for such.
+	Parent string `json:"parent,omitempty"`
 	// Port of 127.0.0.1; 0: a free one.
 	Port int `json:"port,omitempty"`
 	// Password of the user "wirelab"; "": a random one.
@@ -136,7 +138,10 @@ func complete(o Options) (whole Options, remove func() error, err error) {
 		}
 	}
 	if o.Directory == "" {
-		d, owned, err := makeDirectory(os.TempDir())
+		if o.Parent == "" {
+			o.Parent = os.TempDir()
+		}
+		d, owned, err := makeDirectory(o.Parent)
 		if err != nil {
 			return o, remove, fmt.Errorf("a directory for NATS: %w", err)
 		}

@@ -24,16 +24,25 @@ func (s *Sockets) Count() wirelab.Traffic {
 	return wirelab.Traffic{Sent: s.sent.Load(), Received: s.received.Load(), Opened: opened, Open: opened - closed}
 }
 
+// Connect opens a stream connection through s, for clients that know where to.
+func (s *Sockets) Connect(ctx context.Context, network, address string) (net.Conn, error) {
+	var plain net.Dialer
+	return s.counted(plain.DialContext(ctx, network, address))
+}
+
+func (s *Sockets) counted(conn net.Conn, err error) (net.Conn, error) {
+	if err != nil {
+		return nil, err
+	}
+	s.opened.Add(1)
+	return &countedConn{Conn: conn, sockets: s}, nil
+}
+
 // Watch makes a dialing open its sockets through s.
 func (s *Sockets) Watch(to wirelab.Dialing) wirelab.Dialing {
 	open, openPackets := to.Open, to.OpenPackets
 	to.Connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		conn, err := open(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.opened.Add(1)
-		return &countedConn{Conn: conn, sockets: s}, nil
+		return s.counted(open(ctx))
 	}
 	to.Packets = func() (net.PacketConn, error) {
 		conn, err := openPackets()

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
 	"wirelab/brokers"
 	"wirelab/control"
 	"wirelab/load"
@@ -163,7 +162,7 @@ func (d *driver) dial(ctx context.Context, order control.Dial) error {
 func (d *driver) prepare(ctx context.Context, order control.Dial, reach brokers.Reach, l control.Load) (p *prepared, err error) {
 	p = &prepared{what: l.Messages, sockets: &probe.Sockets{}, stage: newStage(order.Broker.Stage)}
 	p.plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
-	reach.Connect = p.sockets.Watch(wirelab.Dialing{Address: reach.Addresses[0]}).Connect
+	reach.Connect = p.sockets.Connect
 	if p.broker, err = d.options.Open(ctx, order.Protocol, reach); err != nil {
 		return p, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/brokers/account"
+	"wirelab/control"
 	"wirelab/plan"
 	"wirelab/result"
 )
@@ -86,7 +87,7 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 		return nil, fmt.Errorf("nothing can be done to a broker that runs elsewhere")
 	}
 	r.ledger.Disturb(account.During)
-	done, err := stage.do(ctx, Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
+	done, err := stage.do(ctx, control.Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
 	r.ledger.Disturb(account.After)
 	if err != nil {
 		return nil, err

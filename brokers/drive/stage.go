@@ -8,38 +8,14 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"wirelab/control"
 )
 
-// stage is where whoever started the broker does to it what is asked. It is a
-// door of HTTP with JSON on the loopback, at a URL that nobody can guess:
-//
-//	POST URL/do   Deed -> Done    does it, and answers once all is as before
-//	GET  URL/use       -> Use     what the broker's processes used so far
+// stage is the client's end of a stage: see [control.Deed].
 type stage struct {
 	url    string
 	client *http.Client
-}
-
-// Deed is what is to be done to a broker: one of [plan.Faults].
-type Deed struct {
-	What  string `json:"what"`
-	Topic string `json:"topic"` // whose leader is meant
-}
-
-// Done is what was done.
-type Done struct {
-	Who   string    `json:"who"`
-	Began time.Time `json:"began"`
-	Over  time.Time `json:"over"` // when all was as before
-	Error string    `json:"error,omitempty"`
-}
-
-// Use is what a broker's processes use, and used so far.
-type Use struct {
-	Written uint64 `json:"written"` // bytes to disk
-	Network uint64 `json:"network"` // bytes over the network they share with the driver
-	Memory  uint64 `json:"memory"`  // resident bytes now
-	Disk    uint64 `json:"disk"`    // bytes in their directories now
 }
 
 // answerLimit is the most bytes of an answer.
@@ -64,14 +40,14 @@ func (s *stage) close() {
 	}
 }
 
-func (s *stage) do(ctx context.Context, d Deed) (Done, error) {
+func (s *stage) do(ctx context.Context, d control.Deed) (control.Done, error) {
 	ctx, cancel := context.WithTimeout(ctx, deedLimit)
 	defer cancel()
 	asked, err := json.Marshal(d)
 	if err != nil {
-		return Done{}, err
+		return control.Done{}, err
 	}
-	var done Done
+	var done control.Done
 	if err := s.ask(ctx, http.MethodPost, "/do", asked, &done); err != nil {
 		return done, err
 	}
@@ -81,10 +57,10 @@ func (s *stage) do(ctx context.Context, d Deed) (Done, error) {
 	return done, nil
 }
 
-func (s *stage) use(ctx context.Context) (Use, error) {
+func (s *stage) use(ctx context.Context) (control.Use, error) {
 	ctx, cancel := context.WithTimeout(ctx, useLimit)
 	defer cancel()
-	var use Use
+	var use control.Use
 	return use, s.ask(ctx, http.MethodGet, "/use", nil, &use)
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"wirelab/control"
 	"wirelab/result"
 )
 
@@ -16,13 +17,13 @@ type watching struct {
 	work    sync.WaitGroup
 	backlog []int64
 	samples []sample
-	first   Use
+	first   control.Use
 }
 
 // sample is what was used at a time of the run's clock.
 type sample struct {
 	at  int64
-	use Use
+	use control.Use
 }
 
 // useEvery is the time between two readings of what a broker uses, and samplesLimit
@@ -110,8 +111,8 @@ func (w *watching) over(ctx context.Context) (*result.BrokerUse, error) {
 		Written: less(last.Written, w.first.Written), Network: less(last.Network, w.first.Network),
 		Memory: last.Memory, Disk: last.Disk,
 	}
-	use.MemoryGrowth, _ = w.slope(func(u Use) uint64 { return u.Memory })
-	use.DiskGrowth, use.Samples = w.slope(func(u Use) uint64 { return u.Disk })
+	use.MemoryGrowth, _ = w.slope(func(u control.Use) uint64 { return u.Memory })
+	use.DiskGrowth, use.Samples = w.slope(func(u control.Use) uint64 { return u.Disk })
 	return use, nil
 }
 
@@ -125,7 +126,7 @@ func less(a, b uint64) uint64 {
 
 // slope is the growth per second within the window, by least squares, and of how
 // many samples it is. The first tenth is left out: it is the broker's start.
-func (w *watching) slope(of func(Use) uint64) (perSecond float64, n int) {
+func (w *watching) slope(of func(control.Use) uint64) (perSecond float64, n int) {
 	begin := w.run.begin + (w.run.end-w.run.begin)/10
 	var sumX, sumY, sumXX, sumXY float64
 	for _, s := range w.samples {

@@ -103,7 +103,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 	select {
 	case <-stopped:
 		err := r.sub.Close(ctx)
-		if r.Failed() != nil || wirelab.CodeOf(err) == wirelab.Unavailable {
+		if err != nil && (r.Failed() != nil || wirelab.CodeOf(err) == wirelab.Unavailable) {
 			// It had ended, and Failed says why; or a node went away with what it was
 			// told, and its messages come again, as they may.
 			return nil

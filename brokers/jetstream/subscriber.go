@@ -35,7 +35,7 @@ func (b *Broker) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 		return nil, coded(err)
 	}
 	go r.read() // ends with Close, which waits for it
-	return r, coded(conn.FlushWithContext(ctx))
+	return r, coded(conn.FlushTimeout(askLimit))
 }
 
 // A pull is asked for anew so often, and is taken for lost if the server was not
@@ -123,7 +123,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 	if last != nil && r.conn.IsConnected() {
 		// Once the server has answered this one it has those before it.
 		if err = last.DoubleAck(ctx); errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-			err = r.conn.FlushWithContext(ctx)
+			err = r.conn.FlushTimeout(askLimit)
 		}
 	}
 	r.conn.Close()

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
+	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
@@ -37,7 +38,11 @@ func (a *app) lacks(ctx context.Context, broker string) (string, error) {
 func (a *app) present(ctx context.Context, p plan.Plan) (plan.Plan, []result.Absent, error) {
 	why := map[int]string{}
 	for i, arm := range p.Arms {
-		lacks, err := a.lacks(ctx, bench.Broker(arm))
+		broker := bench.Broker(arm)
+		if p.Messaging() {
+			broker = brokerbench.Make(arm)
+		}
+		lacks, err := a.lacks(ctx, broker)
 		if err != nil {
 			return p, nil, err
 		}

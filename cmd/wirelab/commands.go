@@ -29,6 +29,8 @@ func commands() []func(*app) *cobra.Command {
 		newArrivalsCommand,
 		newAuditCommand,
 		newDriveCommand,
+		newDriveMessagesCommand,
+		newReadMessagesCommand,
 		newHogCommand,
 		newPartCommand,
 		newVersionCommand,

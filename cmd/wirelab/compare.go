@@ -17,6 +17,7 @@ type compareFlags struct {
 	workload, until, rate string
 	arrivals              arrivalFlags
 	streams               streamFlags
+	messages              messageFlags
 	inFlight              []int
 	conduct               conductOptions
 }
@@ -69,6 +70,16 @@ comes twice or out of order is counted, and an arm with any of it has no figure.
 With --reader 50% the streams are read at half their rate, to see what becomes
 of the rest on each wire: buffered, pushed back, or dropped.
 
+With --workload messaging the arms are message brokers, hermes-grpc, hermes-rest,
+hermes-graphql, hermes-grpc-stream, hermes-all, nats-jetstream and rabbitmq, each
+a cluster of --nodes that is started anew for each round, or runs at target=. Every
+message is followed by its number: one that is acknowledged and lost, doubled,
+turned or changed leaves an arm without a figure. --scenario says what happens
+meanwhile: live, slow, disk, late, crash, isolation, fanout, sustained, or to the
+broker itself leader-kill, follower-kill, pause, disk-full, rolling-restart.
+--durability fsync has each acknowledge once a quorum has a message on disk; with
+default each does as it comes, and the report says in the same row which do not.
+
 --network puts a path between driver and server, for TCP and UDP, and in front
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
 the path takes is in the floors too. See wirelab relay --help.
@@ -89,6 +100,8 @@ func newCompareCommand(a *app) *cobra.Command {
   wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
   wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 --rate 10k --slice 5s
   wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
+  wirelab compare hermes-grpc-stream nats-jetstream rabbitmq --workload messaging
+  wirelab compare hermes-grpc nats-jetstream -w messaging --scenario leader-kill --rate 1k
   wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
@@ -110,6 +123,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(flags)
 	f.streams.register(flags)
+	f.messages.register(flags, &f.plan)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "what calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
@@ -135,7 +149,9 @@ func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
 	p := f.plan
 	p.Name = "compare"
 	var ok bool
-	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
+	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok && p.Workload == messagingWorkload {
+		p.Operation = "Publish"
+	} else if !ok {
 		return p, cli.Usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
 	}
 	for _, text := range arms {
@@ -189,7 +205,9 @@ func (f *compareFlags) parseLoads(p *plan.Plan) error {
 	if err != nil {
 		return err
 	}
-	loads, err = f.streams.loads(loads)
+	if loads, err = f.streams.loads(loads); err != nil {
+		return err
+	}
 	p.Loads = append(p.Loads, loads...)
-	return err
+	return f.messages.loads(p)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
+	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/inject"
@@ -147,8 +148,14 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if err != nil {
 		return nil, err
 	}
+	over := a.withPipelines(processes, program, p, sources)
+	if p.Messaging() {
+		if over, err = a.withBrokers(processes, program, p); err != nil {
+			return nil, err
+		}
+	}
 	return &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: a.withPipelines(processes, program, p, sources), Databases: accounts, Environment: probe.Environment(),
+		Plan: p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(),
 	}, nil
@@ -228,6 +235,9 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			return nil, err
 		}
 	}
+	if err := brokerbench.Check(p); err != nil {
+		return nil, err
+	}
 	arms := make([]result.Arm, 0, len(p.Arms))
 	for _, arm := range p.Arms {
 		cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
@@ -243,7 +253,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if _, err := inject.Parse(arm.Inject); err != nil {
 			return nil, err
 		}
-		if err := bench.Check(arm); err != nil {
+		if err := bench.Check(arm); err != nil && !p.Messaging() {
 			return nil, err
 		}
 		if arm.Inject != "" && arm.Target != "" {

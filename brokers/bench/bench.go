@@ -1,0 +1,151 @@
+// Package bench starts a cluster of message brokers where an experiment's arm is a way
+// to one, with the driver that sends messages, and leaves every other child to the
+// usual bench.
+package bench
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/brokers"
+	"wirelab/brokers/stand"
+	"wirelab/brokers/ways"
+	"wirelab/control"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Programs are what a bench runs.
+type Programs struct {
+	Driver []string // the arguments that make this program a driver of messages
+	stand.Programs
+}
+
+// Bench is an experiment's bench with brokers. Make one with [New].
+type Bench struct {
+	*experiment.Processes
+	programs Programs
+	plan     plan.Plan
+}
+
+var _ experiment.Networks = (*Bench)(nil)
+
+// New returns usual with brokers.
+func New(usual *experiment.Processes, programs Programs, p plan.Plan) *Bench {
+	return &Bench{Processes: usual, programs: programs, plan: p}
+}
+
+// Make is the make of broker that an arm needs to be started; "" if none is, as where
+// it runs elsewhere.
+func Make(arm plan.Arm) string {
+	w, err := ways.Find(arm.Protocol)
+	if err != nil || arm.Target != "" {
+		return ""
+	}
+	return w.Make
+}
+
+// Check returns InvalidArgument for a plan whose arms and loads do not go together.
+func Check(p plan.Plan) error {
+	for i, arm := range p.Arms {
+		_, err := ways.Find(arm.Protocol)
+		switch {
+		case err != nil && p.Messaging():
+			return err
+		case err == nil && !p.Messaging():
+			return wirelab.Errorf(wirelab.InvalidArgument,
+				"arm %s is a way to a message broker, which is sent messages: say with --scenario what happens meanwhile, such as live", arm.Name)
+		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
+			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
+		}
+	}
+	return nil
+}
+
+// Server implements [experiment.Bench].
+func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	o := stand.Options{
+		Make: Make(arm), Nodes: b.plan.Nodes, Durability: brokers.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
+		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
+		Small: slices.ContainsFunc(b.plan.Loads, func(l plan.Load) bool { return l.Scenario == plan.DiskFull }),
+	}
+	s, err := stand.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &running{stand: s, ready: control.Ready{
+		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Handover: s.Handover(), Copies: min(copiesMost, o.Nodes),
+	}}
+	if r.ready.Stage, err = s.Stage(); err != nil {
+		return nil, errors.Join(err, r.Stop())
+	}
+	return r, nil
+}
+
+// copiesMost is how many nodes keep a message, where there are more.
+const copiesMost = 3
+
+// Null implements [experiment.Bench].
+func (*Bench) Null(_ context.Context, arm plan.Arm) (experiment.Child, error) {
+	return nil, wirelab.Errorf(wirelab.Unimplemented, "no null broker speaks %s", arm.Protocol)
+}
+
+// Driver implements [experiment.Bench].
+func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	return b.Start(ctx, "driver of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)
+}
+
+// running is a cluster as a server is one.
+type running struct {
+	stand *stand.Stand
+	ready control.Ready
+}
+
+var _ experiment.Parted = (*running)(nil)
+
+// stopLimit is how long a cluster may take to stop.
+const stopLimit = 2 * time.Minute
+
+// Ready implements [experiment.Child].
+func (r *running) Ready() control.Ready { return r.ready }
+
+// Ask implements [experiment.Child]. It knows the order usage only.
+func (r *running) Ask(_ context.Context, order control.Order) (control.Reply, error) {
+	if order.Usage == nil {
+		return control.Reply{}, errors.New("a broker knows the order usage only")
+	}
+	used, err := r.stand.Use()
+	return control.Reply{Usage: &result.Usage{ResidentBytes: used.Memory}}, err
+}
+
+// CPU implements [experiment.Child].
+func (r *running) CPU() (time.Duration, error) {
+	parts, err := r.stand.CPU()
+	sum := time.Duration(0)
+	for _, used := range parts {
+		sum += used
+	}
+	return sum, err
+}
+
+// Parts implements [experiment.Parted].
+func (r *running) Parts() (map[string]time.Duration, error) { return r.stand.CPU() }
+
+// Kill implements [experiment.Child].
+func (r *running) Kill() {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	r.stand.Kill(ctx)
+}
+
+// Stop implements [experiment.Child].
+func (r *running) Stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
+	defer cancel()
+	return r.stand.Stop(ctx)
+}

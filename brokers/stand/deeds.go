@@ -1,0 +1,167 @@
+package stand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/plan"
+)
+
+// How long what is done to a node lasts before it is undone.
+const (
+	downFor   = 2 * time.Second // a killed node stays down so long before it is started again
+	pausedFor = 5 * time.Second // longer than any broker here waits for a silent leader
+	fullFor   = 3 * time.Second
+	betweenIn = 500 * time.Millisecond // two nodes of a rolling restart
+)
+
+// Do does what a scenario asks for, and returns once all is as before.
+func (s *Stand) Do(ctx context.Context, deed control.Deed) (done control.Done, err error) {
+	deeds := map[string]func(context.Context, string, *control.Done) error{
+		plan.LeaderKill: s.killLeader, plan.FollowerKill: s.killFollower,
+		plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,
+	}
+	do, known := deeds[deed.What]
+	if !known {
+		var names []string
+		for name := range deeds {
+			names = append(names, name)
+		}
+		return done, wirelab.UnknownName("thing to do to a broker", deed.What, names)
+	}
+	err = do(ctx, deed.Topic, &done)
+	done.Over = time.Now()
+	return done, err
+}
+
+func (s *Stand) killLeader(ctx context.Context, topic string, done *control.Done) error {
+	at, err := s.cluster.leader(ctx, topic)
+	if err != nil {
+		return err
+	}
+	return s.killOne(ctx, at, done)
+}
+
+func (s *Stand) killFollower(ctx context.Context, topic string, done *control.Done) error {
+	at, err := s.cluster.leader(ctx, topic)
+	if err != nil {
+		return err
+	}
+	return s.killOne(ctx, (at+1)%len(s.accounts), done)
+}
+
+// killOne kills a node, leaves it down for a time, and starts it again.
+func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
+	a := s.accounts[at]
+	if _, err := a.read(); err != nil { // its last reading
+		return err
+	}
+	done.Who, done.Began = a.name, time.Now()
+	if err := a.node.kill(ctx); err != nil {
+		return err
+	}
+	if err := wait(ctx, downFor); err != nil {
+		return err
+	}
+	if err := a.node.start(ctx); err != nil {
+		return err
+	}
+	return s.pin()
+}
+
+// pauseLeader stops every process of the leader's node, as a machine that hangs does.
+func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Done) error {
+	at, err := s.cluster.leader(ctx, topic)
+	if err != nil {
+		return err
+	}
+	a := s.accounts[at]
+	done.Who, done.Began = a.name, time.Now()
+	err = a.signal(syscall.SIGSTOP)
+	if err == nil {
+		err = wait(ctx, pausedFor)
+	}
+	return errors.Join(err, a.signal(syscall.SIGCONT))
+}
+
+// restartAll stops and starts each node in turn.
+func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) error {
+	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.accounts)), time.Now()
+	for _, a := range s.accounts {
+		if _, err := a.read(); err != nil { // its last reading
+			return err
+		}
+		if err := a.node.restart(ctx); err != nil {
+			return err
+		}
+		if err := s.pin(); err != nil {
+			return err
+		}
+		if err := wait(ctx, betweenIn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillDisk fills the disk that all nodes share, and makes room again. A node that
+// ended for it is started again, as whoever looks after it would.
+func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) error {
+	if s.unmount == nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes' disk is not one that may be filled up")
+	}
+	done.Who, done.Began = "the disk of all nodes", time.Now()
+	ballast := filepath.Join(s.dir, "ballast")
+	err := fill(ballast)
+	if err == nil {
+		err = wait(ctx, fullFor)
+	}
+	if err = errors.Join(err, os.Remove(ballast)); err != nil {
+		return err
+	}
+	for _, a := range s.accounts {
+		if used, err := a.read(); err == nil && len(used.Living) > 0 && a.node.PID() != 0 && s.options.Make == "hermes" {
+			continue
+		}
+		if err := a.node.start(ctx); err != nil {
+			return err
+		}
+	}
+	return s.pin()
+}
+
+// fill writes a file until there is no room for more.
+func fill(path string) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // what is in it does not matter
+	block := make([]byte, 1<<20)
+	for len(block) > 0 {
+		if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
+			block = block[:len(block)/2]
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

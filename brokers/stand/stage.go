@@ -1,0 +1,109 @@
+package stand
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"wirelab/control"
+)
+
+// stage is the door at which a driver asks for things to be done to the nodes.
+type stage struct {
+	url     string
+	server  *http.Server
+	serving sync.WaitGroup
+	failed  error // of serving; read once that is over
+}
+
+// deedLimit is the most bytes of what is asked for.
+const deedLimit = 4 << 10
+
+// Stage opens the stage, if it is not open, and returns its URL. Nobody can guess it,
+// and it is on the loopback: whoever knows it may kill the nodes.
+func (s *Stand) Stage() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stage != nil {
+		return s.stage.url, nil
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	base := "/" + rand.Text()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+base+"/do", s.answerDeed)
+	mux.HandleFunc("GET "+base+"/use", s.answerUse)
+	g := &stage{url: "http://" + listener.Addr().String() + base, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
+	g.serving.Go(func() { g.failed = g.server.Serve(listener) })
+	s.stage = g
+	return g.url, nil
+}
+
+// close closes the stage, having waited for a deed under way until ctx ends.
+func (g *stage) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closeLimit)
+	defer cancel()
+	err := g.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, g.server.Close())
+	}
+	g.serving.Wait()
+	if !errors.Is(g.failed, http.ErrServerClosed) {
+		err = errors.Join(err, g.failed)
+	}
+	return err
+}
+
+const closeLimit = 5 * time.Second
+
+func (s *Stand) answerDeed(w http.ResponseWriter, r *http.Request) {
+	var deed control.Deed
+	if err := json.NewDecoder(io.LimitReader(r.Body, deedLimit)).Decode(&deed); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	done, err := s.Do(r.Context(), deed)
+	if err != nil {
+		done.Error = err.Error()
+	}
+	answer(w, done)
+}
+
+func (s *Stand) answerUse(w http.ResponseWriter, _ *http.Request) {
+	use, err := s.Use()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	answer(w, use)
+}
+
+func answer(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // who asked is gone
+}
+
+// Use is what the nodes used so far, and hold now.
+func (s *Stand) Use() (control.Use, error) {
+	use := control.Use{Network: loopback()}
+	for _, a := range s.accounts {
+		used, err := a.read()
+		if err != nil {
+			return use, err
+		}
+		use.Written += used.Written
+		for _, p := range used.Living {
+			use.Memory += memory(p.PID)
+		}
+		use.Disk += onDisk(a.node.directory())
+	}
+	return use, nil
+}

@@ -1,0 +1,214 @@
+// Package stand runs message brokers of our own: it starts a cluster of one make,
+// accounts for its processes, does to them what is asked, and stops them. It sends
+// nothing to them but what it takes to find out who leads.
+package stand
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/brokers"
+	"wirelab/brokers/ways"
+	"wirelab/result"
+	"wirelab/target"
+)
+
+// Options say what is started.
+type Options struct {
+	Make       string // one of [ways.Makes]
+	Nodes      int
+	Durability brokers.Durability
+	Variant    string // of how topics are kept, for what an acknowledgement promises
+	CPUs       []int  // that the nodes may run on; nil: any
+	Programs
+	// Small puts the nodes' data on a disk so small that it can be filled up, which
+	// takes root.
+	Small bool
+}
+
+// Programs are what nodes are: see [FindHermes] and package nats.
+type Programs struct {
+	Hermes string         // the program of Hermes
+	NATS   target.Command // a program that is a NATS server
+}
+
+// Stand is a running cluster.
+type Stand struct {
+	options  Options
+	about    string
+	dir      string // of everything, removed at the end
+	unmount  func() error
+	cluster  cluster
+	accounts []*account
+
+	mu    sync.Mutex // guards all below: one deed at a time
+	stage *stage
+}
+
+// cluster is the nodes of one make.
+type cluster interface {
+	nodes() []node
+	addresses() []string
+	about() string
+	// leader is the node that leads a topic, by index.
+	leader(ctx context.Context, topic string) (int, error)
+	stop(ctx context.Context) error
+}
+
+// node is one of them. Its data and its address stay when it starts again.
+type node interface {
+	PID() int // 0: it does not run
+	directory() string
+	kill(ctx context.Context) error
+	// start starts it again, and returns when it can be used.
+	start(ctx context.Context) error
+	// restart stops it as for an update, and starts it again.
+	restart(ctx context.Context) error
+}
+
+// Start starts a cluster, and returns when it can be used.
+func Start(ctx context.Context, o Options) (_ *Stand, err error) {
+	s := &Stand{options: o}
+	if s.dir, err = os.MkdirTemp("", "wirelab-stand-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+		}
+	}()
+	if err := os.Chmod(s.dir, 0o755); err != nil { // a server that runs as somebody else must enter it
+		return nil, err
+	}
+	if o.Small {
+		if s.unmount, err = mountSmall(s.dir); err != nil {
+			return nil, err
+		}
+	}
+	switch o.Make {
+	case ways.Hermes:
+		s.cluster, err = startHermes(ctx, o, s.dir)
+	case ways.NATS:
+		s.cluster, err = startNATS(ctx, o, s.dir)
+	case ways.RabbitMQ:
+		s.cluster, err = startRabbitMQ(ctx, o, s.dir)
+	default:
+		err = wirelab.UnknownName("message broker", o.Make, ways.Makes())
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range s.cluster.nodes() {
+		s.accounts = append(s.accounts, &account{node: n, name: fmt.Sprintf("node %d", i+1)})
+	}
+	if err := s.pin(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// pin binds every node to the CPUs that they may run on.
+func (s *Stand) pin() error {
+	if len(s.options.CPUs) == 0 {
+		return nil
+	}
+	for _, a := range s.accounts {
+		if err := a.pin(s.options.CPUs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// About names the broker with its version.
+func (s *Stand) About() string { return s.cluster.about() }
+
+// Addresses are where clients reach the nodes.
+func (s *Stand) Addresses() []string { return s.cluster.addresses() }
+
+// Handover is what an acknowledgement promises.
+func (s *Stand) Handover() *result.Handover { return HandoverOf(s.options) }
+
+// HandoverOf is what an acknowledgement of a broker that is started so promises.
+func HandoverOf(o Options) *result.Handover {
+	h := &result.Handover{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
+	switch o.Make {
+	case ways.Hermes:
+		h.Broker = "Hermes"
+		if h.Queue == "" {
+			h.Queue = "consistent"
+		}
+		if h.Queue != "consistent" {
+			h.Sync, h.Persistent = result.SyncLater, h.Queue != "performance"
+		}
+	case ways.NATS:
+		h.Broker, h.Queue = "NATS JetStream", "stream"
+		if o.Durability == brokers.AsShipped {
+			h.Sync = result.SyncLater
+		}
+	case ways.RabbitMQ:
+		h.Broker = "RabbitMQ"
+		if h.Queue == "" {
+			h.Queue = "quorum"
+		}
+	}
+	return h
+}
+
+// Kill ends every node at once.
+func (s *Stand) Kill(ctx context.Context) {
+	for _, n := range s.cluster.nodes() {
+		_ = n.kill(ctx) // one that has ended need not be
+	}
+}
+
+// Stop stops the nodes and removes what they kept.
+func (s *Stand) Stop(ctx context.Context) error {
+	var all error
+	s.mu.Lock()
+	stage := s.stage
+	s.stage = nil
+	s.mu.Unlock()
+	if stage != nil {
+		all = stage.close(ctx)
+	}
+	if s.cluster != nil {
+		all = errors.Join(all, s.cluster.stop(ctx))
+	}
+	if s.unmount != nil {
+		all = errors.Join(all, s.unmount())
+	}
+	return errors.Join(all, os.RemoveAll(s.dir))
+}
+
+// FindHermes returns the program of Hermes: what WIRELAB_HERMES names, or the one
+// beside a program, or on the path.
+func FindHermes(getenv func(string) string, self string) (string, error) {
+	if named := getenv("WIRELAB_HERMES"); named != "" {
+		if _, err := os.Stat(named); err != nil {
+			return "", wirelab.Errorf(wirelab.NotFound, "WIRELAB_HERMES names %s, which is not there", named)
+		}
+		return named, nil
+	}
+	beside := filepath.Join(filepath.Dir(self), "hermes")
+	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+		return beside, nil
+	}
+	for _, dir := range filepath.SplitList(getenv("PATH")) {
+		at := filepath.Join(dir, "hermes")
+		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return at, nil
+		}
+	}
+	return "", wirelab.Errorf(wirelab.NotFound,
+		"there is no program of Hermes, neither beside %s nor on the path: make build makes it, or WIRELAB_HERMES names it", self)
+}
+
+// readyLimit is how long a node that was started again may take until it can be used.
+const readyLimit = time.Minute

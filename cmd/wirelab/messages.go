@@ -1,0 +1,123 @@
+package main
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab/brokers/bench"
+	"wirelab/brokers/drive"
+	"wirelab/brokers/stand"
+	"wirelab/brokers/ways"
+	"wirelab/cli"
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/target"
+)
+
+// messagingWorkload is the workload whose loads are messages.
+const messagingWorkload = "messaging"
+
+// The hidden commands of children that send and read messages.
+const (
+	driveMessages = "drive-messages"
+	readMessages  = "read-messages"
+)
+
+// newDriveMessagesCommand is the driver of messages that an experiment starts as a child.
+func newDriveMessagesCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    driveMessages,
+		Short:  "Send messages as an experiment's child",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return drive.Obey(command.Context(), drive.Options{Open: ways.Open, Outside: []string{readMessages}}, a.Stdin, a.Stdout)
+		},
+	}
+}
+
+// newReadMessagesCommand is a reader that a driver starts, to kill it.
+func newReadMessagesCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:    readMessages,
+		Short:  "Read messages as a driver's child",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			return drive.Read(command.Context(), ways.Open, a.Stdin, a.Stdout)
+		},
+	}
+}
+
+// withBrokers is the bench of a plan of messages.
+func (a *app) withBrokers(usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
+	programs, err := a.brokerPrograms(program, slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Make(arm) == ways.Hermes }))
+	if err != nil {
+		return nil, err
+	}
+	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Programs: programs}, p), nil
+}
+
+// brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
+// is needed.
+func (a *app) brokerPrograms(program string, hermes bool) (stand.Programs, error) {
+	programs := stand.Programs{NATS: target.Command{Name: "NATS server", Path: program, Args: []string{"part", "nats"}}}
+	var err error
+	if hermes {
+		programs.Hermes, err = stand.FindHermes(a.getenv, program)
+	}
+	return programs, err
+}
+
+// messageFlags are those of loads of messages.
+type messageFlags struct {
+	scenarios           []string
+	size, batch, groups int
+	delay               time.Duration
+}
+
+func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads, all is each of them")
+	flags.IntVar(&f.size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
+	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` of each send (default 1; 100 of PublishBatch)")
+	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
+	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow: what a reader takes for each message (default 2ms)")
+	flags.StringVar(&p.Durability, "durability", "", "with a scenario: what acknowledgements are to promise: `fsync` (a quorum has the message on disk; default), or default (whatever the broker does as it comes)")
+	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
+}
+
+// loads are those with scenarios, for each pace that was asked for.
+func (f *messageFlags) loads(p *plan.Plan) error {
+	scenarios := f.scenarios
+	switch {
+	case p.Workload != messagingWorkload && len(scenarios) > 0:
+		return cli.Usage("--scenario is of workload %s", messagingWorkload)
+	case p.Workload != messagingWorkload:
+		if f.size != 0 || f.batch != 0 || f.groups != 0 || f.delay != 0 {
+			return cli.Usage("--size, --batch, --groups and --reader-delay are of workload %s", messagingWorkload)
+		}
+		return nil
+	case len(scenarios) == 0:
+		scenarios = []string{plan.Live}
+	case slices.Contains(scenarios, "all"):
+		scenarios = plan.Scenarios()
+	}
+	paces := p.Loads
+	if len(paces) == 0 {
+		paces = []plan.Load{{}}
+	}
+	p.Loads = nil
+	for _, pace := range paces {
+		for _, s := range scenarios {
+			pace.Scenario, pace.Size, pace.Batch, pace.Groups = s, f.size, f.batch, f.groups
+			if pace.Delay = 0; s == plan.Slow {
+				pace.Delay = plan.Duration(f.delay)
+			}
+			p.Loads = append(p.Loads, pace)
+		}
+	}
+	return nil
+}
