@@ -25,7 +25,7 @@ type Done struct {
 
 // Use is what a broker's processes use, and used so far.
 type Use struct {
-	Written uint64 `json:"written"` // bytes to disk
+	Written uint64 `json:"written"` // bytes to the device that holds their data, by anybody; 0: not known
 	Network uint64 `json:"network"` // bytes over the network they share with the driver
 	Memory  uint64 `json:"memory"`  // resident bytes now
 	Disk    uint64 `json:"disk"`    // bytes in their directories now

@@ -200,7 +200,9 @@ func (s *slice) run(workers []*worker) {
 
 // runLines runs the calls of lines.
 func (s *slice) runLines(p *pipeline, slots int) error {
-	defer exact()()
+	if p.timed == nil { // whose turns wait for goroutines of others, and not in a system call
+		defer exact()()
+	}
 	drained := s.drain()
 	err := p.run(s, slots)
 	drained.Stop()

@@ -61,7 +61,7 @@ type Messages struct {
 // BrokerUse is what all processes of a broker used, from the first send of a
 // trial to its last arrival.
 type BrokerUse struct {
-	Written uint64 `json:"written"` // bytes to disk, as the kernel counts them
+	Written uint64 `json:"written"` // bytes to the device that holds their data, as that counts them, by anybody; 0: not known
 	Network uint64 `json:"network"` // bytes over the loopback, the driver's among them
 	// Memory and Disk are what the processes and their directories held at the end;
 	// the growths are slopes over the window, bytes per second, by least squares.
@@ -285,7 +285,7 @@ func brokerMetrics(of func(Metric, func(*Trial, *Messages) (float64, bool)) Metr
 	perMessage := func(id, title string, total func(*BrokerUse) uint64) Metric {
 		return of(Metric{ID: id, Title: "bytes " + title + " per message", Short: title + "/message", Dimension: Size, Gain: "fewer", Loss: "more"},
 			func(_ *Trial, m *Messages) (float64, bool) {
-				if m.Broker == nil || m.Sent == 0 {
+				if m.Broker == nil || m.Sent == 0 || total(m.Broker) == 0 {
 					return 0, false
 				}
 				return float64(total(m.Broker)) / float64(m.Sent), true

@@ -101,8 +101,8 @@ func (m Metric) Under(l plan.Load) bool {
 		return m.Slow
 	case l.Streaming():
 		return m.Streams
-	case l.Messaging() && m.ID == plan.Throughput:
-		return false // a send may carry many messages
+	case l.Messaging() && m.ID == plan.Throughput, l.Messaging() && m.ID == plan.ServerAllocations:
+		return false // a send may carry many messages; of a broker's memory nobody tells
 	case l.Open():
 		return m.Open
 	}

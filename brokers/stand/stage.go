@@ -93,13 +93,12 @@ func answer(w http.ResponseWriter, value any) {
 
 // Use is what the nodes used so far, and hold now.
 func (s *Stand) Use() (control.Use, error) {
-	use := control.Use{Network: loopback()}
+	use := control.Use{Network: loopback(), Written: written(s.dir)}
 	for _, a := range s.accounts {
 		used, err := a.read()
 		if err != nil {
 			return use, err
 		}
-		use.Written += used.Written
 		for _, p := range used.Living {
 			use.Memory += memory(p.PID)
 		}
