@@ -45,7 +45,7 @@ const (
 	groupsMax   = 64
 	nodesMax    = 7
 	delayMin    = Duration(time.Microsecond)
-	delayMax    = Duration(10 * time.Second)
+	delayMax    = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
 	batchPayMax = 3 << 20 // bytes of a batch
 )
 

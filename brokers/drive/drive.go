@@ -32,7 +32,7 @@ type Options struct {
 
 const (
 	patienceUsual  = 5 * time.Second
-	patienceFailed = 20 * time.Second // brokers take their time over a lost node
+	patienceFailed = 20 * time.Second // brokers take their time over a lost node, or reader
 	goldenSends    = 16               // that a load makes and checks before anything is warmed up
 	warmWindows    = 20
 )
@@ -215,7 +215,7 @@ func (d *driver) patience(what control.Messages) time.Duration {
 	switch {
 	case d.options.Patience > 0:
 		return d.options.Patience
-	case plan.Load{Scenario: what.Scenario}.Fails():
+	case plan.Load{Scenario: what.Scenario}.Fails(), what.Scenario == plan.Crash:
 		return patienceFailed
 	}
 	return patienceUsual + time.Duration(what.Delay)

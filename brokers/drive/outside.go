@@ -182,8 +182,8 @@ func (o *outside) kill() error {
 	o.dead.Store(true)
 	err := o.command.Process.Kill()
 	o.reading.Wait()
-	_ = o.command.Wait() // it was killed, which this would call an error
-	return errors.Join(err, o.input.Close())
+	_ = o.command.Wait() // it was killed, which this would call an error; it closes the input too
+	return err
 }
 
 // close ends it well, or by force when ctx ends.

@@ -31,9 +31,9 @@ const (
 	reconnectWait = 50 * time.Millisecond
 	askLimit      = 10 * time.Second
 	// ackWait is how long the server waits for a word about a message before it
-	// gives it to somebody else. NATS's own is 30 s, which a reader that takes its
-	// time for each message of what it was given ahead may need.
-	ackWait = 30 * time.Second
+	// gives it to somebody else. NATS's own is 30 s, for which a killed reader's
+	// messages would be away.
+	ackWait = 5 * time.Second
 )
 
 // Broker is a connection to a NATS server, or a cluster.
