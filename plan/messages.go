@@ -39,14 +39,17 @@ func Faults() []string {
 
 // The bounds of loads of messages.
 const (
-	messageMin  = 36 // bytes: what a message says of itself, so that it can be followed
-	messageMax  = 1 << 20
-	batchMax    = 1000
-	groupsMax   = 64
-	nodesMax    = 7
-	delayMin    = Duration(time.Microsecond)
-	delayMax    = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
-	batchPayMax = 3 << 20 // bytes of a batch
+	messageMin = 36 // bytes: what a message says of itself, so that it can be followed
+	messageMax = 1 << 20
+	batchMax   = 1000
+	groupsMax  = 64
+	nodesMax   = 7
+	delayMin   = Duration(time.Microsecond)
+	delayMax   = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
+	// sustainedMax is the longest slice of scenario sustained: an account takes some
+	// five bytes a message.
+	sustainedMax = Duration(24 * time.Hour)
+	batchPayMax  = 3 << 20 // bytes of a batch
 )
 
 // The defaults of loads of messages.
@@ -110,6 +113,11 @@ func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
 // one arm's after another's, each with a broker of its own, since what one broker
 // does behind its acknowledgements would be in another's figures (method.md §3.3).
 func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
+
+// sustained reports whether a load is to go on for as long as is wanted.
+func (p Plan) sustained() bool {
+	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario == Sustained })
+}
 
 // DurabilityOf is what an acknowledgement of an arm's broker is to promise.
 func (p Plan) DurabilityOf(a Arm) string {

@@ -246,7 +246,7 @@ func TestPresetsAreCompleteable(t *testing.T) {
 		}
 	}
 	_, err := plan.Preset("quik")
-	if err == nil || !strings.Contains(err.Error(), "known: ledger-balance-10, ledger-balance-100, ledger-balance-50, ledger-ladder, ") {
+	if err == nil || !strings.Contains(err.Error(), "known: hermes-consistent-120, hermes-eventual-stream-1, ") {
 		t.Errorf("Preset of an unknown name: %v", err)
 	}
 }

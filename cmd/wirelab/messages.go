@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/brokers"
 	"wirelab/brokers/bench"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/stand"
@@ -34,7 +38,7 @@ func newDriveMessagesCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return drive.Obey(command.Context(), drive.Options{Open: ways.Open, Outside: []string{readMessages}}, a.Stdin, a.Stdout)
+			return drive.Obey(command.Context(), drive.Options{Open: a.openBroker, Outside: []string{readMessages}}, a.Stdin, a.Stdout)
 		},
 	}
 }
@@ -47,9 +51,30 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			return drive.Read(command.Context(), ways.Open, a.Stdin, a.Stdout)
+			return drive.Read(command.Context(), a.openBroker, a.Stdin, a.Stdout)
 		},
 	}
+}
+
+// openBroker connects to a broker. One that somebody else runs, and that lets nobody
+// in without a word, is given the user and password of the URL in the environment:
+// a plan, which is shown and stored, has no place for them.
+func (a *app) openBroker(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
+	w, err := ways.Find(protocol)
+	if err != nil {
+		return nil, err
+	}
+	variable := map[string]string{ways.NATS: natsVariable, ways.RabbitMQ: amqpVariable}[w.Make]
+	if at, err := url.Parse(a.getenv(variable)); variable != "" && err == nil && at.User != nil {
+		for i, address := range r.Addresses {
+			if !strings.Contains(address, "://") {
+				mine := *at
+				mine.Host = address
+				r.Addresses[i] = mine.String()
+			}
+		}
+	}
+	return w.Open(ctx, r)
 }
 
 // withBrokers is the bench of a plan of messages.

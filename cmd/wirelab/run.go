@@ -17,6 +17,7 @@ func newRunCommand(a *app) *cobra.Command {
 	var o conductOptions
 	var until string
 	var limit time.Duration
+	var slice time.Duration
 	var seed uint64
 	command := &cobra.Command{
 		Use:   "run PRESET|FILE",
@@ -28,6 +29,7 @@ described by docs/plan.schema.json.
 ` + failIfText,
 		Example: `  wirelab run quick
   wirelab run route-serial --seed 7
+  wirelab run hermes-eventual-sustained --slice 10m
   wirelab run ./my-plan.yaml --for 5m
   wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
 		Args: cobra.ExactArgs(1),
@@ -41,6 +43,9 @@ described by docs/plan.schema.json.
 					return err
 				}
 			}
+			if slice != 0 {
+				p.Slice = plan.Duration(slice)
+			}
 			if limit != 0 {
 				p.For = plan.Duration(limit)
 			}
@@ -53,6 +58,7 @@ described by docs/plan.schema.json.
 	flags := command.Flags()
 	flags.StringVar(&until, "until", "", "override the plan: stop when the primary metric's interval is as narrow as `±2%`")
 	flags.DurationVar(&limit, "for", 0, "override the plan: start no round after so long, once the fewest are done")
+	flags.DurationVar(&slice, "slice", 0, "override the plan's length of a slice")
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
 	o.register(flags)
 	return command

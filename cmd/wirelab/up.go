@@ -46,10 +46,12 @@ func newUpCommand(a *app) *cobra.Command {
 		Short: "Run a whole pipeline of services until Ctrl-C",
 		Long: `Up starts services that work together, each a process of its own, and stops
 them in order.`,
-		Example: `  wirelab up logging
+		Example: `  wirelab up messaging --broker hermes --nodes 3
+  wirelab up logging
   wirelab up logging --broker none`,
 	})
 	c.AddCommand(newUpLoggingCommand(a))
+	c.AddCommand(newUpMessagingCommand(a))
 	return c
 }
 

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/brokers"
+	"wirelab/brokers/stand"
+	"wirelab/brokers/ways"
+	"wirelab/cli"
+	"wirelab/experiment"
+)
+
+// upMessagingFlags are the flags of "up messaging".
+type upMessagingFlags struct {
+	broker, durability, queue string
+	nodes                     int
+	asJSON                    bool
+}
+
+func newUpMessagingCommand(a *app) *cobra.Command {
+	var f upMessagingFlags
+	c := &cobra.Command{
+		Use:   "messaging",
+		Short: "Run a cluster of a message broker",
+		Long: `Messaging runs a cluster of a message broker, each node a process of its own,
+waits until it can be used, prints how it is reached, and stops it at Ctrl-C. What
+it keeps goes with it. wirelab compare starts such clusters by itself; against this
+one it runs with target= and the address printed.
+
+  hermes    our own; its program is beside this one, or $WIRELAB_HERMES names it
+  nats      NATS JetStream, whose server is in this program
+  rabbitmq  RabbitMQ, which must be installed
+
+With --durability fsync NATS brings each message to its disk before it acknowledges;
+with default it does so every two minutes, as it comes. Hermes and RabbitMQ's quorum
+queues always do before.`,
+		Example: `  wirelab up messaging --broker hermes --nodes 3
+  wirelab up messaging --broker nats --durability default
+  wirelab call messaging.Publish nats-jetstream --target ADDRESS --data '{"Topic":"t","Body":"aGVsbG8="}'`,
+		Args: cli.Arguments(0, 0, "no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Makes(), ", "))
+	flags.IntVar(&f.nodes, "nodes", upNodes, "`nodes` of the cluster, 1 to 7")
+	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync` or default")
+	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
+	return c
+}
+
+// upNodes is how many nodes a cluster has that is not told, and upNodesMost the most.
+const (
+	upNodes     = 3
+	upNodesMost = 7
+)
+
+// upMessaging runs a cluster until ctx ends.
+func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
+	switch brokers.Durability(f.durability) {
+	case brokers.Synced, brokers.AsShipped:
+	default:
+		return wirelab.UnknownName("--durability", f.durability, brokers.Durabilities())
+	}
+	if f.nodes < 1 || f.nodes > upNodesMost {
+		return cli.Usage("--nodes %d: want 1 to %d", f.nodes, upNodesMost)
+	}
+	program, err := experiment.Program()
+	if err != nil {
+		return err
+	}
+	programs, err := a.brokerPrograms(program, f.broker == ways.Hermes)
+	if err != nil {
+		return err
+	}
+	s, err := stand.Start(ctx, stand.Options{
+		Make: f.broker, Nodes: f.nodes, Durability: brokers.Durability(f.durability), Programs: programs,
+	})
+	if err != nil {
+		return err
+	}
+	err = a.sayMessaging(s, f)
+	if err == nil {
+		<-ctx.Done()
+		a.Note("stopping")
+	}
+	return cli.Both(err, s.Stop(context.WithoutCancel(ctx)))
+}
+
+// sayMessaging tells how the cluster is reached.
+func (a *app) sayMessaging(s *stand.Stand, f upMessagingFlags) error {
+	var protocols []string
+	for _, w := range ways.All() {
+		if w.Make == f.broker {
+			protocols = append(protocols, w.Protocol.Name)
+		}
+	}
+	if f.asJSON {
+		return a.PrintJSON(map[string]any{
+			"broker": s.About(), "addresses": s.Addresses(), "protocols": protocols, "handover": s.Handover(),
+		})
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until Ctrl-C\n\naddresses   %s\nprotocols   %s\ntry         wirelab compare '%s,target=%s' …\n",
+		s.About(), strings.Join(s.Addresses(), ","), strings.Join(protocols, ", "), protocols[0], s.Addresses()[0])
+	return err
+}
