@@ -91,6 +91,9 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		if ctx.Err() != nil {
 			// The round was cut short; so its failures are not the arms'.
 			r.Ending = result.Interrupted
+			if len(done.Trials) > 0 {
+				r.Rounds = append(r.Rounds, done)
+			}
 			break
 		}
 		if err != nil && len(r.Rounds) == 0 {

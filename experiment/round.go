@@ -64,6 +64,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	started := w.trials(ctx)
 	w.stop(ctx)
 	if ctx.Err() != nil {
+		done.Cut, done.Trials = true, w.over()
 		return done, context.Cause(ctx)
 	}
 	after, err := w.c.cpuTimes()
@@ -103,6 +104,22 @@ func (w *round) trials(ctx context.Context) error {
 		w.measure(ctx)
 	}
 	return started
+}
+
+// over are the trials that were over when the round was cut: none where arms take
+// turns, since one arm's slices say nothing without the others' beside them.
+func (w *round) over() (all []result.Trial) {
+	if !w.c.Plan.Messaging() {
+		return nil
+	}
+	for _, a := range w.arms {
+		for _, t := range a.trials {
+			if len(t.Order) == w.c.Plan.Slices && t.Messages != nil {
+				all = append(all, *t)
+			}
+		}
+	}
+	return all
 }
 
 // whole measures one arm after the other, each from its start to its stop: what a
@@ -307,7 +324,9 @@ func (w *round) measure(ctx context.Context) {
 				if a.failed == nil && ctx.Err() == nil {
 					w.tell(Measuring, a, l)
 					a.failed = w.slice(ctx, a, l, seed)
-					a.trials[l].Order = append(a.trials[l].Order, place)
+					if a.failed == nil {
+						a.trials[l].Order = append(a.trials[l].Order, place)
+					}
 				}
 				place++
 				w.step++

@@ -129,6 +129,9 @@ type Round struct {
 	// Failures are the arms that did not get through the round. Such an arm
 	// has no trial in it.
 	Failures []Failure `json:"failures,omitempty"`
+	// Cut is whether the experiment was interrupted in it: only trials that were over
+	// are there. Rounds of loads of calls are left out then, since their arms take turns.
+	Cut bool `json:"cut,omitempty"`
 	Noise    Noise     `json:"noise"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	natsgo "github.com/nats-io/nats.go"
@@ -120,39 +121,49 @@ func (n hermesNode) restart(ctx context.Context) error {
 const natsSync = 2 * time.Minute
 
 // natsCluster is NATS servers.
-type natsCluster struct{ *nats.Cluster }
+type natsCluster struct {
+	servers []*nats.Server
+	end     func(context.Context) error
+}
 
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
 	options := nats.Options{Parent: dir}
 	if o.Durability == brokers.AsShipped {
 		options.SyncEvery = natsSync
 	}
+	if o.Nodes == 1 { // a cluster of one finds nobody to agree with
+		s, err := nats.Start(ctx, o.NATS, options)
+		if err != nil {
+			return nil, err
+		}
+		return natsCluster{[]*nats.Server{s}, s.Stop}, nil
+	}
 	c, err := nats.StartCluster(ctx, o.NATS, options, o.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	return natsCluster{c}, nil
+	return natsCluster{c.Nodes(), c.Stop}, nil
 }
 
 func (c natsCluster) nodes() (all []node) {
-	for _, n := range c.Nodes() {
+	for _, n := range c.servers {
 		all = append(all, serverNode{n})
 	}
 	return all
 }
 
 func (c natsCluster) addresses() (all []string) {
-	for _, n := range c.Nodes() {
+	for _, n := range c.servers {
 		all = append(all, n.URL())
 	}
 	return all
 }
 
 func (natsCluster) about() string                    { return "NATS JetStream " + nats.Version() }
-func (c natsCluster) stop(ctx context.Context) error { return c.Stop(ctx) }
+func (c natsCluster) stop(ctx context.Context) error { return c.end(ctx) }
 
 func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {
-	conn, err := natsgo.Connect(c.URL())
+	conn, err := natsgo.Connect(strings.Join(c.addresses(), ","))
 	if err != nil {
 		return 0, err
 	}
@@ -166,7 +177,7 @@ func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {
 		return 0, err
 	}
 	info := stream.CachedInfo()
-	for i := range c.Nodes() {
+	for i := range c.servers {
 		if info.Cluster == nil || info.Cluster.Leader == nats.MemberName(i) {
 			return i, nil
 		}

@@ -175,7 +175,7 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("interrupted; %s are stored as %s", soFar(r), r.ID))
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	case r.Ending == result.Failed:
@@ -185,6 +185,16 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
 	}
 	return nil
+}
+
+// soFar says how far an experiment got that was interrupted.
+func soFar(r *result.Result) string {
+	whole := len(r.Rounds)
+	if whole > 0 && r.Rounds[whole-1].Cut {
+		whole--
+		return fmt.Sprintf("%d complete rounds and %d trials of the next", whole, len(r.Rounds[whole].Trials))
+	}
+	return fmt.Sprintf("%d complete rounds", whole)
 }
 
 // invalid names the arms whose primary metric a check refuses, and the first

@@ -64,7 +64,7 @@ func (a *app) openBroker(ctx context.Context, protocol string, r brokers.Reach) 
 	if err != nil {
 		return nil, err
 	}
-	variable := map[string]string{ways.NATS: natsVariable, ways.RabbitMQ: amqpVariable}[w.Make]
+	variable := variableOf(w.Make)
 	if at, err := url.Parse(a.getenv(variable)); variable != "" && err == nil && at.User != nil {
 		for i, address := range r.Addresses {
 			if !strings.Contains(address, "://") {
@@ -75,6 +75,12 @@ func (a *app) openBroker(ctx context.Context, protocol string, r brokers.Reach) 
 		}
 	}
 	return w.Open(ctx, r)
+}
+
+// variableOf is the environment variable with the URL of a broker that somebody else
+// runs; "" of a make that needs none.
+func variableOf(broker string) string {
+	return map[string]string{ways.NATS: natsVariable, ways.RabbitMQ: amqpVariable}[broker]
 }
 
 // withBrokers is the bench of a plan of messages.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,11 @@ func (a *app) sayMessaging(s *stand.Stand, f upMessagingFlags) error {
 			"broker": s.About(), "addresses": s.Addresses(), "protocols": protocols, "handover": s.Handover(),
 		})
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until Ctrl-C\n\naddresses   %s\nprotocols   %s\ntry         wirelab compare '%s,target=%s' …\n",
-		s.About(), strings.Join(s.Addresses(), ","), strings.Join(protocols, ", "), protocols[0], s.Addresses()[0])
+	target, environment := s.Addresses()[0], ""
+	if at, err := url.Parse(target); err == nil && at.User != nil {
+		target, environment = at.Host, variableOf(f.broker)+"="+s.Addresses()[0]+" "
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until Ctrl-C\n\nnodes      %s\nprotocols  %s\ntry        %swirelab compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
+		s.About(), strings.Join(s.Addresses(), "\n           "), strings.Join(protocols, ", "), environment, protocols[0], target)
 	return err
 }

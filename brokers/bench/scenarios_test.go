@@ -1,0 +1,205 @@
+package bench_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"wirelab/brokers"
+	"wirelab/brokers/drive"
+	"wirelab/brokers/memory"
+	"wirelab/brokers/stand"
+	"wirelab/brokers/ways"
+	"wirelab/control"
+	"wirelab/nats"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/target"
+)
+
+// reader is the argument that makes this program a reader of its own.
+const reader = "read-messages"
+
+// programs are those of the nodes; Hermes is built once for all tests.
+var programs stand.Programs
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	ctx := context.Background()
+	switch {
+	case os.Getenv(nats.Environment) != "":
+		return 0, nats.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	case len(os.Args) > 1 && os.Args[1] == reader:
+		open := drive.Opener(ways.Open)
+		if len(os.Args) > 2 {
+			open = openFaulty
+		}
+		return 0, drive.Read(ctx, open, os.Stdin, os.Stdout)
+	}
+	dir, err := os.MkdirTemp("", "wirelab-brokers-bench-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	self, err := os.Executable()
+	if err != nil {
+		return 1, err
+	}
+	programs = stand.Programs{Hermes: filepath.Join(dir, "hermes"), NATS: target.Command{Path: self}}
+	if out, err := exec.Command("go", "build", "-o", programs.Hermes, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build hermes: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// openFaulty connects to a broker and does wrong by one message in 10,000 that it
+// delivers, in each way.
+func openFaulty(ctx context.Context, protocol string, r brokers.Reach) (brokers.Broker, error) {
+	b, err := ways.Open(ctx, protocol, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, fault := range memory.Faults() {
+		b = &memory.Faulty{Broker: b, Fault: fault, Every: 10_000}
+	}
+	return b, nil
+}
+
+// conductor is the other end of a driver's lines.
+type conductor struct {
+	*testing.T
+	orders  *io.PipeWriter
+	replies *control.Reader[control.Reply]
+}
+
+func (c *conductor) must(o control.Order) control.Reply {
+	c.Helper()
+	if err := control.Write(c.orders, o); err != nil {
+		c.Fatal(err)
+	}
+	r, err := c.replies.Read()
+	if err != nil || r.Error != "" {
+		c.Fatal(r.Error, err)
+	}
+	return r
+}
+
+// drives has a driver drive a cluster of Hermes under one
+// load.
+func drives(t *testing.T, s *stand.Stand, o drive.Options, what control.Messages, inFlight int) *conductor {
+	t.Helper()
+	in, orders := io.Pipe()
+	replies, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := drive.Obey(t.Context(), o, in, out)
+		_ = out.Close()
+		ended <- err
+	}()
+	c := &conductor{t, orders, control.NewReader[control.Reply](replies)}
+	t.Cleanup(func() {
+		_ = orders.Close()
+		if err := <-ended; err != nil {
+			t.Errorf("the driver ended with %v", err)
+		}
+	})
+	if r, err := c.replies.Read(); err != nil || r.Ready == nil {
+		t.Fatal(r, err)
+	}
+	stage, err := s.Stage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses := s.Addresses()[0]
+	for _, a := range s.Addresses()[1:] {
+		addresses += "," + a
+	}
+	c.must(control.Order{Dial: &control.Dial{
+		Workload: "messaging", Protocol: "hermes-grpc-stream", Address: addresses, Seed: 1, Deadline: plan.Duration(10 * time.Second),
+		Broker: &control.Broker{Durability: plan.DurabilityFsync, Stage: stage},
+		Loads:  []control.Load{{Operation: "Publish", InFlight: inFlight, Connections: 1, Messages: what}},
+	}})
+	return c
+}
+
+func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Programs: programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+		defer cancel()
+		if err := s.Stop(ctx); err != nil {
+			t.Errorf("stop the cluster: %v", err)
+		}
+	})
+	return s
+}
+
+// failing are the scenarios in which something is done to a reader or to the broker.
+func failing() []string {
+	return []string{plan.Crash, plan.LeaderKill, plan.FollowerKill, plan.Pause, plan.RollingRestart}
+}
+
+// TestNothingIsLost: what was acknowledged arrives, whatever is done; and what was
+// done is told.
+func TestNothingIsLost(t *testing.T) {
+	s := cluster(t, ways.Hermes, 3)
+	for _, scenario := range failing() {
+		t.Run(scenario, func(t *testing.T) {
+			c := drives(t, s, drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
+			m := c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages
+			if err := m.Whole(); err != nil {
+				t.Error(err)
+			}
+			if m.Faults() > 0 || m.Acknowledged < 1000 {
+				t.Errorf("%+v", m)
+			}
+			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began || m.Done[0].Began < plan.Duration(time.Second) {
+				t.Errorf("done: %+v", m.Done)
+			}
+			if m.Broker == nil || m.Broker.Memory == 0 || m.Broker.Disk == 0 || m.Broker.Network == 0 {
+				t.Errorf("the broker used %+v", m.Broker)
+			}
+		})
+	}
+}
+
+// TestFaultsAreCaughtThroughFailures: of messages that are lost, doubled, turned and
+// changed, one in 10,000 each, some are seen for what they are though a failure
+// excuses others.
+func TestFaultsAreCaughtThroughFailures(t *testing.T) {
+	s := cluster(t, ways.Hermes, 3)
+	// What is lost is waited for; a failure of Hermes is over sooner.
+	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}
+	for _, scenario := range failing() {
+		t.Run(scenario, func(t *testing.T) {
+			c := drives(t, s, faulty, control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1}, 64)
+			var all *result.Messages
+			for deadline := time.Now().Add(time.Minute); all == nil || all.Acknowledged < 150_000 && time.Now().Before(deadline); {
+				all = all.Add(*c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages)
+			}
+			if all.Missing == 0 || all.Duplicated == 0 || all.Reordered == 0 || all.Corrupted == 0 {
+				t.Errorf("of %d messages %d missing, %d duplicated, %d reordered, %d corrupted", all.Acknowledged, all.Missing, all.Duplicated, all.Reordered, all.Corrupted)
+			}
+		})
+	}
+}
