@@ -187,6 +187,9 @@ func TestNothingIsLost(t *testing.T) {
 // changed, one in 10,000 each, some are seen for what they are though a failure
 // excuses others.
 func TestFaultsAreCaughtThroughFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute; make test runs it")
+	}
 	s := cluster(t, ways.Hermes, 3)
 	// What is lost is waited for; a failure of Hermes is over sooner.
 	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}

@@ -24,69 +24,93 @@ func Killed(t *testing.T, broker brokers.Broker, kill func(context.Context) erro
 		}
 	})
 	topic := x.topic("g")
-	var mu sync.Mutex // guards seen and acknowledged
-	seen, acknowledged := map[string]bool{}, map[string]bool{}
-	sub, err := broker.Subscribe(ctx, brokers.Subscription{Topic: topic.Name, Group: "g"}, func(body []byte) bool {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[string(body)] = true
-		return true
-	})
+	b := &book{seen: map[string]bool{}, acknowledged: map[string]bool{}}
+	sub, err := broker.Subscribe(ctx, brokers.Subscription{Topic: topic.Name, Group: "g"}, b.arrived)
 	x.must(err)
-	p, err := broker.Publisher(ctx, 1)
+	x.sendThrough(topic.Name, b, kill)
+	for limit := time.Now().Add(2 * patience); b.missing() > 0 && time.Now().Before(limit); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if n := b.missing(); n > 0 {
+		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(b.acknowledged), sub.Failed())
+	}
+	if len(b.acknowledged) <= killedAfter {
+		t.Errorf("%d messages were acknowledged, none after the server was back", len(b.acknowledged))
+	}
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer stop()
+	x.must(sub.Close(closing))
+}
+
+// A server is killed after so many messages, and sent to for so long once it is back.
+const (
+	killedAfter = 500
+	backFor     = 3 * time.Second
+)
+
+// book is what is known of messages.
+type book struct {
+	mu                 sync.Mutex // guards all below
+	seen, acknowledged map[string]bool
+}
+
+func (b *book) arrived(body []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen[string(body)] = true
+	return true
+}
+
+func (b *book) answered(body string, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err == nil {
+		b.acknowledged[body] = true
+	}
+}
+
+func (b *book) missing() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for body := range b.acknowledged {
+		if !b.seen[body] {
+			n++
+		}
+	}
+	return n
+}
+
+// sendThrough sends before, while and after the server is killed, and waits for every
+// answer.
+func (x *trial) sendThrough(topic string, b *book, kill func(context.Context) error) {
+	x.Helper()
+	p, err := x.broker.Publisher(x.ctx, 1)
 	x.must(err)
 	var open sync.WaitGroup
 	killed := make(chan error, 1)
-	const before, after = 500, 3 * time.Second
 	over := time.Time{}
 	for n := 0; over.IsZero() || time.Now().Before(over); n++ {
-		if n == before {
-			go func() { killed <- kill(ctx) }() // waited for below
+		if n == killedAfter {
+			go func() { killed <- kill(x.ctx) }() // waited for below
 		}
 		select {
 		case err := <-killed:
 			x.must(err)
-			over = time.Now().Add(after)
+			over = time.Now().Add(backFor)
 		default:
 		}
 		body := fmt.Sprintf("m-%06d", n)
 		open.Add(1)
-		sending, done := context.WithTimeout(ctx, 5*time.Second)
-		p.Send(sending, topic.Name, [][]byte{[]byte(body)}, func(err error) {
-			defer done()
-			defer open.Done()
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				acknowledged[body] = true
-			}
+		sending, done := context.WithTimeout(x.ctx, 5*time.Second)
+		p.Send(sending, topic, [][]byte{[]byte(body)}, func(err error) {
+			b.answered(body, err)
+			done()
+			open.Done()
 		})
-		if n >= before {
+		if n >= killedAfter {
 			time.Sleep(time.Millisecond)
 		}
 	}
 	open.Wait()
 	x.must(p.Close())
-	missing := func() (n int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for body := range acknowledged {
-			if !seen[body] {
-				n++
-			}
-		}
-		return n
-	}
-	for limit := time.Now().Add(2 * patience); missing() > 0 && time.Now().Before(limit); {
-		time.Sleep(20 * time.Millisecond)
-	}
-	if n := missing(); n > 0 {
-		t.Errorf("%d of %d acknowledged messages did not arrive; the subscriber says %v", n, len(acknowledged), sub.Failed())
-	}
-	if len(acknowledged) <= before {
-		t.Errorf("%d messages were acknowledged, none after the server was back", len(acknowledged))
-	}
-	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer stop()
-	x.must(sub.Close(closing))
 }

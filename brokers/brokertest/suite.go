@@ -228,7 +228,7 @@ func (x *trial) again() {
 	after := next.take(len(want) - len(before))
 	next.nothing()
 	next.close()
-	if got := append(before, after...); !slices.Equal(got, want) {
+	if got := slices.Concat(before, after); !slices.Equal(got, want) {
 		x.Errorf("got %v", got)
 	}
 }

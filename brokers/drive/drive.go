@@ -299,7 +299,7 @@ func (d *driver) measure(ctx context.Context, p *prepared, r *run, order control
 		r.fail(err)
 		over <- played{done, err}
 	}()
-	measured, err := d.send(ctx, p, r, order)
+	measured, err := d.send(ctx, p, order)
 	if err != nil {
 		stop()
 	}
@@ -320,7 +320,7 @@ func (d *driver) measure(ctx context.Context, p *prepared, r *run, order control
 }
 
 // send runs the engine.
-func (d *driver) send(ctx context.Context, p *prepared, r *run, order control.Slice) (*control.Measured, error) {
+func (d *driver) send(ctx context.Context, p *prepared, order control.Slice) (*control.Measured, error) {
 	slice := p.plan
 	slice.Duration, slice.Head, slice.Parts = time.Duration(order.For), time.Duration(order.Head), order.Parts
 	if order.Schedule != nil {

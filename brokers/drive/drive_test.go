@@ -163,6 +163,9 @@ func judge(t *testing.T, what control.Messages, measured *control.Measured) {
 // a broker that acknowledged it, and the account says so, whatever the scenario
 // (systems.md hb-M04, hb-M05).
 func TestEachFaultIsCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute; make test runs it")
+	}
 	t.Parallel()
 	const every = 10_000
 	for name, what := range scenes() {

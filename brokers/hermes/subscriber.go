@@ -102,13 +102,12 @@ func (r *subscriber) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-stopped:
-		err := r.sub.Close(ctx)
-		if err != nil && (r.Failed() != nil || wirelab.CodeOf(err) == wirelab.Unavailable) {
-			// It had ended, and Failed says why; or a node went away with what it was
-			// told, and its messages come again, as they may.
-			return nil
+		// It may have ended before, and Failed says why; or a node went away with what
+		// it was told, and its messages come again, as they may.
+		if err := r.sub.Close(ctx); err != nil && r.Failed() == nil && wirelab.CodeOf(err) != wirelab.Unavailable {
+			return err
 		}
-		return err
+		return nil
 	case <-ctx.Done():
 		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
 	}

@@ -41,7 +41,6 @@ type Programs struct {
 // Stand is a running cluster.
 type Stand struct {
 	options  Options
-	about    string
 	dir      string // of everything, removed at the end
 	unmount  func() error
 	cluster  cluster

@@ -18,9 +18,9 @@ import (
 
 // upMessagingFlags are the flags of "up messaging".
 type upMessagingFlags struct {
-	broker, durability, queue string
-	nodes                     int
-	asJSON                    bool
+	broker, durability string
+	nodes              int
+	asJSON             bool
 }
 
 func newUpMessagingCommand(a *app) *cobra.Command {
