@@ -54,6 +54,22 @@ func TestMessagesComplete(t *testing.T) {
 	}
 }
 
+// Where something is done to the broker an outage decides, elsewhere it does not:
+// a plan with both leaves it to each load.
+func TestMessagesPrimaryOfSeveralScenarios(t *testing.T) {
+	t.Parallel()
+	for want, loads := range map[string][]plan.Load{
+		"":                {{Scenario: plan.Sustained}, {Scenario: plan.LeaderKill}},
+		plan.SendOutage:   {{Scenario: plan.Pause}, {Scenario: plan.LeaderKill}},
+		plan.DeliveredP99: {{Scenario: plan.Slow}, {Scenario: plan.Crash}},
+	} {
+		p, err := messages(loads...).Complete()
+		if err != nil || p.Primary != want {
+			t.Errorf("%q, want %q, %v", p.Primary, want, err)
+		}
+	}
+}
+
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	with := func(change func(*plan.Plan)) plan.Plan {
