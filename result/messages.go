@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab/plan"
@@ -227,16 +228,31 @@ func messageMetrics() []Metric {
 	acknowledged.Open = false
 	all := []Metric{acknowledged, rate(plan.DeliveredRate, "delivered/s", func(m *Messages) uint64 { return m.DeliveredInWindow })}
 	all = append(all, messageTimes()...)
-	outage := func(id, title string, take func(*Messages) plan.Duration) Metric {
-		return of(Metric{ID: id, Title: title, Short: title, Dimension: Time, Gain: "shorter", Loss: "longer"},
+	outage := func(id, title, short string, take func(*Messages) plan.Duration) Metric {
+		return of(Metric{ID: id, Title: title, Short: short, Dimension: Time, Gain: "shorter", Loss: "longer"},
 			func(_ *Trial, m *Messages) (float64, bool) { return float64(take(m)), take(m) > 0 })
 	}
 	all = append(all,
-		outage(plan.SendOutage, "longest time without an acknowledgement", func(m *Messages) plan.Duration { return m.SendOutage }),
-		outage(plan.DeliveryOutage, "longest time without a delivery", func(m *Messages) plan.Duration { return m.DeliveryOutage }),
+		outage(plan.SendOutage, "longest time without an acknowledgement", "send outage", func(m *Messages) plan.Duration { return m.SendOutage }),
+		outage(plan.DeliveryOutage, "longest time without a delivery", "delivery outage", func(m *Messages) plan.Duration { return m.DeliveryOutage }),
 		of(Metric{ID: plan.DrainRate, Title: "backlog read per second", Short: "drained/s", Dimension: Frequency, Higher: true, Gain: "faster", Loss: "slower"}, drainRate),
 	)
 	return append(all, brokerMetrics(of)...)
+}
+
+// perMessageWords makes words of calls those of messages. A server is the broker
+// here, all its processes, and a reply the acknowledgement.
+func perMessageWords(text string) string {
+	for _, q := range []string{"p50", "p90", "p99", "p99.9"} {
+		switch text {
+		case q + " response time", "response " + q:
+			return "acknowledged " + q
+		}
+	}
+	return strings.NewReplacer(
+		"per request", "per message", "/req", "/msg", "server CPU", "broker CPU",
+		"mean response time", "mean time to the acknowledgement", "response mean", "acknowledged mean",
+	).Replace(text)
 }
 
 // messageTimes are the quantiles of what became of messages.
@@ -299,7 +315,7 @@ func brokerMetrics(of func(Metric, func(*Trial, *Messages) (float64, bool)) Metr
 				}
 				return max(0, slope(m.Broker)), true
 			})
-		m.Counted = true // it may be 0, of which there is no ratio
+		m.Counted, m.Averaged = true, true // it may be 0, of which there is no ratio
 		return m
 	}
 	return []Metric{

@@ -130,7 +130,7 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 	}
 	t.Service = t.Response.Clone()
 	if l.Open() {
-		times(t.Lag, t.OK, 2e4, 1)
+		times(t.Lag, t.OK, 4e3, 1)
 		t.Watched = t.OK + t.OK/9
 	}
 	t.Completed = t.OK
