@@ -207,6 +207,8 @@ func (l Load) messagePrimary() string {
 	switch {
 	case l.Fails():
 		return SendOutage
+	case l.Open() && l.Scenario == Disk:
+		return DrainRate // times until delivery are as long as the slice is
 	case l.Open():
 		return DeliveredP99
 	}

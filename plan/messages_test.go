@@ -25,11 +25,12 @@ func TestMessagesComplete(t *testing.T) {
 		primary string
 		slice   time.Duration
 	}{
-		"live":        {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
-		"slow":        {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
-		"fanout":      {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
-		"leader-kill": {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
-		"sustained":   {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
+		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
+		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
+		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
+		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
+		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s poisson", plan.DrainRate, 5 * time.Second},
+		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
 	} {
 		p, err := messages(c.load).Complete()
 		if err != nil {

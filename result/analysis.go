@@ -247,6 +247,8 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 		switch {
 		case load.Messaging() && load.Fails():
 			id = plan.SendOutage
+		case load.Scenario == plan.Disk && load.Open():
+			id = plan.DrainRate
 		case load.Messaging() && load.Open():
 			id = plan.DeliveredP99
 		case load.Messaging():

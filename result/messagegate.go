@@ -118,6 +118,7 @@ func early(arm *Arm) string {
 
 // messageNotes says what a reader should know of, and what makes nothing invalid.
 func (s *subject) messageNotes(all *Messages) {
+	var became []string
 	for _, n := range []struct {
 		n    uint64
 		what string
@@ -128,8 +129,11 @@ func (s *subject) messageNotes(all *Messages) {
 		{all.Displaced, "messages were delivered out of order after a failure"},
 	} {
 		if n.n > 0 {
-			s.state.Notes = append(s.state.Notes, Thousands(n.n)+" "+n.what)
+			became = append(became, Thousands(n.n)+" "+n.what)
 		}
+	}
+	if len(became) > 0 {
+		s.state.Notes = append(s.state.Notes, strings.Join(became, "; "))
 	}
 	if e := s.state.Messages.Early; e != "" {
 		s.state.Notes = append(s.state.Notes, e)

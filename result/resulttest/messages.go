@@ -176,7 +176,7 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	w.Backlog = [][]int64{m.backlog(l, slice, rate, began+away, random)}
 	if l.Scenario == plan.Disk {
 		w.DeliveredInWindow, w.DrainedMessages = 0, w.Delivered
-		w.Drained = plan.Duration(float64(w.Delivered) / (4 * m.rate) * 1e9)
+		w.Drained = plan.Duration(float64(w.Delivered) / (4 * m.rate) * 1e9 * math.Exp(0.02*random.NormFloat64()))
 	}
 	t.Messages = w
 }
