@@ -16,8 +16,8 @@ import (
 const longOutage = plan.Duration(100 * time.Millisecond)
 
 // MessageColumns are the account of the messages of arms, over all rounds; none
-// where no messages are sent. What is no fault of a broker's, and what every arm
-// has none of, has no column.
+// where no messages are sent. Of what is rare, and of what is no fault of a broker's,
+// there is a column only where an arm has some.
 func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 	if l.Scenario == "" || Empty(l) {
 		return nil
@@ -48,8 +48,8 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 		{"redelivered", some(func(m *result.MessageState) bool { return m.Redelivered > 0 }), count(func(m *result.MessageState) uint64 { return m.Redelivered })},
 		{"reordered", true, count(func(m *result.MessageState) uint64 { return m.Reordered })},
 		{"displaced", some(func(m *result.MessageState) bool { return m.Displaced > 0 }), count(func(m *result.MessageState) uint64 { return m.Displaced })},
-		{"corrupted", true, count(func(m *result.MessageState) uint64 { return m.Corrupted })},
-		{"misrouted", true, count(func(m *result.MessageState) uint64 { return m.Misrouted })},
+		{"corrupted", some(func(m *result.MessageState) bool { return m.Corrupted > 0 }), count(func(m *result.MessageState) uint64 { return m.Corrupted })},
+		{"misrouted", some(func(m *result.MessageState) bool { return m.Misrouted > 0 }), count(func(m *result.MessageState) uint64 { return m.Misrouted })},
 		{"stray", some(func(m *result.MessageState) bool { return m.Stray > 0 }), count(func(m *result.MessageState) uint64 { return m.Stray })},
 		{"peak backlog", true, count(func(m *result.MessageState) uint64 { return uint64(max(m.Peak, 0)) })},
 		{"send outage", away, outage(func(m *result.MessageState) plan.Duration { return m.SendOutage })},
@@ -77,6 +77,9 @@ func MessageCaption(l *result.LoadAnalysis) string {
 	heads := MessageColumns(l)
 	has := func(head string) bool {
 		return slices.ContainsFunc(heads, func(c ArmColumn) bool { return c.Head == head })
+	}
+	if !has("corrupted") && !has("misrouted") {
+		text += " None was corrupted or misrouted."
 	}
 	if has("unsure") {
 		text += " Unsure: not acknowledged, so that it may arrive or not."
@@ -130,18 +133,52 @@ const sameTime = plan.Duration(time.Second)
 
 // disturbed puts together what was done at about the same time in several rounds.
 func disturbed(done []result.Disturbance) []string {
+	var texts []string
+	for _, one := range atOnce(done) {
+		texts = append(texts, disturbance(one))
+	}
+	return texts
+}
+
+// atOnce splits what was done by when it was, in a slice's time.
+func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
 	done = slices.Clone(done)
 	slices.SortStableFunc(done, func(a, b result.Disturbance) int { return cmp.Compare(a.Began, b.Began) })
-	var texts []string
 	for len(done) > 0 {
 		n := 1
 		for n < len(done) && done[n].What == done[0].What && done[n].Began-done[0].Began < sameTime {
 			n++
 		}
-		texts = append(texts, disturbance(done[:n]))
-		done = done[n:]
+		all, done = append(all, done[:n]), done[n:]
 	}
-	return texts
+	return all
+}
+
+// Span is when something was done, in the middle of all slices, from a window's
+// beginning; Over is 0 where it never ended.
+type Span struct{ Began, Over time.Duration }
+
+// Spans are those of what was done to an arm.
+func Spans(arm *result.ArmState) []Span {
+	if arm.Messages == nil {
+		return nil
+	}
+	var all []Span
+	for _, one := range atOnce(arm.Messages.Done) {
+		var began, over []plan.Duration
+		for _, d := range one {
+			began = append(began, d.Began)
+			if d.Over > 0 {
+				over = append(over, d.Over)
+			}
+		}
+		span := Span{Began: time.Duration(middle(began))}
+		if len(over) > 0 {
+			span.Over = time.Duration(middle(over))
+		}
+		all = append(all, span)
+	}
+	return all
 }
 
 // disturbance says what was done once, or in the middle of several rounds.
@@ -332,7 +369,7 @@ func messageWords(m result.Metric) (worded, bool) {
 	case plan.DeliveredRate:
 		return worded{" of messages delivered", "fastest", "delivers %s more messages", "delivers %s fewer messages"}, true
 	case plan.DrainRate:
-		return worded{" of messages that had waited", "fastest with a backlog", "reads %s more of a backlog per second", "reads %s less of a backlog per second"}, true
+		return worded{" of messages that had waited", "fastest with a backlog", "reads %s more messages", "reads %s fewer messages"}, true
 	case plan.SendOutage:
 		return worded{" without an acknowledgement at the longest", "away for the shortest time", "is away %s longer", "is away for %s less time"}, true
 	case plan.DeliveryOutage:

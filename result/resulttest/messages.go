@@ -173,7 +173,7 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 		w.Redelivered, w.Displaced = m.again+random.Uint64N(3), m.turned
 		w.Done = []result.Disturbance{{What: l.Scenario, Who: fmt.Sprintf("node %d", 1+random.IntN(3)), Began: plan.Duration(began), Over: plan.Duration(began + m.restarted)}}
 	}
-	w.Backlog = [][]int64{m.backlog(l, slice, rate, began+away, random)}
+	w.Backlog = [][]int64{m.backlog(l, slice, rate, slice-time.Duration(t.Window)+began+away, random)}
 	if l.Scenario == plan.Disk {
 		w.DeliveredInWindow, w.DrainedMessages = 0, w.Delivered
 		w.Drained = plan.Duration(float64(w.Delivered) / (4 * m.rate) * 1e9 * math.Exp(0.02*random.NormFloat64()))
