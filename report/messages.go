@@ -216,7 +216,7 @@ func disturbance(done []result.Disturbance) string {
 		text += "; at the latest at " + latest
 	}
 	if never := len(done) - len(over); never > 0 {
-		text += fmt.Sprintf("; %d times never %s", never, ended)
+		text += fmt.Sprintf("; %d of them never %s", never, ended)
 	}
 	return text + ")"
 }
