@@ -8,8 +8,10 @@ import (
 
 	"wirelab/plan"
 	"wirelab/report"
+	"wirelab/report/benchfmt"
 	"wirelab/report/csv"
 	"wirelab/report/html"
+	"wirelab/report/jmh"
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
@@ -35,6 +37,7 @@ func pages(t *testing.T, r *result.Result) map[string]string {
 	write("wide terminal", func(w *strings.Builder) error { return terminal.Write(w, r, terminal.Style{Width: 200}) })
 	write("markdown", func(w *strings.Builder) error { return markdown.Write(w, r) })
 	write("comment", func(w *strings.Builder) error { return markdown.WriteComment(w, r, &a, nil) })
+	write("benchmarks", func(w *strings.Builder) error { return benchfmt.Write(w, r) })
 	write("html", func(w *strings.Builder) error { return html.Write(w, r) })
 	return all
 }
@@ -109,6 +112,13 @@ func TestEarlyArmsInData(t *testing.T) {
 	}
 	if err := json.Write(&document, r); err != nil {
 		t.Fatal(err)
+	}
+	var entries strings.Builder
+	if err := jmh.Write(&entries, r); err != nil {
+		t.Fatal(err)
+	}
+	if marked, said := strings.Count(entries.String(), `"arm": "`+early+`°"`), strings.Count(entries.String(), `"early": "acknowledges`); marked == 0 || marked != said || strings.Contains(entries.String(), early+`"`) {
+		t.Errorf("%d entries are marked, %d say why", marked, said)
 	}
 	for _, want := range []string{`"early": "acknowledges before a message is on disk"`, `"early": [`} {
 		if !strings.Contains(document.String(), want) {
