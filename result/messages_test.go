@@ -239,6 +239,30 @@ func TestFailingSends(t *testing.T) {
 	}
 }
 
+// A broker that stays away until the end has an outage, and not no figure at all.
+func TestBrokerThatStaysAway(t *testing.T) {
+	t.Parallel()
+	r := resulttest.MessageScenarios()
+	for i := range r.Rounds[0].Trials {
+		if one := &r.Rounds[0].Trials[i]; one.Arm == 2 {
+			one.Planned, one.Unsent = one.Planned+40, 40
+		}
+	}
+	a := result.Analyse(r)
+	for load, invalid := range map[int]bool{0: true, 2: false} {
+		arm := a.Loads[load].Arms[2]
+		if got := arm.Invalid(); (len(got) > 0) != invalid {
+			t.Errorf("%s: %q", a.Loads[load].Name, got)
+		}
+		if noted := strings.Contains(strings.Join(arm.Notes, "; "), "sends due were never made"); noted == invalid {
+			t.Errorf("%s: notes %q", a.Loads[load].Name, arm.Notes)
+		}
+	}
+	if outage := a.Loads[2].Row(plan.SendOutage).Cells[2].Estimate; !outage.Known {
+		t.Errorf("%+v", outage)
+	}
+}
+
 // An arm that acknowledges before a message is on disk keeps its place, and the
 // analysis says what it is; nobody else is called so.
 func TestEarlyArms(t *testing.T) {

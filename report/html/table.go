@@ -54,7 +54,7 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	var g grid
 	metrics := report.Shown(l)
 	columns := make([][]number, len(metrics))
-	g.Many = len(metrics) >= many
+	g.Many = len(metrics) >= many || l.Scenario != "" && len(metrics) == many-1 // brokers have long descriptions
 	for i, m := range metrics {
 		columns[i] = s.numbers(l, m)
 		g.Heads = append(g.Heads, head{Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary})
