@@ -107,6 +107,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("question", question(r))
 	add("machine", machine(r))
 	add("database", Database(r))
+	add("brokers", askedOfBrokers(r))
 	add("network", Network(r))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))

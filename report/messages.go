@@ -388,6 +388,36 @@ func messageWords(m result.Metric) (worded, bool) {
 	return worded{}, false
 }
 
+// askedOfBrokers says how many nodes each broker has, and what its acknowledgements
+// were to promise; "" where no messages are sent.
+func askedOfBrokers(r *result.Result) string {
+	if !r.Plan.Messaging() {
+		return ""
+	}
+	who := map[string][]string{}
+	for i, a := range r.Plan.Arms {
+		asked := r.Plan.DurabilityOf(a)
+		who[asked] = append(who[asked], r.ArmName(i))
+	}
+	nodes := fmt.Sprintf("%d nodes each", r.Plan.Nodes)
+	if r.Plan.Nodes == 1 {
+		nodes = "1 node each"
+	}
+	var asked []string
+	for _, d := range []struct{ durability, words string }{
+		{plan.DurabilityFsync, "an acknowledgement is to promise that a quorum has it on disk"},
+		{plan.DurabilityDefault, "an acknowledgement promises what it does as the broker comes"},
+	} {
+		switch arms := who[d.durability]; {
+		case len(arms) == len(r.Plan.Arms):
+			asked = append(asked, d.words)
+		case len(arms) > 0:
+			asked = append(asked, d.words+" ("+list(arms)+")")
+		}
+	}
+	return strings.Join(append([]string{nodes}, asked...), "; ")
+}
+
 // followedMessages says of how many messages an experiment knows what became.
 func followedMessages(a *result.Analysis) string {
 	expected, wrong := uint64(0), map[string]bool{}
