@@ -199,11 +199,24 @@ func (p *Plan) completeMessaging() {
 	setDefault(&p.Nodes, defaultNodes)
 }
 
-// messagePrimary is the metric that decides by default.
+// messagePrimary is the metric that decides by default: none where scenarios are
+// judged by different ones, and then each load's own decides under it.
 func (p Plan) messagePrimary() string {
-	switch l := p.Loads[0]; {
+	primary := p.Loads[0].messagePrimary()
+	for _, l := range p.Loads[1:] {
+		if l.messagePrimary() != primary {
+			return ""
+		}
+	}
+	return primary
+}
+
+func (l Load) messagePrimary() string {
+	switch {
 	case l.Fails():
 		return SendOutage
+	case l.Open() && l.Scenario == Disk:
+		return DrainRate // times until delivery are as long as the slice is
 	case l.Open():
 		return DeliveredP99
 	}

@@ -25,11 +25,12 @@ func TestMessagesComplete(t *testing.T) {
 		primary string
 		slice   time.Duration
 	}{
-		"live":        {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
-		"slow":        {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
-		"fanout":      {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
-		"leader-kill": {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
-		"sustained":   {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
+		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
+		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
+		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
+		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
+		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s poisson", plan.DrainRate, 5 * time.Second},
+		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
 	} {
 		p, err := messages(c.load).Complete()
 		if err != nil {
@@ -51,6 +52,22 @@ func TestMessagesComplete(t *testing.T) {
 	p.Operation = plan.BatchOperation
 	if p, err := p.Complete(); err != nil || p.Loads[0].Batch != 100 {
 		t.Errorf("batches of %d, %v", p.Loads[0].Batch, err)
+	}
+}
+
+// Where something is done to the broker an outage decides, elsewhere it does not:
+// a plan with both leaves it to each load.
+func TestMessagesPrimaryOfSeveralScenarios(t *testing.T) {
+	t.Parallel()
+	for want, loads := range map[string][]plan.Load{
+		"":                {{Scenario: plan.Sustained}, {Scenario: plan.LeaderKill}},
+		plan.SendOutage:   {{Scenario: plan.Pause}, {Scenario: plan.LeaderKill}},
+		plan.DeliveredP99: {{Scenario: plan.Slow}, {Scenario: plan.Crash}},
+	} {
+		p, err := messages(loads...).Complete()
+		if err != nil || p.Primary != want {
+			t.Errorf("%q, want %q, %v", p.Primary, want, err)
+		}
 	}
 }
 

@@ -62,6 +62,8 @@ func QueueWords(h *result.Handover) string {
 		switch {
 		case h.OnDisk():
 			sync = "fsync before it confirms"
+		case h.Sync == result.SyncLater:
+			sync = "fsync after it confirms"
 		case h.Sync != result.SyncFirst:
 			sync = "fsync policy not known"
 		}

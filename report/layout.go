@@ -21,6 +21,12 @@ func Main(l *result.LoadAnalysis) []result.Metric {
 		ids = append(ids, plan.ConfirmedP50, plan.ConfirmedP99, plan.StoredP50, plan.StoredP99)
 	}
 	switch {
+	case l.Scenario != "":
+		ids = []string{l.Primary, plan.MessageRate}
+		if slices.Contains(plan.Faults(), l.Scenario) {
+			ids = append(ids, plan.SendOutage, plan.DeliveryOutage)
+		}
+		ids = append(ids, plan.ResponseP50, plan.DeliveredP50, plan.DeliveredP99, plan.DrainRate, plan.ServerCPU)
 	case l.Slow:
 		ids = []string{l.Primary}
 	case l.Streams > 0:
@@ -48,7 +54,7 @@ func Secondary(l *result.LoadAnalysis) []result.Metric {
 	var ids []string
 	shown := Main(l)
 	for _, row := range l.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := l.Metric(row.Metric)
 		if err != nil || !l.Open && m.Service {
 			continue
 		}
@@ -76,7 +82,7 @@ func Empty(l *result.LoadAnalysis) bool {
 func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
 	var found []result.Metric
 	for i, id := range ids {
-		m, err := result.MetricByID(id)
+		m, err := l.Metric(id)
 		if err == nil && l.Row(id) != nil && !slices.Contains(ids[:i], id) {
 			found = append(found, m)
 		}
@@ -101,6 +107,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("question", question(r))
 	add("machine", machine(r))
 	add("database", Database(r))
+	add("brokers", askedOfBrokers(r))
 	add("network", Network(r))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
@@ -205,6 +212,9 @@ func checked(a *result.Analysis) string {
 				}
 			}
 		}
+	}
+	if a.Requests > 0 && len(a.Loads) > 0 && a.Loads[0].Scenario != "" {
+		return followedMessages(a)
 	}
 	text := result.Thousands(a.Requests) + " replies right"
 	if len(a.Loads) > 0 && a.Loads[0].Streams > 0 {
@@ -318,7 +328,9 @@ func Notes(l *result.LoadAnalysis) []string {
 	notes = append(notes, grouped(l, func(arm *result.ArmState) []string {
 		var lines []string
 		for _, text := range arm.Notes {
-			lines = append(lines, ": "+text)
+			if arm.Messages == nil || text != arm.Messages.Early { // the mark says it
+				lines = append(lines, ": "+text)
+			}
 		}
 		if f := arm.Floor; !f.Known && f.Why != "" {
 			lines = append(lines, ": no floor: "+f.Why)
@@ -329,7 +341,7 @@ func Notes(l *result.LoadAnalysis) []string {
 		return notes
 	}
 	for i := range l.Rows {
-		if m, err := result.MetricByID(l.Rows[i].Metric); err == nil && (l.Open || !m.Service) {
+		if m, err := l.Metric(l.Rows[i].Metric); err == nil && (l.Open || !m.Service) {
 			notes = append(notes, rowNotes(l, m, &l.Rows[i])...)
 		}
 	}

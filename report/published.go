@@ -29,6 +29,8 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	switch {
 	case f.Rate > 0 && l.Streaming():
 		return quantity{metric: plan.EventRate, dimension: result.Frequency, value: f.Rate}
+	case f.Rate > 0 && l.Messaging():
+		return quantity{metric: plan.MessageRate, dimension: result.Frequency, value: f.Rate}
 	case f.Rate > 0:
 		return quantity{metric: plan.Throughput, dimension: result.Frequency, value: f.Rate}
 	case f.GapP99 > 0:
@@ -99,10 +101,17 @@ func PublishedCaption(r *result.Result) string {
 	text := "Means, ours " + strings.ToLower(Load(p, 0)) + "."
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Mean == 0 }) {
 		what := "Calls"
-		if p.Loads[0].Streaming() {
+		switch {
+		case p.Loads[0].Streaming():
 			what = "Events"
+		case p.Loads[0].Messaging():
+			what = "Messages acknowledged"
 		}
-		text = what + " per second in all, ours " + p.Loads[0].Pace() + "."
+		pace := p.Loads[0].Pace()
+		if p.Loads[0].Messaging() {
+			pace = messagesName(p.Loads[0])
+		}
+		text = what + " per second in all, ours " + pace + "."
 	}
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.GapP99 > 0 }) {
 		text += " What was published as latency is the time between events, which the server's own period sets; ours is from when an event was due until it was decoded."

@@ -19,7 +19,8 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	if l.Slow && !Empty(l) {
 		return slowSentence(p, l)
 	}
-	m, err := result.MetricByID(l.Primary)
+	l = marked(l)
+	m, err := l.Metric(l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {
 		return Load(p, l.Load) + ", nothing was measured."
@@ -49,7 +50,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	default:
 		start += fmt.Sprintf("against %s (%s), ", l.Arms[0].Name, figure)
 	}
-	return start + strings.Join(others(l, row, w), "; ") + "."
+	return start + strings.Join(others(l, row, w), "; ") + promises(l) + "."
 }
 
 // champion returns the only arm in the first place, else −1, and those that
@@ -103,7 +104,7 @@ func others(l *result.LoadAnalysis, row *result.Row, w worded) []string {
 		}
 		return said
 	}
-	m, _ := result.MetricByID(row.Metric) // known: Sentence looked it up
+	m, _ := l.Metric(row.Metric) // known: Sentence looked it up
 	for _, v := range []result.Verdict{result.Better, result.Worse, result.Equivalent, result.Inconclusive, result.TooFew, result.Unmeasured, result.Unsteady, result.Invalid} {
 		var named []string
 		for a, c := range row.Cells {

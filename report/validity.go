@@ -47,7 +47,7 @@ func MarkWords(arm *result.ArmState, m result.Metric) []string {
 
 // Legend says what the marks under a load mean, and what to change.
 func Legend(l *result.LoadAnalysis) []string {
-	var lines []string
+	lines := earlyOf(l)
 	for _, gate := range []result.Gate{result.AboveFloor, result.Neighbours, result.DatabaseSeen} {
 		fix := ""
 		for a := range l.Arms {

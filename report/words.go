@@ -73,8 +73,13 @@ func MoreRounds(n int) string {
 // several operations "Of GetPerson with 1 call in flight".
 func Load(p plan.Plan, load int) string {
 	pace := "with " + paceName(p.Loads[load])
-	if p.Loads[load].Open() && !p.Loads[load].Streaming() {
-		pace = "at " + paceName(p.Loads[load])
+	switch l := p.Loads[load]; {
+	case l.Messaging() && l.Open():
+		pace = "in scenario " + l.Scenario + " at " + messagesPace(l)
+	case l.Messaging():
+		pace = "in scenario " + l.Scenario + " with " + messagesPace(l)
+	case l.Open() && !l.Streaming():
+		pace = "at " + paceName(l)
 	}
 	if operation := severalOf(p, load); operation != "" {
 		return "Of " + operation + " " + pace
@@ -132,6 +137,8 @@ func paceName(l plan.Load) string {
 	switch {
 	case l.Streaming():
 		return streamsName(l)
+	case l.Messaging():
+		return messagesName(l)
 	case len(l.Stages) > 0:
 		return l.Pace()
 	case l.Open():
@@ -157,6 +164,9 @@ type worded struct {
 }
 
 func words(m result.Metric) worded {
+	if w, ok := messageWords(m); ok {
+		return w
+	}
 	times := worded{best: "fastest", more: "takes %s longer", less: "takes %s less time"}
 	switch {
 	case m.ID == plan.ServerCPU:

@@ -28,6 +28,8 @@ type LoadAnalysis struct {
 	// whether they are read more slowly than their events are due.
 	Streams int  `json:"streams,omitempty"`
 	Slow    bool `json:"slow,omitempty"`
+	// Scenario is what happens while it sends messages; "" of one that makes calls.
+	Scenario string `json:"scenario,omitempty"`
 	// Primary is the id of the metric that the verdict looks at.
 	Primary string     `json:"primary"`
 	Arms    []ArmState `json:"arms"` // one for each of Plan.Arms
@@ -198,10 +200,19 @@ func (l *LoadAnalysis) Row(metric string) *Row {
 	return nil
 }
 
+// Metric finds a metric by its id, in the words of what the load sends.
+func (l *LoadAnalysis) Metric(id string) (Metric, error) {
+	m, err := MetricByID(id)
+	if err == nil && l.Scenario != "" {
+		m.Title, m.Short = perMessageWords(m.Title), perMessageWords(m.Short)
+	}
+	return m, err
+}
+
 func analyseLoad(g grid, l int) LoadAnalysis {
 	load := g.result.Plan.Loads[l]
 	found := LoadAnalysis{
-		Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Primary: Primary(g.result.Plan, load).ID,
+		Load: l, Name: load.String(), Open: load.Open(), Streams: load.Streams, Slow: load.Slow(), Scenario: load.Scenario, Primary: Primary(g.result.Plan, load).ID,
 		Arms: []ArmState{}, Rows: []Row{},
 	}
 	for a := range g.arms() {
@@ -236,6 +247,8 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 		switch {
 		case load.Messaging() && load.Fails():
 			id = plan.SendOutage
+		case load.Scenario == plan.Disk && load.Open():
+			id = plan.DrainRate
 		case load.Messaging() && load.Open():
 			id = plan.DeliveredP99
 		case load.Messaging():

@@ -85,7 +85,13 @@ const waitedShare = 0.01
 // made late for want of it count from when they were due, so that nothing is
 // wrong with their times; those that were not made at all have none.
 func (s *subject) overload() {
-	if s.all.unsent > 0 {
+	switch {
+	case s.all.unsent > 0 && s.load.Fails():
+		// A broker that stays away keeps sends from being made: its outage says
+		// so, and to refuse that would be to show the others alone.
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s of %s sends due were never made, since %d others had no answer yet: times are without them",
+			Thousands(s.all.unsent), Thousands(s.all.planned), s.load.InFlight))
+	case s.all.unsent > 0:
 		readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.Unsent), t.Unsent == 0, true })
 		s.add(Check{
 			Gate: Overload, Value: float64(s.all.unsent), Unit: "calls", Rounds: readings,

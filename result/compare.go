@@ -71,6 +71,9 @@ func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Esti
 	switch {
 	case len(values) == 0:
 		return Estimate{Why: unknown(m, trials)}
+	case m.Averaged:
+		e.Value = total / float64(len(values))
+		return e
 	case m.Counted:
 		e.Value = total
 		return e
@@ -118,6 +121,14 @@ func unknown(m Metric, trials []*Trial) string {
 		return "the server's process is not ours"
 	case plan.ClientCPU, plan.ClientAllocations, plan.EventClientCPU, plan.EventClientAllocations:
 		return "the driver's use was not recorded"
+	case plan.DrainRate:
+		return "too few messages were left to be read after the slices"
+	case plan.DiskPerMessage, plan.NetworkPerMessage:
+		return "the broker's processes are not ours"
+	case MemoryGrowth, DiskGrowth:
+		return fmt.Sprintf("it needs %d readings, one a second", GrowthSamples)
+	case plan.MessageRate, plan.DeliveredRate:
+		return "no message came in time"
 	}
 	if m.Streams && !m.Open {
 		return "no event came in time"

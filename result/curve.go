@@ -122,14 +122,14 @@ func curves(g grid, state func(load, arm int) ArmState) []Curve {
 	var all []Curve
 	for l := range g.trials {
 		load := g.result.Plan.Loads[l]
-		if !load.Open() || len(load.Stages) > 0 || load.Streaming() {
-			continue
+		if !load.Open() || len(load.Stages) > 0 || load.Streaming() || load.Fails() {
+			continue // what is done to a broker in a fault is not the rate's
 		}
 		of := Curve{Operation: g.result.Plan.OperationOf(load), Arrivals: cmp.Or(load.Arrivals, plan.Poisson), InFlight: load.InFlight}
 		i := slices.IndexFunc(all, func(c Curve) bool {
 			first := g.result.Plan.Loads[c.Levels[0].Load]
 			return c.Operation == of.Operation && c.Arrivals == of.Arrivals && c.InFlight == of.InFlight &&
-				g.result.Plan.RequestsOf(first) == g.result.Plan.RequestsOf(load)
+				g.result.Plan.RequestsOf(first) == g.result.Plan.RequestsOf(load) && sameMessages(first, load)
 		})
 		if i < 0 {
 			all, i = append(all, of), len(all)
@@ -145,6 +145,12 @@ func curves(g grid, state func(load, arm int) ArmState) []Curve {
 		}
 	}
 	return all
+}
+
+// sameMessages reports whether two loads send the same messages in the same
+// scenario, so that only the rate tells them apart; of calls it is true.
+func sameMessages(a, b plan.Load) bool {
+	return a.Scenario == b.Scenario && a.Size == b.Size && a.Batch == b.Batch && a.Groups == b.Groups && a.Delay == b.Delay
 }
 
 func armCurve(g grid, c *Curve, arm int, state func(load, arm int) ArmState) ArmCurve {

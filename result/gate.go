@@ -124,11 +124,19 @@ func (g Gate) reach() reach {
 	return everything
 }
 
+// timed are the metrics other than quantiles that say how fast something was.
+func timed() []string {
+	return []string{
+		plan.ResponseMean, plan.Throughput, plan.EventRate,
+		plan.MessageRate, plan.DeliveredRate, plan.SendOutage, plan.DeliveryOutage, plan.DrainRate,
+	}
+}
+
 // covers reports whether a metric is invalid when the gate fails.
 func (g Gate) covers(m Metric) bool {
 	switch g.reach() {
 	case timing:
-		return m.Quantile > 0 || m.ID == plan.ResponseMean || m.ID == plan.Throughput || m.ID == plan.EventRate || m.ID == plan.MessageRate || m.ID == plan.DeliveredRate
+		return m.Quantile > 0 || slices.Contains(timed(), m.ID)
 	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
 	case tail99:

@@ -34,6 +34,9 @@ type MessageState struct {
 	Done  []Disturbance `json:"done,omitempty"`
 }
 
+// drainLong is how long after a slice its last message may come without a note.
+const drainLong = 100 * time.Millisecond
+
 // messages: what was acknowledged arrived at each group, once, in order and as it
 // was sent. One fault in all rounds is too many: what is lost costs nothing.
 func (s *subject) messages(arm *Arm) {
@@ -80,6 +83,17 @@ func (s *subject) messages(arm *Arm) {
 	s.messageNotes(all)
 }
 
+// Early is what there is to know of a broker that acknowledges a message before a
+// quorum has it on disk; "" of one that does not, and of what is no broker of
+// messages. Its figures are of less than another's, so that no report may put it
+// beside others without a mark.
+func (r *Result) Early(arm int) string {
+	if !r.Plan.Messaging() {
+		return ""
+	}
+	return early(r.arm(arm))
+}
+
 // arm is what an arm turned out to be; nil where the result does not tell.
 func (r *Result) arm(i int) *Arm {
 	if i < 0 || i >= len(r.Arms) {
@@ -104,18 +118,22 @@ func early(arm *Arm) string {
 
 // messageNotes says what a reader should know of, and what makes nothing invalid.
 func (s *subject) messageNotes(all *Messages) {
+	var became []string
 	for _, n := range []struct {
 		n    uint64
 		what string
 	}{
-		{all.Unsure, "sends were not acknowledged, so that nobody knows what became of their messages"},
+		{all.Unsure, "messages were not acknowledged, so that nobody knows what became of them"},
 		{all.Kept, "messages were delivered although they had not been acknowledged"},
 		{all.Redelivered, "messages were delivered again after a failure, as at-least-once allows"},
 		{all.Displaced, "messages were delivered out of order after a failure"},
 	} {
 		if n.n > 0 {
-			s.state.Notes = append(s.state.Notes, Thousands(n.n)+" "+n.what)
+			became = append(became, Thousands(n.n)+" "+n.what)
 		}
+	}
+	if len(became) > 0 {
+		s.state.Notes = append(s.state.Notes, strings.Join(became, "; "))
 	}
 	if e := s.state.Messages.Early; e != "" {
 		s.state.Notes = append(s.state.Notes, e)
@@ -123,8 +141,8 @@ func (s *subject) messageNotes(all *Messages) {
 	if peak := all.Peak(); peak >= drainLeast {
 		s.state.Notes = append(s.state.Notes, fmt.Sprintf("at most %s messages were acknowledged and not yet delivered", Thousands(uint64(peak))))
 	}
-	if all.Drained > plan.Duration(time.Second) {
-		s.state.Notes = append(s.state.Notes, fmt.Sprintf("the last messages were read %v after their slices had ended, in all", time.Duration(all.Drained).Round(time.Millisecond)))
+	if each := time.Duration(all.Drained) / time.Duration(max(len(all.Backlog), 1)); each > drainLong {
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("the last message was read %v after a slice had ended, on average", each.Round(time.Millisecond)))
 	}
 }
 

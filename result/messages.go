@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab/plan"
@@ -217,26 +218,41 @@ func messageMetrics() []Metric {
 		}
 		return m
 	}
-	rate := func(id, title string, count func(*Messages) uint64) Metric {
-		return of(Metric{ID: id, Title: title, Short: title, Dimension: Frequency, Higher: true, Gain: "faster", Loss: "slower"},
+	rate := func(id, title, short string, count func(*Messages) uint64) Metric {
+		return of(Metric{ID: id, Title: title, Short: short, Dimension: Frequency, Higher: true, Gain: "faster", Loss: "slower"},
 			func(t *Trial, m *Messages) (float64, bool) {
 				return float64(count(m)) / time.Duration(t.Window).Seconds(), t.Window > 0 && count(m) > 0
 			})
 	}
-	acknowledged := rate(plan.MessageRate, "messages/s", func(m *Messages) uint64 { return m.AcknowledgedInWindow })
+	acknowledged := rate(plan.MessageRate, "messages acknowledged per second", "message rate", func(m *Messages) uint64 { return m.AcknowledgedInWindow })
 	acknowledged.Open = false
-	all := []Metric{acknowledged, rate(plan.DeliveredRate, "delivered/s", func(m *Messages) uint64 { return m.DeliveredInWindow })}
+	all := []Metric{acknowledged, rate(plan.DeliveredRate, "messages delivered per second", "delivery rate", func(m *Messages) uint64 { return m.DeliveredInWindow })}
 	all = append(all, messageTimes()...)
-	outage := func(id, title string, take func(*Messages) plan.Duration) Metric {
-		return of(Metric{ID: id, Title: title, Short: title, Dimension: Time, Gain: "shorter", Loss: "longer"},
+	outage := func(id, title, short string, take func(*Messages) plan.Duration) Metric {
+		return of(Metric{ID: id, Title: title, Short: short, Dimension: Time, Gain: "shorter", Loss: "longer"},
 			func(_ *Trial, m *Messages) (float64, bool) { return float64(take(m)), take(m) > 0 })
 	}
 	all = append(all,
-		outage(plan.SendOutage, "longest time without an acknowledgement", func(m *Messages) plan.Duration { return m.SendOutage }),
-		outage(plan.DeliveryOutage, "longest time without a delivery", func(m *Messages) plan.Duration { return m.DeliveryOutage }),
-		of(Metric{ID: plan.DrainRate, Title: "backlog read per second", Short: "drained/s", Dimension: Frequency, Higher: true, Gain: "faster", Loss: "slower"}, drainRate),
+		outage(plan.SendOutage, "longest time without an acknowledgement", "send outage", func(m *Messages) plan.Duration { return m.SendOutage }),
+		outage(plan.DeliveryOutage, "longest time without a delivery", "delivery outage", func(m *Messages) plan.Duration { return m.DeliveryOutage }),
+		of(Metric{ID: plan.DrainRate, Title: "messages of a backlog read per second", Short: "drain rate", Dimension: Frequency, Higher: true, Gain: "faster", Loss: "slower"}, drainRate),
 	)
 	return append(all, brokerMetrics(of)...)
+}
+
+// perMessageWords makes words of calls those of messages. A server is the broker
+// here, all its processes, and a reply the acknowledgement.
+func perMessageWords(text string) string {
+	for _, q := range []string{"p50", "p90", "p99", "p99.9"} {
+		switch text {
+		case q + " response time", "response " + q:
+			return "acknowledged " + q
+		}
+	}
+	return strings.NewReplacer(
+		"per request", "per message", "/req", "/msg", "server CPU", "broker CPU",
+		"mean response time", "mean time to the acknowledgement", "response mean", "acknowledged mean",
+	).Replace(text)
 }
 
 // messageTimes are the quantiles of what became of messages.
@@ -282,8 +298,8 @@ func drainRate(_ *Trial, m *Messages) (float64, bool) {
 
 // brokerMetrics are those of what the broker's processes did.
 func brokerMetrics(of func(Metric, func(*Trial, *Messages) (float64, bool)) Metric) []Metric {
-	perMessage := func(id, title string, total func(*BrokerUse) uint64) Metric {
-		return of(Metric{ID: id, Title: "bytes " + title + " per message", Short: title + "/message", Dimension: Size, Gain: "fewer", Loss: "more"},
+	perMessage := func(id, title, short string, total func(*BrokerUse) uint64) Metric {
+		return of(Metric{ID: id, Title: "bytes " + title + " per message", Short: short + "/msg", Dimension: Size, Gain: "fewer", Loss: "more"},
 			func(_ *Trial, m *Messages) (float64, bool) {
 				if m.Broker == nil || m.Sent == 0 || total(m.Broker) == 0 {
 					return 0, false
@@ -299,12 +315,12 @@ func brokerMetrics(of func(Metric, func(*Trial, *Messages) (float64, bool)) Metr
 				}
 				return max(0, slope(m.Broker)), true
 			})
-		m.Counted = true // it may be 0, of which there is no ratio
+		m.Counted, m.Averaged = true, true // it may be 0, of which there is no ratio
 		return m
 	}
 	return []Metric{
-		perMessage(plan.DiskPerMessage, "written to disk", func(b *BrokerUse) uint64 { return b.Written }),
-		perMessage(plan.NetworkPerMessage, "over the network", func(b *BrokerUse) uint64 { return b.Network }),
+		perMessage(plan.DiskPerMessage, "written to disk", "disk", func(b *BrokerUse) uint64 { return b.Written }),
+		perMessage(plan.NetworkPerMessage, "over the network", "network", func(b *BrokerUse) uint64 { return b.Network }),
 		growth(MemoryGrowth, "memory growth per second", func(b *BrokerUse) float64 { return b.MemoryGrowth }),
 		growth(DiskGrowth, "disk growth per second", func(b *BrokerUse) float64 { return b.DiskGrowth }),
 	}

@@ -36,8 +36,9 @@ type Metric struct {
 	// Closed and Open tell which loops of calls it is a metric of, Streams that
 	// it is one of loads that hold streams, and Slow of those with slow readers.
 	Closed, Open, Streams, Slow bool
-	// Counted metrics are totals that may be 0 and are shown, never compared.
-	Counted bool
+	// Counted metrics are totals that may be 0 and are shown, never compared; of
+	// Averaged ones it is the mean of the rounds.
+	Counted, Averaged bool
 	// Optional metrics are of what most experiments lack, as a database has a
 	// cost only where there is one: without a value there is no row either.
 	Optional bool
@@ -101,8 +102,8 @@ func (m Metric) Under(l plan.Load) bool {
 		return m.Slow
 	case l.Streaming():
 		return m.Streams
-	case l.Messaging() && m.ID == plan.Throughput, l.Messaging() && m.ID == plan.ServerAllocations:
-		return false // a send may carry many messages; of a broker's memory nobody tells
+	case l.Messaging() && (m.ID == plan.Throughput || m.ID == plan.ServerAllocations):
+		return false // a send may carry many messages, and few brokers tell what they allocate
 	case l.Open():
 		return m.Open
 	}
@@ -199,11 +200,15 @@ func perRequest(id, title string, in Dimension, total func(*Trial) (float64, boo
 	return m
 }
 
-// perCall shares a total of a trial among its calls.
+// perCall shares a total of a trial among its calls, or the messages that they
+// were acknowledged for.
 func perCall(total func(*Trial) (float64, bool)) func(*Trial) (float64, bool) {
 	return func(t *Trial) (float64, bool) {
 		v, ok := total(t)
 		calls := t.Calls()
+		if t.Messages != nil {
+			calls = t.Messages.Acknowledged
+		}
 		if !ok || calls == 0 {
 			return 0, false
 		}

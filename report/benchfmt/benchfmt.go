@@ -3,7 +3,7 @@
 // only results.
 //
 // A line is "BenchmarkGetFeature/arm=grpc/load=50-in-flight N value unit …",
-// where N is the number of calls. The units, lower being better but for req/s:
+// where N is the number of calls. The units, lower being better but for req/s and msg/s:
 //
 //   - server-cpu-ns/op, client-cpu-ns/op: CPU time per request
 //   - req/s: throughput, in the closed loop
@@ -11,6 +11,11 @@
 //   - wire-sent-B/op, wire-received-B/op: bytes per request
 //   - server-allocs/op, client-allocs/op: heap allocations per request
 //   - connections: opened while measuring
+//   - message-rate-msg/s, delivered-p99-ns, disk-written-B/op and the like, of loads
+//     that send messages; op is a message then
+//
+// An arm that acknowledges messages before they are on disk has ° behind its name,
+// and a comment says so.
 //
 // benchstat -col /arm compares the arms, but as if rounds were not paired: its
 // intervals are wider than ours and its p-values assume no drift. Arms that
@@ -25,6 +30,7 @@ import (
 	"strings"
 	"unicode"
 
+	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/result"
 )
@@ -32,7 +38,8 @@ import (
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
 	out := bufio.NewWriter(w)
-	a := result.Analyse(r)
+	found := result.Analyse(r)
+	r, a := report.Marked(r, &found)
 	for _, line := range [][2]string{
 		{"goos", r.Environment.OS},
 		{"cpu", r.Environment.CPU},
@@ -52,6 +59,9 @@ func Write(w io.Writer, r *result.Result) error {
 			better = "higher"
 		}
 		fmt.Fprintf(out, "Unit %s better=%s\n", Unit(m), better)
+	}
+	for _, line := range report.EarlyLegend(r) {
+		fmt.Fprintf(out, "# %s\n", line)
 	}
 	for l := range a.Loads {
 		for arm := range a.Loads[l].Arms {
@@ -104,13 +114,20 @@ func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial
 func Unit(m result.Metric) string {
 	switch m.Dimension {
 	case result.Frequency:
+		switch m.ID {
+		case plan.MessageRate, plan.DeliveredRate, plan.DrainRate:
+			return m.ID + "-msg/s"
+		}
 		return "req/s"
 	case result.Time:
-		if m.Quantile > 0 || strings.HasPrefix(m.ID, "response") {
+		if m.Quantile > 0 || m.ID == plan.SendOutage || m.ID == plan.DeliveryOutage || strings.HasPrefix(m.ID, "response") {
 			return m.ID + "-ns"
 		}
 		return m.ID + "-ns/op"
 	case result.Size:
+		if m.Averaged {
+			return m.ID + "-B/s"
+		}
 		return m.ID + "-B/op"
 	}
 	if m.Counted {

@@ -20,6 +20,9 @@
 //     rounds; empty if they may. A row with a reason has no value.
 //   - resolves: the smallest difference in the metric, as a share, that the
 //     machine could tell in a minute, by its certificate; empty without one.
+//   - early: what there is to know of an arm that acknowledges messages before a
+//     quorum has them on disk; empty of every other. Its figures are of less than
+//     those of arms without a word here.
 //
 // Of an open loop there are also the metrics "planned" and "achieved", the
 // calls per second that fell due and that were answered rightly: a curve is
@@ -41,6 +44,11 @@
 // average at a slice's end, "due", "sent", "decoded", "buffered", "pushed-back"
 // and "dropped". They are never refused either: they are what a refusal is about.
 //
+// Of a load that sends messages there is the account of each trial: "sent",
+// "acknowledged", "unsure", "expected", "delivered", "missing", "kept",
+// "duplicated", "redelivered", "reordered", "displaced", "corrupted", "misrouted",
+// "stray", "peak-backlog". They are never refused.
+//
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
 package csv
@@ -59,7 +67,7 @@ import (
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves"}
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves", "early"}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -75,7 +83,7 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t)) {
+			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t), messages(r, &a.Loads[t.Load], n, t)) {
 				if err := out.Write(row); err != nil {
 					return err
 				}
@@ -117,7 +125,7 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
 			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
-			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m),
+			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm),
 		})
 	}
 	return all

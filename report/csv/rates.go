@@ -17,7 +17,7 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 	}
 	return []string{
 		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, is.Server, is.Client,
-		metric, value, unit, "", "", steady, invalid, "",
+		metric, value, unit, "", "", steady, invalid, "", r.Early(arm),
 	}
 }
 

@@ -25,15 +25,16 @@ func sorted(all []ending) []*ending {
 	return order
 }
 
-// behind is how many entries of an arm were accepted and not stored, over the
-// time of a slice.
+// behind is how many entries of an arm were accepted and not stored, or messages
+// acknowledged and not delivered, over the time of a slice.
 type behind struct {
 	arm    int
 	slices int
 	points []waiting // every [result.BacklogEvery]
-	most   int32
+	most   int64
 	atEnd  float64 // the middle slice's, when nothing more is sent
 	after  time.Duration
+	done   []report.Span // what was done meanwhile, from the slice's first call
 }
 
 // waiting is the least, the middle and the most of all slices.
@@ -43,22 +44,20 @@ type waiting struct{ low, middle, high float64 }
 // value stands.
 func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
-	var all [][]int32
+	var all [][]int64
 	for _, t := range s.trials(l.Load, arm) {
-		if t.Followed == nil {
-			continue
-		}
-		for _, one := range t.Followed.Backlog {
+		lists, drained := backlogsOf(t)
+		for _, one := range lists {
 			if len(one) > 0 {
 				all = append(all, one)
 				b.most = max(b.most, slices.Max(one))
 			}
 		}
-		b.after = max(b.after, time.Duration(t.Followed.Drained))
+		b.after = max(b.after, drained)
 	}
 	b.slices = len(all)
 	for i := 0; ; i++ {
-		var values []int32
+		var values []int64
 		more := false
 		for _, one := range all {
 			more = more || i < len(one)
@@ -84,6 +83,9 @@ func (s *sheet) backlog(l *result.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("backlog-%d", l.Load+1), Title: "Backlog: accepted and not yet stored"}
 	f.Caption = "Entries, over the time since a slice's first call: the line is the middle slice, the band reaches from the least to the most of all. A slice ends at the dashed line: what waits there is worked off."
 	f.Head = []string{"arm", "slices", "at most", "as a slice ends", "last one stored after its end"}
+	if l.Scenario != "" {
+		s.messagesBacklog(l, f)
+	}
 	raw := [][]string{{"arm", "at_ms", "slices", "least", "middle", "most"}}
 	bp := backlogPlot{name: s.r.ArmName, slice: time.Duration(s.r.Plan.Slice)}
 	var desc []string
@@ -97,6 +99,7 @@ func (s *sheet) backlog(l *result.LoadAnalysis) *figure {
 			continue
 		}
 		name := l.Arms[a].Name
+		b.done = s.spans(l, a)
 		bp.arms = append(bp.arms, b)
 		desc = append(desc, fmt.Sprintf("%s: at most %s, %s as a slice ends", name, result.Thousands(uint64(max(0, b.most))), report.Significant(b.atEnd, 3)))
 		f.Rows = append(f.Rows, []cell{
@@ -169,12 +172,20 @@ func (bp *backlogPlot) paint(d *svg.Drawing) {
 				d.Text(p.left-8, y.At(t)+4, smallSize, svg.End, countLabel(t), svg.Class("muted"))
 			}
 		}
-		for _, t := range svg.Spaced(x.Ticks(5), x.At, func(v float64) string { return short(v, 3) + " s" }, smallSize, p.left-10, min(p.right+10, d.Width())) {
+		for _, t := range svg.Spaced(x.Ticks(5), x.At, func(v float64) string { return short(v, 3) + " s" }, smallSize, p.left-10, min(p.right+4, d.Width())) {
 			d.Line(t.At, p.bottom, t.At, p.bottom+4, svg.Class("grid"))
 			d.Text(t.At, p.bottom+17, smallSize, svg.Middle, t.Label, svg.Class("muted"))
 		}
 		if end := bp.slice.Seconds(); end < long {
 			d.Line(x.At(end), p.top, x.At(end), p.bottom, svg.Class("over-with"))
+		}
+		for _, done := range b.done {
+			from, to := x.At(done.Began.Seconds()), p.right
+			if done.Over > 0 {
+				to = min(to, x.At(done.Over.Seconds()))
+			}
+			d.Rect(from, p.top, max(1, to-from), p.bottom-p.top, svg.Class("disturbed"))
+			d.Line(from, p.top, from, p.bottom, svg.Class("disturbance"))
 		}
 		bp.arm(d, b, x, y, p)
 	}

@@ -161,7 +161,7 @@ type part struct{ metric, name, class string }
 func (s *sheet) stacked(l *result.LoadAnalysis, id, title, caption string, parts ...part) *figure {
 	var columns [][]number
 	for _, p := range parts {
-		m, err := result.MetricByID(p.metric)
+		m, err := l.Metric(p.metric)
 		if err != nil || l.Row(p.metric) == nil {
 			return nil
 		}
@@ -230,6 +230,10 @@ func (s *sheet) cpuBars(l *result.LoadAnalysis) *figure {
 	if l.Streams > 0 {
 		return s.costs(l, "event", part{plan.EventServerCPU, "server", "part0"}, part{plan.EventDatabaseCPU, "database", "part2"}, part{plan.EventClientCPU, "client", "part1"})
 	}
+	if l.Scenario != "" {
+		return s.stacked(l, "cpu", "CPU time per message", "All processes of the broker and the client added up, each with its 95 % interval at its end.",
+			part{plan.ServerCPU, "broker", "part0"}, part{plan.ClientCPU, "client", "part1"})
+	}
 	return s.costs(l, "request", part{plan.ServerCPU, "server", "part0"}, part{plan.DatabaseCPU, "database", "part2"}, part{plan.ClientCPU, "client", "part1"})
 }
 
@@ -248,7 +252,8 @@ func (s *sheet) byteBars(l *result.LoadAnalysis) *figure {
 		return s.stacked(l, "bytes", "Bytes on the wire per event", "All bytes that came through the driver's sockets, headers and encryption included.",
 			part{plan.EventWireReceived, "received", "part1"})
 	}
-	return s.stacked(l, "bytes", "Bytes on the wire per request", "All bytes through the sockets, headers and encryption included.",
+	per := map[bool]string{true: "message", false: "request"}[l.Scenario != ""]
+	return s.stacked(l, "bytes", "Bytes on the wire per "+per, "All bytes through the sockets, headers and encryption included.",
 		part{plan.WireSent, "sent", "part0"}, part{plan.WireReceived, "received", "part1"})
 }
 
@@ -256,6 +261,9 @@ func (s *sheet) allocationBars(l *result.LoadAnalysis) *figure {
 	if l.Streams > 0 {
 		return s.stacked(l, "allocations", "Heap allocations per event", "Server and client added up.",
 			part{plan.EventServerAllocations, "server", "part0"}, part{plan.EventClientAllocations, "client", "part1"})
+	}
+	if l.Scenario != "" {
+		return nil // brokers are of many makes, and few tell
 	}
 	return s.stacked(l, "allocations", "Heap allocations per request", "Server and client added up.",
 		part{plan.ServerAllocations, "server", "part0"}, part{plan.ClientAllocations, "client", "part1"})
@@ -268,13 +276,18 @@ func (s *sheet) groupedBars() []*figure {
 	if len(s.a.Loads) < 2 || len(s.a.Curves) > 0 {
 		return nil
 	}
+	for i := range s.a.Loads {
+		if s.a.Loads[i].Scenario != s.a.Loads[0].Scenario {
+			return nil // a wait that one scenario asks for would dwarf the others
+		}
+	}
 	var all []*figure
 	ids := []string{s.a.Loads[0].Primary}
 	if !s.a.Loads[0].Open && ids[0] != plan.Throughput {
 		ids = []string{plan.Throughput, ids[0]}
 	}
 	for _, id := range ids {
-		m, err := result.MetricByID(id)
+		m, err := s.a.Loads[0].Metric(id)
 		if err != nil {
 			continue
 		}

@@ -85,6 +85,8 @@ func pages() map[string]struct {
 		"nothing":                 {resulttest.Short(0), 0},
 		"few rounds":              {resulttest.Short(4), 10},
 		"long names":              {resulttest.LongNames(), 7},
+		"messages":                {resulttest.Messages(), 8},
+		"scenarios":               {resulttest.MessageScenarios(), 20},
 		"streams":                 {resulttest.Streams(), 9},
 		"a database":              {resulttest.Ledger(), 14},
 		"a database elsewhere":    {resulttest.LedgerElsewhere(), 14},

@@ -56,8 +56,11 @@ type stage struct {
 }
 
 // stages are those of all entries that were accepted, in the order in which a
-// queue has them.
-func stages() []stage {
+// queue has them; of a load of messages those of a message.
+func stages(l *result.LoadAnalysis) []stage {
+	if l.Scenario != "" {
+		return messageStages()
+	}
 	followed := func(of func(*result.Followed) *stat.Histogram) func(*result.Trial) *stat.Histogram {
 		return func(t *result.Trial) *stat.Histogram {
 			if t.Followed == nil {
@@ -84,7 +87,7 @@ type staged struct {
 // stagesOf computes an arm's lines.
 func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 	one := staged{arm: arm}
-	for _, st := range stages() {
+	for _, st := range stages(l) {
 		var all []*stat.Histogram
 		for _, t := range s.trials(l.Load, arm) {
 			if h := st.of(t); h != nil {
@@ -93,7 +96,7 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 		}
 		var marked []number
 		for _, id := range st.metrics {
-			if m, err := result.MetricByID(id); err == nil && l.Row(id) != nil {
+			if m, err := l.Metric(id); err == nil && l.Row(id) != nil {
 				marked = append(marked, s.numbers(l, m)[arm])
 			}
 		}
@@ -105,16 +108,20 @@ func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
 // stagePlot is the chart of when entries were accepted, confirmed and stored;
 // nil where nobody followed any.
 func (s *sheet) stagePlot(l *result.LoadAnalysis) *figure {
-	if len(report.EntryColumns(l)) == 0 {
+	if len(report.EntryColumns(l)) == 0 && len(report.MessageColumns(l)) == 0 {
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("stages-%d", l.Load+1), Title: "Accepted, confirmed and stored, by percentile"}
 	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes first: the reply has yet to travel."
-	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}}
+	if l.Scenario != "" {
+		f.Title = "Accepted, acknowledged and delivered, by percentile"
+		f.Caption = "From when a message was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it."
+	}
+	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}, stages: stages(l)}
 	var all []staged
 	var desc []string
 	for a := range l.Arms {
-		if l.Arms[a].Entries == nil {
+		if l.Arms[a].Entries == nil && l.Arms[a].Messages == nil {
 			continue
 		}
 		one := s.stagesOf(l, a)
@@ -124,7 +131,7 @@ func (s *sheet) stagePlot(l *result.LoadAnalysis) *figure {
 			continue
 		}
 		var said []string
-		for i, st := range stages() {
+		for i, st := range stages(l) {
 			sp.lines.lines = append(sp.lines.lines, spectra{response: one.lines[i]})
 			switch {
 			case one.lines[i] == nil:
@@ -163,10 +170,10 @@ func (s *sheet) stageTable(l *result.LoadAnalysis, f *figure, all []staged) {
 	f.Head = []string{"arm", "", "p50", "p90", "p99", "p99.9"}
 	raw := [][]string{{"arm", "what", "quantile", "ns", "low_ns", "high_ns", "earned"}}
 	for _, one := range all {
-		for i, st := range stages() {
+		for i, st := range stages(l) {
 			row := []cell{words(map[bool]string{true: l.Arms[one.arm].Name}[i == 0]), words(st.name)}
 			for _, id := range st.metrics {
-				m, err := result.MetricByID(id)
+				m, err := l.Metric(id)
 				if err != nil || l.Row(id) == nil {
 					row = append(row, figures(""))
 					continue
@@ -194,14 +201,15 @@ func (s *sheet) stageTable(l *result.LoadAnalysis, f *figure, all []staged) {
 // stagePlot is a panel for each arm, with a line for each stage. The panels of a
 // spectrum would be of arms, whose colours these lines must not have.
 type stagePlot struct {
-	arms  []staged
-	name  func(arm int) string
-	lines *spectrum // the axes
+	arms   []staged
+	name   func(arm int) string
+	lines  *spectrum // the axes
+	stages []stage
 }
 
 func (sp *stagePlot) paint(d *svg.Drawing) {
 	left, named := sp.lines.axisWidth(), 0.0
-	for _, st := range stages() {
+	for _, st := range sp.stages {
 		named = max(named, svg.BoldWidth(st.name, smallSize))
 	}
 	named += 16
@@ -223,7 +231,7 @@ func (sp *stagePlot) paint(d *svg.Drawing) {
 // arm draws an arm's lines, each with its name at its end.
 func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
 	var ends []ending
-	for i, st := range stages() {
+	for i, st := range sp.stages {
 		line := one.lines[i]
 		if len(line) == 0 {
 			continue

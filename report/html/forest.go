@@ -30,7 +30,7 @@ func (s *sheet) verdicts() []verdict {
 			continue
 		}
 		v := verdict{ID: fmt.Sprintf("load-%d", i+1), Load: report.LoadName(s.r.Plan, l.Load), Sentence: report.Sentence(s.r.Plan, l), Tone: tone(l)}
-		m, err := result.MetricByID(l.Primary)
+		m, err := l.Metric(l.Primary)
 		if ns := s.numbers(l, m); err == nil && len(ns) == 1 && ns[0].e.Known {
 			c := ns[0].cell(ns[0].value())
 			v.Value = &c

@@ -54,6 +54,8 @@ type page struct {
 	Script                 template.JS
 	Absent                 []string // arms that could not be had, and why
 	First                  []said
+	Scenarios              *scenarios
+	Early                  []string // what the mark behind arms' names means
 	Verdicts               []verdict
 	Decisions              []decisionTable
 	Validity               validity
@@ -107,11 +109,12 @@ func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link
 }
 
 func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outages []report.Outage) error {
+	r, a = report.Marked(r, a)
 	s := &sheet{r: r, a: a, tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
 		Links: links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
-		Absent: report.AbsentNotes(r), First: s.first(), Verdicts: s.verdicts(), Decisions: s.decisionTables(outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r), Verdicts: s.verdicts(), Decisions: s.decisionTables(outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
@@ -121,7 +124,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outa
 	}
 	p.Charted = len(p.Across) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone}).Parse(pageText + decisionsText)
+	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}
@@ -164,7 +167,7 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 		return p
 	}
 	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(l), s.allNumbers(l), report.Saturation(l), s.counts(l)
-	for _, f := range []*figure{s.entries(l), s.processes(l)} {
+	for _, f := range []*figure{s.entries(l), s.messages(l), s.processes(l)} {
 		if f != nil {
 			p.Pipeline = append(p.Pipeline, f)
 		}

@@ -89,7 +89,7 @@ func (n number) gates() string {
 
 // rounds is from how many rounds the figure is, and of how many calls.
 func (n number) rounds() string {
-	return plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + " calls"
+	return plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
 }
 
 // verdict is the difference in words: "costlier".

@@ -53,7 +53,7 @@ func (s *sheet) radar(l *result.LoadAnalysis) *figure {
 		plan.ServerCPU, plan.ClientCPU, plan.WireSent, plan.WireReceived, plan.ServerAllocations, plan.ClientAllocations, plan.ResponseP50, plan.ResponseP99,
 		plan.EventServerCPU, plan.EventClientCPU, plan.EventWireReceived, plan.EventServerAllocations, plan.EventClientAllocations, plan.DeliveryP50, plan.DeliveryP99,
 	} {
-		m, err := result.MetricByID(id)
+		m, err := l.Metric(id)
 		if err != nil || l.Row(id) == nil {
 			continue
 		}

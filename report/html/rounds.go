@@ -93,7 +93,7 @@ func percentChange(ratio float64) string {
 
 // rounds is the plot of every round's paired differences, in run order.
 func (s *sheet) rounds(l *result.LoadAnalysis) *figure {
-	m, err := result.MetricByID(l.Primary)
+	m, err := l.Metric(l.Primary)
 	if err != nil || len(l.Arms) < 2 || s.a.Rounds < 2 {
 		return nil
 	}

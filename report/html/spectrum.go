@@ -118,7 +118,7 @@ func (s *sheet) spectraOf(l *result.LoadAnalysis, arm int) spectra {
 		}
 	}
 	for _, id := range spectrumIDs(l) {
-		if m, err := result.MetricByID(id); err == nil && l.Row(id) != nil {
+		if m, err := l.Metric(id); err == nil && l.Row(id) != nil {
 			one.marked = append(one.marked, s.numbers(l, m)[arm])
 		}
 	}
@@ -135,7 +135,7 @@ func spectrumIDs(l *result.LoadAnalysis) []string {
 
 // spectrum is the chart of response times over quantiles.
 func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
-	median, _ := result.MetricByID(spectrumIDs(l)[0]) // known: it is one of ours
+	median, _ := l.Metric(spectrumIDs(l)[0]) // known: it is one of ours
 	ns := s.numbers(l, median)
 	if len(ns) == 0 {
 		return nil
@@ -144,6 +144,9 @@ func (s *sheet) spectrum(l *result.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("spectrum-%d", l.Load+1), Title: "Response time, by percentile", Refused: refused}
 	f.Caption = "Solid: response time, with the interval from leaving out each round. Grey: fewer than 100 calls lie beyond. Dotted: the same driver before a server that does nothing."
 	switch {
+	case l.Scenario != "":
+		f.Title = "Time to the acknowledgement, by percentile"
+		f.Caption = "From when a send was due until it was acknowledged, with the interval from leaving out each round. Grey: fewer than 100 sends lie beyond."
 	case l.Streams > 0:
 		f.Title = "Delivery, by percentile"
 		f.Caption = "Solid: from when an event was due until it was decoded, with the interval from leaving out each round. Grey: fewer than 100 events lie beyond. Dashed: from when it was sent."
@@ -179,7 +182,7 @@ func (s *sheet) spectrumTable(l *result.LoadAnalysis, f *figure, all []spectra) 
 	for a := range l.Arms {
 		row := []cell{words(l.Arms[a].Name)}
 		for _, id := range spectrumIDs(l) {
-			m, err := result.MetricByID(id)
+			m, err := l.Metric(id)
 			if err != nil || l.Row(id) == nil {
 				continue
 			}

@@ -54,7 +54,7 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	var g grid
 	metrics := report.Shown(l)
 	columns := make([][]number, len(metrics))
-	g.Many = len(metrics) >= many
+	g.Many = len(metrics) >= many || l.Scenario != "" && len(metrics) == many-1 // brokers have long descriptions
 	for i, m := range metrics {
 		columns[i] = s.numbers(l, m)
 		g.Heads = append(g.Heads, head{Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary})
@@ -95,7 +95,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 	f.Head = []string{"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls", "checks"}
 	raw := [][]string{{"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p_adjusted", "rounds", "calls", "checks", "refused"}}
 	for _, row := range l.Rows {
-		m, err := result.MetricByID(row.Metric)
+		m, err := l.Metric(row.Metric)
 		if err != nil {
 			continue
 		}
@@ -105,7 +105,7 @@ func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 				title = m.Title
 			}
 			c := n.cell(n.value())
-			if m.Counted && n.e.Known {
+			if m.Counted && m.Dimension == result.Number && n.e.Known {
 				c.Text = result.Thousands(uint64(n.e.Value))
 			}
 			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}

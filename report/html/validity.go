@@ -65,8 +65,12 @@ func (s *sheet) validity() validity {
 			v.Gates = append(v.Gates, one)
 		}
 	}
+	checked := "Replies"
+	if s.r.Plan.Messaging() {
+		checked = "Messages"
+	}
 	for _, f := range report.Facts(s.r, s.a) {
-		if name, ok := map[string]string{"here": "This machine can tell", "resolves": "This run could see", "checked": "Replies", "noise": "Noise", "database": "Database"}[f.Name]; ok {
+		if name, ok := map[string]string{"here": "This machine can tell", "resolves": "This run could see", "checked": checked, "noise": "Noise", "database": "Database", "brokers": "Brokers"}[f.Name]; ok {
 			v.Facts = append(v.Facts, report.Fact{Name: name, Text: f.Text})
 		}
 	}

@@ -6,14 +6,15 @@
 //   - benchmark: "wirelab.WORKLOAD.ARM.OPERATION", so that viewers, which take
 //     what is before the last dot for a class, set arms beside each other. The
 //     arm's own name is in params, with the load.
-//   - mode: "thrpt", calls per second, of each closed loop; "avgt", the mean
-//     response time in µs, of every loop.
+//   - mode: "thrpt", calls (or messages acknowledged) per second, of each closed
+//     loop; "avgt", the mean response time in µs, of every loop.
 //   - fork: a round, which has processes of its own; an iteration is the
 //     window of a round, so rawData is one value for each fork.
 //   - threads: calls in flight.
 //   - score and scoreConfidence: ours, with the interval over rounds at 95 %,
 //     not JMH's at 99.9 % over pooled iterations; scoreError is half of its
-//     width. params says so.
+//     width. params says so, and of an arm that acknowledges messages before they
+//     are on disk "early" says that.
 //   - secondaryMetrics: every other metric, in the unit of the benchstat form.
 //   - jdkVersion, vmName: of Go; there is no jvm.
 //
@@ -32,6 +33,7 @@ import (
 	"unicode"
 
 	"wirelab/plan"
+	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/result"
 )
@@ -74,7 +76,8 @@ type Metric struct {
 
 // Write writes the result, indented, with a newline at the end. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
-	a := result.Analyse(r)
+	found := result.Analyse(r)
+	r, a := report.Marked(r, &found)
 	all := []Benchmark{}
 	for i := range a.Loads {
 		for arm := range a.Loads[i].Arms {
@@ -126,6 +129,9 @@ func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
 		MeasuredIterations: 1, MeasuredTime: short(time.Duration(trials[0].Window)), MeasuredBatch: 1,
 		Params: map[string]string{"arm": l.Arms[arm].Name, "load": l.Name, "confidence": "95 % over rounds", "result": r.ID},
 	}
+	if early := r.Early(arm); early != "" {
+		base.Params["early"] = early
+	}
 	metrics := map[string]Metric{}
 	for _, m := range result.Metrics() {
 		row := l.Row(m.ID)
@@ -138,7 +144,7 @@ func entries(r *result.Result, l *result.LoadAnalysis, arm int) []Benchmark {
 	for _, mode := range []struct {
 		mode, id, unit string
 		by             float64
-	}{{"thrpt", plan.Throughput, "ops/s", 1}, {"avgt", plan.ResponseMean, "us/op", 1e-3}} {
+	}{{"thrpt", plan.Throughput, "ops/s", 1}, {"thrpt", plan.MessageRate, "ops/s", 1}, {"avgt", plan.ResponseMean, "us/op", 1e-3}} {
 		primary, ok := metrics[mode.id]
 		if !ok {
 			continue

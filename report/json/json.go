@@ -77,6 +77,9 @@ type Claim struct {
 	Change   string         `json:"change"`   // "+32.4 %"
 	Interval string         `json:"interval"` // "[+31.6, +33.2]" or "exact"
 	Says     string         `json:"says"`     // "costlier"
+	// Early names those of the arm and the first, against which it is, that
+	// acknowledge messages before a quorum has them on disk.
+	Early []string `json:"early,omitempty"`
 }
 
 // Width is how wide the report in a document is.
@@ -172,11 +175,22 @@ func claims(l *result.LoadAnalysis) []Claim {
 		for a, c := range row.Cells {
 			if d := c.Difference; d != nil && d.Verdict.Claim() {
 				all = append(all, Claim{
-					Load: l.Name, Arm: l.Arms[a].Name, Metric: m.ID, Primary: row.Primary,
+					Early: early(l, a, 0), Load: l.Name, Arm: l.Arms[a].Name, Metric: m.ID, Primary: row.Primary,
 					Verdict: d.Verdict, Change: report.Change(d), Interval: report.Interval(d), Says: report.Verdict(m, d),
 				})
 			}
 		}
 	}
 	return all
+}
+
+// early names those of arms that acknowledge before a message is on disk.
+func early(l *result.LoadAnalysis, arms ...int) []string {
+	var names []string
+	for _, a := range arms {
+		if m := l.Arms[a].Messages; m != nil && m.Early != "" {
+			names = append(names, l.Arms[a].Name)
+		}
+	}
+	return names
 }

@@ -75,6 +75,7 @@ type problem struct {
 
 // Write writes the judgement, indented. The error is w's.
 func Write(w io.Writer, r *result.Result, j *result.Judgement) error {
+	j = report.MarkedJudgement(r, j)
 	work := strings.Trim(r.Plan.Workload+"."+r.Plan.Operation, ".")
 	one := suite{
 		Package: "wirelab", Name: work, Hostname: r.Environment.Host,

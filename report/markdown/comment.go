@@ -14,6 +14,8 @@ import (
 // be r's analysis. The error is w's.
 func WriteComment(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement) error {
 	p := &page{out: bufio.NewWriter(w)}
+	r, a = report.Marked(r, a)
+	j = report.MarkedJudgement(r, j)
 	if j == nil {
 		p.line("## wirelab: " + escape(question(r)))
 		p.line("")
@@ -28,6 +30,7 @@ func WriteComment(w io.Writer, r *result.Result, a *result.Analysis, j *result.J
 		p.line("")
 		p.line("**" + escape(report.Judged(r.Plan, j)) + "**")
 		p.thresholds(j)
+		p.early(r)
 	}
 	p.line("")
 	p.line("<details><summary>The whole report</summary>")

@@ -13,6 +13,7 @@ import (
 // together. a is r's analysis. The error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation) error {
 	p := &page{out: bufio.NewWriter(w)}
+	r, a = report.Marked(r, a)
 	facts := report.Facts(r, a)
 	if len(facts) > 0 && facts[0].Name == "question" {
 		p.line("## Why arms differ: " + escape(facts[0].Text))
@@ -22,6 +23,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 	for i := range e.Loads {
 		p.explained(r, e, &e.Loads[i])
 	}
+	p.early(r)
 	p.line("### How it was measured")
 	p.line("")
 	for _, f := range facts {

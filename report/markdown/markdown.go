@@ -29,6 +29,7 @@ type page struct {
 
 // report writes the whole report.
 func (p *page) report(r *result.Result, a *result.Analysis) {
+	r, a = report.Marked(r, a)
 	facts := report.Facts(r, a)
 	if len(facts) > 0 && facts[0].Name == "question" {
 		p.line("## " + escape(facts[0].Text))
@@ -36,6 +37,7 @@ func (p *page) report(r *result.Result, a *result.Analysis) {
 		facts = facts[1:]
 	}
 	p.absent(r)
+	p.scenarios(r, a)
 	if a.Capacity != nil {
 		p.capacity(r, a.Capacity)
 	}
@@ -98,6 +100,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.line("")
 		p.columns(l, report.StreamColumns(l), report.StreamCaption(l))
 		p.columns(l, report.EntryColumns(l), report.EntryCaption)
+		p.messages(l)
 		p.columns(l, report.ProcessesOf(l).Columns(), report.ProcessCaption)
 	}
 	for _, line := range report.Validity(l) {

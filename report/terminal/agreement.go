@@ -13,6 +13,7 @@ import (
 // each conclusion. The error is w's.
 func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, s Style) error {
 	p := newPage(w, s)
+	was, _ = report.Marked(was, nil)
 	p.title("replay")
 	p.wrapped("original  ", fmt.Sprintf("%s, %d rounds, seed %d", was.ID, len(was.Rounds), was.Plan.Seed), plain)
 	p.wrapped("here      ", fmt.Sprintf("%s, %d rounds, seed %d", here.ID, len(here.Rounds), here.Plan.Seed), plain)
@@ -33,6 +34,7 @@ func WriteAgreement(w io.Writer, was, here *result.Result, a *result.Agreement, 
 		p.blank()
 		p.wrapped("", fmt.Sprintf("Conclusions of other metrics that hold are not shown (%d); --json lists them.", hidden), faint)
 	}
+	p.early(was)
 	notes := report.AgreedNotes(was.Plan, a, was.ArmName)
 	if len(notes) > 0 {
 		p.blank()

@@ -14,6 +14,7 @@ import (
 // analysis or nil, it begins with how the result came about. The error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *result.Explanation, s Style) error {
 	p := newPage(w, s)
+	r, a = report.Marked(r, a)
 	if a != nil {
 		for _, f := range report.Facts(r, a) {
 			p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, plain)
@@ -37,6 +38,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 		}
 	}
 	p.blank()
+	p.early(r)
 	p.wrapped("", report.ExplainMethod(r), faint)
 	return p.out.Flush() // remembers the first error of all writes
 }

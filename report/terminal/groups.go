@@ -147,6 +147,9 @@ func rateGroups(l *result.LoadAnalysis) []group {
 	planned, achieved := group{}, group{}
 	planned.head = [][]cell{{{text: "planned /s"}}}
 	achieved.head = [][]cell{{{text: "answered /s"}}}
+	if l.Scenario != "" {
+		achieved.head[0][0].text = "acknowledged /s" // of sends: each may carry many messages
+	}
 	for _, arm := range l.Arms {
 		planned.body = append(planned.body, []cell{{text: report.Significant(arm.Planned, 3), right: true}})
 		achieved.body = append(achieved.body, []cell{{text: report.Significant(arm.Achieved, 3), right: true}})

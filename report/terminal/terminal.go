@@ -36,11 +36,13 @@ func Write(w io.Writer, r *result.Result, s Style) error {
 // WriteAnalysed is [Write] for those who have the result's analysis already.
 func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
 	p := newPage(w, s)
+	r, a = report.Marked(r, a)
 	if r.SelfTest != nil {
 		p.selfTest(r)
 		return p.out.Flush()
 	}
 	p.head(r, a)
+	p.scenarios(r, a)
 	if a.Capacity != nil {
 		p.blank()
 		p.capacity(r, a.Capacity)
@@ -192,6 +194,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		}
 		p.blank()
 		p.pipeline(l)
+		p.messages(l)
 	}
 	p.labelled("checks    ", report.Validity(l))
 	p.labelled("limit     ", report.Saturation(l))

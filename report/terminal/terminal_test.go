@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write what is got into testdata; unders
 func examples() map[string]*result.Result {
 	return map[string]*result.Result{
 		"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(),
+		"messages": resulttest.Messages(), "scenarios": resulttest.MessageScenarios(),
 		"streams": resulttest.Streams(), "absent": resulttest.Absent(),
 		"ledger": resulttest.Ledger(), "ledger-elsewhere": resulttest.LedgerElsewhere(),
 		"short": resulttest.Short(3), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(), "many-arms": resulttest.Many(), "long-names": resulttest.LongNames(),
@@ -62,7 +63,7 @@ func TestWidthAndColor(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
-	for _, name := range []string{"troubled", "one-arm", "long-names"} {
+	for _, name := range []string{"troubled", "one-arm", "long-names", "scenarios"} {
 		r := examples()[name]
 		for _, columns := range []int{0, 64, 110} {
 			var plain, color strings.Builder

@@ -12,6 +12,7 @@ import (
 // and for each threshold a line for every arm and load it is for. The error is w's.
 func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
 	p := newPage(w, s)
+	j = report.MarkedJudgement(r, j)
 	p.title("thresholds")
 	p.wrapped("", report.Judged(r.Plan, j), ofOutcome(j.Outcome))
 	for i := 0; i < len(j.Findings); {
@@ -25,6 +26,7 @@ func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style)
 		i = n
 	}
 	p.blank()
+	p.early(r)
 	for _, note := range report.JudgedNotes(j) {
 		p.wrapped("· ", note, plain)
 	}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"wirelab/result"
+)
+
+// Marked returns a result and its analysis (nil stays nil) in which the name of
+// each arm that acknowledges before a message is on disk carries a mark, and so
+// does every row, sentence and label that is made from them: an arm that promises
+// less must not stand beside others as if it promised the same. What has no such
+// arm comes back as it is, and what is marked is not marked again.
+func Marked(r *result.Result, a *result.Analysis) (*result.Result, *result.Analysis) {
+	renamed := map[string]string{}
+	for i := range r.Plan.Arms {
+		if name := r.ArmName(i); r.Early(i) != "" && !strings.HasSuffix(name, earlyMark) {
+			renamed[name] = name + earlyMark
+		}
+	}
+	if len(renamed) == 0 {
+		return r, a
+	}
+	rename := func(name *string) {
+		if marked, ok := renamed[*name]; ok {
+			*name = marked
+		}
+	}
+	marked := *r
+	marked.Arms, marked.Plan.Arms, marked.Plan.Published = slices.Clone(r.Arms), slices.Clone(r.Plan.Arms), slices.Clone(r.Plan.Published)
+	for i := range marked.Plan.Arms {
+		marked.Plan.Arms[i].Name = r.ArmName(i)
+		rename(&marked.Plan.Arms[i].Name)
+	}
+	for i := range marked.Arms {
+		marked.Arms[i].Name = r.ArmName(i)
+		rename(&marked.Arms[i].Name)
+	}
+	for i := range marked.Plan.Published {
+		rename(&marked.Plan.Published[i].Arm)
+	}
+	if a == nil {
+		return &marked, nil
+	}
+	said := *a
+	said.Loads = slices.Clone(a.Loads)
+	for i := range said.Loads {
+		said.Loads[i].Arms = slices.Clone(a.Loads[i].Arms)
+		for n := range said.Loads[i].Arms {
+			rename(&said.Loads[i].Arms[n].Name)
+		}
+	}
+	said.Curves = slices.Clone(a.Curves)
+	for i := range said.Curves {
+		said.Curves[i].Arms = slices.Clone(a.Curves[i].Arms)
+		for n := range said.Curves[i].Arms {
+			rename(&said.Curves[i].Arms[n].Name)
+		}
+	}
+	return &marked, &said
+}
+
+// MarkedJudgement is [Marked] of what was found of thresholds; nil stays nil.
+func MarkedJudgement(r *result.Result, j *result.Judgement) *result.Judgement {
+	if j == nil {
+		return nil
+	}
+	marked := *j
+	marked.Findings = slices.Clone(j.Findings)
+	for i := range marked.Findings {
+		f := &marked.Findings[i]
+		if r.Early(f.Arm) != "" && !strings.HasSuffix(f.ArmName, earlyMark) {
+			f.ArmName += earlyMark
+		}
+	}
+	return &marked
+}
+
+// marked is [Marked] of one load alone.
+func marked(l *result.LoadAnalysis) *result.LoadAnalysis {
+	arms := slices.Clone(l.Arms)
+	for i := range arms {
+		if arms[i].Messages != nil && arms[i].Messages.Early != "" && !strings.HasSuffix(arms[i].Name, earlyMark) {
+			arms[i].Name += earlyMark
+		}
+	}
+	same := *l
+	same.Arms = arms
+	return &same
+}
+
+// EarlyLegend says what the mark behind arms' names means; none where no arm has it.
+func EarlyLegend(r *result.Result) []string {
+	return earlyLegend(len(r.Plan.Arms), r.ArmName, r.Early)
+}
+
+// earlyOf is [EarlyLegend] of one load.
+func earlyOf(l *result.LoadAnalysis) []string {
+	return earlyLegend(len(l.Arms), func(arm int) string { return l.Arms[arm].Name }, func(arm int) string {
+		if m := l.Arms[arm].Messages; m != nil {
+			return m.Early
+		}
+		return ""
+	})
+}
+
+func earlyLegend(arms int, name, early func(arm int) string) []string {
+	who := map[string][]string{}
+	var order, lines []string
+	marked := 0
+	for a := range arms {
+		why := early(a)
+		if why == "" {
+			continue
+		}
+		if who[why] == nil {
+			order = append(order, why)
+		}
+		who[why] = append(who[why], strings.TrimSuffix(name(a), earlyMark))
+		marked++
+	}
+	for i, why := range order {
+		line := earlyMark + " " + list(who[why]) + ": " + why
+		if i == len(order)-1 && marked < arms {
+			line += "; arms without the mark acknowledge when a quorum has it there, so that a place among both compares different promises"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// promises ends a sentence in which arms carry the mark: " (°: acknowledges
+// before a message is on disk)". "" where none does.
+func promises(l *result.LoadAnalysis) string {
+	var why []string
+	for a := range l.Arms {
+		if m := l.Arms[a].Messages; m != nil && m.Early != "" && !slices.Contains(why, m.Early) {
+			why = append(why, m.Early)
+		}
+	}
+	if len(why) == 0 {
+		return ""
+	}
+	return " (" + earlyMark + ": " + list(why) + ")"
+}

@@ -1,0 +1,442 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// longOutage is how long nothing must have come for its time to stand in the
+// account of a load in which nothing was done to the broker.
+const longOutage = plan.Duration(100 * time.Millisecond)
+
+// MessageColumns are the account of the messages of arms, over all rounds; none
+// where no messages are sent. Of what is rare, and of what is no fault of a broker's,
+// there is a column only where an arm has some.
+func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
+	if l.Scenario == "" || Empty(l) {
+		return nil
+	}
+	count := func(of func(*result.MessageState) uint64) func(*result.MessageState) string {
+		return func(m *result.MessageState) string { return result.Thousands(of(m)) }
+	}
+	outage := func(of func(*result.MessageState) plan.Duration) func(*result.MessageState) string {
+		return func(m *result.MessageState) string { return Duration(time.Duration(of(m))) }
+	}
+	some := func(of func(*result.MessageState) bool) bool {
+		return slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && of(a.Messages) })
+	}
+	away := slices.Contains(plan.Faults(), l.Scenario) ||
+		some(func(m *result.MessageState) bool { return m.SendOutage >= longOutage })
+	var all []ArmColumn
+	for _, c := range []struct {
+		head string
+		show bool
+		of   func(*result.MessageState) string
+	}{
+		{"sent", true, count(func(m *result.MessageState) uint64 { return m.Sent })},
+		{"acknowledged", true, count(func(m *result.MessageState) uint64 { return m.Acknowledged })},
+		{"unsure", some(func(m *result.MessageState) bool { return m.Unsure > 0 }), count(func(m *result.MessageState) uint64 { return m.Unsure })},
+		{"delivered", true, count(func(m *result.MessageState) uint64 { return m.Delivered })},
+		{"missing", true, count(func(m *result.MessageState) uint64 { return m.Missing })},
+		{"duplicated", true, count(func(m *result.MessageState) uint64 { return m.Duplicated })},
+		{"redelivered", some(func(m *result.MessageState) bool { return m.Redelivered > 0 }), count(func(m *result.MessageState) uint64 { return m.Redelivered })},
+		{"reordered", true, count(func(m *result.MessageState) uint64 { return m.Reordered })},
+		{"displaced", some(func(m *result.MessageState) bool { return m.Displaced > 0 }), count(func(m *result.MessageState) uint64 { return m.Displaced })},
+		{"corrupted", some(func(m *result.MessageState) bool { return m.Corrupted > 0 }), count(func(m *result.MessageState) uint64 { return m.Corrupted })},
+		{"misrouted", some(func(m *result.MessageState) bool { return m.Misrouted > 0 }), count(func(m *result.MessageState) uint64 { return m.Misrouted })},
+		{"stray", some(func(m *result.MessageState) bool { return m.Stray > 0 }), count(func(m *result.MessageState) uint64 { return m.Stray })},
+		{"peak backlog", true, count(func(m *result.MessageState) uint64 { return uint64(max(m.Peak, 0)) })},
+		{"send outage", away, outage(func(m *result.MessageState) plan.Duration { return m.SendOutage })},
+		{"delivery outage", away, outage(func(m *result.MessageState) plan.Duration { return m.DeliveryOutage })},
+	} {
+		if !c.show {
+			continue
+		}
+		column := ArmColumn{Head: c.head}
+		for a := range l.Arms {
+			text := Absent
+			if m := l.Arms[a].Messages; m != nil {
+				text = c.of(m)
+			}
+			column.Cells = append(column.Cells, text)
+		}
+		all = append(all, column)
+	}
+	return all
+}
+
+// MessageCaption says what the columns of [MessageColumns] are of.
+func MessageCaption(l *result.LoadAnalysis) string {
+	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted or misrouted leaves an arm without a figure."
+	heads := MessageColumns(l)
+	has := func(head string) bool {
+		return slices.ContainsFunc(heads, func(c ArmColumn) bool { return c.Head == head })
+	}
+	if !has("corrupted") && !has("misrouted") {
+		text += " None was corrupted or misrouted."
+	}
+	if has("unsure") {
+		text += " Unsure: not acknowledged, so that it may arrive or not."
+	}
+	switch {
+	case has("redelivered") && has("displaced"):
+		text += " Redelivered and displaced: again, or out of order, after something had been done, as at-least-once allows."
+	case has("redelivered"):
+		text += " Redelivered: again after something had been done, as at-least-once allows."
+	case has("displaced"):
+		text += " Displaced: out of order after something had been done, as at-least-once allows."
+	}
+	if has("send outage") {
+		text += " Outages: the longest times of all rounds without an acknowledgement, and without a delivery."
+	}
+	return text
+}
+
+// deeds are what is done under a scenario, and how it ends.
+func deeds(what string) (done, over string) {
+	switch what {
+	case plan.LeaderKill, plan.FollowerKill:
+		return "killed", "back"
+	case plan.Crash:
+		return "killed", "another there"
+	case plan.Partition:
+		return "cut off", "mended"
+	case plan.Pause:
+		return "stopped", "going on"
+	case plan.DiskFull:
+		return "without room on its disk", "with room again"
+	case plan.RollingRestart:
+		return "stopped", "back"
+	}
+	return what, "over"
+}
+
+// Disturbances says what was done under a load, a line for each arm: "rabbitmq:
+// node 2 killed at 7.5 s, back at 9.1 s".
+func Disturbances(l *result.LoadAnalysis) []string {
+	return grouped(l, func(arm *result.ArmState) []string {
+		if arm.Messages == nil || len(arm.Messages.Done) == 0 {
+			return nil
+		}
+		return []string{": " + strings.Join(disturbed(arm.Messages.Done), "; ")}
+	})
+}
+
+// sameTime is how far apart things begin at most that are said together.
+const sameTime = plan.Duration(time.Second)
+
+// disturbed puts together what was done at about the same time in several rounds.
+func disturbed(done []result.Disturbance) []string {
+	var texts []string
+	for _, one := range atOnce(done) {
+		texts = append(texts, disturbance(one))
+	}
+	return texts
+}
+
+// atOnce splits what was done by when it was, in a slice's time.
+func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
+	done = slices.Clone(done)
+	slices.SortStableFunc(done, func(a, b result.Disturbance) int { return cmp.Compare(a.Began, b.Began) })
+	for len(done) > 0 {
+		n := 1
+		for n < len(done) && done[n].What == done[0].What && done[n].Began-done[0].Began < sameTime {
+			n++
+		}
+		all, done = append(all, done[:n]), done[n:]
+	}
+	return all
+}
+
+// Span is when something was done, in the middle of all slices, from a window's
+// beginning; Over is 0 where it never ended.
+type Span struct{ Began, Over time.Duration }
+
+// Spans are those of what was done to an arm.
+func Spans(arm *result.ArmState) []Span {
+	if arm.Messages == nil {
+		return nil
+	}
+	var all []Span
+	for _, one := range atOnce(arm.Messages.Done) {
+		var began, over []plan.Duration
+		for _, d := range one {
+			began = append(began, d.Began)
+			if d.Over > 0 {
+				over = append(over, d.Over)
+			}
+		}
+		span := Span{Began: time.Duration(middle(began))}
+		if len(over) > 0 {
+			span.Over = time.Duration(middle(over))
+		}
+		all = append(all, span)
+	}
+	return all
+}
+
+// disturbance says what was done once, or in the middle of several rounds.
+func disturbance(done []result.Disturbance) string {
+	var who []string
+	var began, over []plan.Duration
+	for _, d := range done {
+		if !slices.Contains(who, d.Who) {
+			who = append(who, d.Who)
+		}
+		began = append(began, d.Began)
+		if d.Over > 0 {
+			over = append(over, d.Over)
+		}
+	}
+	slices.Sort(who)
+	for i := range who[1:] {
+		who[i+1] = strings.TrimPrefix(who[i+1], "node ")
+	}
+	did, ended := deeds(done[0].What)
+	text := strings.Join(who, " or ")
+	if last := len(who) - 1; last > 1 {
+		text = strings.Join(who[:last], ", ") + " or " + who[last]
+	}
+	text += " " + did + " at " + at(middle(began))
+	if len(over) == 0 {
+		return text + ", never " + ended
+	}
+	text += ", " + ended + " at " + at(middle(over))
+	if len(done) == 1 {
+		return text
+	}
+	text += fmt.Sprintf(" (in the middle of %d times", len(done))
+	if latest := at(slices.Max(over)); latest != at(middle(over)) {
+		text += "; at the latest at " + latest
+	}
+	if never := len(done) - len(over); never > 0 {
+		text += fmt.Sprintf("; %d of them never %s", never, ended)
+	}
+	return text + ")"
+}
+
+func middle(all []plan.Duration) plan.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// at is a time within a slice: "7.5 s".
+func at(d plan.Duration) string { return fmt.Sprintf("%.1f s", time.Duration(d).Seconds()) }
+
+// Account says how an arm's account stands in a word or two: "whole", "whole, 12
+// again", "3 missing, 1 corrupted".
+func Account(arm *result.ArmState) string {
+	m := arm.Messages
+	if m == nil {
+		return Absent
+	}
+	var faults, excused []string
+	for _, c := range []struct {
+		n    uint64
+		what string
+		to   *[]string
+	}{
+		{m.Missing, "missing", &faults},
+		{m.Duplicated, "duplicated", &faults},
+		{m.Reordered, "reordered", &faults},
+		{m.Corrupted, "corrupted", &faults},
+		{m.Misrouted, "misrouted", &faults},
+		{m.Stray, "stray", &faults},
+		{m.Redelivered, "again", &excused},
+	} {
+		if c.n > 0 {
+			*c.to = append(*c.to, result.Thousands(c.n)+" "+c.what)
+		}
+	}
+	if len(faults) > 0 {
+		return strings.Join(faults, ", ")
+	}
+	return strings.Join(append([]string{"whole"}, excused...), ", ")
+}
+
+// ScenarioRow is an arm under one of several scenarios.
+type ScenarioRow struct {
+	Load, Arm int
+	Scenario  string // with what tells it from another load of the same
+	Name      string
+	Place     string
+	Decides   string // what the scenario is judged by: "send outage"
+	// Figure is the arm's of that; P50 and P99 are until a message is delivered.
+	Figure, P50, P99, Rate, Outage string
+	Account                        string
+}
+
+// Scenarios puts what several loads of messages came to into one table, a row for
+// each scenario and arm; none where there is one load, or none of messages.
+func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
+	if len(a.Loads) < 2 || !r.Plan.Messaging() {
+		return nil
+	}
+	var rows []ScenarioRow
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		m, err := l.Metric(l.Primary)
+		if err != nil || Empty(l) {
+			continue
+		}
+		figure := func(arm int, ids ...string) string {
+			for _, id := range ids {
+				if m, row := metricOf(l, id), l.Row(id); row != nil && row.Cells[arm].Estimate.Known {
+					return With(row.Cells[arm].Estimate, RowUnit(m, row)) + Marks(&l.Arms[arm], m)
+				}
+			}
+			return Absent
+		}
+		for arm := range l.Arms {
+			decides := figure(arm, m.ID)
+			if why := l.Arms[arm].Spoiled(m); why != "" {
+				decides = string(why)
+			}
+			rows = append(rows, ScenarioRow{
+				Load: l.Load, Arm: arm, Scenario: scenarioOf(r.Plan, l.Load), Name: l.Arms[arm].Name, Place: Place(l, arm), Decides: m.Short,
+				Figure: decides, P50: figure(arm, plan.DeliveredP50), P99: figure(arm, plan.DeliveredP99),
+				Rate: figure(arm, plan.MessageRate, plan.DeliveredRate), Outage: figure(arm, plan.SendOutage), Account: Account(&l.Arms[arm]),
+			})
+		}
+	}
+	return rows
+}
+
+// ScenarioCaption says what the columns of [Scenarios] are.
+const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and as it was sent; again: delivered again after a failure."
+
+// metricOf is a metric in a load's words; the zero one if there is none.
+func metricOf(l *result.LoadAnalysis, id string) result.Metric {
+	m, _ := l.Metric(id)
+	return m
+}
+
+// scenarioOf names a load among several by its scenario, and by the rest where
+// another has the same.
+func scenarioOf(p plan.Plan, load int) string {
+	l := p.Loads[load]
+	for i, other := range p.Loads {
+		if i != load && other.Scenario == l.Scenario {
+			return LoadName(p, load)
+		}
+	}
+	return l.Scenario
+}
+
+// messagesName names a load of messages: "live, 60 sends under way".
+func messagesName(l plan.Load) string {
+	return l.Scenario + ", " + messagesPace(l)
+}
+
+// messagesPace is how fast a load sends, and what is unusual about its messages.
+func messagesPace(l plan.Load) string {
+	text := "1 send under way"
+	switch {
+	case l.Open():
+		text = rate(l.Rate) + " " + lawName(l)
+	case l.InFlight > 1:
+		text = result.Thousands(uint64(l.InFlight)) + " sends under way"
+	}
+	if l.Size != 0 && l.Size != usualMessage {
+		text += fmt.Sprintf(", %s bytes each", result.Thousands(uint64(l.Size)))
+	}
+	if l.Batch > 1 {
+		text += fmt.Sprintf(", batches of %d", l.Batch)
+	}
+	if l.Groups > 1 {
+		text += fmt.Sprintf(", %d groups", l.Groups)
+	}
+	if l.Delay > 0 {
+		text += ", readers take " + Duration(time.Duration(l.Delay))
+	}
+	return text
+}
+
+// usualMessage is how many bytes a message has that nobody said anything of.
+const usualMessage = 100
+
+// messageWords are the words in which arms that move messages are set against each other.
+func messageWords(m result.Metric) (worded, bool) {
+	switch m.ID {
+	case plan.MessageRate:
+		return worded{" of messages acknowledged", "fastest", "moves %s more messages", "moves %s fewer messages"}, true
+	case plan.DeliveredRate:
+		return worded{" of messages delivered", "fastest", "delivers %s more messages", "delivers %s fewer messages"}, true
+	case plan.DrainRate:
+		return worded{" of messages that had waited", "fastest with a backlog", "reads %s more messages", "reads %s fewer messages"}, true
+	case plan.SendOutage:
+		return worded{" without an acknowledgement at the longest", "away for the shortest time", "is away %s longer", "is away for %s less time"}, true
+	case plan.DeliveryOutage:
+		return worded{" without a delivery at the longest", "away for the shortest time", "is away %s longer", "is away for %s less time"}, true
+	case plan.DiskPerMessage:
+		return worded{" " + m.Title, "sparest with the disk", "writes %s more", "writes %s less"}, true
+	case plan.ServerCPU:
+		if strings.HasSuffix(m.Title, "per message") {
+			return worded{" of CPU per message", "cheapest on the broker", "costs %s more", "costs %s less"}, true
+		}
+	case plan.ClientCPU:
+		if strings.HasSuffix(m.Title, "per message") {
+			return worded{" of CPU per message", "cheapest on the client", "costs %s more", "costs %s less"}, true
+		}
+	}
+	return worded{}, false
+}
+
+// askedOfBrokers says how many nodes each broker has, and what its acknowledgements
+// were to promise; "" where no messages are sent.
+func askedOfBrokers(r *result.Result) string {
+	if !r.Plan.Messaging() {
+		return ""
+	}
+	who := map[string][]string{}
+	for i, a := range r.Plan.Arms {
+		asked := r.Plan.DurabilityOf(a)
+		who[asked] = append(who[asked], r.ArmName(i))
+	}
+	nodes := fmt.Sprintf("%d nodes each", r.Plan.Nodes)
+	if r.Plan.Nodes == 1 {
+		nodes = "1 node each"
+	}
+	var asked []string
+	for _, d := range []struct{ durability, words string }{
+		{plan.DurabilityFsync, "an acknowledgement is to promise that a quorum has it on disk"},
+		{plan.DurabilityDefault, "an acknowledgement promises what it does as the broker comes"},
+	} {
+		switch arms := who[d.durability]; {
+		case len(arms) == len(r.Plan.Arms):
+			asked = append(asked, d.words)
+		case len(arms) > 0:
+			asked = append(asked, d.words+" ("+list(arms)+")")
+		}
+	}
+	return strings.Join(append([]string{nodes}, asked...), "; ")
+}
+
+// followedMessages says of how many messages an experiment knows what became.
+func followedMessages(a *result.Analysis) string {
+	expected, wrong := uint64(0), map[string]bool{}
+	for i := range a.Loads {
+		for n := range a.Loads[i].Arms {
+			arm := &a.Loads[i].Arms[n]
+			if arm.Messages != nil {
+				expected += arm.Messages.Expected
+			}
+			for _, c := range arm.Checks {
+				if !c.OK && (c.Gate == result.Delivery || c.Gate == result.Answers) {
+					wrong[arm.Name] = true
+				}
+			}
+		}
+	}
+	text := result.Thousands(expected) + " messages followed to their readers"
+	if len(wrong) > 0 {
+		return text + fmt.Sprintf("; %d of the arms did wrong by some, see below", len(wrong))
+	}
+	return text + ", none lost, doubled, turned or changed"
+}
