@@ -186,7 +186,11 @@ func (r *run) over(ctx context.Context, l *lines) error {
 			all = errors.Join(all, reader.close(ctx))
 		}
 	}
-	return errors.Join(all, r.remove(ctx))
+	removed := r.remove(ctx)
+	if (plan.Load{Scenario: r.load.Scenario}).Fails() {
+		removed = nil // a broker that has not come back keeps what it has until it is stopped
+	}
+	return errors.Join(all, removed)
 }
 
 // teardownLimit is how long the end of a run may take.
