@@ -49,6 +49,7 @@ var rules = []rule{
 	{"queue/queuetest", []string{".", "queue"}, "go.uber.org/goleak", "a suite holds any broker to the contract"},
 	{"queue/amqp", []string{".", "queue"}, "github.com/rabbitmq/amqp091-go", "a broker's client knows neither its server nor what is sent"},
 	{"queue/jetstream", []string{".", "queue"}, "github.com/nats-io/nats.go", "a broker's client knows neither its server nor what is sent"},
+	{"queue/hermes", []string{".", "hermes", "hermes/broker", "hermes/client", "queue"}, "none", "a broker's client knows neither its server nor what is sent"},
 	{"queue", []string{"."}, "none", "what is asked of a broker names none"},
 	{"nats", []string{".", "control", "cores", "daemon", "target"}, "github.com/nats-io/nats-server github.com/nats-io/nats.go", "a server of our own carries any message"},
 	{"store/**", []string{".", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
