@@ -57,6 +57,10 @@ const (
 	// tryFor is how long the client tries anything again: whoever waits has a context
 	// that ends, and what nobody waits for was promised to be tried.
 	tryFor = 365 * 24 * time.Hour
+	// patience has a node asked for a sign of life that it may take 2 s to give, as
+	// long as NATS's pings. With the client's own, half a second, a busy machine makes
+	// a consumer look for another node, and what it has in hand come twice.
+	patience = 20 * time.Second
 )
 
 // Broker is a connection to a cluster of Hermes.
@@ -112,7 +116,7 @@ func Open(ctx context.Context, address string, s Settings) (*Broker, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 		}
 	}
-	b.client, err = client.New(client.Options{Addresses: nodes, Token: token, Connect: b.connect, RetryFor: tryFor})
+	b.client, err = client.New(client.Options{Addresses: nodes, Token: token, Connect: b.connect, RetryFor: tryFor, Patience: patience})
 	if err != nil {
 		return nil, err
 	}

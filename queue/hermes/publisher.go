@@ -20,7 +20,7 @@ type publisher struct {
 	done    chan struct{} // closed by Close
 
 	mu      sync.Mutex // guards all below
-	waiting int        // calls that are not answered
+	waiting int        // calls; at most options.Buffer
 	closed  bool
 }
 
@@ -41,9 +41,10 @@ func (p *publisher) Publish(ctx context.Context, m queue.Message) (queue.Receipt
 	if err := m.Validate(); err != nil {
 		return queue.Receipt{}, err
 	}
-	p.count(1)
-	defer p.count(-1)
-	if err := p.reach(ctx); err != nil {
+	call := place{publisher: p}
+	defer call.leave()
+	changed, err := p.reach(ctx, &call)
+	if err != nil {
 		return queue.Receipt{}, err
 	}
 	var answered chan error
@@ -59,44 +60,34 @@ func (p *publisher) Publish(ctx context.Context, m queue.Message) (queue.Receipt
 	if !p.options.Confirms {
 		return receipt, nil
 	}
-	select {
-	case err := <-answered:
-		if err != nil {
-			return queue.Receipt{}, p.coded(ctx, err)
+	for {
+		select {
+		case err := <-answered:
+			if err != nil {
+				return queue.Receipt{}, p.coded(ctx, err)
+			}
+			receipt.Confirmed = time.Now()
+			return receipt, nil
+		case <-changed: // it waits for the cluster now, or no longer
+			if _, changed, err = p.look(ctx, &call); err != nil {
+				return queue.Receipt{}, err
+			}
+		case <-p.done:
+			return queue.Receipt{}, errClosed()
+		case <-ctx.Done():
+			return queue.Receipt{}, p.coded(ctx, ctx.Err())
 		}
-		receipt.Confirmed = time.Now()
-		return receipt, nil
-	case <-p.done:
-		return queue.Receipt{}, errClosed()
-	case <-ctx.Done():
-		return queue.Receipt{}, p.coded(ctx, ctx.Err())
 	}
-}
-
-func (p *publisher) count(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting += n
 }
 
 // reach waits until the cluster can be reached, if it may. What waits here was not
 // given to the client, so that nobody's message is stored long after he was told
 // that it failed.
-func (p *publisher) reach(ctx context.Context) error {
-	for first := true; ; first = false {
-		up, closed, changed := p.broker.state()
-		p.mu.Lock()
-		waiting, ended := p.waiting, p.closed
-		p.mu.Unlock()
-		switch {
-		case closed || ended:
-			return errClosed()
-		case ctx.Err() != nil:
-			return p.broker.coded(ctx, ctx.Err())
-		case up:
-			return nil
-		case first && waiting > p.options.Buffer:
-			return wirelab.Errorf(wirelab.ResourceExhausted, "the cluster is away, and %d messages wait for it already", p.options.Buffer)
+func (p *publisher) reach(ctx context.Context, call *place) (changed <-chan struct{}, err error) {
+	for {
+		up, changed, err := p.look(ctx, call)
+		if up || err != nil {
+			return changed, err
 		}
 		select {
 		case <-changed:
@@ -106,12 +97,70 @@ func (p *publisher) reach(ctx context.Context) error {
 	}
 }
 
-// coded tells the publisher's end from the cluster's.
-func (p *publisher) coded(ctx context.Context, err error) error {
+// look reports whether the cluster can be reached, and a channel that is closed when
+// that may have changed. While it cannot, the call has a place among those that wait;
+// the error says that there is none, or that it is over.
+func (p *publisher) look(ctx context.Context, call *place) (up bool, changed <-chan struct{}, err error) {
+	up, closed, changed := p.broker.state()
+	switch {
+	case closed || p.over():
+		err = errClosed()
+	case ctx.Err() != nil:
+		err = p.broker.coded(ctx, ctx.Err())
+	case up:
+		call.leave()
+	default:
+		err = call.enter()
+	}
+	return up, changed, err
+}
+
+// place is that of one call among those that wait for the cluster.
+type place struct {
+	publisher *publisher
+	taken     bool
+}
+
+func (c *place) enter() error {
+	p := c.publisher
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c.taken {
+		return nil
+	}
+	if p.waiting >= p.options.Buffer {
+		return wirelab.Errorf(wirelab.ResourceExhausted, "the cluster is away, and %d messages wait for it already", p.waiting)
+	}
+	p.waiting++
+	c.taken = true
+	return nil
+}
+
+func (c *place) leave() {
+	if !c.taken {
+		return
+	}
+	p := c.publisher
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting--
+	c.taken = false
+}
+
+// over reports whether the publisher was closed.
+func (p *publisher) over() bool {
 	select {
 	case <-p.done:
-		return errClosed()
+		return true
 	default:
+		return false
+	}
+}
+
+// coded tells the publisher's end from the cluster's.
+func (p *publisher) coded(ctx context.Context, err error) error {
+	if p.over() {
+		return errClosed()
 	}
 	if ctx.Err() == nil && wirelab.CodeOf(err) == wirelab.NotFound {
 		return wirelab.Errorf(wirelab.Unavailable, "nobody takes the message: the queue is gone")
