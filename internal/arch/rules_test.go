@@ -62,7 +62,7 @@ var rules = []rule{
 	{"pipeline/listener", []string{".", "pipeline/journal", "pipeline/message", "queue", "workload/logging"}, "none", "it passes on from any broker to any logger"},
 	{"pipeline/health", []string{".", "pipeline/journal"}, "none", "what a process depends on is its own to ask"},
 	{"pipeline/trouble", []string{"."}, "none", "what failed is told by who calls"},
-	{"pipeline/stack", []string{".", "control", "nats", "pipeline/health", "probe", "result", "queue", "rabbitmq", "target"}, "none", "it starts processes, and what is in them is theirs"},
+	{"pipeline/stack", []string{".", "control", "hermes/local", "nats", "pipeline/health", "probe", "result", "queue", "rabbitmq", "target"}, "none", "it starts processes, and what is in them is theirs"},
 	{"pipeline/logger", []string{".", "pipeline/health", "pipeline/journal", "workload/logging"}, "none", "one logger behind whatever doors it is given"},
 	{"pipeline/chaos", []string{".", "load", "pipeline/journal", "pipeline/stack", "plan", "trace", "workload/logging"}, "none", "it ends parts and counts entries, whichever wires lead there"},
 	{"pipeline/bench", []string{".", "control", "experiment", "pipeline/stack", "plan", "queue", "result"}, "none", "an experiment's server that is several processes"},

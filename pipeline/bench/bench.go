@@ -45,8 +45,8 @@ func Check(arm plan.Arm) error {
 	return err
 }
 
-// Broker is the broker that an arm's pipeline needs, [stack.RabbitMQ] or
-// [stack.NATSServer]; "" if it needs none, or runs elsewhere with all it needs.
+// Broker is the broker that an arm's pipeline needs, one of [stack.Brokers]; "" if
+// it needs none, or runs elsewhere with all it needs.
 func Broker(arm plan.Arm) string {
 	if arm.Target != "" {
 		return ""
@@ -108,7 +108,7 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 // brokerOf is the broker that a path leads through, "" if none, and whether its
 // listener stores by itself.
 func brokerOf(path string) (kind string, direct bool) {
-	for _, kind := range []string{stack.RabbitMQ, stack.NATSServer} {
+	for _, kind := range stack.Brokers() {
 		for _, direct := range []bool{false, true} {
 			if stack.PathName(kind, direct) == path {
 				return kind, direct
@@ -140,7 +140,7 @@ func (r *running) Ready() control.Ready {
 			if part.About != wirelab.Memory {
 				ready.Database = part.About
 			}
-		case stack.RabbitMQ, stack.NATSServer:
+		case stack.RabbitMQ, stack.NATSServer, stack.Hermes:
 			ready.Broker = part.About
 		}
 		if part.Journal != "" {
