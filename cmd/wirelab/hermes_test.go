@@ -39,8 +39,7 @@ var hermesFolder struct {
 
 // leaveNothing ends all tests.
 func leaveNothing(code int) {
-	hermesFolder.Lock()
-	defer hermesFolder.Unlock()
+	hermesFolder.Lock() // for good
 	if hermesFolder.name != "" {
 		_ = os.RemoveAll(hermesFolder.name) // it is a temporary one
 	}

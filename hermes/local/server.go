@@ -108,7 +108,7 @@ func (s *Server) Ended() error {
 		return nil
 	}
 	if err := s.node.Err(); err != nil {
-		return fmt.Errorf("Hermes died: %w%s", err, s.node.lastWords())
+		return fmt.Errorf("node %d died: %w%s", s.node.ID, err, s.node.lastWords())
 	}
 	return wirelab.Errorf(wirelab.Unavailable, "Hermes stopped by itself")
 }

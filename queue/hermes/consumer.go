@@ -42,7 +42,7 @@ func (b *Broker) Consume(ctx context.Context, o queue.Options, handle func(conte
 	}
 	err = b.consume(ctx, o, handle)
 	if ctx.Err() != nil {
-		return nil // it ended as it was told to
+		err = nil // it ended as it was told to
 	}
 	return b.coded(ctx, err)
 }
