@@ -26,6 +26,8 @@ const (
 // follower follows what the calls of a load hand over until it is stored.
 type follower struct {
 	journals []*journal.Reader
+	// stores is that there are none, and a reply says that an entry is stored.
+	stores   bool
 	patience time.Duration
 	last     []func() string // by caller: what it handed over last
 	// noted are the calls since the last account, by caller: each caller adds to
@@ -36,12 +38,13 @@ type follower struct {
 	owed []trace.Call
 }
 
-// newFollower returns a follower by the journals of a dial; nil where it has none.
+// newFollower returns a follower by the journals of a dial, or by its replies; nil
+// where neither tells when an entry is stored.
 func newFollower(order control.Dial) *follower {
-	if len(order.Journals) == 0 {
+	if len(order.Journals) == 0 && !order.Stores {
 		return nil
 	}
-	f := &follower{patience: time.Duration(order.Patience)}
+	f := &follower{stores: order.Stores, patience: time.Duration(order.Patience)}
 	if f.patience == 0 {
 		f.patience = followPatience
 	}
@@ -102,15 +105,29 @@ func (f *follower) account(ctx context.Context, ended time.Time) (*result.Follow
 			if err := book.Note(call); err != nil {
 				return nil, err
 			}
+			if f.stores && !call.Failed {
+				replied(book, call)
+			}
 		}
 		f.noted[caller] = calls[:0]
 	}
 	if err := f.drain(ctx, book); err != nil {
 		return nil, err
 	}
-	f.owed = book.Owed()
+	if !f.stores {
+		f.owed = book.Owed()
+	}
 	account := book.Account(ended.UnixNano())
 	return &account, nil
+}
+
+// replied tells the book that an entry was stored when its reply was there, no later:
+// what its server knows of that before stays with it. Of a call that failed nobody
+// can say so, whether it is stored or not.
+func replied(book *trace.Book, call trace.Call) {
+	at := time.Unix(0, call.Ended)
+	book.Tell(journal.Event{ID: call.ID, What: journal.Confirmed, At: at})
+	book.Tell(journal.Event{ID: call.ID, What: journal.Stored, At: at})
 }
 
 // drain reads the journals until no entry is open, or none was stored for the patience.

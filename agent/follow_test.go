@@ -58,8 +58,8 @@ func (o office) Post(_ context.Context, l letter) (question, error) {
 }
 
 // posting has a driver post for half a second under two loads, and returns what
-// became of the letters in each slice.
-func posting(t *testing.T, fault string) []*control.Measured {
+// became of the letters in each slice: as the journal tells, or the replies.
+func posting(t *testing.T, fault string, replies bool) []*control.Measured {
 	t.Helper()
 	o := office{journal: journal.New(1 << 20), fault: fault, taken: &atomic.Uint64{}}
 	server := httptest.NewServer(o.journal)
@@ -84,17 +84,21 @@ func posting(t *testing.T, fault string) []*control.Measured {
 	one := control.Load{Operation: "Post", InFlight: 3, Connections: 1}
 	two := one
 	two.InFlight = 2
-	replies := drive(t, c,
-		control.Order{Dial: &control.Dial{
-			Workload: "silence", Protocol: "none", Seed: 1, Deadline: plan.Duration(time.Second), Loads: []control.Load{one, two},
-			Journals: []string{server.URL + "/journal"}, Patience: plan.Duration(50 * time.Millisecond),
-		}},
+	dial := control.Dial{
+		Workload: "silence", Protocol: "none", Seed: 1, Deadline: plan.Duration(time.Second), Loads: []control.Load{one, two},
+		Patience: plan.Duration(50 * time.Millisecond), Stores: replies,
+	}
+	if !replies {
+		dial.Journals = []string{server.URL + "/journal"}
+	}
+	told := drive(t, c,
+		control.Order{Dial: &dial},
 		control.Order{Warm: &control.Warm{Load: 0, Least: plan.Duration(40 * time.Millisecond)}},
 		control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(time.Second), Head: plan.Duration(30 * time.Millisecond)}},
 		control.Order{Slice: &control.Slice{Load: 1, For: plan.Duration(time.Second)}},
 	)
 	var all []*control.Measured
-	for _, r := range replies[3:] {
+	for _, r := range told[3:] {
 		if r.Error != "" || r.Slice == nil || r.Slice.Followed == nil {
 			t.Fatalf("%+v", r)
 		}
@@ -118,7 +122,7 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			for i, m := range posting(t, fault) {
+			for i, m := range posting(t, fault, false) {
 				f := *m.Followed
 				if err := f.Whole(); err != nil {
 					t.Errorf("slice %d: %v", i, err)
@@ -139,6 +143,33 @@ func TestDriverFollowsWhatItHandsOver(t *testing.T) {
 				}
 				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Refused, f.Kept); wrong != "0 0 0 0 0 0" || f.Confirmed != f.Sent {
 					t.Errorf("slice %d: %s, %d confirmed of %d", i, wrong, f.Confirmed, f.Sent)
+				}
+			}
+		})
+	}
+}
+
+// Where a reply says that a letter is stored, what became of it is told by the reply: it
+// is stored when that is there, one that was refused never is, and nobody else is asked.
+func TestDriverFollowsByReplies(t *testing.T) {
+	t.Parallel()
+	for fault, refused := range map[string]bool{"": false, "refuses": true, "loses": false} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			for i, m := range posting(t, fault, true) {
+				f := *m.Followed
+				if err := f.Whole(); err != nil {
+					t.Errorf("slice %d: %v", i, err)
+				}
+				if wrong := fmt.Sprint(f.Missing, f.Stray, f.Lost, f.Duplicated, f.Reordered, f.Kept, f.Unknown); wrong != "0 0 0 0 0 0 0" {
+					t.Errorf("slice %d: %s", i, wrong)
+				}
+				if f.Sent != m.Recording.Sent || f.Accepted != m.Recording.OK || f.Stored != f.Accepted || f.Confirmed != f.Accepted || f.Sent < 100 || refused != (f.Refused > 0) {
+					t.Errorf("slice %d: %+v of %d calls", i, f, m.Recording.Sent)
+				}
+				replied := m.Recording.Response
+				if f.StoredAfter.Min() != replied.Min() || f.StoredAfter.Max() != replied.Max() || f.StoredAfter.Count() != replied.Count() {
+					t.Errorf("slice %d: stored after %d to %d ns, replied after %d to %d", i, f.StoredAfter.Min(), f.StoredAfter.Max(), replied.Min(), replied.Max())
 				}
 			}
 		})

@@ -63,6 +63,9 @@ type Ready struct {
 	Handover *result.Handover `json:"handover,omitempty"`
 	// Journals are the URLs of those of a pipeline, by which entries are followed.
 	Journals []string `json:"journals,omitempty"`
+	// Stores is that a reply says that what the call handed over is stored: of a server
+	// without journals, compared with some that have them.
+	Stores   bool   `json:"stores,omitempty"`
 	Database string   `json:"database,omitempty"` // of a server that has one: what it is, with its version
 	// Doors are the addresses of a part of a pipeline, by what they are for.
 	Doors map[string]string `json:"doors,omitempty"`
@@ -92,6 +95,9 @@ type Dial struct {
 	// which what calls hand over is followed until it is stored; nil: a reply is
 	// all there is.
 	Journals []string `json:"journals,omitempty"`
+	// Stores is that replies say that what was handed over is stored, which then is
+	// followed by them; there are no journals.
+	Stores bool `json:"stores,omitempty"`
 	// Patience is how long entries that are not stored are waited for while none
 	// is stored. 0: 5 s.
 	Patience plan.Duration `json:"patience,omitempty"`

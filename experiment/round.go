@@ -201,7 +201,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
 		Broker:  w.broker(a, reach),
-		Address: reach.Address, Authority: reach.Authority, Journals: reach.Journals, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		Address: reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range p.Loads {
 		order.Loads = append(order.Loads, control.Load{

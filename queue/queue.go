@@ -1,7 +1,7 @@
 // Package queue is what the pipeline asks of a message broker: that it takes
 // messages, keeps them until they have been dealt with, and puts those that
-// cannot be aside. Folder amqp does it with RabbitMQ, folder jetstream with NATS;
-// package queuetest holds both to what is said here. It knows no workload and
+// cannot be aside. Folder amqp does it with RabbitMQ, jetstream with NATS, hermes with
+// our own broker; package queuetest holds all to what is said here. It knows no workload and
 // starts no broker.
 //
 // # The contract
@@ -67,7 +67,7 @@ type Kind string
 
 // The kinds. A broker that has only one answers the others with Unimplemented.
 const (
-	Quorum  Kind = "quorum"  // RabbitMQ: replicated by Raft, always on disk
+	Quorum  Kind = "quorum"  // RabbitMQ, Hermes: replicated by Raft, always on disk
 	Classic Kind = "classic" // RabbitMQ: one node, durable
 	Stream  Kind = "stream"  // JetStream: a stream in a file
 )
@@ -88,7 +88,8 @@ type Options struct {
 // Broker is a connection to a message broker.
 type Broker interface {
 	io.Closer
-	// About names it with its version: "RabbitMQ 3.10.8", "NATS JetStream 2.15.2".
+	// About names it with its version: "RabbitMQ 3.10.8", "NATS JetStream 2.15.2";
+	// one that does not tell it by what else is known of it.
 	About() string
 	// Declare makes the queue, its dead letters, and what leads to them, unless
 	// they are there. Another kind under the same name is Conflict.

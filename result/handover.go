@@ -4,7 +4,7 @@ import "slices"
 
 // Handover is how an arm that is a pipeline hands an entry on, and so what it
 // means that a caller was told that all is well. The zero value is a pipeline
-// without a broker: what is told is the word of the one who stores.
+// without a broker, or none at all: what is told is the word of the one who stores.
 type Handover struct {
 	// Broker is the product that entries pass through, "RabbitMQ"; "" is none.
 	Broker string `json:"broker,omitempty"`

@@ -86,7 +86,7 @@ type Arm struct {
 	// version: "RabbitMQ 3.10.8". "" where there is none.
 	Broker string `json:"broker,omitempty"`
 	// Handover is what a caller's word stands for; nil where an arm is no
-	// pipeline, and in results that are older than the word.
+	// pipeline nor compared with one, and in results that are older than the word.
 	Handover *Handover `json:"handover,omitempty"`
 	// Floorless is why its trials have no floor; "" if they have.
 	Floorless string `json:"floorless,omitempty"`

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -32,7 +31,7 @@ type Options struct {
 	Small bool
 }
 
-// Programs are what nodes are: see [FindHermes] and package nats.
+// Programs are what nodes are: see packages hermes/local and nats.
 type Programs struct {
 	Hermes string         // the program of Hermes
 	NATS   target.Command // a program that is a NATS server
@@ -184,29 +183,6 @@ func (s *Stand) Stop(ctx context.Context) error {
 		all = errors.Join(all, s.unmount())
 	}
 	return errors.Join(all, os.RemoveAll(s.dir))
-}
-
-// FindHermes returns the program of Hermes: what WIRELAB_HERMES names, or the one
-// beside a program, or on the path.
-func FindHermes(getenv func(string) string, self string) (string, error) {
-	if named := getenv("WIRELAB_HERMES"); named != "" {
-		if _, err := os.Stat(named); err != nil {
-			return "", wirelab.Errorf(wirelab.NotFound, "WIRELAB_HERMES names %s, which is not there", named)
-		}
-		return named, nil
-	}
-	beside := filepath.Join(filepath.Dir(self), "hermes")
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
-		return beside, nil
-	}
-	for _, dir := range filepath.SplitList(getenv("PATH")) {
-		at := filepath.Join(dir, "hermes")
-		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return at, nil
-		}
-	}
-	return "", wirelab.Errorf(wirelab.NotFound,
-		"there is no program of Hermes, neither beside %s nor on the path: make build makes it, or WIRELAB_HERMES names it", self)
 }
 
 // readyLimit is how long a node that was started again may take until it can be used.

@@ -8,6 +8,7 @@ import (
 	"wirelab"
 	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
+	"wirelab/hermes/local"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
@@ -20,17 +21,25 @@ import (
 // can. One whose address is given can: whether it answers there is found out when
 // it is needed. An error is of the looking itself.
 func (a *app) lacks(ctx context.Context, broker string) (string, error) {
-	if broker != stack.RabbitMQ || a.getenv(amqpVariable) != "" {
-		return "", nil // NATS is in this program
+	variable := brokerVariables()[broker]
+	if a.getenv(variable) != "" {
+		return "", nil
 	}
-	_, err := rabbitmq.Find(ctx, a.getenv)
+	var err error
+	switch broker {
+	case stack.RabbitMQ:
+		_, err = rabbitmq.Find(ctx, a.getenv)
+	case stack.Hermes:
+		_, err = local.Find(ctx, a.getenv)
+	default: // NATS is in this program
+	}
 	switch {
 	case err == nil:
 		return "", nil
 	case wirelab.CodeOf(err) != wirelab.NotFound:
 		return "", err
 	}
-	return describe(err) + "; or give the address of one that runs in " + amqpVariable, nil
+	return describe(err) + "; or give the address of one that runs in " + variable, nil
 }
 
 // present takes the arms out of a plan whose broker cannot be had here, and says

@@ -63,11 +63,12 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 at a constant rate through its gateway, lets a part fail, goes on until all is
 stored that will be, and accounts for every entry by its id: what its caller was
 told, and whether the logger's store has it. Paths are those of "up logging";
-without any: log-grpc, log-rabbit where RabbitMQ is installed, and log-nats.
+without any: log-grpc, log-rabbit where RabbitMQ is installed, log-nats, and
+log-hermes where the program hermes is.
 
   logger-down=10s   the logger is ended, and started again after so long
   listener-kill     kill -9 of what takes entries from the queue; started at once
-  broker-restart    kill -9 of RabbitMQ or NATS; started at once
+  broker-restart    kill -9 of RabbitMQ, NATS or Hermes; started at once
   burst=10x5s       so many times as many entries as can be sustained, for so long
 
 Each --fault is a run of its own; faults with + between them are one run, and so
@@ -87,7 +88,7 @@ beginning of a burst at the latest; the default takes five to eight minutes.
 
 Exit code 0: nothing is missing that somebody had promised to keep. 1: an entry
 is, or is stored twice. 3: interrupted, or a path that was named is absent, since
-there is no RabbitMQ; what was measured is printed.`,
+its broker is not installed; what was measured is printed.`,
 		Example: `  wirelab chaos logging
   wirelab chaos logging log-rabbit log-grpc --fault logger-down=10s --rate 500/s
   wirelab chaos logging log-rabbit --fault all --rate 1200/s --for 80s
@@ -278,7 +279,10 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 	}
 	named := len(paths) > 0
 	if !named {
-		paths = []string{"log-grpc", stack.PathName(stack.RabbitMQ, false), stack.PathName(stack.NATSServer, false)}
+		paths = []string{"log-grpc"}
+		for _, kind := range stack.Brokers() {
+			paths = append(paths, stack.PathName(kind, false))
+		}
 	}
 	if base.Stack.Program, err = experiment.Program(); err != nil {
 		return nil, err
@@ -368,7 +372,7 @@ func faultsText(faults []chaos.Fault) string {
 // chaosBroker is the broker that a path leads through, if any.
 func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
 	name := strings.TrimSuffix(path, stack.PublishedSuffix)
-	for kind, variable := range map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable} {
+	for kind, variable := range brokerVariables() {
 		for _, direct := range []bool{false, true} {
 			if stack.PathName(kind, direct) != name {
 				continue

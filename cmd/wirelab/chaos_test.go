@@ -15,7 +15,11 @@ import (
 // chaosOf runs "chaos logging" and returns what it printed.
 func chaosOf(t *testing.T, args ...string) chaosRun {
 	t.Helper()
-	p := begin(t, t.TempDir(), append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
+	var environment []string
+	if strings.HasPrefix(args[0], "log-hermes") {
+		environment = append(environment, hermesProgram(t))
+	}
+	p := beginWith(t, t.TempDir(), environment, append([]string{"chaos", "logging", "--json", "--db", "embedded", "--in-flight", "32", "--seed", "7"}, args...)...)
 	p.want(exitOK)
 	p.wantNoneLeft()
 	runs := decode[[]chaosRun](t, p.stdout.String())
@@ -63,6 +67,7 @@ func TestChaosLosesNothing(t *testing.T) {
 	all := map[string]string{
 		"log-nats":   "listener-kill+logger-down=1s+burst=4x500ms+broker-restart",
 		"log-rabbit": "listener-kill+logger-down=1s+broker-restart",
+		"log-hermes": "listener-kill+logger-down=1s+broker-restart",
 	}
 	whole := "9500ms"
 	if testing.Short() {

@@ -150,7 +150,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	}
 	over := a.withPipelines(processes, program, p, sources)
 	if p.Messaging() {
-		if over, err = a.withBrokers(processes, program, p); err != nil {
+		if over, err = a.withBrokers(ctx, processes, program, p); err != nil {
 			return nil, err
 		}
 	}

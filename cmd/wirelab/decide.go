@@ -243,7 +243,7 @@ func shown(o report.Outage, p *chaos.Report, e chaos.Effect) report.Outage {
 	o.AtLeast, o.Promised, o.Interrupted = c.AtLeast, p.Promised, p.Interrupted
 	o.Database = p.About[stack.LoggerPart]
 	for _, part := range slices.Sorted(maps.Keys(p.About)) {
-		if part == stack.RabbitMQ || part == stack.NATSServer {
+		if slices.Contains(stack.Brokers(), part) {
 			o.Broker = p.About[part]
 		}
 	}

@@ -154,7 +154,7 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 			t.Errorf("%v is %q to a report", f, report.FaultNeed(report.Faults()[i]))
 		}
 	}
-	for _, broker := range []string{stack.RabbitMQ, stack.NATSServer} {
+	for _, broker := range stack.Brokers() {
 		h := stack.HandoverOf([]stack.Broker{{Kind: broker, Queue: queue.Options{Confirms: true, Persistent: true}}})
 		if !h.OnDisk() || h.Queue == "" || h.Broker == "" {
 			t.Errorf("%s: %+v", broker, h)

@@ -17,6 +17,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/experiment"
+	"wirelab/hermes/local"
 	"wirelab/plan"
 	"wirelab/target"
 )
@@ -84,8 +85,8 @@ func variableOf(broker string) string {
 }
 
 // withBrokers is the bench of a plan of messages.
-func (a *app) withBrokers(usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
-	programs, err := a.brokerPrograms(program, slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Make(arm) == ways.Hermes }))
+func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
+	programs, err := a.brokerPrograms(ctx, program, slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Make(arm) == ways.Hermes }))
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +95,13 @@ func (a *app) withBrokers(usual *experiment.Processes, program string, p plan.Pl
 
 // brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
 // is needed.
-func (a *app) brokerPrograms(program string, hermes bool) (stand.Programs, error) {
+func (a *app) brokerPrograms(ctx context.Context, program string, hermes bool) (stand.Programs, error) {
 	programs := stand.Programs{NATS: target.Command{Name: "NATS server", Path: program, Args: []string{"part", "nats"}}}
-	var err error
-	if hermes {
-		programs.Hermes, err = stand.FindHermes(a.getenv, program)
+	if !hermes {
+		return programs, nil
 	}
+	found, err := local.Find(ctx, a.getenv)
+	programs.Hermes = found.Program
 	return programs, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/queue/amqp"
+	"wirelab/queue/hermes"
 	"wirelab/queue/jetstream"
 )
 
@@ -136,8 +137,10 @@ func openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
 		return openRabbitMQ(ctx, q.URL)
 	case stack.NATSServer:
 		return openNATS(ctx, q.URL)
+	case stack.Hermes:
+		return openHermes(ctx, q.URL)
 	}
-	return nil, wirelab.UnknownName("broker", q.Broker, []string{stack.RabbitMQ, stack.NATSServer})
+	return nil, wirelab.UnknownName("broker", q.Broker, stack.Brokers())
 }
 
 func openRabbitMQ(ctx context.Context, url string) (queue.Broker, error) {
@@ -150,6 +153,14 @@ func openRabbitMQ(ctx context.Context, url string) (queue.Broker, error) {
 
 func openNATS(ctx context.Context, url string) (queue.Broker, error) {
 	broker, err := jetstream.Open(ctx, url, jetstream.Settings{})
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return broker, nil
+}
+
+func openHermes(ctx context.Context, url string) (queue.Broker, error) {
+	broker, err := hermes.Open(ctx, url, hermes.Settings{})
 	if err != nil {
 		return nil, err // as it is: an interface of a nil pointer is not nil
 	}

@@ -16,7 +16,7 @@ func (a *app) withPipelines(usual *experiment.Processes, program string, p plan.
 		return usual
 	}
 	o := stack.Options{Program: program, Getenv: a.getenv}
-	for kind, variable := range map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable} {
+	for kind, variable := range brokerVariables() {
 		if url := a.getenv(variable); url != "" {
 			o.Brokers = append(o.Brokers, stack.Broker{Kind: kind, URL: url})
 		}

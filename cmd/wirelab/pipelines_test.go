@@ -12,13 +12,14 @@ import (
 
 // Paths through the pipeline are arms: every entry that was accepted is followed
 // by its id until it is stored, and the cost is that of all processes, each
-// told apart (ms-M01, ms-M15, R1, R2, R11). What the machine was too busy for
+// told apart (ms-M01, ms-M15, R1, R2, R11). A call to the logger itself is followed
+// beside them, by its replies. What the machine was too busy for
 // does not matter here.
 func TestPathsAreCompared(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "compare", "log-grpc", "log-nats", "log-http-published,client=published", "-w", "logging.WriteLog",
+	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, "compare", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog",
 		"--requests", "published", "--in-flight", "4", "--slice", "200ms", "--rounds", "1", "--db", "embedded", "--json", "-q")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Fatalf("exit code %d: %s", code, p.said.String())
@@ -30,7 +31,7 @@ func TestPathsAreCompared(t *testing.T) {
 	if err := json.Unmarshal(p.stdout.Bytes(), &told); err != nil {
 		t.Fatal(err)
 	}
-	parts := [][]string{{"gateway", "logger"}, {"gateway", "listener-nats", "logger", "nats"}, {"gateway", "logger"}}
+	parts := [][]string{{"gateway", "logger"}, {"gateway", "listener-nats", "logger", "nats"}, {"gateway", "logger"}, {"gateway", "hermes", "listener-hermes", "logger"}, {"logger"}}
 	for _, x := range told.Result.Rounds[0].Trials {
 		name := told.Result.ArmName(x.Arm)
 		f := x.Followed

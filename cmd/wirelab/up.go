@@ -21,9 +21,15 @@ import (
 // The environment variables that say where message brokers are: an address of
 // one may hold a password, which others see on a command line.
 const (
-	amqpVariable = "WIRELAB_AMQP_URL"
-	natsVariable = "WIRELAB_NATS_URL"
+	amqpVariable   = "WIRELAB_AMQP_URL"
+	natsVariable   = "WIRELAB_NATS_URL"
+	hermesVariable = "WIRELAB_HERMES_URL"
 )
+
+// brokerVariables are those variables by the broker's kind.
+func brokerVariables() map[string]string {
+	return map[string]string{stack.RabbitMQ: amqpVariable, stack.NATSServer: natsVariable, stack.Hermes: hermesVariable}
+}
 
 // noBroker is the --broker of a pipeline without one.
 const noBroker = "none"
@@ -32,7 +38,7 @@ const noBroker = "none"
 type upFlags struct {
 	addr, http, grpc, rpc       string
 	brokers                     []string
-	amqp, nats, queue           string
+	amqp, nats, hermes, queue   string
 	noConfirms, transient       bool
 	prefetch                    int
 	direct, overHTTP, published bool
@@ -64,9 +70,10 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 are well, and prints where they are:
 
   gateway    takes entries over HTTP and passes them onward by the path that the
-             address names, POST /log-http, /log-grpc, /log-rpc, /log-rabbit or
-             /log-nats; its page, GET /, lets you try each
-  broker     RabbitMQ or NATS JetStream, started here unless its address is given
+             address names, POST /log-http, /log-grpc, /log-rpc, /log-rabbit,
+             /log-nats or /log-hermes; its page, GET /, lets you try each
+  broker     RabbitMQ, NATS JetStream or Hermes, started here unless its address
+             is given
   listener   takes entries from the broker's queue and hands them to the logger
   logger     stores entries; called over HTTP, gRPC and net/rpc
 
@@ -77,10 +84,11 @@ ends the rest. Brokers and databases that were started here take what they hold
 with them when they end.
 
 Addresses with passwords are better given in the environment than as flags,
-which other users of this machine can see: $` + amqpVariable + `, $` + natsVariable + `, $` + experiment.DatabaseVariable + `.`,
+which other users of this machine can see: $` + amqpVariable + `, $` + natsVariable + `,
+$` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 		Example: `  wirelab up logging --addr 127.0.0.1:8080
   wirelab up logging --broker none --db embedded
-  wirelab up logging --broker rabbitmq,nats --direct
+  wirelab up logging --broker rabbitmq,nats,hermes --direct
   wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
   ` + amqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
@@ -92,14 +100,15 @@ which other users of this machine can see: $` + amqpVariable + `, $` + natsVaria
 	flags.StringVar(&f.http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
 	flags.StringVar(&f.grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
-	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, both with a comma, or none (default rabbitmq, where it is installed)")
+	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several with commas, or none (default rabbitmq, where it is installed)")
 	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a RabbitMQ that runs (default $"+amqpVariable+", else one is started)")
 	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that runs, with JetStream (default $"+natsVariable+", else one is started)")
+	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a Hermes that runs, hermes://host:9090, of several nodes with commas (default $"+hermesVariable+", else one is started)")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
 	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway answer without the broker's word that it has the entry: what it loses nobody hears of")
 	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
 	flags.IntVar(&f.prefetch, "prefetch", 0, "`entries` that a listener has at once (default 512)")
-	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores by itself, with a path of its own: POST /log-rabbit-direct, /log-nats-direct")
+	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores by itself, with a path of its own: POST /log-rabbit-direct, /log-nats-direct and so on")
 	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
 	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
@@ -213,11 +222,13 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 		}
 		return nil, nil
 	}
-	urls := map[string]string{stack.RabbitMQ: a.either(f.amqp, amqpVariable), stack.NATSServer: a.either(f.nats, natsVariable)}
-	for flag, given := range map[string]bool{"amqp": f.amqp != "", "nats": f.nats != ""} {
-		kind := map[string]string{"amqp": stack.RabbitMQ, "nats": stack.NATSServer}[flag]
-		if given && !slices.Contains(names, kind) {
-			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", flag, strings.Join(names, ","))
+	urls := map[string]string{}
+	for kind, given := range map[string]struct{ flag, url string }{
+		stack.RabbitMQ: {"amqp", f.amqp}, stack.NATSServer: {"nats", f.nats}, stack.Hermes: {"hermes", f.hermes},
+	} {
+		urls[kind] = a.either(given.url, brokerVariables()[kind])
+		if given.url != "" && !slices.Contains(names, kind) {
+			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", given.flag, strings.Join(names, ","))
 		}
 	}
 	var all []stack.Broker
@@ -226,7 +237,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 			return nil, cli.Usage("--broker names %s twice", name)
 		}
 		if _, known := urls[name]; !known {
-			return nil, wirelab.UnknownName("broker", name, []string{stack.RabbitMQ, stack.NATSServer, noBroker})
+			return nil, wirelab.UnknownName("broker", name, append(stack.Brokers(), noBroker))
 		}
 		b := stack.Broker{Kind: name, URL: urls[name], Direct: f.direct, OverHTTP: f.overHTTP, Queue: queue.Options{
 			Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient, Prefetch: f.prefetch,
@@ -234,7 +245,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 		if name == stack.RabbitMQ {
 			b.Queue.Kind = queue.Kind(f.queue)
 		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
-			return nil, cli.Usage("--queue is of RabbitMQ; NATS JetStream has one kind")
+			return nil, cli.Usage("--queue is of RabbitMQ; NATS JetStream and Hermes have one kind each")
 		}
 		if err := checkQueue(b.Queue); err != nil {
 			return nil, err

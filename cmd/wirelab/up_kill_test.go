@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"wirelab"
+	"wirelab/hermes/local"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/workload/logging"
@@ -51,11 +53,20 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 		{stack.NATSServer, "", true},
 		{stack.RabbitMQ, queue.Quorum, false},
 		{stack.RabbitMQ, queue.Classic, true},
+		{stack.Hermes, "", false},
+		{stack.Hermes, "", true},
 	} {
 		t.Run(fmt.Sprint(stack.PathName(c.broker, c.direct), c.kind), func(t *testing.T) {
 			t.Parallel()
+			_, program, _ := strings.Cut(hermesProgram(t), "=")
 			s, err := stack.Start(t.Context(), stack.Options{
 				Program: os.Args[0], Env: []string{asProgram + "=1"},
+				Getenv: func(key string) string {
+					if key == local.ProgramVariable {
+						return program
+					}
+					return os.Getenv(key)
+				},
 				Database: wirelab.DatabaseAddress{Kind: embeddedKind, Source: filepath.Join(t.TempDir(), "log.db")},
 				Brokers: []stack.Broker{{Kind: c.broker, Direct: c.direct, Queue: queue.Options{
 					Kind: c.kind, Confirms: true, Persistent: true,

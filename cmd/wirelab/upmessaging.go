@@ -74,7 +74,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	if err != nil {
 		return err
 	}
-	programs, err := a.brokerPrograms(program, f.broker == ways.Hermes)
+	programs, err := a.brokerPrograms(ctx, program, f.broker == ways.Hermes)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,7 @@ func (s *Subscription) connect(ctx context.Context, asked *tried) (grpc.ClientSt
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.at = true
 	if !s.begun && s.start.From == broker.FromTail {
 		s.begun, s.next = true, first.Offset
 	}
@@ -120,7 +121,7 @@ func (s *Subscription) run(ctx context.Context, stream grpc.ClientStream, addres
 		err = errEnded
 	}
 	s.mu.Lock()
-	s.err = err
+	s.err, s.at = err, false
 	if err == errEnded { //nolint:errorlint // it is this one
 		s.batches = nil
 	}
@@ -158,6 +159,7 @@ func (s *Subscription) reconnect(ctx context.Context) (grpc.ClientStream, string
 func (s *Subscription) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.at = false
 	s.base = s.taken - uint64(len(s.told))
 	s.lost = s.lost || s.settled < s.base
 	s.settled = s.base

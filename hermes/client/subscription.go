@@ -31,6 +31,7 @@ type Subscription struct {
 	begun   bool         // something came, or where it would come from is known
 	next    uint64       // the offset behind what came, if begun
 	closing bool
+	at      bool // a node has it registered
 
 	// What is to be sent. It is bounded: credit is a sum, and acks wait at ackRanges.
 	credit credit
@@ -245,6 +246,14 @@ func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form fun
 		err = errEnded
 	}
 	return err
+}
+
+// Attached reports whether a node has the subscription registered, as far as is known here: not
+// while another node is looked for, nor after its end.
+func (s *Subscription) Attached() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.at
 }
 
 func (s *Subscription) isClosing() bool {

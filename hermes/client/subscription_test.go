@@ -343,3 +343,47 @@ func TestLostAcks(t *testing.T) {
 		}
 	}
 }
+
+// A subscription tells whether a node has it: once Subscribe returned, not while no node is
+// there, again at the next one, and not after its end.
+func TestAttached(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	d := serve(t, m, door.Options{})
+	var w wires
+	var shut atomic.Bool
+	c := connect(t, client.Options{Addresses: []string{d.address}, Connect: func(ctx context.Context, address string) (net.Conn, error) {
+		if shut.Load() {
+			return nil, net.ErrClosed
+		}
+		return w.connect(ctx, address)
+	}})
+	ctx := patient(t)
+	s, err := c.Subscribe(ctx, broker.Start{Topic: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	becomes := func(want bool) {
+		t.Helper()
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for s.Attached() != want {
+			select {
+			case <-look.C:
+			case <-ctx.Done():
+				t.Fatalf("attached is %v for ever", !want)
+			}
+		}
+	}
+	if !s.Attached() {
+		t.Error("it is not attached when Subscribe returns")
+	}
+	shut.Store(true)
+	w.cut()
+	becomes(false)
+	shut.Store(false)
+	becomes(true)
+	if err := s.Close(ctx); err != nil || s.Attached() {
+		t.Errorf("closed, %v, and attached is %v", err, s.Attached())
+	}
+}

@@ -38,6 +38,7 @@ type Options struct {
 	Nodes   int    // 1 to NodesLimit
 	Dir     string // for the nodes' data, one directory below for each; it is not removed
 	Args    []string
+	CPUs    []int // that the nodes may run on; nil: any
 	// Hosts are the nodes' addresses without port; nil: 127.0.0.1 for all.
 	Hosts []string
 	// Wrap is put before a node's command line, such as "ip netns exec NAME"; nil: nothing.
@@ -207,7 +208,7 @@ func (n *Node) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := daemon.Run(command, nil)
+	p, err := daemon.Run(command, n.options.CPUs)
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.ID, err)
 	}

@@ -1,6 +1,7 @@
 // Package bench starts the log pipeline where an experiment's arm is a path
 // through it, and leaves every other child to the usual bench. It knows which
-// parts a path needs and what stands for the server: all of them together.
+// parts a path needs and what stands for the server: all of them together; and
+// that a logger who is called directly has stored what he replied to.
 package bench
 
 import (
@@ -45,8 +46,8 @@ func Check(arm plan.Arm) error {
 	return err
 }
 
-// Broker is the broker that an arm's pipeline needs, [stack.RabbitMQ] or
-// [stack.NATSServer]; "" if it needs none, or runs elsewhere with all it needs.
+// Broker is the broker that an arm's pipeline needs, one of [stack.Brokers]; "" if
+// it needs none, or runs elsewhere with all it needs.
 func Broker(arm plan.Arm) string {
 	if arm.Target != "" {
 		return ""
@@ -66,7 +67,11 @@ func New(usual *experiment.Processes, p plan.Plan, options stack.Options, source
 // Server implements [experiment.Bench].
 func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	if !Path(arm.Protocol) {
-		return b.Processes.Server(ctx, arm)
+		server, err := b.Processes.Server(ctx, arm)
+		if err != nil {
+			return nil, err
+		}
+		return called{server}, nil
 	}
 	o := b.options
 	o.Brokers = nil
@@ -108,7 +113,7 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 // brokerOf is the broker that a path leads through, "" if none, and whether its
 // listener stores by itself.
 func brokerOf(path string) (kind string, direct bool) {
-	for _, kind := range []string{stack.RabbitMQ, stack.NATSServer} {
+	for _, kind := range stack.Brokers() {
 		for _, direct := range []bool{false, true} {
 			if stack.PathName(kind, direct) == path {
 				return kind, direct
@@ -116,6 +121,23 @@ func brokerOf(path string) (kind string, direct bool) {
 		}
 	}
 	return "", false
+}
+
+// called is a server that is called directly, beside arms that are paths: what it has
+// replied to is stored, and so is compared with what paths store later.
+type called struct{ experiment.Child }
+
+// Ready implements [experiment.Child].
+func (c called) Ready() control.Ready {
+	ready := c.Child.Ready()
+	ready.Handover, ready.Stores = &result.Handover{}, true
+	return ready
+}
+
+// Parts implements [experiment.Parted]: it is the logger, and nobody else is there.
+func (c called) Parts() (map[string]time.Duration, error) {
+	used, err := c.CPU()
+	return map[string]time.Duration{stack.LoggerPart: used}, err
 }
 
 // running is a pipeline as a server is one.
@@ -140,7 +162,7 @@ func (r *running) Ready() control.Ready {
 			if part.About != wirelab.Memory {
 				ready.Database = part.About
 			}
-		case stack.RabbitMQ, stack.NATSServer:
+		case stack.RabbitMQ, stack.NATSServer, stack.Hermes:
 			ready.Broker = part.About
 		}
 		if part.Journal != "" {

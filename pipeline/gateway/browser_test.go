@@ -59,14 +59,14 @@ func TestPageInABrowser(t *testing.T) {
 		return nil
 	}}
 	o := all(to)
-	o.Absent["log-nats-direct"] = evil
+	o.Absent["log-hermes-direct"] = evil
 	address, _ := serve(t, handler(t, o), gateway.Timeouts{})
 	p := browsertest.Open(browsertest.Start(t), t, "http://"+address+"/")
-	p.Do(chromedp.Navigate("http://"+address+"/"))
+	p.Do(chromedp.Navigate("http://" + address + "/"))
 	p.Until("the state", `document.querySelector("#state.good")`)
 	var state string
 	p.Do(chromedp.Text("#state", &state, chromedp.ByQuery))
-	if state != "6 of 7 paths lead somewhere" {
+	if state != "8 of 9 paths lead somewhere" {
 		t.Errorf("state %q", state)
 	}
 	known := gateway.Known()
@@ -93,7 +93,7 @@ func TestPageInABrowser(t *testing.T) {
 	if _, reply, verdict := press(p, "/handle", len(known)+1); !strings.Contains(reply, "ends within its JSON value") || verdict != "400" {
 		t.Errorf("half a body: %q, %q", reply, verdict)
 	}
-	if _, reply, verdict := press(p, "/log-nats-direct", len(known)+2); !strings.Contains(reply, "ends within its JSON value") || verdict != "400" {
+	if _, reply, verdict := press(p, "/log-hermes-direct", len(known)+2); !strings.Contains(reply, "ends within its JSON value") || verdict != "400" {
 		t.Errorf("half a body to what is not there: %q, %q", reply, verdict)
 	}
 	if _, reply, _ := press(p, "/health", len(known)+3); !strings.Contains(reply, `"path": "log-http"`) {

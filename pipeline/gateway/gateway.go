@@ -61,7 +61,7 @@ const DefaultLimit = 4096
 // Known are the paths that a gateway has a route for even where nothing is
 // behind it, in the order of the page.
 func Known() []string {
-	return []string{"log-http", "log-grpc", "log-rpc", "log-rabbit", "log-rabbit-direct", "log-nats", "log-nats-direct"}
+	return []string{"log-http", "log-grpc", "log-rpc", "log-rabbit", "log-rabbit-direct", "log-nats", "log-nats-direct", "log-hermes", "log-hermes-direct"}
 }
 
 // handlePath is the path that POST /handle takes, as was published (ms-F12).
@@ -256,6 +256,8 @@ func wordsOf(name string) string {
 		return "logged via rabbitmq"
 	case strings.HasPrefix(name, "log-nats"):
 		return "logged via nats"
+	case strings.HasPrefix(name, "log-hermes"):
+		return "logged via hermes"
 	}
 	return "logged"
 }

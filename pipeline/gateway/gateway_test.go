@@ -35,6 +35,8 @@ func TestPaths(t *testing.T) {
 		"/log-rabbit-direct": {"log-rabbit-direct", "logged via rabbitmq"},
 		"/log-nats":          {"log-nats", "logged via nats"},
 		"/log-nats-direct":   {"log-nats-direct", "logged via nats"},
+		"/log-hermes":        {"log-hermes", "logged via hermes"},
+		"/log-hermes-direct": {"log-hermes-direct", "logged via hermes"},
 		"/log-http-2":        {"log-http-2", "logged"}, // somebody's own
 	} {
 		to := &way{}
@@ -87,7 +89,7 @@ func TestAbsentAndBroken(t *testing.T) {
 			t.Errorf("a panic: %d %s", got.status, got.body)
 		}
 	}
-	if got := ask(t, g, http.MethodPost, "/log-nats-direct", fine, nil); got.status != 503 || got.told.Message != "path log-nats-direct is not there: no NATS was found" || got.told.Data.Code != "unavailable" {
+	if got := ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil); got.status != 503 || got.told.Message != "path log-hermes-direct is not there: no broker was found" || got.told.Data.Code != "unavailable" {
 		t.Errorf("absent: %d %s", got.status, got.body)
 	}
 	none := handler(t, gateway.Options{})
@@ -104,7 +106,7 @@ func TestAbsentAndBroken(t *testing.T) {
 }
 
 // nothing is what is told of an address that there is none of.
-const nothing = "there is nothing at this address; known: / /handle /health /journal /log-grpc /log-http /log-nats /log-nats-direct /log-rabbit /log-rabbit-direct /log-rpc /ping"
+const nothing = "there is nothing at this address; known: / /handle /health /journal /log-grpc /log-hermes /log-hermes-direct /log-http /log-nats /log-nats-direct /log-rabbit /log-rabbit-direct /log-rpc /ping"
 
 // The addresses beside the paths (ms-F10, F11), and those that are not there,
 // which are told those that are.
@@ -149,7 +151,7 @@ func TestJournal(t *testing.T) {
 		o := all(c.to)
 		g := handler(t, o)
 		ask(t, g, http.MethodPost, "/log-http", `{"log":{}}`, nil)
-		ask(t, g, http.MethodPost, "/log-nats-direct", fine, nil) // absent
+		ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil) // absent
 		before := time.Now()
 		ask(t, g, http.MethodPost, "/log-http", fine, nil)
 		events, _, _ := o.Journal.Since(0, 10)
@@ -277,7 +279,7 @@ func TestHealth(t *testing.T) {
 	o := all(&way{})
 	got := get(t, handler(t, o), "/health")
 	if got.Code != 200 || !strings.Contains(got.Body.String(), `{"path":"log-http","ok":true}`) ||
-		!strings.Contains(got.Body.String(), `{"path":"log-nats-direct","ok":false,"absent":true,"message":"path log-nats-direct is not there: no NATS was found"}`) {
+		!strings.Contains(got.Body.String(), `{"path":"log-hermes-direct","ok":false,"absent":true,"message":"path log-hermes-direct is not there: no broker was found"}`) {
 		t.Errorf("all is well: %d %s", got.Code, got.Body)
 	}
 	o.Paths = maps.Clone(o.Paths)
@@ -372,12 +374,12 @@ func get(t *testing.T, g http.Handler, address string) *httptest.ResponseRecorde
 func TestPage(t *testing.T) {
 	t.Parallel()
 	o := all(&way{})
-	o.Absent["log-nats-direct"] = "<b>no</b> NATS"
+	o.Absent["log-hermes-direct"] = "<b>no</b> broker"
 	o.Paths["log-rabbit-published"], o.Paths["log-mine"] = &way{}, &way{}
 	g := handler(t, o)
 	page := get(t, g, "/")
 	for _, want := range []string{
-		"POST /log-http<", "HTTP → logger, which stores", "&lt;b&gt;no&lt;/b&gt; NATS", "POST /log-mine<",
+		"POST /log-http<", "HTTP → logger, which stores", "&lt;b&gt;no&lt;/b&gt; broker", "POST /log-mine<",
 		"POST /log-rabbit-published<", "RabbitMQ → listener → logger", "; done as the published client did", `href="/assets/gateway.css"`, `src="/assets/gateway.js"`,
 	} {
 		if !strings.Contains(page.Body.String(), want) {

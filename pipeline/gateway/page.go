@@ -61,6 +61,8 @@ func describe(name string) (hops []string, told string) {
 		broker, rest = "RabbitMQ", strings.TrimPrefix(name, "log-rabbit")
 	case strings.HasPrefix(name, "log-nats"):
 		broker, rest = "NATS JetStream", strings.TrimPrefix(name, "log-nats")
+	case strings.HasPrefix(name, "log-hermes"):
+		broker, rest = "Hermes", strings.TrimPrefix(name, "log-hermes")
 	}
 	const queued = "202: the broker has it, as far as its queue promises"
 	switch {

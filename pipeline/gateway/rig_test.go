@@ -64,7 +64,7 @@ func all(to *way) gateway.Options {
 	for _, name := range known[:len(known)-1] {
 		o.Paths[name] = to
 	}
-	o.Absent = map[string]string{known[len(known)-1]: "no NATS was found"}
+	o.Absent = map[string]string{known[len(known)-1]: "no broker was found"}
 	return o
 }
 

@@ -66,7 +66,7 @@ type Gateway struct {
 
 // Queue is a queue at a broker.
 type Queue struct {
-	Broker  string        `json:"broker"` // [RabbitMQ] or [NATSServer]
+	Broker  string        `json:"broker"` // one of [Brokers]
 	URL     string        `json:"url"`
 	Options queue.Options `json:"options"`
 }

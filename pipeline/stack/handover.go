@@ -16,8 +16,8 @@ func HandoverOf(brokers []Broker) *result.Handover {
 	b := brokers[0]
 	h := &result.Handover{
 		Confirms: b.Queue.Confirms, Persistent: b.Queue.Persistent,
-		// Both servers, as planBroker starts them, have what they confirm on disk:
-		// RabbitMQ always so, NATS since SyncEvery is left at 0.
+		// All servers, as planBroker starts them, have what they confirm on disk:
+		// RabbitMQ and Hermes always so, NATS since SyncEvery is left at 0.
 		Sync: result.SyncFirst,
 	}
 	switch b.Kind {
@@ -25,6 +25,8 @@ func HandoverOf(brokers []Broker) *result.Handover {
 		h.Broker, h.Queue = productRabbitMQ, string(cmp.Or(b.Queue.Kind, queue.Quorum))
 	case NATSServer:
 		h.Broker, h.Queue = productNATS, string(cmp.Or(b.Queue.Kind, queue.Stream))
+	case Hermes:
+		h.Broker, h.Queue = productHermes, string(cmp.Or(b.Queue.Kind, queue.Quorum))
 	}
 	if b.URL != "" {
 		h.Sync = result.SyncUnknown
@@ -36,4 +38,5 @@ func HandoverOf(brokers []Broker) *result.Handover {
 const (
 	productRabbitMQ = "RabbitMQ"
 	productNATS     = "NATS JetStream"
+	productHermes   = "Hermes"
 )

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// server is a broker's server of our own: package rabbitmq's, package nats's.
+// server is a broker's server of our own: package rabbitmq's, nats's or
+// hermes/local's.
 type server interface {
 	URL() string // holds a password
 	Address() string

@@ -3,7 +3,8 @@
 // stopped in the other. It knows which parts there are, how they are joined and
 // whether they live and are well; what a part does it leaves to the program that
 // it starts them with, whose command "part" is told by its environment which to
-// be: a [Config], or what package nats says of its child's end.
+// be: a [Config], or what package nats says of its child's end. RabbitMQ and Hermes
+// are programs of their own.
 //
 // A part can be killed and started again while the others go on, at the same
 // addresses: that is how failures are made.
@@ -14,10 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"sync"
 
 	"wirelab"
+	"wirelab/hermes/local"
 	"wirelab/nats"
 	"wirelab/probe"
 	"wirelab/queue"
@@ -29,7 +32,11 @@ import (
 const (
 	RabbitMQ   = "rabbitmq"
 	NATSServer = "nats"
+	Hermes     = "hermes"
 )
+
+// Brokers are the kinds of brokers there are.
+func Brokers() []string { return []string{RabbitMQ, NATSServer, Hermes} }
 
 // The parts that are always there. A listener's name is "listener-" and its path's
 // without "log-": "listener-rabbit", "listener-nats-direct".
@@ -59,7 +66,7 @@ type Options struct {
 	Absent map[string]string
 	// Published adds, beside each path, one that does what the published client did.
 	Published bool
-	Getenv    func(string) string // finds RabbitMQ; nil: os.Getenv
+	Getenv    func(string) string // finds RabbitMQ and Hermes; nil: os.Getenv
 	// CPUs are the cores that the parts may run on; nil: any.
 	CPUs []int
 	// Env is added to the environment of each part that is this program.
@@ -76,7 +83,7 @@ type Options struct {
 
 // Broker is a message broker with its queue and listener.
 type Broker struct {
-	Kind string // [RabbitMQ] or [NATSServer]
+	Kind string // one of [Brokers]
 	URL  string // of one that runs elsewhere; "": one is started
 	// Queue says how the queue is used; Name "" is [QueueName].
 	Queue queue.Options
@@ -181,15 +188,36 @@ func (s *Stack) planBroker(b Broker) error {
 				Name: NATSServer, Path: s.options.Program, Args: []string{"part", NATSServer}, Env: s.options.Env, CPUs: s.options.CPUs,
 			}, nats.Options{})
 		}
+	case Hermes:
+		r.product, r.door = productHermes, DoorGRPC
+		r.make = func(ctx context.Context) (server, error) { return startHermes(ctx, s.options) }
 	default:
-		return wirelab.UnknownName("broker", b.Kind, []string{RabbitMQ, NATSServer})
+		return wirelab.UnknownName("broker", b.Kind, Brokers())
 	}
 	s.brokers[b.Kind] = r.url
 	s.pieces = append(s.pieces, r)
 	return nil
 }
 
-// PathName is the gateway's path to a broker: "log-rabbit", "log-nats-direct".
+// startHermes starts one node, as of the others there is one server: what they
+// promise is then the same, a disk of one machine.
+func startHermes(ctx context.Context, o Options) (server, error) {
+	getenv := o.Getenv
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	found, err := local.Find(ctx, getenv)
+	if err != nil {
+		return nil, err
+	}
+	made, err := local.StartServer(ctx, found, o.CPUs)
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return made, nil
+}
+
+// PathName is the gateway's path to a broker: "log-rabbit", "log-nats-direct", "log-hermes".
 func PathName(broker string, direct bool) string {
 	name := "log-" + broker
 	if broker == RabbitMQ {

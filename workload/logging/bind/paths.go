@@ -35,11 +35,13 @@ func Paths() []wirelab.Binding[logging.Service] {
 		{"log-rabbit-direct", "HTTP, then a queue at RabbitMQ"},
 		{"log-nats", "HTTP, then a queue at NATS JetStream, then gRPC"},
 		{"log-nats-direct", "HTTP, then a queue at NATS JetStream"},
+		{"log-hermes", "HTTP, then a queue at Hermes, then gRPC"},
+		{"log-hermes-direct", "HTTP, then a queue at Hermes"},
 	}
 	var all []wirelab.Binding[logging.Service]
 	for _, way := range ways {
 		all = append(all, pathBinding(way.name, way.framing))
-		if !strings.Contains(way.name, "nats") && !strings.HasSuffix(way.name, "direct") {
+		if !strings.Contains(way.name, "nats") && !strings.Contains(way.name, "hermes") && !strings.HasSuffix(way.name, "direct") {
 			all = append(all, pathBinding(way.name+"-published", way.framing))
 		}
 	}
