@@ -66,7 +66,7 @@ type Ready struct {
 	// Stores is that a reply says that what the call handed over is stored: of a server
 	// without journals, compared with some that have them.
 	Stores   bool   `json:"stores,omitempty"`
-	Database string   `json:"database,omitempty"` // of a server that has one: what it is, with its version
+	Database string `json:"database,omitempty"` // of a server that has one: what it is, with its version
 	// Doors are the addresses of a part of a pipeline, by what they are for.
 	Doors map[string]string `json:"doors,omitempty"`
 	// Stage is the URL of what is asked to do something to a message broker, and
