@@ -60,6 +60,8 @@ func Check(p plan.Plan) error {
 		case err == nil && !p.Messaging():
 			return wirelab.Errorf(wirelab.InvalidArgument,
 				"arm %s is a way to a message broker, which is sent messages: say with --scenario what happens meanwhile, such as live", arm.Name)
+		case p.Messaging() && arm.Target == "" && !slices.Contains(ways.Makes(), Make(arm)):
+			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
 		}

@@ -9,6 +9,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/hermes"
 	"wirelab/brokers/jetstream"
+	"wirelab/brokers/kafka"
 	"wirelab/brokers/rabbitmq"
 )
 
@@ -17,9 +18,11 @@ const (
 	Hermes   = "hermes"
 	NATS     = "nats"
 	RabbitMQ = "rabbitmq"
+	Kafka    = "kafka"
 )
 
-// Makes are the brokers that can be started here.
+// Makes are the brokers that can be started here: Kafka, which runs on Java, is not
+// among them.
 func Makes() []string { return []string{Hermes, NATS, RabbitMQ} }
 
 // Way is a way to speak to a broker.
@@ -51,6 +54,12 @@ func All() []Way {
 			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true), Make: RabbitMQ, Client: "amqp091-go",
 			Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
 				return opened(rabbitmq.Open(ctx, r))
+			},
+		},
+		{
+			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Make: Kafka, Client: "franz-go",
+			Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
+				return opened(kafka.Open(ctx, r))
 			},
 		},
 	}

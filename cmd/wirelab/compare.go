@@ -72,7 +72,8 @@ of the rest on each wire: buffered, pushed back, or dropped.
 
 With --workload messaging the arms are message brokers, hermes-grpc, hermes-rest,
 hermes-graphql, hermes-grpc-stream, hermes-all, nats-jetstream and rabbitmq, each
-a cluster of --nodes that is started anew for each round, or runs at target=. Every
+a cluster of --nodes that is started anew for each round, or runs at target=, as
+kafka must. Every
 message is followed by its number: one that is acknowledged and lost, doubled,
 turned or changed leaves an arm without a figure. --scenario says what happens
 meanwhile: live, slow, disk, late, crash, isolation, fanout, sustained, or to the
