@@ -16,7 +16,7 @@
 //     nothing fails.
 //   - A subscriber is given a group's messages one at a time, and has dealt with one
 //     when its handler returns true: what it was given and has not dealt with when it
-//     ends, or its process dies, is given to the group again.
+//     ends, or its process dies, is given to the group again, in whatever order.
 //   - A broker that goes away ends nothing: sends fail, or wait for their context,
 //     and subscribers go on when it is back.
 package brokers

@@ -228,7 +228,9 @@ func (x *trial) again() {
 	after := next.take(len(want) - len(before))
 	next.nothing()
 	next.close()
-	if got := slices.Concat(before, after); !slices.Equal(got, want) {
+	got := slices.Concat(before, after)
+	slices.Sort(got) // what was given ahead may come in another order
+	if !slices.Equal(got, want) {
 		x.Errorf("got %v", got)
 	}
 }
@@ -259,7 +261,9 @@ func (x *trial) undealt() {
 		x.Errorf("%d messages were given, want none after the sixth", given)
 	}
 	r := x.read(t.Name, "g", 0, nil)
-	if got := r.take(15); !slices.Equal(got, want[5:]) {
+	got := r.take(15)
+	slices.Sort(got) // as above
+	if !slices.Equal(got, want[5:]) {
 		x.Errorf("got %v, want those from the sixth on", got)
 	}
 	r.nothing()

@@ -84,6 +84,8 @@ func (r *subscriber) read() {
 		}
 		if !r.handle(m.Data()) {
 			_ = m.Nak() // as above
+			r.messages.Drain()
+			r.giveBack()
 			return
 		}
 		_ = m.Ack() // lost with the connection, the message comes again

@@ -86,6 +86,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	}
 	err = a.sayMessaging(s, f)
 	if err == nil {
+		a.Note("up; stop with Ctrl-C")
 		<-ctx.Done()
 		a.Note("stopping")
 	}
@@ -109,7 +110,7 @@ func (a *app) sayMessaging(s *stand.Stand, f upMessagingFlags) error {
 	if at, err := url.Parse(target); err == nil && at.User != nil {
 		target, environment = at.Host, variableOf(f.broker)+"="+s.Addresses()[0]+" "
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until Ctrl-C\n\nnodes      %s\nprotocols  %s\ntry        %swirelab compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
+	_, err := fmt.Fprintf(a.Stdout, "%s runs, and keeps what it is sent until it is stopped\n\nnodes      %s\nprotocols  %s\ntry        %swirelab compare %s,target=%s -w messaging --rounds 1 --max-rounds 1\n",
 		s.About(), strings.Join(s.Addresses(), "\n           "), strings.Join(protocols, ", "), environment, protocols[0], target)
 	return err
 }

@@ -143,7 +143,7 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 		"too many words":   {"version now", []string{"not also now", "see wirelab version --help"}},
 		"too few words":    {"call", []string{"needs one WORKLOAD.OPERATION"}},
 		"workload":         {"matrix routes", []string{`unknown workload "routes"; known: `, "routeguide"}},
-		"preset":           {"presets quik", []string{`unknown preset "quik"; known: ledger-balance-10, `}},
+		"preset":           {"presets quik", []string{`unknown preset "quik"; known: hermes-consistent-120, `}},
 		"workload called":  {"call routes.GetFeature --protocol grpc --target a:1", []string{`unknown workload "routes"`}},
 		"no operation":     {"call routeguide --protocol grpc --target a:1", []string{`unknown operation of routeguide ""`, "ListFeatures"}},
 		"operation":        {"call routeguide.Get --protocol grpc --target a:1", []string{`unknown operation of routeguide "Get"`, "GetFeature"}},
