@@ -18,7 +18,7 @@ import (
 // connections as the workers of [prepareClients] are, with a stream for each.
 func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ control.Dial, l control.Load, _ *rand.Rand) (*prepared, error) {
 	sockets := &probe.Sockets{}
-	p := &prepared{width: l.Streams, traffic: sockets.Count}
+	p := &prepared{width: l.Streams, Meter: Meter{Traffic: sockets.Count}}
 	clients, err := p.dialClients(ctx, cell, to, sockets, l.Connections)
 	if err != nil {
 		return p, err
@@ -96,11 +96,11 @@ func (f *feedLoad) warm(ctx context.Context, deadline, least time.Duration) (*lo
 }
 
 // streams runs one measured slice, with streams of its own.
-func (d *driver) streams(ctx context.Context, p *prepared, order control.Slice) (*control.Measured, error) {
-	run := p.feeds.within(p.plan.Deadline, time.Duration(order.For), time.Duration(order.Head))
+func (p *prepared) streams(ctx context.Context, order control.Slice) (*control.Measured, error) {
+	run := p.feeds.within(p.Plan.Deadline, time.Duration(order.For), time.Duration(order.Head))
 	measured := &control.Measured{}
 	var probed error
-	run.Around = func(run func()) { probed = d.around(p, measured, run) }
+	run.Around = func(run func()) { probed = p.around(measured, run) }
 	rec, err := p.feeds.runner.Run(ctx, run)
 	if err != nil {
 		return nil, err

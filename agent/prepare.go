@@ -15,16 +15,13 @@ import (
 
 // prepared is a load with its connections, by whichever driver.
 type prepared struct {
-	runner *load.Runner
-	plan   load.Plan
-	open   []io.Closer
-	width  int // calls in flight
+	Meter // but for its Runner, where it holds streams
+	open  []io.Closer
+	width int // calls in flight
 	// call makes one call in a slot of the width, outside any run.
 	call func(ctx context.Context, slot int) error
-	// traffic and made tell what has passed, and how many calls were begun,
-	// since the load was prepared. made is nil of streams.
-	traffic func() wirelab.Traffic
-	made    func() uint64
+	// made tells how many calls were begun since the load was prepared; nil of streams.
+	made func() uint64
 	// follow and watch are nil unless what calls hand over is followed: by one
 	// follower for all loads of a dial, since they share the journals.
 	follow *follower
@@ -46,7 +43,7 @@ type calls struct {
 func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand, f *follower) (*prepared, error) {
 	sockets := &probe.Sockets{}
 	counts := make([]calls, l.InFlight)
-	p := &prepared{width: l.InFlight, traffic: sockets.Count, made: func() (n uint64) {
+	p := &prepared{width: l.InFlight, Meter: Meter{Traffic: sockets.Count}, made: func() (n uint64) {
 		for i := range counts {
 			n += counts[i].n
 		}
@@ -90,7 +87,7 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 		}
 		return err
 	}
-	p.runner = load.NewRunner(callers)
+	p.Runner = load.NewRunner(callers)
 	return p, nil
 }
 
@@ -129,11 +126,11 @@ func prepareRaw(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, orde
 	}
 	counted := &countedLines{Lines: lines}
 	return &prepared{
-		runner: load.NewLinesRunner(counted),
-		open:   []io.Closer{lines},
-		width:  l.InFlight,
-		call:   counted.call, traffic: lines.Traffic,
-		made: func() uint64 { return counted.begun },
+		Meter: Meter{Runner: load.NewLinesRunner(counted), Traffic: lines.Traffic},
+		open:  []io.Closer{lines},
+		width: l.InFlight,
+		call:  counted.call,
+		made:  func() uint64 { return counted.begun },
 	}, nil
 }
 

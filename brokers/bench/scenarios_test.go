@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wirelab/brokers"
+	"wirelab/brokers/account"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
 	"wirelab/brokers/stand"
@@ -74,9 +75,15 @@ func openFaulty(ctx context.Context, protocol string, r brokers.Reach) (brokers.
 		return nil, err
 	}
 	for _, fault := range memory.Faults() {
-		b = &memory.Faulty{Broker: b, Fault: fault, Every: 10_000}
+		b = &memory.Faulty{Broker: b, Fault: fault, Every: 10_000, Sender: sender}
 	}
 	return b, nil
+}
+
+// sender is a message's lane.
+func sender(body []byte) uint64 {
+	s, _ := account.Read(body)
+	return uint64(s.Lane)
 }
 
 // conductor is the other end of a driver's lines.

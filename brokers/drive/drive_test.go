@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab/brokers"
+	"wirelab/brokers/account"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
 	"wirelab/control"
@@ -171,7 +172,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 	for name, what := range scenes() {
 		for _, fault := range memory.Faults() {
 			t.Run(name+" "+string(fault), func(t *testing.T) {
-				faulty := &memory.Faulty{Broker: memory.New(), Fault: fault, Every: every}
+				faulty := &memory.Faulty{Broker: memory.New(), Fault: fault, Every: every, Sender: sender}
 				c := drives(t, opens(faulty))
 				what := what
 				what.Delay, what.Batch = 0, 10 // a loop without a limit, so that there are messages enough
@@ -191,6 +192,12 @@ func TestEachFaultIsCaught(t *testing.T) {
 			})
 		}
 	}
+}
+
+// sender is a message's lane.
+func sender(body []byte) uint64 {
+	s, _ := account.Read(body)
+	return uint64(s.Lane)
 }
 
 func TestOrdersThatCannotBe(t *testing.T) {

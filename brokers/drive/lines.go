@@ -31,8 +31,7 @@ type lines struct {
 	ended  []ending
 	spare  []ending      // what ended was before, for Turn alone
 	wake   chan struct{} // holds one once ended has grown
-	begun  uint64
-	gaveUp []ending // cancelled since the last Turn
+	gaveUp []ending      // cancelled since the last Turn
 }
 
 // slot is a send that the engine may have under way.
@@ -112,7 +111,6 @@ func (l *lines) Due(slot int, due int64) { l.slots[slot].due = due }
 func (l *lines) Begin(at int) {
 	s := &l.slots[at]
 	s.under = true
-	l.begun++
 	l.senders[at%len(l.senders)].put(order{run: l.run, slot: at, age: s.age, due: s.due, recorded: s.due >= l.run.begin})
 }
 

@@ -17,7 +17,7 @@ const crashPause = 2 * time.Second
 
 // play does what a scenario asks for at half of the window, and returns what it did.
 // It returns once all is as before, though the window be over.
-func (d *driver) play(ctx context.Context, r *run, stage *stage) ([]result.Disturbance, error) {
+func (p *prepared) play(ctx context.Context, r *run) ([]result.Disturbance, error) {
 	select {
 	case <-r.opened:
 	case <-ctx.Done():
@@ -34,12 +34,12 @@ func (d *driver) play(ctx context.Context, r *run, stage *stage) ([]result.Distu
 		if !r.until(ctx, half) {
 			return nil, nil
 		}
-		return d.crash(ctx, r)
+		return p.crash(ctx, r)
 	case plan.Load{Scenario: scenario}.Fails():
 		if !r.until(ctx, half) {
 			return nil, nil
 		}
-		return r.disturb(ctx, stage)
+		return r.disturb(ctx, p.stage)
 	}
 	return nil, nil
 }
@@ -60,7 +60,7 @@ func (r *run) until(ctx context.Context, at int64) bool {
 func (r *run) since(at int64) plan.Duration { return plan.Duration(at - r.begin) }
 
 // crash kills the first audience's process and has another come later.
-func (d *driver) crash(ctx context.Context, r *run) ([]result.Disturbance, error) {
+func (p *prepared) crash(ctx context.Context, r *run) ([]result.Disturbance, error) {
 	r.ledger.Disturb(account.During)
 	done := result.Disturbance{What: plan.Crash, Who: "reader", Began: r.since(r.clock.Now())}
 	first, ok := r.reader(0).(*outside)
@@ -71,7 +71,7 @@ func (d *driver) crash(ctx context.Context, r *run) ([]result.Disturbance, error
 		return nil, err
 	}
 	r.until(ctx, r.clock.Now()+int64(crashPause))
-	next, err := d.readOutside(ctx, r, 0)
+	next, err := p.readOutside(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -98,12 +98,12 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 }
 
 // readOutside has an audience read from a process of its own.
-func (d *driver) readOutside(ctx context.Context, r *run, audience int) (reader, error) {
+func (p *prepared) readOutside(ctx context.Context, r *run, audience int) (reader, error) {
 	ctx, cancel := context.WithTimeout(ctx, teardownLimit)
 	defer cancel()
-	what := d.reading
+	what := p.reading
 	what.Subscription = r.subscription(audience)
-	o, err := startOutside(ctx, d.options.Outside, what, r.ledger.Audience(audience))
+	o, err := startOutside(ctx, p.options.Outside, what, r.ledger.Audience(audience))
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func (d *driver) readOutside(ctx context.Context, r *run, audience int) (reader,
 }
 
 // attend has the readers of a run read that are there from the beginning.
-func (d *driver) attend(ctx context.Context, r *run) error {
+func (p *prepared) attend(ctx context.Context, r *run) error {
 	if r.load.Scenario == plan.Crash {
-		first, err := d.readOutside(ctx, r, 0)
+		first, err := p.readOutside(ctx, r, 0)
 		if err != nil {
 			return err
 		}

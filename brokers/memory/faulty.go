@@ -15,13 +15,9 @@ type Fault string
 const (
 	Lose    Fault = "lose"
 	Double  Fault = "double"
-	Reorder Fault = "reorder" // one comes behind the next [heldFor]
+	Reorder Fault = "reorder" // one comes behind the next of its sender
 	Corrupt Fault = "corrupt" // a bit of it is another
 )
-
-// heldFor is how many messages one that is turned comes behind. Two neighbours of
-// different senders that are turned are in no wrong order: nobody said which is first.
-const heldFor = 200
 
 // Faults are all of them.
 func Faults() []Fault { return []Fault{Lose, Double, Reorder, Corrupt} }
@@ -32,6 +28,9 @@ type Faulty struct {
 	brokers.Broker
 	Fault Fault
 	Every uint64 // > 1
+	// Sender tells by a message whose it is, for [Reorder]: two of different senders
+	// that are turned are in no wrong order, since nobody said which is first.
+	Sender func(body []byte) uint64
 	// Done counts the faults done.
 	Done  atomic.Uint64
 	count atomic.Uint64
@@ -39,9 +38,8 @@ type Faulty struct {
 
 // Subscribe implements [brokers.Broker].
 func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
-	var mu sync.Mutex // guards held and behind, though one reader has no need of it
+	var mu sync.Mutex // guards held, though one reader has no need of it
 	var held []byte
-	behind := 0
 	return f.Broker.Subscribe(ctx, s, func(body []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
@@ -53,7 +51,10 @@ func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 			case Double:
 				handle(body)
 			case Reorder:
-				held, behind = append([]byte(nil), body...), 0
+				if held != nil {
+					handle(held)
+				}
+				held = append([]byte(nil), body...)
 				return true
 			case Corrupt:
 				body = append([]byte(nil), body...)
@@ -61,7 +62,7 @@ func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 			}
 		}
 		dealt := handle(body)
-		if behind++; held != nil && behind == heldFor {
+		if held != nil && f.Sender(held) == f.Sender(body) {
 			handle(held)
 			held = nil
 		}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"wirelab/control"
+	"wirelab/load"
+	"wirelab/probe"
+)
+
+// Load is a load that a driver has connected.
+type Load interface {
+	// Warm warms it up, for as long at least.
+	Warm(ctx context.Context, least time.Duration) (*load.Warmth, error)
+	// Slice measures one slice of it.
+	Slice(ctx context.Context, order control.Slice) (*control.Measured, error)
+	io.Closer
+}
+
+// Dial connects the loads of an order and sees that they are answered rightly. Those
+// that it returns beside an error are closed like the others.
+type Dial func(ctx context.Context, order control.Dial) ([]Load, error)
+
+// Obey is a driver's end of the lines: it carries out a conductor's orders, with loads
+// that dial connects, until in ends or ctx does. When in ends while an order is carried
+// out, that is given up: whoever gave it is gone, and a search's slice may last for
+// minutes. self is the driver's account.
+func Obey(ctx context.Context, self *probe.Account, dial Dial, in io.Reader, out io.Writer) (err error) {
+	d := &driver{self: self, dial: dial}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if err := control.Write(out, control.Reply{Ready: &control.Ready{}}); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	orders, read := make(chan control.Order), make(chan error, 1)
+	// The reader ends with in, as that of [Serve] does.
+	go func() {
+		err := readOrders(ctx, in, orders)
+		stop()
+		close(orders)
+		read <- err
+	}()
+	for order := range orders {
+		if err := control.Write(out, d.obey(ctx, order)); err != nil {
+			return err
+		}
+	}
+	return <-read
+}
+
+// readOrders hands on what it reads until in or ctx ends.
+func readOrders(ctx context.Context, in io.Reader, orders chan<- control.Order) error {
+	reader := control.NewReader[control.Order](in)
+	for {
+		order, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case orders <- order:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// driver holds what dial orders made.
+type driver struct {
+	self  *probe.Account
+	dial  Dial
+	loads []Load
+	dials []int // how many loads there were before each dial
+}
+
+func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
+	var reply control.Reply
+	var err error
+	switch {
+	case order.Usage != nil:
+		return usage(d.self)
+	case order.Dial != nil:
+		var loads []Load
+		loads, err = d.dial(ctx, *order.Dial)
+		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
+	case order.Leave != nil:
+		err = d.leave()
+	case order.Warm != nil:
+		var l Load
+		if l, err = d.load(order.Warm.Load); err == nil {
+			reply.Warm, err = l.Warm(ctx, time.Duration(order.Warm.Least))
+		}
+	case order.Slice != nil:
+		var l Load
+		if l, err = d.load(order.Slice.Load); err == nil {
+			reply.Slice, err = l.Slice(ctx, *order.Slice)
+		}
+	default:
+		err = errors.New("an order that says nothing")
+	}
+	if err != nil {
+		return control.Reply{Error: err.Error()}
+	}
+	return reply
+}
+
+func (d *driver) load(i int) (Load, error) {
+	if i < 0 || i >= len(d.loads) {
+		return nil, fmt.Errorf("no load %d; there are %d", i, len(d.loads))
+	}
+	return d.loads[i], nil
+}
+
+// leave closes what the last dial opened.
+func (d *driver) leave() error {
+	if len(d.dials) == 0 {
+		return errors.New("told to leave before it dialled")
+	}
+	last := len(d.dials) - 1
+	kept := d.dials[last]
+	err := closeAll(d.loads[kept:])
+	d.loads, d.dials = d.loads[:kept], d.dials[:last]
+	return err
+}
+
+func (d *driver) close() error {
+	err := closeAll(d.loads)
+	d.loads, d.dials = nil, nil
+	return err
+}
+
+func closeAll(loads []Load) (all error) {
+	for _, l := range loads {
+		all = errors.Join(all, l.Close())
+	}
+	return all
+}
