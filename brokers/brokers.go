@@ -7,7 +7,7 @@
 //
 //   - Once [Broker.Make] has returned, every message acknowledged under the topic
 //     is kept for each of its groups until that group has dealt with it, whether
-//     somebody reads or not.
+//     somebody reads or not, and unless [Reach.Brief] whatever node is killed.
 //   - A publisher's word comes when the broker has acknowledged all messages of a
 //     send, by the [Durability] that the broker was opened with, or when it has not
 //     and nobody knows what became of them.
@@ -42,8 +42,11 @@ type Reach struct {
 	// Variant chooses among the ways in which this broker keeps a topic; "" is the
 	// safest. [wirelab.Unimplemented] where it has no such.
 	Variant string
+	// Brief says that no node is going to be killed: Make need not wait until a topic that
+	// it made would outlive that.
+	Brief bool
 	// Connect opens connections, and is where bytes are counted. nil: net.Dialer.
-	Connect func(ctx context.Context, network, address string) (net.Conn, error)
+	Connect func(ctx context.Context, network, address string) (net.Conn, error) `json:"-"`
 }
 
 // Durability is what a broker promises by an acknowledgement.

@@ -114,6 +114,7 @@ type Broker struct {
 	Durability string `json:"durability"`
 	Variant    string `json:"variant,omitempty"` // of how it keeps a topic
 	Copies     int    `json:"copies,omitempty"`  // of each message; 0: as many as is usual
+	Brief      bool   `json:"brief,omitempty"`   // no node is going to be killed
 	Stage      string `json:"stage,omitempty"`   // as in Ready
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"wirelab/control"
@@ -50,23 +51,47 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 	if relay != nil {
 		defer func() { err = errors.Join(err, a.end(relay)) }()
 	}
-	if err := w.dial(ctx, a, reach); err != nil {
+	loads, of := floorLoads(w.c.Plan)
+	if err := w.dial(ctx, a, reach, loads); err != nil {
 		return fmt.Errorf("before the null responder: %w", err)
 	}
-	loads := w.c.Plan.Loads
+	var floors []*result.Floor
 	for i, l := range loads {
-		reply, err := a.driver.Ask(ctx, control.Order{Slice: floorOrder(w.c.Plan, l, len(loads)+i, w.seed)})
+		reply, err := a.driver.Ask(ctx, control.Order{Slice: floorOrder(w.c.Plan, l, len(w.c.Plan.Loads)+i, w.seed)})
 		if err != nil {
 			return fmt.Errorf("before the null responder: %w", err)
 		}
 		m := reply.Slice
-		a.trials[i].Floor = &result.Floor{
+		floors = append(floors, &result.Floor{
 			Window: plan.Duration(m.Recording.Window), Completed: m.Recording.CompletedInWindow,
 			Service: m.Recording.Service, DriverCPU: m.Usage.CPU, Calls: m.Calls,
-		}
+		})
+	}
+	for i := range a.trials {
+		a.trials[i].Floor = floors[of[i]]
 	}
 	_, err = a.driver.Ask(ctx, control.Order{Leave: &struct{}{}})
 	return err
+}
+
+// floorLoads are what is asked of a null responder, and which of them each load's is.
+// Messages are read from the beginning whatever the scenario, since nothing is done to a
+// broker that does nothing, so that scenarios of one pace share their floor.
+func floorLoads(p plan.Plan) (asked []plan.Load, of []int) {
+	for i, l := range p.Loads {
+		at := i
+		if l.Messaging() {
+			l.Scenario, l.Delay = plan.Live, 0
+			at = slices.IndexFunc(asked, func(other plan.Load) bool {
+				return p.OperationOf(other) == p.OperationOf(l) && other.Pace() == l.Pace() && other.InFlight == l.InFlight && other.Size == l.Size
+			})
+		}
+		if at < 0 || at == len(asked) {
+			at, asked = len(asked), append(asked, l)
+		}
+		of = append(of, at)
+	}
+	return asked, of
 }
 
 // end ends a child that an arm had for a time.

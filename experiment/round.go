@@ -190,11 +190,11 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 	for i := range w.c.Plan.Loads {
 		a.trials = append(a.trials, &result.Trial{Arm: a.index, Load: i, Errors: map[string]uint64{}})
 	}
-	return w.dial(ctx, a, reach)
+	return w.dial(ctx, a, reach, w.c.Plan.Loads)
 }
 
-// dial connects an arm's driver, for all loads, to a server.
-func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error {
+// dial connects an arm's driver, for all these loads, to a server.
+func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load) error {
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
@@ -203,7 +203,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready) error 
 		Broker:  w.broker(a, reach),
 		Address: reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
-	for _, l := range p.Loads {
+	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{
 			Operation: p.OperationOf(l), Requests: p.RequestsOf(l),
 			InFlight:    l.InFlight,
@@ -223,7 +223,7 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	if !p.Messaging() {
 		return nil
 	}
-	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Copies: reach.Copies, Stage: reach.Stage}
+	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Copies: reach.Copies, Brief: !p.Fails(), Stage: reach.Stage}
 }
 
 // once tells an arm's driver in this round apart from every other's. All arms

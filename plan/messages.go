@@ -114,6 +114,9 @@ func (l Load) Fails() bool { return slices.Contains(Faults(), l.Scenario) }
 // does behind its acknowledgements would be in another's figures (method.md §3.3).
 func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging() }
 
+// Fails reports whether something is done to a broker of the plan's.
+func (p Plan) Fails() bool { return slices.ContainsFunc(p.Loads, Load.Fails) }
+
 // sustained reports whether a load is to go on for as long as is wanted.
 func (p Plan) sustained() bool {
 	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario == Sustained })
@@ -250,7 +253,7 @@ func (p Plan) checkMessaging() error {
 		if a.Raw() {
 			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with a scenario: no raw driver speaks to a broker")
 		}
-		if a.Target != "" && slices.ContainsFunc(p.Loads, Load.Fails) {
+		if a.Target != "" && p.Fails() {
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d].target is a broker that somebody else runs, and nothing is done to it: leave out the target, or take a scenario without a fault", i)
 		}
 	}

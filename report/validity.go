@@ -60,7 +60,11 @@ func Legend(l *result.LoadAnalysis) []string {
 		switch {
 		case fix == "":
 		case gate == result.AboveFloor:
-			lines = append(lines, floorMark+" floor-limited: less than twice what client and kernel take by themselves; "+fix)
+			short := "less than twice what client and kernel take by themselves"
+			if l.Scenario != "" && !l.Open {
+				short = "alone the driver sends less than three times what the fastest arm takes"
+			}
+			lines = append(lines, floorMark+" floor-limited: "+short+"; "+fix)
 		case gate == result.DatabaseSeen:
 			lines = append(lines, unseenMark+" the database was not seen, and may have been the limit; "+fix)
 		default:
@@ -88,7 +92,7 @@ func Floor(arm *result.ArmState, m result.Metric) (float64, bool) {
 	switch m.ID {
 	case plan.ResponseP50, plan.ServiceP50:
 		v = arm.Floor.P50
-	case plan.Throughput:
+	case plan.Throughput, plan.MessageRate:
 		v = arm.Floor.Throughput
 	case plan.ClientCPU:
 		v = arm.Floor.ClientCPU
@@ -124,7 +128,7 @@ func Validity(l *result.LoadAnalysis) []string {
 func limited(c result.Check) string {
 	switch c.Gate {
 	case result.AboveFloor:
-		return fmt.Sprintf("floor-limited (%s × the floor)", Significant(c.Value, 2))
+		return fmt.Sprintf("floor-limited (%s %s)", Significant(c.Value, 2), c.Unit)
 	case result.DatabaseSeen:
 		return "database not seen"
 	}

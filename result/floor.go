@@ -21,18 +21,27 @@ type Floors struct {
 	// whether that is too little to speak of the server.
 	Times   float64 `json:"times,omitempty"`
 	Limited bool    `json:"limited,omitempty"`
+	// Headroom is, of messages in the closed loop, how many times as many as the load's
+	// fastest arm the driver sends before a broker that does nothing; Throughput is
+	// messages then, and Limited is judged by this and not by Times.
+	Headroom float64 `json:"headroom,omitempty"`
 }
 
 // floorTimes is how many times the floor a median must be to tell more of the
 // server than of client and kernel (method.md §3.6, gate 5).
 const floorTimes = 2
 
+// headroom is how many times as many messages as the fastest broker takes a driver must
+// send by itself, for a rate to tell more of the broker than of the driver.
+const headroom = 3
+
 // floor compares an arm's median with what its driver shows before a server
 // that does nothing. What is near the floor is no error: with the client
 // driver, client and kernel are part of what is measured, and of two servers
 // near it the difference is still theirs. So the numbers stay and carry a
-// mark, with the floor beside them (docs/adr/0010).
-func (s *subject) floor() {
+// mark, with the floor beside them (docs/adr/0010). fastest is the most messages per
+// second that an arm of a closed load takes; of others 0.
+func (s *subject) floor(fastest float64) {
 	ground := &s.state.Floor
 	floor, arm := &stat.Histogram{}, &stat.Histogram{} // take memory when something is merged
 	var window, cpu time.Duration
@@ -64,6 +73,10 @@ func (s *subject) floor() {
 	if calls > 0 {
 		ground.ClientCPU = float64(cpu) / float64(calls)
 	}
+	if fastest > 0 {
+		s.headroom(fastest)
+		return
+	}
 	own, fix := "client and kernel", "--driver raw has a lower floor; a workload that does more work rises above it"
 	if s.result.Network != nil {
 		own, fix = "client, kernel and network", "a network with a shorter round trip has a lower floor; a workload that does more work rises above it"
@@ -75,4 +88,51 @@ func (s *subject) floor() {
 		Detail: choose(!ground.Limited, text, "floor-limited: "+text+", so "+own+" are most of it"),
 		Fix:    fix,
 	})
+}
+
+// headroom judges a driver of messages: what it sends before a broker that does nothing
+// is to be far above what any broker takes.
+func (s *subject) headroom(fastest float64) {
+	ground, batch := &s.state.Floor, float64(max(s.load.Batch, 1))
+	ground.Throughput *= batch
+	ground.Headroom = ground.Throughput / fastest
+	ground.Limited = ground.Headroom < headroom
+	readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		if t.Floor == nil || t.Floor.Window <= 0 {
+			return 0, false, false
+		}
+		times := float64(t.Floor.Completed) * batch / time.Duration(t.Floor.Window).Seconds() / fastest
+		return times, times >= headroom, true
+	})
+	text := fmt.Sprintf("before a broker that does nothing the driver sends %s messages a second, %.3g times what the fastest arm takes and %.3g times this one",
+		Thousands(uint64(ground.Throughput)), ground.Headroom, ground.Times)
+	s.add(Check{
+		Gate: AboveFloor, OK: true, Limited: ground.Limited, Value: ground.Headroom, Limit: headroom, AtLeast: true,
+		Unit: "× the fastest arm's rate", Rounds: readings,
+		Detail: choose(!ground.Limited, text, "floor-limited: "+text+", so that the driver may be part of what is measured"),
+		Fix:    "larger messages or batches cost the driver less for each byte; --rate asks how long messages take below the most",
+	})
+}
+
+// fastest is the most messages per second that an arm takes under a closed load of
+// messages; 0 of others.
+func fastest(g grid, load int) (most float64) {
+	l := g.result.Plan.Loads[load]
+	if !l.Messaging() || l.Open() {
+		return 0
+	}
+	for a := range g.arms() {
+		var count uint64
+		var window time.Duration
+		for _, t := range g.of(load, a) {
+			if t.Messages != nil && t.Window > 0 {
+				count += t.Messages.AcknowledgedInWindow
+				window += time.Duration(t.Window)
+			}
+		}
+		if window > 0 {
+			most = max(most, float64(count)/window.Seconds())
+		}
+	}
+	return most
 }

@@ -290,7 +290,7 @@ func armState(g grid, l, a int) ArmState {
 		s.arrivals()
 		s.generator()
 		s.noise()
-		s.floor()
+		s.floor(fastest(g, l))
 	default:
 		s.answers()
 		s.entries()
@@ -300,7 +300,7 @@ func armState(g grid, l, a int) ArmState {
 		s.arrivals()
 		s.generator()
 		s.noise()
-		s.floor()
+		s.floor(fastest(g, l))
 		s.database()
 	}
 	slices.SortStableFunc(s.state.Checks, func(a, b Check) int {

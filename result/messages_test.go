@@ -30,6 +30,44 @@ func TestMadeUpMessagesAreSound(t *testing.T) {
 	}
 }
 
+// What a driver sends by itself is judged by the load's fastest arm, and a rate that is
+// near it is marked; of messages at a rate the time is, as of calls.
+func TestDriversOfMessages(t *testing.T) {
+	t.Parallel()
+	live := result.Analyse(resulttest.Messages()).Loads[0]
+	for _, arm := range live.Arms {
+		i := slices.IndexFunc(arm.Checks, func(c result.Check) bool { return c.Gate == result.AboveFloor })
+		if i < 0 {
+			t.Fatalf("%s: nobody judged its driver", arm.Name)
+		}
+		c, limited := arm.Checks[i], strings.HasPrefix(arm.Name, "rabbitmq")
+		if c.Limited != limited || arm.Floor.Limited != limited || c.Limit != 3 || strings.HasPrefix(c.Detail, "floor-limited: ") != limited || len(c.Rounds) != 12 {
+			t.Errorf("%s, limited %v: %+v", arm.Name, limited, c)
+		}
+		if f := arm.Floor; f.Throughput < 13_000 || f.Headroom < 2 || f.Headroom > 6 {
+			t.Errorf("%s: %+v", arm.Name, f)
+		}
+		if marks := arm.Marks(metric(t, plan.MessageRate)); len(marks) > 0 != limited {
+			t.Errorf("%s: marks %v", arm.Name, marks)
+		}
+	}
+	for _, arm := range result.Analyse(resulttest.MessageScenarios()).Loads[0].Arms {
+		if arm.Floor.Known { // a failure is among the scenarios
+			t.Errorf("%s has a floor", arm.Name)
+		}
+	}
+}
+
+// metric finds one.
+func metric(t *testing.T, id string) result.Metric {
+	t.Helper()
+	m, err := result.MetricByID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // sent is the trial of an arm in a round under the first load.
 func sent(r *result.Result, round, arm int) *result.Trial {
 	trials := r.Rounds[round].Trials

@@ -131,8 +131,8 @@ type Round struct {
 	Failures []Failure `json:"failures,omitempty"`
 	// Cut is whether the experiment was interrupted in it: only trials that were over
 	// are there. Rounds of loads of calls are left out then, since their arms take turns.
-	Cut bool `json:"cut,omitempty"`
-	Noise    Noise     `json:"noise"`
+	Cut   bool  `json:"cut,omitempty"`
+	Noise Noise `json:"noise"`
 }
 
 // Failure is an arm that failed in a round, and why.

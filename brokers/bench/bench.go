@@ -93,8 +93,14 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 const copiesMost = 3
 
 // Null implements [experiment.Bench].
-func (*Bench) Null(_ context.Context, arm plan.Arm) (experiment.Child, error) {
-	return nil, wirelab.Errorf(wirelab.Unimplemented, "no null broker speaks %s", arm.Protocol)
+func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	s, err := stand.Start(ctx, stand.Options{
+		Make: Make(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &running{stand: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Copies: 1}}, nil
 }
 
 // Driver implements [experiment.Bench].

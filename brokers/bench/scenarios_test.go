@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"wirelab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
+	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/control"
@@ -24,8 +27,11 @@ import (
 	"wirelab/target"
 )
 
-// reader is the argument that makes this program a reader of its own.
-const reader = "read-messages"
+// The arguments that make this program a reader of its own, and a null broker.
+const (
+	reader     = "read-messages"
+	nullBroker = "null-broker"
+)
 
 // programs are those of the nodes; Hermes is built once for all tests.
 var programs stand.Programs
@@ -44,6 +50,8 @@ func run(m *testing.M) (code int, err error) {
 	switch {
 	case os.Getenv(nats.Environment) != "":
 		return 0, nats.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	case len(os.Args) > 2 && os.Args[1] == nullBroker:
+		return 0, serveNull(ctx, os.Args[2])
 	case len(os.Args) > 1 && os.Args[1] == reader:
 		open := drive.Opener(ways.Open)
 		if len(os.Args) > 2 {
@@ -60,11 +68,24 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	programs = stand.Programs{Hermes: filepath.Join(dir, "hermes"), NATS: target.Command{Path: self}}
+	programs = stand.Programs{Hermes: filepath.Join(dir, "hermes"), NATS: target.Command{Path: self}, Null: target.Command{Path: self, Args: []string{nullBroker}}}
 	if out, err := exec.Command("go", "build", "-o", programs.Hermes, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build hermes: %w\n%s", err, out)
 	}
 	return m.Run(), nil
+}
+
+// serveNull is the null broker of a make.
+func serveNull(ctx context.Context, kind string) error {
+	server := null.NATS()
+	if kind == ways.RabbitMQ {
+		server = null.AMQP()
+	}
+	at, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	return agent.Part(ctx, nullBroker, func(ctx context.Context) error { return server.Serve(ctx, at) }, control.Ready{Address: at.Addr().String()}, os.Stdin, os.Stdout)
 }
 
 // openFaulty connects to a broker and does wrong by one message in 10,000 that it
@@ -105,9 +126,8 @@ func (c *conductor) must(o control.Order) control.Reply {
 	return r
 }
 
-// drives has a driver drive a cluster of Hermes under one
-// load.
-func drives(t *testing.T, s *stand.Stand, o drive.Options, what control.Messages, inFlight int) *conductor {
+// drives has a driver drive a cluster under one load.
+func drives(t *testing.T, s *stand.Stand, protocol string, o drive.Options, what control.Messages, inFlight int) *conductor {
 	t.Helper()
 	in, orders := io.Pipe()
 	replies, out := io.Pipe()
@@ -136,7 +156,7 @@ func drives(t *testing.T, s *stand.Stand, o drive.Options, what control.Messages
 		addresses += "," + a
 	}
 	c.must(control.Order{Dial: &control.Dial{
-		Workload: "messaging", Protocol: "hermes-grpc-stream", Address: addresses, Seed: 1, Deadline: plan.Duration(10 * time.Second),
+		Workload: "messaging", Protocol: protocol, Address: addresses, Seed: 1, Deadline: plan.Duration(10 * time.Second),
 		Broker: &control.Broker{Durability: plan.DurabilityFsync, Stage: stage},
 		Loads:  []control.Load{{Operation: "Publish", InFlight: inFlight, Connections: 1, Messages: what}},
 	}})
@@ -172,7 +192,7 @@ func TestNothingIsLost(t *testing.T) {
 	s := cluster(t, ways.Hermes, 3)
 	for _, scenario := range failing() {
 		t.Run(scenario, func(t *testing.T) {
-			c := drives(t, s, drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
+			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
 			m := c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages
 			if err := m.Whole(); err != nil {
 				t.Error(err)
@@ -202,13 +222,42 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}
 	for _, scenario := range failing() {
 		t.Run(scenario, func(t *testing.T) {
-			c := drives(t, s, faulty, control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1}, 64)
+			c := drives(t, s, "hermes-grpc-stream", faulty, control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1}, 64)
 			var all *result.Messages
 			for deadline := time.Now().Add(time.Minute); all == nil || all.Acknowledged < 150_000 && time.Now().Before(deadline); {
 				all = all.Add(*c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages)
 			}
 			if all.Missing == 0 || all.Duplicated == 0 || all.Reordered == 0 || all.Corrupted == 0 {
 				t.Errorf("of %d messages %d missing, %d duplicated, %d reordered, %d corrupted", all.Acknowledged, all.Missing, all.Duplicated, all.Reordered, all.Corrupted)
+			}
+		})
+	}
+}
+
+// TestNulls: a driver runs before what does nothing as it does before each broker, and
+// nothing is lost there either.
+func TestNulls(t *testing.T) {
+	for _, way := range ways.All() {
+		if way.Make == ways.Kafka {
+			continue // none is started here
+		}
+		t.Run(way.Protocol.Name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			s, err := stand.Start(ctx, stand.Options{Make: way.Make, Nothing: true, Programs: programs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Stop(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+			c := drives(t, s, way.Protocol.Name, drive.Options{Open: ways.Open}, control.Messages{Scenario: plan.Live, Size: 100, Batch: 2, Groups: 2}, 30)
+			m := c.must(control.Order{Slice: &control.Slice{For: plan.Duration(300 * time.Millisecond), Seed: 2}}).Slice
+			if m.Messages.Faults() > 0 || m.Messages.Unsure > 0 || m.Recording.CompletedInWindow < 100 {
+				t.Errorf("%d sends: %+v", m.Recording.CompletedInWindow, m.Messages)
 			}
 		})
 	}

@@ -72,14 +72,12 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 	}
 	reach := brokers.Reach{
 		Addresses: strings.Split(order.Address, ","), Copies: order.Broker.Copies,
-		Durability: brokers.Durability(order.Broker.Durability), Variant: order.Broker.Variant,
+		Durability: brokers.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Brief: order.Broker.Brief,
 	}
 	d := &dialled{
 		options: o,
 		seeds:   rand.New(rand.NewPCG(order.Seed, 0x6d657373)), // the second word separates this use of the seed
-		reading: Reading{
-			Protocol: order.Protocol, Addresses: reach.Addresses, Durability: reach.Durability, Variant: reach.Variant, Copies: reach.Copies,
-		},
+		reading: Reading{Protocol: order.Protocol, Reach: reach},
 	}
 	for i, l := range order.Loads {
 		p := &prepared{dialled: d, Meter: agent.Meter{Self: self}, what: l.Messages, stage: newStage(order.Broker.Stage)}

@@ -23,10 +23,7 @@ import (
 // its standard input. It reads until that ends.
 type Reading struct {
 	Protocol     string               `json:"protocol"`
-	Addresses    []string             `json:"addresses"`
-	Durability   brokers.Durability   `json:"durability"`
-	Variant      string               `json:"variant,omitempty"`
-	Copies       int                  `json:"copies,omitempty"`
+	Reach        brokers.Reach        `json:"reach"`
 	Subscription brokers.Subscription `json:"subscription"`
 }
 
@@ -40,9 +37,7 @@ func Read(ctx context.Context, open Opener, in io.Reader, out io.Writer) (err er
 	if err := decoder.Decode(&what); err != nil {
 		return fmt.Errorf("what is to be read: %w", err)
 	}
-	broker, err := open(ctx, what.Protocol, brokers.Reach{
-		Addresses: what.Addresses, Durability: what.Durability, Variant: what.Variant, Copies: what.Copies,
-	})
+	broker, err := open(ctx, what.Protocol, what.Reach)
 	if err != nil {
 		return err
 	}

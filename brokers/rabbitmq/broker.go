@@ -40,9 +40,8 @@ const (
 type Broker struct {
 	reach brokers.Reach
 	about string
-	major int           // of its version
-	rest  time.Duration // see registered
-	at    atomic.Int64  // the address that is tried first
+	major int          // of its version
+	at    atomic.Int64 // the address that is tried first
 }
 
 var _ brokers.Broker = (*Broker)(nil)
@@ -62,7 +61,7 @@ func Open(_ context.Context, r brokers.Reach) (*Broker, error) {
 	default:
 		return nil, wirelab.UnknownName("kind of queues of RabbitMQ", r.Variant, []string{Quorum, Classic})
 	}
-	b := &Broker{reach: r, rest: registered}
+	b := &Broker{reach: r}
 	conn, err := b.dial()
 	if err != nil {
 		return nil, err
@@ -154,8 +153,8 @@ func queueOf(topic, group string) string { return topic + "." + group }
 // after a declaration).
 const registered = 2500 * time.Millisecond
 
-// Make implements [brokers.Broker]. It takes 2.5 s longer than the server does, so
-// that what is acknowledged is kept from the first message on.
+// Make implements [brokers.Broker]. Unless the use is brief it takes 2.5 s longer than
+// the server does, so that what is acknowledged is kept from the first message on.
 func (b *Broker) Make(ctx context.Context, t brokers.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
@@ -192,10 +191,10 @@ func (b *Broker) Make(ctx context.Context, t brokers.Topic) error {
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || b.reach.Brief {
 		return err
 	}
-	rest := time.NewTimer(b.rest)
+	rest := time.NewTimer(registered)
 	defer rest.Stop()
 	select {
 	case <-rest.C:

@@ -44,9 +44,7 @@ func TestContract(t *testing.T) {
 	for _, kind := range []string{driver.Quorum, driver.Classic} {
 		t.Run(kind, func(t *testing.T) {
 			brokertest.Run(t, func(t *testing.T) brokers.Broker {
-				b := open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind})
-				b.Hurry()
-				return b
+				return open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind, Brief: true})
 			})
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,12 +30,16 @@ type Options struct {
 	// Small puts the nodes' data on a disk so small that it can be filled up, which
 	// takes root.
 	Small bool
+	// Nothing starts what speaks the make's protocol and does nothing, in the place of its
+	// nodes: see package brokers/null.
+	Nothing bool
 }
 
 // Programs are what nodes are: see packages hermes/local and nats.
 type Programs struct {
 	Hermes string         // the program of Hermes
 	NATS   target.Command // a program that is a NATS server
+	Null   target.Command // one that is the null of the make that is its last argument
 }
 
 // Stand is a running cluster.
@@ -89,12 +94,14 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 			return nil, err
 		}
 	}
-	switch o.Make {
-	case ways.Hermes:
+	switch {
+	case o.Nothing && slices.Contains(ways.Makes(), o.Make):
+		s.cluster, err = startNull(ctx, o, s.dir)
+	case o.Make == ways.Hermes:
 		s.cluster, err = startHermes(ctx, o, s.dir)
-	case ways.NATS:
+	case o.Make == ways.NATS:
 		s.cluster, err = startNATS(ctx, o, s.dir)
-	case ways.RabbitMQ:
+	case o.Make == ways.RabbitMQ:
 		s.cluster, err = startRabbitMQ(ctx, o, s.dir)
 	default:
 		err = wirelab.UnknownName("message broker", o.Make, ways.Makes())

@@ -44,6 +44,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newCheckCommand,
 		newBackupCommand, newRestoreCommand,
 		newTokenCommand,
+		newNullCommand,
 		newVersionCommand,
 	} {
 		root.AddCommand(build(a))

@@ -75,16 +75,22 @@ from its cluster, ends by itself with code 1: look why before it is started agai
 		ctx := command.Context()
 		if controlled {
 			var stop context.CancelFunc
-			ctx, stop = context.WithCancel(ctx)
+			ctx, stop = a.controlled(ctx)
 			defer stop()
-			go func() { // ends with the process: nothing else ends a read of standard input
-				_, _ = io.Copy(io.Discard, a.Stdin)
-				stop()
-			}()
 		}
 		return a.serve(ctx, c, *asJSON)
 	}
 	return command
+}
+
+// controlled is a context that ends with standard input too, as a child's does.
+func (a *app) controlled(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() { // ends with the process: nothing else ends a read of standard input
+		_, _ = io.Copy(io.Discard, a.Stdin)
+		stop()
+	}()
+	return ctx, stop
 }
 
 func newDevCommand(a *app) *cobra.Command {
@@ -309,23 +315,7 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 // hold serves until ctx ends, a door fails or the node does. Doors stop first:
 // their callers' last answers are the node's. (hb-D31)
 func (a *app) hold(ctx context.Context, n *node.Node, all []serving) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	failures := make([]error, len(all))
-	var serves sync.WaitGroup
-	for i, serve := range all {
-		serves.Go(func() {
-			defer stop() // by itself only if it failed
-			failures[i] = serve(ctx)
-		})
-	}
-	select {
-	case <-ctx.Done():
-	case <-n.Failed():
-		stop()
-	}
-	serves.Wait()
-	err := errors.Join(failures...)
+	err := serveAll(ctx, n.Failed(), all)
 	select {
 	case <-n.Failed(): // it has said nothing to the terminal yet, and what it says is the reason of the rest
 		err = cli.With(exitFailed, fmt.Errorf("the node ended by itself: %w", n.Err()))
@@ -334,6 +324,27 @@ func (a *app) hold(ctx context.Context, n *node.Node, all []serving) error {
 		err = errors.Join(err, closeNode(ctx, n))
 	}
 	return err
+}
+
+// serveAll serves until ctx ends, one of them fails or stop is closed, nil for never.
+func serveAll(ctx context.Context, stop <-chan struct{}, all []serving) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	failures := make([]error, len(all))
+	var serves sync.WaitGroup
+	for i, serve := range all {
+		serves.Go(func() {
+			defer end() // by itself only if it failed
+			failures[i] = serve(ctx)
+		})
+	}
+	select {
+	case <-ctx.Done():
+	case <-stop:
+		end()
+	}
+	serves.Wait()
+	return errors.Join(failures...)
 }
 
 func closeNode(ctx context.Context, n *node.Node) error {

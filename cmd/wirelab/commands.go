@@ -31,6 +31,7 @@ func commands() []func(*app) *cobra.Command {
 		newDriveCommand,
 		newDriveMessagesCommand,
 		newReadMessagesCommand,
+		newNullBrokerCommand,
 		newHogCommand,
 		newPartCommand,
 		newVersionCommand,

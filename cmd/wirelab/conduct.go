@@ -277,7 +277,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 			Transport: cell.Protocol.Transport, Framing: cell.Protocol.Framing,
 			Encoding: cell.Protocol.Encoding, Datagrams: cell.Protocol.Network == "udp", Secure: cell.Protocol.Secure, Multiplexed: cell.Protocol.Multiplexed,
 			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
-			Floorless: experiment.Floorless(arm, cell.Null != nil),
+			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
 			Data:      dataName(work, p.DataOf(arm)),
 		}
 		if arm.Raw() {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"net"
 	"net/url"
 	"runtime/debug"
 	"slices"
@@ -11,12 +13,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab"
+	"wirelab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/bench"
 	"wirelab/brokers/drive"
+	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cli"
+	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/plan"
@@ -30,6 +36,7 @@ const messagingWorkload = "messaging"
 const (
 	driveMessages = "drive-messages"
 	readMessages  = "read-messages"
+	nullBroker    = "null-broker"
 )
 
 // driverGC lets the driver's memory grow to five times what it needs between
@@ -62,6 +69,33 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 		Args:   cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			return drive.Read(command.Context(), a.openBroker, a.Stdin, a.Stdout)
+		},
+	}
+}
+
+// newNullBrokerCommand is what drivers of messages are put before to see what they do
+// by themselves.
+func newNullBrokerCommand(a *app) *cobra.Command {
+	nulls := map[string]func() *null.Server{ways.NATS: null.NATS, ways.RabbitMQ: null.AMQP}
+	return &cobra.Command{
+		Use:    nullBroker + " BROKER",
+		Short:  "Speak a broker's protocol and do nothing, as an experiment's child",
+		Hidden: true,
+		Args:   cli.Arguments(1, 1, "a broker"),
+		RunE: func(command *cobra.Command, args []string) error {
+			server, known := nulls[args[0]]
+			if !known {
+				return wirelab.UnknownName("null broker", args[0], slices.Sorted(maps.Keys(nulls)))
+			}
+			if a.getenv("GOGC") == "" {
+				debug.SetGCPercent(driverGC)
+			}
+			at, err := (&net.ListenConfig{}).Listen(command.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			work := func(ctx context.Context) error { return server().Serve(ctx, at) }
+			return agent.Part(command.Context(), nullBroker, work, control.Ready{Address: at.Addr().String()}, a.Stdin, a.Stdout)
 		},
 	}
 }
@@ -105,7 +139,10 @@ func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 // brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
 // is needed.
 func (a *app) brokerPrograms(ctx context.Context, program string, hermes bool) (stand.Programs, error) {
-	programs := stand.Programs{NATS: target.Command{Name: "NATS server", Path: program, Args: []string{"part", "nats"}}}
+	programs := stand.Programs{
+		NATS: target.Command{Name: "NATS server", Path: program, Args: []string{"part", "nats"}},
+		Null: target.Command{Path: program, Args: []string{nullBroker}},
+	}
 	if !hermes {
 		return programs, nil
 	}

@@ -184,27 +184,38 @@ func (s *sheet) checks() *figure {
 // floors is the table of what drivers do before a server that does nothing.
 func (s *sheet) floors() *figure {
 	f := &figure{ID: "floors", Title: "Floors: the same driver before a server that does nothing"}
-	f.Head = []string{"load", "arm", "floor, median", "arm, times the floor", "floor, client CPU", ""}
-	raw := [][]string{{"load", "arm", "floor_p50_ns", "times", "floor_client_cpu_ns", "limited"}}
+	f.Head = []string{"load", "arm", "floor, median", "arm, times the floor", "floor, client CPU", "floor, rate of the fastest arm's", ""}
+	raw := [][]string{{"load", "arm", "floor_p50_ns", "times", "floor_client_cpu_ns", "headroom", "limited"}}
 	for i := range s.a.Loads {
+		name := report.LoadName(s.r.Plan, i)
 		for a := range s.a.Loads[i].Arms {
 			arm := &s.a.Loads[i].Arms[a]
-			name := report.LoadName(s.r.Plan, i)
+			floor := arm.Floor
+			absent := figures(report.Absent)
 			switch {
-			case arm.Floor.Known:
-				mark := ""
-				if arm.Floor.Limited {
-					mark = "floor-limited"
+			case floor.Known:
+				row := []cell{
+					words(name), words(arm.Name), figures(report.Duration(time.Duration(floor.P50))), figures(report.Significant(floor.Times, 3) + " ×"),
+					figures(report.Duration(time.Duration(floor.ClientCPU))), absent, words(""),
 				}
-				f.Rows = append(f.Rows, []cell{
-					words(name), words(arm.Name), figures(report.Duration(time.Duration(arm.Floor.P50))), figures(report.Significant(arm.Floor.Times, 3) + " ×"),
-					figures(report.Duration(time.Duration(arm.Floor.ClientCPU))), words(mark),
-				})
-				raw = append(raw, []string{name, arm.Name, exact(arm.Floor.P50), exact(arm.Floor.Times), exact(arm.Floor.ClientCPU), fmt.Sprint(arm.Floor.Limited)})
-			case arm.Floor.Why != "":
-				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), figures(report.Absent), figures(report.Absent), figures(report.Absent), words("none: " + arm.Floor.Why)})
-				raw = append(raw, []string{name, arm.Name, "", "", "", arm.Floor.Why})
+				if floor.Headroom > 0 {
+					row[5] = figures(report.Significant(floor.Headroom, 3) + " ×")
+				}
+				if floor.Limited {
+					row[6] = words("floor-limited")
+				}
+				f.Rows = append(f.Rows, row)
+				raw = append(raw, []string{name, arm.Name, exact(floor.P50), exact(floor.Times), exact(floor.ClientCPU), exact(floor.Headroom), fmt.Sprint(floor.Limited)})
+			case floor.Why != "":
+				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), absent, absent, absent, absent, words("none: " + floor.Why)})
+				raw = append(raw, []string{name, arm.Name, "", "", "", "", floor.Why})
 			}
+		}
+	}
+	if !slices.ContainsFunc(s.a.Loads, headroom) { // of messages alone
+		f.Head = slices.Delete(f.Head, 5, 6)
+		for i := range f.Rows {
+			f.Rows[i] = slices.Delete(f.Rows[i], 5, 6)
 		}
 	}
 	if len(f.Rows) == 0 {
@@ -212,4 +223,9 @@ func (s *sheet) floors() *figure {
 	}
 	f.data(s.file("floors", nil), raw)
 	return f
+}
+
+// headroom reports whether a load's drivers were judged by how many messages they send alone.
+func headroom(l result.LoadAnalysis) bool {
+	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Floor.Headroom > 0 })
 }

@@ -18,6 +18,7 @@ type mover struct {
 	product, queue  string
 	sync            result.Sync
 	rate            float64       // messages acknowledged per second, with 60 sends under way
+	alone           float64       // what the driver sends per second before a broker that does nothing
 	behind          time.Duration // median, from the acknowledgement to a reader
 	cpu, client     time.Duration // per message
 	written, sent   uint64        // bytes per message: to disk, over the network
@@ -29,10 +30,10 @@ type mover struct {
 // on disk, and one of them that acknowledges sooner, and so is the fastest.
 func movers() []mover {
 	return []mover{
-		{name: "hermes-grpc-stream", protocol: "hermes-grpc-stream", product: "Hermes", queue: "log", sync: result.SyncFirst, rate: 4800, behind: 900 * time.Microsecond, cpu: 58 * time.Microsecond, client: 21 * time.Microsecond, written: 940, sent: 1210, away: 620 * time.Millisecond, restarted: 1600 * time.Millisecond, again: 3},
-		{name: "nats-jetstream", protocol: "nats-jetstream", product: "NATS", queue: "stream", sync: result.SyncFirst, rate: 3100, behind: 700 * time.Microsecond, cpu: 95 * time.Microsecond, client: 18 * time.Microsecond, written: 1310, sent: 1490, away: 2400 * time.Millisecond, restarted: 1900 * time.Millisecond, again: 12, turned: 5},
-		{name: "rabbitmq", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncFirst, rate: 2100, behind: 1400 * time.Microsecond, cpu: 240 * time.Microsecond, client: 26 * time.Microsecond, written: 2480, sent: 1900, away: 5100 * time.Millisecond, restarted: 7300 * time.Millisecond, again: 118, turned: 40},
-		{name: "rabbitmq-default", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncLater, rate: 5900, behind: 1300 * time.Microsecond, cpu: 120 * time.Microsecond, client: 25 * time.Microsecond, written: 610, sent: 1880, away: 4900 * time.Millisecond, restarted: 7000 * time.Millisecond, again: 97, turned: 33},
+		{name: "hermes-grpc-stream", protocol: "hermes-grpc-stream", product: "Hermes", queue: "log", sync: result.SyncFirst, rate: 4800, alone: 31_000, behind: 900 * time.Microsecond, cpu: 58 * time.Microsecond, client: 21 * time.Microsecond, written: 940, sent: 1210, away: 620 * time.Millisecond, restarted: 1600 * time.Millisecond, again: 3},
+		{name: "nats-jetstream", protocol: "nats-jetstream", product: "NATS", queue: "stream", sync: result.SyncFirst, rate: 3100, alone: 24_500, behind: 700 * time.Microsecond, cpu: 95 * time.Microsecond, client: 18 * time.Microsecond, written: 1310, sent: 1490, away: 2400 * time.Millisecond, restarted: 1900 * time.Millisecond, again: 12, turned: 5},
+		{name: "rabbitmq", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncFirst, rate: 2100, alone: 13_200, behind: 1400 * time.Microsecond, cpu: 240 * time.Microsecond, client: 26 * time.Microsecond, written: 2480, sent: 1900, away: 5100 * time.Millisecond, restarted: 7300 * time.Millisecond, again: 118, turned: 40},
+		{name: "rabbitmq-default", protocol: "rabbitmq", product: "RabbitMQ", queue: "quorum", sync: result.SyncLater, rate: 5900, alone: 13_200, behind: 1300 * time.Microsecond, cpu: 120 * time.Microsecond, client: 25 * time.Microsecond, written: 610, sent: 1880, away: 4900 * time.Millisecond, restarted: 7000 * time.Millisecond, again: 97, turned: 33},
 	}
 }
 
@@ -58,7 +59,7 @@ func MessageScenarios() *result.Result {
 // moved makes up what the movers do under loads.
 func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 	const rounds = 12
-	p := plan.Plan{Name: name, About: about, Workload: "messaging", Operation: "Publish", Loads: loads, Seed: seed, Floor: plan.FloorNone, Rounds: plan.Rounds{Min: rounds, Max: 100}}
+	p := plan.Plan{Name: name, About: about, Workload: "messaging", Operation: "Publish", Loads: loads, Seed: seed, Rounds: plan.Rounds{Min: rounds, Max: 100}}
 	for _, m := range movers() {
 		a := plan.Arm{Name: m.name, Protocol: m.protocol}
 		if m.sync == result.SyncLater {
@@ -79,7 +80,6 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 		r.Arms = append(r.Arms, result.Arm{
 			Name: m.name, Protocol: m.protocol, Transport: "TCP", Encoding: "bytes", Multiplexed: true, Server: m.product, Client: m.product, Driver: plan.DriverClient, Style: "idiomatic",
 			Broker: m.product + " 9.8.7", Handover: &result.Handover{Broker: m.product, Queue: m.queue, Confirms: true, Persistent: true, Sync: m.sync},
-			Floorless: "no floor was asked for",
 		})
 	}
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -143,7 +143,29 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 	}
 	t.Driver.Others = t.Window / 100
 	t.WireSent, t.WireReceived = t.Calls()*164, t.Calls()*38
+	if p.Floor == plan.FloorAuto {
+		t.Floor = m.floor(l, own())
+	}
 	return t
+}
+
+// floor makes up what the driver does before a broker that does nothing: in the closed
+// loop as much as it can, at a rate that, much sooner.
+func (m mover) floor(l plan.Load, slower float64) *result.Floor {
+	const window = 500 * time.Millisecond
+	rate := m.alone / slower
+	f := &result.Floor{Window: plan.Duration(window), Service: stat.NewHistogram()}
+	median := 180e3 * slower
+	if l.Open() {
+		rate = l.Rate
+	} else {
+		median = float64(l.InFlight) / rate * 1e9
+	}
+	f.Completed = uint64(rate * window.Seconds())
+	f.Calls = f.Completed
+	f.DriverCPU = plan.Duration(float64(f.Calls) * float64(m.client) * 0.7 * slower)
+	times(f.Service, f.Completed, median, 1)
+	return f
 }
 
 // account makes up what became of a trial's messages.

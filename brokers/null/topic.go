@@ -1,0 +1,123 @@
+package null
+
+import "sync"
+
+// waitingLimit is how many bytes wait for a group's reader, at most; what is
+// published beyond that is refused.
+const waitingLimit = 256 << 20
+
+// topic is who reads what is published under a name.
+type topic struct {
+	mu     sync.RWMutex // guards groups
+	groups map[string]*group
+}
+
+// group is what waits for a group's reader.
+type group struct {
+	mu      sync.Mutex // guards all below
+	waiting [][]byte
+	bytes   int // of them
+	reader  *reader
+	given   uint64 // messages so far
+}
+
+// creditLimit is how many messages a reader may be given ahead.
+const creditLimit = 1 << 16
+
+// reader is one that may be given so many messages.
+type reader struct {
+	credit int
+	// give writes a message, the n-th of its group; the group's lock is held.
+	give func(body []byte, n uint64)
+}
+
+// topic finds a topic, or makes one.
+func (s *Server) topic(name string) *topic {
+	s.mu.RLock()
+	t, there := s.topics[name]
+	s.mu.RUnlock()
+	if there {
+		return t
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, there = s.topics[name]; !there {
+		t = &topic{groups: map[string]*group{}}
+		s.topics[name] = t
+	}
+	return t
+}
+
+func (s *Server) has(name string) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, there := s.topics[name]
+	return there
+}
+
+func (s *Server) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.topics, name)
+}
+
+// group finds a group, or makes one.
+func (t *topic) group(name string) *group {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g, there := t.groups[name]
+	if !there {
+		g = &group{}
+		t.groups[name] = g
+	}
+	return g
+}
+
+// publish hands a message to every group, and reports whether all have room. The
+// body is the topic's from then on.
+func (t *topic) publish(body []byte) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, g := range t.groups {
+		if !g.put(body) {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *group) put(body []byte) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.bytes+len(body) > waitingLimit {
+		return false
+	}
+	if g.reader != nil && g.reader.credit > 0 && len(g.waiting) == 0 {
+		g.give(body)
+		return true
+	}
+	g.waiting = append(g.waiting, body)
+	g.bytes += len(body)
+	return true
+}
+
+// give gives a message; the lock is held and there is credit.
+func (g *group) give(body []byte) {
+	g.reader.credit--
+	g.given++
+	g.reader.give(body, g.given)
+}
+
+// allow lets a reader have more messages, in the place of another one.
+func (g *group) allow(r *reader, more int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.reader = r
+	r.credit = min(r.credit+more, creditLimit)
+	n := 0
+	for ; n < len(g.waiting) && r.credit > 0; n++ {
+		g.bytes -= len(g.waiting[n])
+		g.give(g.waiting[n])
+	}
+	g.waiting = g.waiting[n:]
+}
