@@ -15,6 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // A lock is held as long as any process has its file open, a child too, and a
@@ -181,7 +182,7 @@ func TestReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := daemon.Run(command, nil)
+		p, err := daemon.Run(command, place.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +223,7 @@ func TestProcess(t *testing.T) {
 		if _, err := command.StdinPipe(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := daemon.Run(command, []int{0})
+		p, err := daemon.Run(command, place.Place{CPUs: []int{0}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +237,7 @@ func TestProcess(t *testing.T) {
 		}
 		p.Signal(signal)
 	}
-	if _, err := daemon.Run(exec.Command("/no/such/program"), nil); err == nil {
+	if _, err := daemon.Run(exec.Command("/no/such/program"), place.Place{}); err == nil {
 		t.Error("what is not there runs")
 	}
 }

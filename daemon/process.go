@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/cores"
+	"wirelab/place"
 )
 
 // Process is one run of a server. Its methods may be called by several
@@ -19,10 +19,10 @@ type Process struct {
 	err     error         // how; read after ended is closed
 }
 
-// Run starts a command on these CPUs, nil for any. Whoever runs it waits for
+// Run starts a command at a place. Whoever runs it waits for
 // [Process.Ended]: until then a goroutine does that waits for the process.
-func Run(command *exec.Cmd, cpus []int) (*Process, error) {
-	if err := cores.Start(command, cpus); err != nil {
+func Run(command *exec.Cmd, at place.Place) (*Process, error) {
+	if err := at.Start(command); err != nil {
 		return nil, err
 	}
 	p := &Process{command: command, ended: make(chan struct{})}

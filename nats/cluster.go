@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 	"wirelab/target"
 )
 
@@ -24,28 +28,37 @@ const clusterName = "wirelab"
 func MemberName(i int) string { return fmt.Sprintf("wirelab-%d", i+1) }
 
 // join makes a server a member; a nil one leaves it alone.
-func (m *Member) join(o *server.Options, password string) {
+func (m *Member) join(o *server.Options, password string) error {
 	if m == nil {
-		return
+		return nil
+	}
+	host, number, err := net.SplitHostPort(m.At)
+	if err != nil {
+		return err
+	}
+	port, err := strconv.Atoi(number)
+	if err != nil {
+		return err
 	}
 	o.ServerName = m.Name
 	o.Cluster = server.ClusterOpts{
-		Name: clusterName, Host: "127.0.0.1", Port: m.Port, Username: user, Password: password,
+		Name: clusterName, Host: host, Port: port, Username: user, Password: password,
 		NoAdvertise: true, ConnectRetries: 1000, PoolSize: -1,
 	}
-	for _, port := range m.All {
-		if port != m.Port {
-			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, password), Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	for _, at := range m.All {
+		if at != m.At {
+			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, password), Host: at})
 		}
 	}
+	return nil
 }
 
 // Cluster is servers of ours that replicate streams between them.
 type Cluster struct{ nodes []*Server }
 
-// StartCluster starts so many servers, each in a child process, and waits until
-// they have a leader for their streams. Each has a directory of its own, so
-// [Options.Directory] and [Options.Port] must be empty.
+// StartCluster starts so many servers, each in a child process, at its own of
+// [Options.Hosts] if there are, and waits until they have a leader for their streams.
+// Each has a directory of its own, so [Options.Directory] and [Options.Port] must be empty.
 func StartCluster(ctx context.Context, command target.Command, o Options, size int) (*Cluster, error) {
 	if size < 1 || o.Directory != "" || o.Port != 0 {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d with directory %q and port %d; the last two are each server's own", size, o.Directory, o.Port)
@@ -53,16 +66,25 @@ func StartCluster(ctx context.Context, command target.Command, o Options, size i
 	if o.Password == "" {
 		o.Password = password()
 	}
-	ports := make([]int, size)
-	for i := range ports {
-		var err error
-		if ports[i], err = daemon.FreePort(); err != nil {
+	hosts := o.Hosts
+	if hosts == nil {
+		hosts = slices.Repeat([]place.Host{{Address: localhost}}, size)
+	}
+	if len(hosts) != size {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a NATS cluster of %d at %d hosts", size, len(hosts))
+	}
+	all := make([]string, size)
+	for i, host := range hosts {
+		port, err := daemon.FreePort()
+		if err != nil {
 			return nil, err
 		}
+		all[i] = net.JoinHostPort(host.Address, strconv.Itoa(port))
 	}
 	c := &Cluster{}
-	for i, port := range ports {
-		o.Member = &Member{Name: MemberName(i), Port: port, All: ports}
+	for i, host := range hosts {
+		o.Member = &Member{Name: MemberName(i), At: all[i], All: all}
+		o.Host, command.Namespace = host.Address, host.Namespace
 		s, err := Start(ctx, command, o)
 		if err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))

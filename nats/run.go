@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +22,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // Options say how a server runs. The zero value is one with a temporary
@@ -30,8 +33,11 @@ type Options struct {
 	Directory string `json:"directory,omitempty"`
 	// Parent is where a temporary one is made; "": the system's place for such.
 	Parent string `json:"parent,omitempty"`
-	// Port of 127.0.0.1; 0: a free one.
-	Port int `json:"port,omitempty"`
+	// Host is the address to listen at; "": 127.0.0.1. Port is there; 0: a free one.
+	Host string `json:"host,omitempty"`
+	Port int    `json:"port,omitempty"`
+	// Hosts are those of a cluster's servers; nil: all at 127.0.0.1. See [StartCluster].
+	Hosts []place.Host `json:"-"`
 	// Password of the user "wirelab"; "": a random one.
 	Password string `json:"password,omitempty"`
 	// SyncEvery is how often what was written is brought to the disk by fsync.
@@ -47,16 +53,18 @@ type Options struct {
 	Member *Member `json:"member,omitempty"`
 }
 
-// Member is a server's place in a cluster: its name, the port of 127.0.0.1 that
-// other members reach it at, and the ports of all.
+// Member is a server's place in a cluster: its name, where other members reach it, and
+// where it reaches all of them, each as host:port.
 type Member struct {
-	Name string `json:"name"`
-	Port int    `json:"port"`
-	All  []int  `json:"all"`
+	Name string   `json:"name"`
+	At   string   `json:"at"`
+	All  []string `json:"all"`
 }
 
 // user is the only one there is.
 const user = "wirelab"
+
+const localhost = "127.0.0.1"
 
 // The bounds of a server of ours, in bytes. Messages of 1 MiB have headers
 // beside, for which NATS's default of 1 MiB has no room; and a consumer that may
@@ -74,11 +82,14 @@ const startLimit = 60 * time.Second
 // Version returns that of the server.
 func Version() string { return server.VERSION }
 
-// address returns a server's URL, which holds its password.
-func address(port int, password string) string {
-	u := url.URL{Scheme: "nats", User: url.UserPassword(user, password), Host: fmt.Sprintf("127.0.0.1:%d", port)}
+// url returns a server's URL, which holds its password.
+func (o Options) url() string {
+	u := url.URL{Scheme: "nats", User: url.UserPassword(user, o.Password), Host: o.address()}
 	return u.String()
 }
+
+// address is where the server listens.
+func (o Options) address() string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
 
 // Run runs a server in this process until ctx ends, calls ready once it takes
 // connections, and returns when it has ended. The URL holds the password: it is
@@ -92,7 +103,7 @@ func Run(ctx context.Context, o Options, complaints io.Writer, ready func(url st
 	defer func() { err = errors.Join(err, remove()) }()
 	said := &words{to: complaints}
 	so := &server.Options{
-		ServerName: "wirelab", Host: "127.0.0.1", Port: o.Port,
+		ServerName: "wirelab", Host: o.Host, Port: o.Port,
 		Username: user, Password: o.Password,
 		NoSigs: true, DisableJetStreamBanner: true,
 		JetStream: true, StoreDir: o.Directory,
@@ -101,7 +112,9 @@ func Run(ctx context.Context, o Options, complaints io.Writer, ready func(url st
 		SyncAlways: o.SyncEvery == 0, SyncInterval: o.SyncEvery,
 		MaxPayload: payloadLimit, MaxPending: pendingLimit,
 	}
-	o.Member.join(so, o.Password)
+	if err := o.Member.join(so, o.Password); err != nil {
+		return err
+	}
 	s, err := server.NewServer(so)
 	if err != nil {
 		return fmt.Errorf("NATS server: %w", err)
@@ -115,7 +128,7 @@ func Run(ctx context.Context, o Options, complaints io.Writer, ready func(url st
 	if err := await(ctx, s, said); err != nil {
 		return fmt.Errorf("NATS server: %w%s", err, said.last())
 	}
-	ready(address(o.Port, o.Password))
+	ready(o.url())
 	<-ctx.Done()
 	return nil
 }
@@ -131,6 +144,9 @@ func complete(o Options) (whole Options, remove func() error, err error) {
 	}
 	if o.Password == "" {
 		o.Password = password()
+	}
+	if o.Host == "" {
+		o.Host = localhost
 	}
 	if o.Port == 0 {
 		if o.Port, err = daemon.FreePort(); err != nil {

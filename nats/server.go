@@ -66,10 +66,10 @@ func (s *Server) run(ctx context.Context) error {
 }
 
 // URL returns the server's address with its user and password.
-func (s *Server) URL() string { return address(s.options.Port, s.options.Password) }
+func (s *Server) URL() string { return s.options.url() }
 
 // Address returns host:port.
-func (s *Server) Address() string { return fmt.Sprintf("127.0.0.1:%d", s.options.Port) }
+func (s *Server) Address() string { return s.options.address() }
 
 // Version returns that of the server.
 func (s *Server) Version() string { return Version() }
@@ -154,7 +154,7 @@ func Serve(ctx context.Context, getenv func(string) string, input io.Reader, out
 	running.Go(func() {
 		defer stop()
 		failed = Run(ctx, o, complaints, func(string) {
-			ready := control.Ready{Address: fmt.Sprintf("127.0.0.1:%d", o.Port)}
+			ready := control.Ready{Address: o.address()}
 			if control.Write(output, control.Reply{Ready: &ready}) != nil {
 				stop() // nobody listens any more
 			}

@@ -174,7 +174,7 @@ func (p Plan) checkWritten() error {
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
 		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
 		inRange("slices", p.Slices, 1, slicesMax),
-		inRange("slice", p.Slice, sliceMin, choose(p.sustained(), sustainedMax, sliceMax)),
+		inRange("slice", p.Slice, sliceMin, choose(p.Plays(Sustained), sustainedMax, sliceMax)),
 		inRange("warm_up", p.WarmUp, warmUpMin, warmUpMax),
 		inRange("until", p.Until, untilMin, untilMax),
 		inRange("for", p.For, forMin, forMax),

@@ -117,9 +117,9 @@ func (p Plan) Messaging() bool { return len(p.Loads) > 0 && p.Loads[0].Messaging
 // Fails reports whether something is done to a broker of the plan's.
 func (p Plan) Fails() bool { return slices.ContainsFunc(p.Loads, Load.Fails) }
 
-// sustained reports whether a load is to go on for as long as is wanted.
-func (p Plan) sustained() bool {
-	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario == Sustained })
+// Plays reports whether a load of the plan's is of a scenario.
+func (p Plan) Plays(scenario string) bool {
+	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario == scenario })
 }
 
 // DurabilityOf is what an acknowledgement of an arm's broker is to promise.

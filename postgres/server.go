@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // owner and database are what a server of ours has.
@@ -150,7 +151,7 @@ func (s *Server) run(ctx context.Context, name string) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), daemon.Environment(string(s.at)), attributes(s.as, s.outlive)
 	command.Stdout, command.Stderr = journal, journal
 	command.ExtraFiles = []*os.File{s.owned, alive} // kept open for their locks
-	p, err := daemon.Run(command, s.cpus)
+	p, err := daemon.Run(command, place.Place{CPUs: s.cpus})
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,14 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // Cluster is servers of ours that know one another.
 type Cluster struct{ nodes []*Server }
 
-// StartCluster starts so many servers, one after the other, and joins them. Quorum
+// StartCluster starts so many servers, one after the other, each at its own of
+// [Options.Hosts] if there are, and joins them. Quorum
 // queues have a copy on each of up to five of them. It takes some ten seconds a
 // server.
 func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
@@ -25,23 +27,37 @@ func StartCluster(ctx context.Context, o Options, size int) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	// All of 127.0.0.0/8 is the loopback of Linux. The network within it is drawn, so
-	// that two clusters do not meet.
-	network := fmt.Sprintf("127.%d.%d", 1+randv2.IntN(254), 1+randv2.IntN(254))
-	var hosts []string
-	for i := range size {
-		hosts = append(hosts, fmt.Sprintf("%s.%d", network, i+1))
+	hosts := o.Hosts
+	if hosts == nil {
+		hosts = loopback(size)
+	}
+	if len(hosts) != size {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a RabbitMQ cluster of %d at %d hosts", size, len(hosts))
+	}
+	var all []string
+	for _, host := range hosts {
+		all = append(all, host.Address)
 	}
 	c := &Cluster{}
 	cookie, password := rand.Text(), rand.Text()
 	for _, host := range hosts {
-		s, err := start(ctx, o, &Server{node: node{host: host, port: port, all: hosts}, cookie: cookie, password: password})
+		s, err := start(ctx, o, &Server{node: node{host: host.Address, port: port, all: all, namespace: host.Namespace}, cookie: cookie, password: password})
 		if err != nil {
 			return nil, errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		}
 		c.nodes = append(c.nodes, s)
 	}
 	return c, nil
+}
+
+// loopback returns hosts of a network of the loopback, which on Linux is all of
+// 127.0.0.0/8. It is drawn, so that two clusters do not meet.
+func loopback(size int) (hosts []place.Host) {
+	network := fmt.Sprintf("127.%d.%d", 1+randv2.IntN(254), 1+randv2.IntN(254))
+	for i := range size {
+		hosts = append(hosts, place.Host{Address: fmt.Sprintf("%s.%d", network, i+1)})
+	}
+	return hosts
 }
 
 // Nodes are the servers, in the order of their start.

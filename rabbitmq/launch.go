@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -85,13 +86,15 @@ func variables(d directory, n node) []string {
 	)
 }
 
-// node is a server among Erlang's nodes: the address of the loopback network that
-// other nodes would reach it at, and the port. Erlang without its daemon takes the
+// node is a server among Erlang's nodes: the address, of the loopback network or of a
+// host, that other nodes would reach it at, and the port. Erlang without its daemon takes the
 // port of all nodes to be the same, so members of a cluster differ in the address.
 type node struct {
 	host string
 	port int
 	all  []string // hosts of a cluster's members; none: it never meets another
+	// namespace is the network namespace that it lives in; nil: ours.
+	namespace *os.File
 }
 
 func (n node) long() bool { return len(n.all) > 0 }

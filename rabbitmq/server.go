@@ -19,6 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // owner is the user that a server of ours knows.
@@ -43,6 +44,9 @@ type Options struct {
 	CPUs []int
 	// Settings are in place of, and beside, our own.
 	Settings []Setting
+	// Hosts are those of a cluster's servers; nil: addresses of the loopback. See
+	// [StartCluster].
+	Hosts []place.Host
 }
 
 // Server is a RabbitMQ that we started. Its methods may be called by several
@@ -144,7 +148,7 @@ func (s *Server) run(ctx context.Context) error {
 	command.Dir, command.Env, command.SysProcAttr = string(s.at), variables(s.at, s.node), s.as.Bound(syscall.SIGKILL)
 	command.Stdout, command.Stderr = output, output
 	command.ExtraFiles = []*os.File{s.owned} // kept open for its lock
-	p, err := daemon.Run(command, s.cpus)
+	p, err := daemon.Run(command, place.Place{CPUs: s.cpus, Namespace: s.node.namespace})
 	if err != nil {
 		return fmt.Errorf("run as %s in %s, which it must be able to enter (TMPDIR chooses another place): %w", s.as.Called(), s.at, err)
 	}

@@ -110,7 +110,7 @@ func deeds(what string) (done, over string) {
 	case plan.Pause:
 		return "stopped", "going on"
 	case plan.DiskFull:
-		return "without room on its disk", "with room again"
+		return "full", "with room again"
 	case plan.RollingRestart:
 		return "stopped", "back"
 	}

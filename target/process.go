@@ -10,14 +10,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"wirelab/control"
-	"wirelab/cores"
+	"wirelab/place"
 )
 
 // Command says what to start.
@@ -78,7 +77,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startIn(p.command, c.Namespace, c.CPUs); err != nil {
+	if err := (place.Place{CPUs: c.CPUs, Namespace: c.Namespace}).Start(p.command); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	p.listening.Go(func() { p.listen(output) })
@@ -95,31 +94,6 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	p.ready = *first.Ready
 	return p, nil
-}
-
-// startIn starts the command in a network namespace, which it inherits from the
-// thread that starts it, as it does the cores.
-func startIn(command *exec.Cmd, namespace *os.File, cpus []int) error {
-	if namespace == nil {
-		return cores.Start(command, cpus)
-	}
-	runtime.LockOSThread()
-	own, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		runtime.UnlockOSThread()
-		return err
-	}
-	defer func() { _ = own.Close() }() // it was only open
-	if err := enter(namespace); err != nil {
-		runtime.UnlockOSThread()
-		return err
-	}
-	started := cores.Start(command, cpus)
-	if err := enter(own); err != nil {
-		return errors.Join(started, err) // a thread that is elsewhere stays locked, and ends with its goroutine
-	}
-	runtime.UnlockOSThread()
-	return started
 }
 
 // listen passes the child's replies on until its output ends.

@@ -74,7 +74,7 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 	o := stand.Options{
 		Make: Make(arm), Nodes: b.plan.Nodes, Durability: brokers.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
 		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
-		Small: slices.ContainsFunc(b.plan.Loads, func(l plan.Load) bool { return l.Scenario == plan.DiskFull }),
+		Small: b.plan.Plays(plan.DiskFull), Apart: b.plan.Plays(plan.Partition),
 	}
 	s, err := stand.Start(ctx, o)
 	if err != nil {

@@ -167,7 +167,7 @@ func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Programs: programs})
+	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: true, Small: true, Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
 
 // failing are the scenarios in which something is done to a reader or to the broker.
 func failing() []string {
-	return []string{plan.Crash, plan.LeaderKill, plan.FollowerKill, plan.Pause, plan.RollingRestart}
+	return append([]string{plan.Crash}, plan.Faults()...)
 }
 
 // TestNothingIsLost: what was acknowledged arrives, whatever is done; and what was

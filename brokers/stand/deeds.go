@@ -11,6 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
+	"wirelab/place"
 	"wirelab/plan"
 )
 
@@ -18,6 +19,7 @@ import (
 const (
 	downFor   = 2 * time.Second // a killed node stays down so long before it is started again
 	pausedFor = 5 * time.Second // longer than any broker here waits for a silent leader
+	cutFor    = 5 * time.Second // likewise
 	fullFor   = 3 * time.Second
 	betweenIn = 500 * time.Millisecond // two nodes of a rolling restart
 )
@@ -26,7 +28,7 @@ const (
 func (s *Stand) Do(ctx context.Context, deed control.Deed) (done control.Done, err error) {
 	deeds := map[string]func(context.Context, string, *control.Done) error{
 		plan.LeaderKill: s.killLeader, plan.FollowerKill: s.killFollower,
-		plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,
+		plan.Partition: s.cutLeader, plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,
 	}
 	do, known := deeds[deed.What]
 	if !known {
@@ -76,6 +78,26 @@ func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
 	return s.pin()
 }
 
+// cutLeader cuts the leader's node off the others, while clients reach all of them, as
+// a switch that fails does.
+func (s *Stand) cutLeader(ctx context.Context, topic string, done *control.Done) error {
+	if s.segment == nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes are not on hosts of their own")
+	}
+	at, err := s.cluster.leader(ctx, topic)
+	if err != nil {
+		return err
+	}
+	done.Who, done.Began = s.accounts[at].name, time.Now()
+	err = s.segment.Cut(ctx, at)
+	if err == nil {
+		err = wait(ctx, cutFor)
+	}
+	mending, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	return errors.Join(err, s.segment.Mend(mending, at))
+}
+
 // pauseLeader stops every process of the leader's node, as a machine that hangs does.
 func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Done) error {
 	at, err := s.cluster.leader(ctx, topic)
@@ -112,14 +134,15 @@ func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) er
 }
 
 // fillDisk fills the disk that all nodes share, and makes room again. A node that
-// ended for it is started again, as whoever looks after it would.
+// needs it is started again, as whoever looks after it would.
 func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) error {
 	if s.unmount == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes' disk is not one that may be filled up")
 	}
 	done.Who, done.Began = "the disk of all nodes", time.Now()
 	ballast := filepath.Join(s.dir, "ballast")
-	err := fill(ballast)
+	// On the nodes' cores: whoever fills a node's disk is on it, and not beside the driver.
+	err := place.Place{CPUs: s.options.CPUs}.Do(func() error { return fill(ballast) })
 	if err == nil {
 		err = wait(ctx, fullFor)
 	}
@@ -127,10 +150,7 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 		return err
 	}
 	for _, a := range s.accounts {
-		if used, err := a.read(); err == nil && len(used.Living) > 0 && a.node.PID() != 0 && s.options.Make == "hermes" {
-			continue
-		}
-		if err := a.node.start(ctx); err != nil {
+		if err := a.node.heal(ctx); err != nil {
 			return err
 		}
 	}

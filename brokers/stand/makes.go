@@ -25,6 +25,12 @@ func startHermes(ctx context.Context, o Options, dir string) (cluster, error) {
 	if o.Small {
 		options.Args = []string{"--free-bytes=" + smallFree, "--segment-bytes=4MiB"}
 	}
+	for _, host := range o.hosts {
+		options.Hosts, options.Namespaces = append(options.Hosts, host.Address), append(options.Namespaces, host.Namespace)
+	}
+	if o.hosts != nil {
+		options.Args = append(options.Args, "--insecure") // nobody else is on their network
+	}
 	c, err := local.Start(ctx, options)
 	if err != nil {
 		return nil, err
@@ -117,6 +123,10 @@ func (n hermesNode) restart(ctx context.Context) error {
 	return n.start(ctx)
 }
 
+// heal implements node. A node of Hermes that could not write has ended; else it goes
+// on by itself once there is room.
+func (n hermesNode) heal(ctx context.Context) error { return n.start(ctx) }
+
 // natsSync is NATS's own default for how often it brings what it wrote to the disk.
 const natsSync = 2 * time.Minute
 
@@ -127,7 +137,7 @@ type natsCluster struct {
 }
 
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
-	options := nats.Options{Parent: dir}
+	options := nats.Options{Parent: dir, Hosts: o.hosts}
 	if o.Durability == brokers.AsShipped {
 		options.SyncEvery = natsSync
 	}
@@ -200,11 +210,15 @@ func (n serverNode) kill(ctx context.Context) error    { return n.Kill(ctx) }
 func (n serverNode) start(ctx context.Context) error   { return n.Restart(ctx) }
 func (n serverNode) restart(ctx context.Context) error { return n.Restart(ctx) }
 
+// heal implements node. NATS has turned JetStream off then, and RabbitMQ may have lost
+// what writes its queues' log.
+func (n serverNode) heal(ctx context.Context) error { return n.Restart(ctx) }
+
 // rabbitCluster is RabbitMQ servers.
 type rabbitCluster struct{ *rabbitmq.Cluster }
 
 func startRabbitMQ(ctx context.Context, o Options, dir string) (cluster, error) {
-	c, err := rabbitmq.StartCluster(ctx, rabbitmq.Options{Parent: dir}, o.Nodes)
+	c, err := rabbitmq.StartCluster(ctx, rabbitmq.Options{Parent: dir, Hosts: o.hosts}, o.Nodes)
 	if err != nil {
 		return nil, err
 	}

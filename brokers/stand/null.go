@@ -54,6 +54,7 @@ type nullHermes struct{ hermesNode }
 
 func (nullHermes) start(context.Context) error   { return errNull() }
 func (nullHermes) restart(context.Context) error { return errNull() }
+func (nullHermes) heal(context.Context) error    { return errNull() }
 
 type nullChild struct {
 	*target.Process
@@ -69,3 +70,4 @@ func (n nullChild) kill(context.Context) error {
 
 func (nullChild) start(context.Context) error   { return errNull() }
 func (nullChild) restart(context.Context) error { return errNull() }
+func (nullChild) heal(context.Context) error    { return errNull() }

@@ -93,7 +93,14 @@ func answer(w http.ResponseWriter, value any) {
 
 // Use is what the nodes used so far, and hold now.
 func (s *Stand) Use() (control.Use, error) {
-	use := control.Use{Network: loopback(), Written: written(s.dir)}
+	network := loopback()
+	if s.segment != nil {
+		var err error
+		if network, err = s.segment.Bytes(); err != nil {
+			return control.Use{}, err
+		}
+	}
+	use := control.Use{Network: network, Written: written(s.dir)}
 	for _, a := range s.accounts {
 		used, err := a.read()
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 	"wirelab"
 	"wirelab/brokers"
 	"wirelab/brokers/ways"
+	"wirelab/network/kernel"
+	"wirelab/place"
 	"wirelab/result"
 	"wirelab/target"
 )
@@ -30,9 +32,14 @@ type Options struct {
 	// Small puts the nodes' data on a disk so small that it can be filled up, which
 	// takes root.
 	Small bool
+	// Apart puts each node on a host of its own, in a network namespace, so that it can be
+	// cut off from the others; this takes root.
+	Apart bool
 	// Nothing starts what speaks the make's protocol and does nothing, in the place of its
 	// nodes: see package brokers/null.
 	Nothing bool
+
+	hosts []place.Host // where the nodes are; nil: on the loopback
 }
 
 // Programs are what nodes are: see packages hermes/local and nats.
@@ -47,6 +54,7 @@ type Stand struct {
 	options  Options
 	dir      string // of everything, removed at the end
 	unmount  func() error
+	segment  *kernel.Segment // nil: all nodes are on the loopback
 	cluster  cluster
 	accounts []*account
 
@@ -73,6 +81,8 @@ type node interface {
 	start(ctx context.Context) error
 	// restart stops it as for an update, and starts it again.
 	restart(ctx context.Context) error
+	// heal has it work again after its disk was full, and returns when it can be used.
+	heal(ctx context.Context) error
 }
 
 // Start starts a cluster, and returns when it can be used.
@@ -93,6 +103,12 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 		if s.unmount, err = mountSmall(s.dir); err != nil {
 			return nil, err
 		}
+	}
+	if o.Apart {
+		if s.segment, err = kernel.NewSegment(ctx, o.Nodes); err != nil {
+			return nil, err
+		}
+		o.hosts = s.segment.Hosts
 	}
 	switch {
 	case o.Nothing && slices.Contains(ways.Makes(), o.Make):
@@ -188,6 +204,9 @@ func (s *Stand) Stop(ctx context.Context) error {
 	}
 	if s.unmount != nil {
 		all = errors.Join(all, s.unmount())
+	}
+	if s.segment != nil {
+		s.segment.Remove()
 	}
 	return errors.Join(all, os.RemoveAll(s.dir))
 }

@@ -20,6 +20,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
+	"wirelab/place"
 )
 
 // NodesLimit is on a cluster of one machine; more would only share its disk.
@@ -41,6 +42,9 @@ type Options struct {
 	CPUs    []int // that the nodes may run on; nil: any
 	// Hosts are the nodes' addresses without port; nil: 127.0.0.1 for all.
 	Hosts []string
+	// Namespaces are the network namespaces that the nodes live in, each with its host's
+	// address; nil: ours.
+	Namespaces []*os.File
 	// Wrap is put before a node's command line, such as "ip netns exec NAME"; nil: nothing.
 	Wrap func(id int) []string
 	// Stderr gets what a node says, as it comes; nil: a file beside its data.
@@ -208,7 +212,11 @@ func (n *Node) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p, err := daemon.Run(command, n.options.CPUs)
+	at := place.Place{CPUs: n.options.CPUs}
+	if n.options.Namespaces != nil {
+		at.Namespace = n.options.Namespaces[n.ID-1]
+	}
+	p, err := daemon.Run(command, at)
 	if err != nil {
 		return fmt.Errorf("node %d: %w", n.ID, err)
 	}

@@ -2,7 +2,8 @@
 // for the server, a virtual cable into it, and netem on both ends of that. It
 // needs root, iproute2 and a kernel with netem, and says so where one of them is
 // missing. It knows paths as room network describes them, and not what runs at
-// their ends.
+// their ends. And it makes a [Segment]: several hosts that can be cut off from one
+// another, for which it needs no netem.
 package kernel
 
 import (

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/network"
+	"wirelab/place"
 )
 
 // instead is what to do where the kernel cannot.
@@ -37,7 +37,7 @@ func Connect(ctx context.Context) (*Path, error) {
 			return nil, wirelab.Errorf(wirelab.Unimplemented, "a network via netem takes the programs ip and tc of iproute2, and there is no %s; install it, or %s", tool, instead)
 		}
 	}
-	namespace, err := newNamespace()
+	namespace, err := place.NewNamespace()
 	if err != nil {
 		if errors.Is(err, unix.EPERM) {
 			return nil, wirelab.Errorf(wirelab.PermissionDenied, "a network via netem takes root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make a network namespace; become root, or %s", instead)
@@ -63,26 +63,19 @@ func (p *Path) connect(ctx context.Context) error {
 	}
 	// The name is bound to be free: it has the address in it.
 	name := "wl" + strings.ReplaceAll(strings.TrimPrefix(near.String(), "198."), ".", "-")
-	place := fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), p.namespace.Fd())
-	commands := []struct {
-		in    *os.File
-		words string
-	}{
-		{nil, "ip link add " + name + " gso_max_segs 1 type veth peer name " + p.far + " gso_max_segs 1 netns " + place},
-		{nil, "ip addr add " + near.String() + "/30 dev " + name},
-		{nil, "ip link set dev " + name + " up"},
-		{p.namespace, "ip addr add " + far.String() + "/30 dev " + p.far},
-		{p.namespace, "ip link set dev " + p.far + " up"},
-		{p.namespace, "ip link set dev lo up"},
+	failed := all(ctx, command{nil, "ip link add " + name + " gso_max_segs 1 type veth peer name " + p.far + " gso_max_segs 1 netns " + found(p.namespace)})
+	if failed == nil {
+		p.near = name
+		failed = all(ctx,
+			command{nil, "ip addr add " + near.String() + "/30 dev " + name},
+			command{nil, "ip link set dev " + name + " up"},
+			command{p.namespace, "ip addr add " + far.String() + "/30 dev " + p.far},
+			command{p.namespace, "ip link set dev " + p.far + " up"},
+			command{p.namespace, "ip link set dev lo up"},
+		)
 	}
-	for i, c := range commands {
-		words := strings.Fields(c.words)
-		if err := run(ctx, c.in, words[0], words[1:]...); err != nil {
-			return wirelab.Errorf(wirelab.Unimplemented, "no virtual cable can be laid here: %v; %s", err, instead)
-		}
-		if i == 0 {
-			p.near = name
-		}
+	if failed != nil {
+		return wirelab.Errorf(wirelab.Unimplemented, "no virtual cable can be laid here: %v; %s", failed, instead)
 	}
 	p.Host = far.String()
 	return nil
@@ -93,52 +86,47 @@ func (p *path) Remove() {
 	if p.near != "" {
 		// The namespace takes the cable with it, but some time later. An error
 		// means that it is gone already.
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
 		defer cancel()
 		_ = run(ctx, nil, "ip", "link", "del", p.near)
 	}
 	_ = p.namespace.Close() // it was only open
 }
 
-// newNamespace makes a network namespace without a name.
-func newNamespace() (*os.File, error) {
-	var file *os.File
-	err := onOwnThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return err
-		}
-		var err error
-		file, err = os.Open("/proc/thread-self/ns/net")
-		return err
-	})
-	return file, err
-}
-
-// onOwnThread runs something on a thread that ends with it, so that what it
-// does to the thread's namespace touches nobody else.
-func onOwnThread(run func() error) error {
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		done <- run()
-	}()
-	return <-done
-}
+// removeLimit is how long taking a cable away may take.
+const removeLimit = 5 * time.Second
 
 // run runs a program, in a namespace or with nil outside. The error has what it said.
 func run(ctx context.Context, namespace *os.File, name string, args ...string) error {
-	return onOwnThread(func() error {
-		if namespace != nil {
-			if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
-				return fmt.Errorf("enter the network namespace: %w", err)
-			}
-		}
+	return place.Place{Namespace: namespace}.Do(func() error {
 		said, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.Join(strings.Fields(string(said)), " "))
 		}
 		return nil
 	})
+}
+
+// command is what is run in a namespace, or with nil outside.
+type command struct {
+	in    *os.File
+	words string
+}
+
+// all runs commands one after the other, until one fails.
+func all(ctx context.Context, commands ...command) error {
+	for _, c := range commands {
+		words := strings.Fields(c.words)
+		if err := run(ctx, c.in, words[0], words[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// found is where a program finds a namespace.
+func found(namespace *os.File) string {
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), namespace.Fd())
 }
 
 // addresses returns two neighbours that nobody here has, of the range that is

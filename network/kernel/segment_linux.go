@@ -1,0 +1,196 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"wirelab"
+	"wirelab/place"
+)
+
+// Segment is a network of hosts on this machine: a network namespace for each, all
+// on one bridge, which this process is on too. Any host can be cut off from the others.
+//
+// No namespace has a name: each is there as long as its file is open, or a process in
+// it lives, and takes its links with it. The bridge is in one too, or a process that is
+// killed would leave it behind.
+type Segment struct {
+	// Hosts live in namespaces of their own, at addresses that are reached from here and
+	// from the other hosts.
+	Hosts []place.Host
+
+	hub  *os.File // the bridge's namespace
+	near string   // the cable from here to the hub; "": none yet
+}
+
+// NewSegment makes a segment of so many hosts, 1 to 253, which is there until it is
+// removed or this process and those on its hosts have ended, however that came. It
+// takes root and iproute2; its errors are those of [Make].
+func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
+	s := &Segment{}
+	if err := s.make(ctx, hosts); err != nil {
+		s.Remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// hostsMost is how many hosts a segment has, at most: a /24 without its ends and us.
+const hostsMost = 253
+
+// usesNothing is what to do where no segment can be made.
+const usesNothing = "leave scenario partition out"
+
+func (s *Segment) make(ctx context.Context, hosts int) (err error) {
+	if hosts < 1 || hosts > hostsMost {
+		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; 1 to %d are possible", hosts, hostsMost)
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		return wirelab.Errorf(wirelab.Unimplemented, "hosts of their own take the program ip of iproute2, and there is none; install it, or %s", usesNothing)
+	}
+	if s.hub, err = place.NewNamespace(); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			return wirelab.Errorf(wirelab.PermissionDenied, "hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; become root, or %s", usesNothing)
+		}
+		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err, usesNothing)
+	}
+	net, name, err := freeNet()
+	if err != nil {
+		return err
+	}
+	if err := s.lay(ctx, net, name, hosts); err != nil {
+		return wirelab.Errorf(wirelab.Unimplemented, "no hosts can be made here: %v; %s", err, usesNothing)
+	}
+	return nil
+}
+
+// lay makes the bridge, the hosts, and a cable to each and to us.
+func (s *Segment) lay(ctx context.Context, net, name string, hosts int) error {
+	if err := all(ctx,
+		command{s.hub, "ip link add bridge type bridge"},
+		command{s.hub, "ip link set dev bridge up"},
+		command{nil, "ip link add " + name + " type veth peer name us netns " + found(s.hub)},
+	); err != nil {
+		return err
+	}
+	s.near = name
+	if err := all(ctx,
+		command{nil, "ip addr add " + net + "254/24 dev " + name},
+		command{nil, "ip link set dev " + name + " up"},
+		command{s.hub, "ip link set dev us master bridge up"},
+	); err != nil {
+		return err
+	}
+	for i := range hosts {
+		space, err := place.NewNamespace()
+		if err != nil {
+			return err
+		}
+		host := place.Host{Address: net + strconv.Itoa(i+1), Namespace: space}
+		s.Hosts = append(s.Hosts, host)
+		port := "host" + strconv.Itoa(i+1)
+		if err := all(ctx,
+			command{s.hub, "ip link add " + port + " type veth peer name eth0 netns " + found(space)},
+			command{s.hub, "ip link set dev " + port + " master bridge up"},
+			command{space, "ip addr add " + host.Address + "/24 dev eth0"},
+			command{space, "ip link set dev eth0 up"},
+			command{space, "ip link set dev lo up"},
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeNet returns a network that nobody here is in, as the beginning of its addresses,
+// and a name for our end of its cable. It is of the range that is set aside for
+// measuring networks (RFC 2544).
+func freeNet() (net24, name string, err error) {
+	taken, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", "", err
+	}
+	first := os.Getpid()
+next:
+	for i := range 1 << 9 {
+		n := (first + i) % (1 << 9)
+		net24 := fmt.Sprintf("198.%d.%d.", 18+n>>8, n&0xff)
+		for _, a := range taken {
+			if strings.HasPrefix(a.String(), net24) {
+				continue next
+			}
+		}
+		return net24, fmt.Sprintf("wls%d-%d", 18+n>>8, n&0xff), nil
+	}
+	return "", "", wirelab.Errorf(wirelab.ResourceExhausted, "every network of 198.18.0.0/15 is in use here")
+}
+
+// Cut cuts a host, by its place in Hosts, off the others, both ways: packets between
+// them vanish and nobody is told, while we reach all of them. Mend undoes it.
+func (s *Segment) Cut(ctx context.Context, host int) error { return s.holes(ctx, host, "add") }
+
+// Mend undoes [Segment.Cut].
+func (s *Segment) Mend(ctx context.Context, host int) error { return s.holes(ctx, host, "del") }
+
+// holes makes packets vanish between a host and each other, or lets them pass again.
+func (s *Segment) holes(ctx context.Context, host int, does string) error {
+	var both []command
+	for i, other := range s.Hosts {
+		if i != host {
+			both = append(both,
+				command{s.Hosts[host].Namespace, "ip route " + does + " blackhole " + other.Address + "/32"},
+				command{other.Namespace, "ip route " + does + " blackhole " + s.Hosts[host].Address + "/32"})
+		}
+	}
+	var failed error
+	for _, c := range both { // all, whatever fails: what is left would be half a cut
+		failed = errors.Join(failed, all(ctx, c))
+	}
+	return failed
+}
+
+// Bytes is how many bytes went over the segment so far: each packet once, as it came
+// to the bridge.
+func (s *Segment) Bytes() (sum uint64, err error) {
+	err = place.Place{Namespace: s.hub}.Do(func() error {
+		text, err := os.ReadFile("/proc/thread-self/net/dev")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			name, counts, counted := strings.Cut(line, ":")
+			name = strings.TrimSpace(name)
+			if words := strings.Fields(counts); counted && len(words) > 0 && (name == "us" || strings.HasPrefix(name, "host")) {
+				n, _ := strconv.ParseUint(words[0], 10, 64) // 0 of what is no number
+				sum += n
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// Remove takes the segment away. What runs on its hosts is to have ended.
+func (s *Segment) Remove() {
+	if s.near != "" {
+		// The namespaces take the cables with them, but some time later. An error means
+		// that it is gone already.
+		ctx, cancel := context.WithTimeout(context.Background(), removeLimit)
+		defer cancel()
+		_ = run(ctx, nil, "ip", "link", "del", s.near)
+	}
+	for _, host := range s.Hosts {
+		_ = host.Namespace.Close() // it was only open
+	}
+	if s.hub != nil {
+		_ = s.hub.Close() // likewise
+	}
+}
