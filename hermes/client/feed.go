@@ -112,6 +112,11 @@ func (s *Subscription) run(ctx context.Context, stream grpc.ClientStream, addres
 		if ctx.Err() != nil || !uncertain(wirelab.CodeOf(err)) {
 			break
 		}
+		if s.start.From == broker.FromGroup {
+			// The node led and does so no longer. It may be cut off from the others: then it
+			// would wait in vain for a leader, while another one knows one.
+			s.c.nodes.behind(address)
+		}
 		s.c.options.Logger.DebugContext(ctx, "subscribing again", "topic", s.start.Topic, "error", err)
 		if stream, address, err = s.reconnect(ctx); err != nil {
 			break

@@ -17,7 +17,7 @@ import (
 const (
 	silentPart = 20
 	pulsePart  = 10
-	hangRest   = 2 * time.Second // how long one that hangs is tried last
+	behindRest = 2 * time.Second // how long one that hangs is tried last
 )
 
 // pulse is what is known of whether a node lives. All who wait there share it.
@@ -56,7 +56,7 @@ func (n *nodes) alive(ctx context.Context, address string) error {
 	p.asked, p.err = time.Now(), nil
 	if err != nil && wirelab.CodeOf(wiregrpc.Decode(err)) == wirelab.DeadlineExceeded {
 		p.err = wirelab.Errorf(wirelab.Unavailable, "%s hangs: it has said nothing for %v", address, within)
-		n.hangs(address)
+		n.behind(address)
 	}
 	return p.err
 }
@@ -83,9 +83,9 @@ func (n *nodes) guard(ctx context.Context, address string, silent func(since tim
 	}
 }
 
-// hangs puts a node behind all others for a while, whoever names it the leader: the others
+// behind puts a node behind all others for a while, whoever names it the leader: the others
 // do so until they have elected a new one.
-func (n *nodes) hangs(address string) {
+func (n *nodes) behind(address string) {
 	n.lost(address)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -95,6 +95,6 @@ func (n *nodes) hangs(address string) {
 		}
 	}
 	if len(n.resting) < learntLimit {
-		n.resting[address] = time.Now().Add(hangRest)
+		n.resting[address] = time.Now().Add(behindRest)
 	}
 }
