@@ -46,8 +46,8 @@ const (
 	nodesMax   = 7
 	delayMin   = Duration(time.Microsecond)
 	delayMax   = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
-	// sustainedMax is the longest slice of scenario sustained: an account takes some
-	// five bytes a message.
+	// sustainedMax is the longest slice of scenario sustained. What is over takes no memory
+	// of the driver's; the brokers' disks are what it must fit on.
 	sustainedMax = Duration(24 * time.Hour)
 	batchPayMax  = 3 << 20 // bytes of a batch
 )

@@ -18,7 +18,7 @@ type Audience struct {
 	arrivals atomic.Uint64 // of any kind
 
 	mu     sync.Mutex // guards all below
-	seen   [][]bool   // by lane and number; grows as messages arrive
+	seen   []seen     // by lane
 	latest []uint64   // by lane: one more than the highest number that has arrived
 	counts Account    // of what is known when a message arrives
 
@@ -33,7 +33,7 @@ type Audience struct {
 func newAudience(l *Ledger, index, topic int) *Audience {
 	return &Audience{
 		ledger: l, index: index, topic: topic, delivered: stat.NewHistogram(),
-		seen: make([][]bool, len(l.lanes)), latest: make([]uint64, len(l.lanes)),
+		seen: make([]seen, len(l.lanes)), latest: make([]uint64, len(l.lanes)),
 	}
 }
 
@@ -43,6 +43,13 @@ func (a *Audience) Arrived(body []byte, at int64) {
 	stamp, whole := Read(body)
 	phase := a.ledger.now()
 	a.arrivals.Add(1)
+	if full := a.take(stamp, whole, at, phase); full {
+		a.ledger.settle(int(stamp.Lane), int(stamp.Number/chunkSize))
+	}
+}
+
+// take counts what arrived, and reports whether a chunk is full with it.
+func (a *Audience) take(stamp Stamp, whole bool, at int64, phase Phase) (full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -53,28 +60,25 @@ func (a *Audience) Arrived(body []byte, at int64) {
 	case int(stamp.Topic) != a.topic:
 		a.counts.Misrouted++
 	default:
-		a.count(stamp, at, phase)
+		return a.count(stamp, at, phase)
 	}
+	return false
 }
 
-// count counts a message that is whole and ours.
-func (a *Audience) count(s Stamp, at int64, phase Phase) {
-	lane := a.ledger.lanes[s.Lane]
-	seen := a.seen[s.Lane]
-	for uint64(len(seen)) <= s.Number {
-		seen = append(seen, make([]bool, chunkSize)...)
-	}
-	a.seen[s.Lane] = seen
+// count counts a message that is whole and ours, and reports whether its chunk is full
+// with it.
+func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
+	lane, seen := a.ledger.lanes[s.Lane], &a.seen[s.Lane]
 	excused := lane.excused(s.Number, phase)
-	if seen[s.Number] {
+	if seen.has(s.Number) {
 		if excused {
 			a.counts.Redelivered++
 		} else {
 			a.counts.Duplicated++
 		}
-		return
+		return false
 	}
-	seen[s.Number] = true
+	full = seen.add(s.Number)
 	a.distinct.Add(1)
 	switch latest := &a.latest[s.Lane]; {
 	case s.Number >= *latest:
@@ -85,6 +89,21 @@ func (a *Audience) count(s Stamp, at int64, phase Phase) {
 		a.counts.Reordered++
 	}
 	a.time(s, at)
+	return full
+}
+
+// full reports whether every message of a lane's chunk has arrived, and settle lets its
+// memory go.
+func (a *Audience) full(lane, of int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen[lane].full(of)
+}
+
+func (a *Audience) settle(lane, of int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.seen[lane].settle(of)
 }
 
 // time notes when a message arrived that had not before.
@@ -134,8 +153,14 @@ func (a *Audience) add(sum *Account) {
 		if lane.topic != a.topic {
 			continue
 		}
-		for n := range lane.sent.Load() {
-			arrived := n < uint64(len(a.seen[i])) && a.seen[i][n]
+		for n := uint64(0); n < lane.sent.Load(); n++ {
+			if n%chunkSize == 0 && a.seen[i].settled(int(n/chunkSize)) {
+				sum.Expected += chunkSize
+				sum.Delivered += chunkSize
+				n += chunkSize - 1
+				continue
+			}
+			arrived := a.seen[i].has(n)
 			switch acknowledged := lane.state(n)&acknowledgedMark != 0; {
 			case acknowledged && arrived:
 				sum.Expected++

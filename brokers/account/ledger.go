@@ -95,8 +95,29 @@ func (l *Ledger) Answered(lane int, number uint64, acknowledged bool) {
 		at.mark(number, unsure)
 		return
 	}
-	at.mark(number, acknowledgedMark)
 	l.acked[at.topic].Add(1)
+	if at.acknowledge(number) {
+		l.settle(lane, int(number/chunkSize))
+	}
+}
+
+// settle lets the memory of a lane's chunk go once its messages are all acknowledged
+// and have arrived at every audience. It is called whenever that may have come true.
+func (l *Ledger) settle(lane, of int) {
+	topic := l.lanes[lane].topic
+	for _, a := range l.audiences {
+		if a.topic == topic && !a.full(lane, of) {
+			return
+		}
+	}
+	if !l.lanes[lane].settle(of) {
+		return
+	}
+	for _, a := range l.audiences {
+		if a.topic == topic {
+			a.settle(lane, of)
+		}
+	}
 }
 
 // Audience is the account of a group's readers.
@@ -162,10 +183,8 @@ func (l *Ledger) Account() Account {
 	var sum Account
 	for _, at := range l.lanes {
 		sum.Sent += at.sent.Load()
-		for n := range at.sent.Load() {
-			if at.state(n)&acknowledgedMark != 0 {
-				sum.Acknowledged++
-			}
+		for _, c := range *at.chunks.Load() {
+			sum.Acknowledged += uint64(c.acked.Load())
 		}
 	}
 	sum.Unsure = sum.Sent - sum.Acknowledged

@@ -77,7 +77,7 @@ kafka must. Every
 message is followed by its number: one that is acknowledged and lost, doubled,
 turned or changed leaves an arm without a figure. --scenario says what happens
 meanwhile: live, slow, disk, late, crash, isolation, fanout, sustained, or to the
-broker itself leader-kill, follower-kill, pause, disk-full, rolling-restart.
+broker itself leader-kill, follower-kill, partition, pause, disk-full, rolling-restart.
 --durability fsync has each acknowledge once a quorum has a message on disk; with
 default each does as it comes, and the report says in the same row which do not.
 
