@@ -433,7 +433,7 @@ func add(t *result.Trial, m *control.Measured) {
 	for _, h := range []struct {
 		into **stat.Histogram
 		from *stat.Histogram
-	}{{&t.Gaps, r.Gaps}, {&t.Wake, r.Wake}, {&t.Failed, r.Failed}} {
+	}{{&t.Gaps, r.Gaps}, {&t.Wake, r.Wake}, {&t.Failed, r.Failed}, {&t.Punctual, r.Punctual}} {
 		if h.from == nil || h.from.Count() == 0 {
 			continue
 		}

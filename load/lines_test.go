@@ -179,10 +179,12 @@ type timedLines struct {
 	*stagedLines
 	begin, end int64
 	due        []int64
+	before     int64 // how long before they tell calls had ended
 }
 
 func (l *timedLines) Window(begin, end int64) { l.begin, l.end = begin, end }
 func (l *timedLines) Due(_ int, due int64)    { l.due = append(l.due, due) }
+func (l *timedLines) Ended(int) int64         { return TimerClock{}.Now() - l.before }
 
 // TestTimedLinesAreTold: each call's due time comes before it begins, in both loops.
 func TestTimedLinesAreTold(t *testing.T) {
@@ -214,4 +216,24 @@ func TestTimedLinesAreTold(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTimedLinesTellWhenCallsEnded: what they tell is the end, however late they tell it;
+// and what the generator itself was late by is in Response and not in Punctual.
+func TestTimedLinesTellWhenCallsEnded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		lines := &timedLines{stagedLines: newStagedLines(workers(4, takes(5*ms))), before: int64(2 * ms)}
+		rec, err := NewLinesRunner(lines).Run(t.Context(), Plan{Clock: TimerClock{}, Schedule: ConstantRate(100), Duration: 200 * ms})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p50 := time.Duration(rec.Response.Quantile(0.5)); p50 < 3*ms || p50 > 3*ms+ms/10 {
+			t.Errorf("calls that had ended after 3 ms are told to have taken %v", p50)
+		}
+		equal(t, "punctual times", rec.Punctual.Count(), rec.OK)
+		if is, lag := rec.Response.Quantile(0.5)-rec.Punctual.Quantile(0.5), rec.Lag.Quantile(0.5); is < lag/2 || is > 2*lag+int64(ms/100) {
+			t.Errorf("lateness is %v in the median, and sends were %v late", time.Duration(is), time.Duration(lag))
+		}
+	})
 }

@@ -20,6 +20,10 @@ type Recording struct {
 	// were due. What the others waited, the calls in flight made them wait.
 	// Both are empty in the closed loop.
 	Lag, Wake *stat.Histogram
+	// Punctual is Response without what the generator was late by of its own: due to
+	// end of the calls that found no room when they were due, sent to end of the others.
+	// It tells what Wake does to Response. nil but of [TimedLines] in the open loop.
+	Punctual *stat.Histogram `json:",omitempty"`
 	// Failed is due to end of the calls that failed, and due to given up of
 	// the arrivals never sent.
 	Failed *stat.Histogram
@@ -99,6 +103,12 @@ func (r *Recording) add(other *Recording) {
 			*h.into = &stat.Histogram{}
 		}
 		(*h.into).Merge(h.from)
+	}
+	if other.Punctual != nil {
+		if r.Punctual == nil {
+			r.Punctual = &stat.Histogram{}
+		}
+		r.Punctual.Merge(other.Punctual)
 	}
 	for i, h := range other.Parts {
 		if i == len(r.Parts) {

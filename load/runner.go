@@ -200,7 +200,7 @@ func (s *slice) run(workers []*worker) {
 
 // runLines runs the calls of lines.
 func (s *slice) runLines(p *pipeline, slots int) error {
-	if p.timed == nil { // whose turns wait for goroutines of others, and not in a system call
+	if p.timed == nil { // else turns wait for goroutines of others, and not in a system call
 		defer exact()()
 	}
 	drained := s.drain()
@@ -314,6 +314,10 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 		rec.Service.Merge(w.service)
 		rec.Lag.Merge(w.lag)
 		rec.Wake.Merge(w.wake)
+		if w.punctual != nil && s.arrivals != nil {
+			rec.Punctual = stat.NewHistogram()
+			rec.Punctual.Merge(w.punctual)
+		}
 		rec.Failed.Merge(w.failed)
 		rec.Sent += w.sent
 		rec.OK += w.ok

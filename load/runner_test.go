@@ -139,6 +139,9 @@ func TestEveryFieldAddsUp(t *testing.T) {
 		for i := range v.NumField() {
 			switch f := v.Field(i).Addr().Interface().(type) {
 			case **stat.Histogram:
+				if *f == nil {
+					*f = stat.NewHistogram()
+				}
 				(*f).RecordN(int64(i), 7)
 			case *uint64:
 				*f = uint64(i)

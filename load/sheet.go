@@ -13,6 +13,7 @@ import (
 type sheet struct {
 	response, service, lag, wake, failed *stat.Histogram
 	parts                                []*stat.Histogram // of response, by when a call was due
+	punctual                             *stat.Histogram   // nil: nobody asks for it
 
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
@@ -41,6 +42,9 @@ func (w *sheet) reset(now int64, parts int) {
 	w.lag.Reset()
 	w.wake.Reset()
 	w.failed.Reset()
+	if w.punctual != nil {
+		w.punctual.Reset()
+	}
 	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
 	clear(w.errors)
 	w.spun, w.last = 0, now

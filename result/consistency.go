@@ -159,6 +159,9 @@ func (c *consistency) counts(path string, t *Trial) {
 	if t.Failed != nil && t.Failed.Count() != bad+t.Unsent {
 		c.add(path+".failed", "it holds %d times, %d calls failed and %d were given up", t.Failed.Count(), bad, t.Unsent)
 	}
+	if t.Punctual != nil && t.Punctual.Count() != t.OK {
+		c.add(path+".punctual", "it holds %d times, %d calls were right", t.Punctual.Count(), t.OK)
+	}
 	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
 		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
 	}

@@ -58,6 +58,60 @@ func TestDriversOfMessages(t *testing.T) {
 	}
 }
 
+// Messages that were sent late refuse a quantile only as far as that moved it
+// (docs/adr/0031).
+func TestLatenessOfMessages(t *testing.T) {
+	t.Parallel()
+	late := func(r *result.Result, by time.Duration, share float64) {
+		for n := range r.Rounds {
+			for i := range r.Rounds[n].Trials {
+				trial := &r.Rounds[n].Trials[i]
+				if trial.Load != 0 || trial.Arm != 1 {
+					continue
+				}
+				late := uint64(share * float64(trial.OK))
+				trial.Lag = stat.NewHistogram()
+				trial.Lag.RecordN(1000, trial.Sent-late)
+				trial.Lag.RecordN(int64(by), late)
+				trial.Wake, trial.Punctual = trial.Lag.Clone(), stat.NewHistogram()
+				// As if the late ones had been the slowest: that is where they would tell.
+				for k := range trial.OK {
+					is := trial.Response.Quantile((float64(k) + 0.5) / float64(trial.OK))
+					if k >= trial.OK-late {
+						is -= int64(by)
+					}
+					trial.Punctual.Record(max(1, is))
+				}
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		by    time.Duration
+		share float64
+		want  []result.Gate
+	}{
+		"on time":                         {10 * time.Microsecond, 0.5, nil},
+		"a few late, by little":           {50 * time.Microsecond, 0.02, nil},
+		"some late, which moves the tail": {5 * time.Millisecond, 0.02, []result.Gate{result.OnTime99, result.OnTime999}},
+		"all late":                        {time.Millisecond, 1, []result.Gate{result.OnTime50, result.OnTime99, result.OnTime999}},
+	} {
+		r := resulttest.MessageScenarios()
+		late(r, c.by, c.share)
+		var got []result.Gate
+		for _, check := range result.Analyse(r).Loads[0].Arms[1].Checks {
+			if strings.HasPrefix(string(check.Gate), "on time") && !check.OK {
+				got = append(got, check.Gate)
+				if check.Unit != "of the quantile" || check.Value <= check.Limit || !strings.Contains(check.Detail, "generator late: ") {
+					t.Errorf("%s: %+v", name, check)
+				}
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 // metric finds one.
 func metric(t *testing.T, id string) result.Metric {
 	t.Helper()

@@ -220,6 +220,10 @@ type Trial struct {
 	Wake   *stat.Histogram `json:"wake,omitempty"`
 	Unsent uint64          `json:"unsent,omitempty"`
 	Failed *stat.Histogram `json:"failed,omitempty"`
+	// Punctual is Response without Wake, in ns: what it would have been with calls that
+	// could be made when they were due made then. Of messages in the open loop; nil of
+	// other loads.
+	Punctual *stat.Histogram `json:"punctual,omitempty"`
 	// Streams is what a load of streams tells beside times; nil of one that makes calls.
 	Streams *Streams `json:"streams,omitempty"`
 	// Parts is the CPU time of each process of a pipeline, by name; Server is of

@@ -23,6 +23,7 @@ import (
 // Programs are what a bench runs.
 type Programs struct {
 	Driver []string // the arguments that make this program a driver of messages
+	Idler  []string // those that make it one that keeps a core from idling; nil: none does
 	stand.Programs
 }
 
@@ -105,7 +106,11 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 
 // Driver implements [experiment.Bench].
 func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
-	return b.Start(ctx, "driver of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)
+	driver, err := b.Start(ctx, "driver of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)
+	if err != nil {
+		return nil, err
+	}
+	return b.keepAwake(ctx, driver)
 }
 
 // running is a cluster as a server is one.

@@ -3,7 +3,6 @@ package drive
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"time"
 
@@ -39,6 +38,7 @@ type slot struct {
 	due   int64
 	age   uint32 // goes up as a send ends, so that an answer that comes too late is not the next one's
 	under bool   // way
+	ended int64  // when the last one ended
 }
 
 // ending is how a slot's send of an age ended.
@@ -46,6 +46,7 @@ type ending struct {
 	slot int
 	age  uint32
 	err  error
+	at   int64
 }
 
 // order is a send to be made for a run.
@@ -107,6 +108,9 @@ func (l *lines) Window(begin, end int64) { l.run.opens(begin, end) }
 // Due implements [load.TimedLines].
 func (l *lines) Due(slot int, due int64) { l.slots[slot].due = due }
 
+// Ended implements [load.TimedLines].
+func (l *lines) Ended(slot int) int64 { return l.slots[slot].ended }
+
 // Begin implements [load.Lines].
 func (l *lines) Begin(at int) {
 	s := &l.slots[at]
@@ -117,7 +121,7 @@ func (l *lines) Begin(at int) {
 // Cancel implements [load.Lines]. The send goes on, and its message is in the account.
 func (l *lines) Cancel(at int, cause error) {
 	if s := &l.slots[at]; s.under {
-		l.gaveUp = append(l.gaveUp, ending{slot: at, age: s.age, err: wirelab.Public(cause)})
+		l.gaveUp = append(l.gaveUp, ending{slot: at, age: s.age, err: wirelab.Public(cause), at: l.clock.Now()})
 	}
 }
 
@@ -125,10 +129,7 @@ func (l *lines) Cancel(at int, cause error) {
 func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error {
 	all := l.take()
 	switch {
-	case len(all) > 0 || len(l.gaveUp) > 0:
-	case wait <= 0:
-		runtime.Gosched() // senders and readers may share the only processor
-		all = l.take()
+	case len(all) > 0 || len(l.gaveUp) > 0 || wait <= 0:
 	default:
 		l.alarm.Set(wait)
 		select {
@@ -151,7 +152,7 @@ func (l *lines) end(all []ending, ended func(slot int, err error)) {
 			continue // it was given up
 		}
 		s.age++
-		s.under = false
+		s.under, s.ended = false, e.at
 		ended(e.slot, e.err)
 	}
 }
@@ -166,6 +167,7 @@ func (l *lines) take() []ending {
 }
 
 func (l *lines) finish(e ending) {
+	e.at = l.clock.Now()
 	l.mu.Lock()
 	l.ended = append(l.ended, e)
 	l.mu.Unlock()

@@ -2,19 +2,23 @@ package main
 
 import (
 	"io"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"wirelab/cli"
 	"wirelab/control"
 )
 
 // newHogCommand makes the hidden command that the self-test disturbs
-// experiments with: it uses a processor, and does nothing, until its input ends.
+// experiments with: it uses a processor, and does nothing, until its input ends. With
+// --idle it lets everybody else go first, and only keeps the processor from idling.
 func newHogCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	idle := false
+	c := &cobra.Command{
 		Use:    "hog",
 		Short:  "Use a processor until standard input ends (a self-test's child)",
 		Args:   cli.Arguments(0, 0, "no arguments"),
@@ -26,6 +30,10 @@ func newHogCommand(a *app) *cobra.Command {
 			var over atomic.Bool
 			var burning sync.WaitGroup
 			burning.Go(func() {
+				if idle {
+					runtime.LockOSThread() // it ends with this thread's work
+					_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) // everybody may
+				}
 				for !over.Load() {
 				}
 			})
@@ -35,4 +43,6 @@ func newHogCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
+	c.Flags().BoolVar(&idle, "idle", false, "only while nobody else wants it")
+	return c
 }

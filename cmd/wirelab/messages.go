@@ -133,7 +133,7 @@ func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 	if err != nil {
 		return nil, err
 	}
-	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Programs: programs}, p), nil
+	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: []string{"hog", "--idle"}, Programs: programs}, p), nil
 }
 
 // brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it

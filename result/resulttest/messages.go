@@ -111,6 +111,7 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 		t.Planned = uint64(rate*window.Seconds() + math.Sqrt(rate*window.Seconds())*random.NormFloat64())
 		t.Sent, t.OK = t.Planned, t.Planned
 		t.Gaps = gaps(t.Sent, false)
+		t.Punctual = stat.NewHistogram()
 	} else {
 		rate = float64(l.InFlight) / times(stat.NewHistogram(), 1000, median, 1) * 1e9
 		t.Sent = uint64(rate * window.Seconds())
@@ -129,6 +130,9 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 		t.Response.Record(int64(median) + int64(away)*int64(i)/int64(waited))
 	}
 	t.Service = t.Response.Clone()
+	if t.Punctual != nil {
+		t.Punctual = t.Response.Clone()
+	}
 	if l.Open() {
 		times(t.Lag, t.OK, 4e3, 1)
 		t.Watched = t.OK + t.OK/9
