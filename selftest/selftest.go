@@ -24,6 +24,8 @@ type Env struct {
 	Program string
 	// Arms describes a plan's arms, or tells what is wrong with them.
 	Arms func(plan.Plan) ([]result.Arm, error)
+	// Broker makes benches of brokers that do what is known beforehand.
+	Broker Broker
 	// Wires are the usual cells of routeguide that carry GetFeature.
 	Wires       []wirelab.Cell
 	Environment result.Environment
@@ -69,7 +71,7 @@ func judged(found string, figures ...result.Figure) finding {
 func Tests() []Test {
 	return []Test{
 		queueTest(), mergeTest(), derivationTest(),
-		truthTest(), starvedTest(), stoppedTest(), flippedTest(),
+		truthTest(), starvedTest(), stoppedTest(), flippedTest(), messagesTest(),
 		twinsTest(), driftTest(),
 	}
 }
@@ -99,6 +101,19 @@ func (e Env) conduct(
 	arrange func(experiment.Bench) experiment.Bench, observe func(experiment.Event),
 ) (*result.Result, error) {
 	p.Workload, p.Operation, p.Floor = "routeguide", "GetFeature", plan.FloorNone
+	return e.run(ctx, p, func(usual *experiment.Processes, _ plan.Plan) (experiment.Bench, error) {
+		if arrange == nil {
+			return usual, nil
+		}
+		return arrange(usual), nil
+	}, observe)
+}
+
+// run runs a plan over a bench that is made of the usual one.
+func (e Env) run(
+	ctx context.Context, p plan.Plan,
+	over func(*experiment.Processes, plan.Plan) (experiment.Bench, error), observe func(experiment.Event),
+) (*result.Result, error) {
 	p, err := p.Complete()
 	if err != nil {
 		return nil, err
@@ -111,9 +126,9 @@ func (e Env) conduct(
 	if err != nil {
 		return nil, err
 	}
-	var bench experiment.Bench = processes
-	if arrange != nil {
-		bench = arrange(bench)
+	bench, err := over(processes, p)
+	if err != nil {
+		return nil, err
 	}
 	conductor := &experiment.Conductor{
 		Plan: p, Arms: arms, Bench: bench, Environment: e.Environment, Observe: observe,

@@ -104,6 +104,14 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 	return &running{stand: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Copies: 1}}, nil
 }
 
+// Nulls is a bench whose clusters are null brokers, of which it is known what they do.
+type Nulls struct{ *Bench }
+
+// Server implements [experiment.Bench].
+func (n Nulls) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	return n.Null(ctx, arm)
+}
+
 // Driver implements [experiment.Bench].
 func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
 	driver, err := b.Start(ctx, "driver of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)

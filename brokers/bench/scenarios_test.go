@@ -77,7 +77,7 @@ func run(m *testing.M) (code int, err error) {
 
 // serveNull is the null broker of a make.
 func serveNull(ctx context.Context, kind string) error {
-	server := null.NATS()
+	server := null.NATS(null.Options{})
 	if kind == ways.RabbitMQ {
 		server = null.AMQP()
 	}

@@ -10,7 +10,7 @@ import (
 // and deletes, publishes with confirms, and consumes with acknowledgements. An exchange
 // hands each message to all queues that are bound to it, whatever its kind.
 func AMQP() *Server {
-	return newServer(func(s *Server, in io.Reader, out *writer) error {
+	return newServer(Options{}, func(s *Server, in io.Reader, out *writer) error {
 		c := &amqpConn{server: s, out: out, in: bufio.NewReaderSize(in, 1<<16), channels: map[uint16]*amqpChannel{}}
 		return c.speak()
 	})

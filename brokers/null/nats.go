@@ -10,8 +10,8 @@ import (
 
 // NATS returns a null of NATS with JetStream: the client protocol's verbs, and of
 // JetStream's what makes streams and consumers, acknowledges and is pulled.
-func NATS() *Server {
-	return newServer(func(s *Server, in io.Reader, out *writer) error {
+func NATS(o Options) *Server {
+	return newServer(o, func(s *Server, in io.Reader, out *writer) error {
 		c := &natsConn{server: s, out: out, in: bufio.NewReaderSize(in, 1<<16), subjects: map[string]string{}, pulls: map[string]*reader{}}
 		return c.speak()
 	})
@@ -117,16 +117,26 @@ func (c *natsConn) published(words []string, lengths int) error {
 
 // store takes a message into a stream, whose name is its subject.
 func (c *natsConn) store(subject, reply string, body []byte) {
-	answer := `{"stream":"` + subject + `","seq":1}`
-	switch {
-	case !c.server.has(subject):
+	if !c.server.has(subject) {
 		return // no stream listens
-	case !c.server.topic(subject).publish(body):
-		answer = `{"error":{"code":503,"err_code":10077,"description":"nobody takes what waits"}}`
 	}
-	if reply != "" {
-		c.acks = appendNATS(c.acks, reply, c.subscription(reply), "", []byte(answer))
+	id := c.subscription(reply)
+	if c.server.options.Delay == 0 {
+		c.acks = appendNATS(c.acks, reply, id, "", c.publish(subject, body))
+		return
 	}
+	c.server.late.do(func() {
+		answer := c.publish(subject, body)
+		c.out.say(func(to []byte) []byte { return appendNATS(to, reply, id, "", answer) })
+	})
+}
+
+// publish hands a message on, and returns what its sender is told.
+func (c *natsConn) publish(subject string, body []byte) []byte {
+	if !c.server.topic(subject).publish(body) {
+		return []byte(`{"error":{"code":503,"err_code":10077,"description":"nobody takes what waits"}}`)
+	}
+	return []byte(`{"stream":"` + subject + `","seq":1}`)
 }
 
 // answer sends a message to where the client waits for it.

@@ -14,18 +14,30 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 )
 
 // Server is a protocol's null. Make one with [NATS] or [AMQP].
 type Server struct {
-	speak func(s *Server, in io.Reader, out *writer) error
+	speak   func(s *Server, in io.Reader, out *writer) error
+	options Options
+	late    *late
 
 	mu     sync.RWMutex // guards topics
 	topics map[string]*topic
 }
 
-func newServer(speak func(*Server, io.Reader, *writer) error) *Server {
-	return &Server{speak: speak, topics: map[string]*topic{}}
+// Options are what a null does that is known beforehand, to try a driver with. The zero
+// value is nothing.
+type Options struct {
+	// Delay is how long after a message came it is acknowledged and delivered.
+	Delay time.Duration
+	// Double delivers one message in so many twice; 0: none.
+	Double uint64
+}
+
+func newServer(o Options, speak func(*Server, io.Reader, *writer) error) *Server {
+	return &Server{speak: speak, options: o, late: newLate(o.Delay), topics: map[string]*topic{}}
 }
 
 // Serve answers at a listener until ctx ends, and has closed it then.
@@ -34,6 +46,7 @@ func (s *Server) Serve(ctx context.Context, at net.Listener) error {
 	defer stop()
 	var serving sync.WaitGroup
 	defer serving.Wait()
+	serving.Go(func() { s.late.run(ctx) })
 	closed := context.AfterFunc(ctx, func() { _ = at.Close() }) // whoever waits in Accept is told
 	defer closed()
 	for {

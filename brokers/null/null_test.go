@@ -25,7 +25,7 @@ func kinds() map[string]struct {
 		server *null.Server
 		open   func(context.Context, brokers.Reach) (brokers.Broker, error)
 	}{
-		"nats": {null.NATS(), func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) { return jetstream.Open(ctx, r) }},
+		"nats": {null.NATS(null.Options{}), func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) { return jetstream.Open(ctx, r) }},
 		"amqp": {null.AMQP(), func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) { return rabbitmq.Open(ctx, r) }},
 	}
 }
@@ -163,7 +163,7 @@ func FuzzConversation(f *testing.F) {
 	f.Add(true, []byte("CONNECT {}\r\nPING\r\nSUB _INBOX.a.* 1\r\nPUB $JS.API.STREAM.CREATE.t _INBOX.a.1 12\r\n{\"name\":\"t\"}\r\nPUB t _INBOX.a.2 1\r\nx\r\n"))
 	f.Add(true, []byte("HPUB t 4 5\r\nabcde\r\nPUB $JS.API.CONSUMER.MSG.NEXT 0\r\n\r\nUNSUB 1\r\n"))
 	f.Add(false, []byte("AMQP\x00\x00\x09\x01\x01\x00\x01\x00\x00\x00\x05\x00\x14\x00\x0a\x00\xce\x01\x00\x01\x00\x00\x00\x04\x00\x3c\x00\x28\xce"))
-	servers := map[bool]*null.Server{true: null.NATS(), false: null.AMQP()}
+	servers := map[bool]*null.Server{true: null.NATS(null.Options{}), false: null.AMQP()}
 	at := map[bool]string{true: serve(f, servers[true]), false: serve(f, servers[false])}
 	f.Fuzz(func(t *testing.T, nats bool, said []byte) {
 		conn, err := net.Dial("tcp", at[nats])

@@ -1,6 +1,9 @@
 package null
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // waitingLimit is how many bytes wait for a group's reader, at most; what is
 // published beyond that is refused.
@@ -8,6 +11,9 @@ const waitingLimit = 256 << 20
 
 // topic is who reads what is published under a name.
 type topic struct {
+	double uint64 // as in Options
+	count  atomic.Uint64
+
 	mu     sync.RWMutex // guards groups
 	groups map[string]*group
 }
@@ -42,7 +48,7 @@ func (s *Server) topic(name string) *topic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t, there = s.topics[name]; !there {
-		t = &topic{groups: map[string]*group{}}
+		t = &topic{double: s.options.Double, groups: map[string]*group{}}
 		s.topics[name] = t
 	}
 	return t
@@ -76,11 +82,17 @@ func (t *topic) group(name string) *group {
 // publish hands a message to every group, and reports whether all have room. The
 // body is the topic's from then on.
 func (t *topic) publish(body []byte) bool {
+	times := 1
+	if t.double > 0 && t.count.Add(1)%t.double == 0 {
+		times = 2
+	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for _, g := range t.groups {
-		if !g.put(body) {
-			return false
+		for range times {
+			if !g.put(body) {
+				return false
+			}
 		}
 	}
 	return true

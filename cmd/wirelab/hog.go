@@ -31,7 +31,7 @@ func newHogCommand(a *app) *cobra.Command {
 			var burning sync.WaitGroup
 			burning.Go(func() {
 				if idle {
-					runtime.LockOSThread() // it ends with this thread's work
+					runtime.LockOSThread()                                                                            // it ends with this thread's work
 					_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0) // everybody may
 				}
 				for !over.Load() {

@@ -26,6 +26,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/plan"
+	"wirelab/selftest"
 	"wirelab/target"
 )
 
@@ -76,8 +77,9 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 // newNullBrokerCommand is what drivers of messages are put before to see what they do
 // by themselves.
 func newNullBrokerCommand(a *app) *cobra.Command {
-	nulls := map[string]func() *null.Server{ways.NATS: null.NATS, ways.RabbitMQ: null.AMQP}
-	return &cobra.Command{
+	var o null.Options
+	nulls := map[string]func() *null.Server{ways.NATS: func() *null.Server { return null.NATS(o) }, ways.RabbitMQ: null.AMQP}
+	c := &cobra.Command{
 		Use:    nullBroker + " BROKER",
 		Short:  "Speak a broker's protocol and do nothing, as an experiment's child",
 		Hidden: true,
@@ -98,6 +100,9 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 			return agent.Part(command.Context(), nullBroker, work, control.Ready{Address: at.Addr().String()}, a.Stdin, a.Stdout)
 		},
 	}
+	c.Flags().DurationVar(&o.Delay, "delay", 0, "of NATS: how long after it came a message is acknowledged and delivered")
+	c.Flags().Uint64Var(&o.Double, "double", 0, "of NATS: one message in so many is delivered twice")
+	return c
 }
 
 // openBroker connects to a broker. One that somebody else runs, and that lets nobody
@@ -133,7 +138,7 @@ func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 	if err != nil {
 		return nil, err
 	}
-	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: []string{"hog", "--idle"}, Programs: programs}, p), nil
+	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: idler(), Programs: programs}, p), nil
 }
 
 // brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
@@ -150,6 +155,17 @@ func (a *app) brokerPrograms(ctx context.Context, program string, hermes bool) (
 	programs.Hermes = found.Program
 	return programs, err
 }
+
+// nullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
+func nullBrokers(program string) selftest.Broker {
+	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
+		programs := stand.Programs{Null: target.Command{Path: program, Args: append([]string{nullBroker}, args...)}}
+		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: idler(), Programs: programs}, p)}, nil
+	}
+}
+
+// idler are the arguments that make this program one that keeps a core from idling.
+func idler() []string { return []string{"hog", "--idle"} }
 
 // messageFlags are those of loads of messages.
 type messageFlags struct {

@@ -181,7 +181,7 @@ func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env,
 	}
 	var saying sync.Mutex // tests say what they do from several goroutines
 	e := selftest.Env{
-		Program: program, Arms: a.arms, Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		Program: program, Arms: a.arms, Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {
 			saying.Lock()

@@ -1,0 +1,109 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"wirelab/experiment"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Broker makes a bench whose brokers do what is known beforehand: each is a null broker
+// with these arguments. Its arms are of messageProtocol.
+type Broker func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error)
+
+// messageProtocol is the way to a broker that messages are tried on.
+const messageProtocol = "nats-jetstream"
+
+// messageRate leaves a driver that looks at the clock before each message no time to do
+// anything else (docs/adr/0031).
+const messageRate = 400.9
+
+// The broker that takes its time, and the one that delivers messages twice.
+const (
+	brokerDelay = 50 * time.Millisecond
+	doubleEvery = 1000
+)
+
+// messagesTest sends messages through brokers of which it is known what they do.
+func messagesTest() Test {
+	return Test{
+		Name:  "messages",
+		Shows: "a message's times are those of its broker, and one of 1,000 that comes twice disqualifies the arm",
+		Required: fmt.Sprintf("acknowledged and delivered after %v within 2 %% + 100 µs; every double counted, and no number of that arm published",
+			brokerDelay),
+		Short: 12e9, Long: 30e9,
+		run: func(ctx context.Context, e Env) (finding, error) {
+			for attempt := 1; ; attempt++ {
+				slow, err := e.send(ctx, plan.Load{Scenario: plan.Live, Rate: messageRate, Arrivals: plan.Constant, InFlight: 64},
+					choose(e, 3*time.Second, 20*time.Second), "--delay", brokerDelay.String())
+				if err != nil {
+					return finding{}, err
+				}
+				figures, silent := timesOf(slow)
+				twice, err := e.send(ctx, plan.Load{Scenario: plan.Live, InFlight: 20}, choose(e, time.Second, 5*time.Second), "--double", fmt.Sprint(doubleEvery))
+				if err != nil {
+					return finding{}, err
+				}
+				f := judged("", append(figures, doubles(twice)...)...)
+				f.found = fmt.Sprintf("%d numbers of a broker that takes %v", len(figures), brokerDelay)
+				if len(figures) == 0 {
+					f.pass, f.refused, f.found = false, true, "nothing was published: "+silent
+				}
+				f.found += "; doubles: " + strings.Join(why(result.Analyse(twice).Loads[0]), "; ")
+				if f.pass || attempt == attempts {
+					return f, errors.Join(e.keep(ctx, &f, slow), e.keep(ctx, &f, twice))
+				}
+			}
+		},
+	}
+}
+
+// send runs a load of messages for so long before a null broker with arguments.
+func (e Env) send(ctx context.Context, l plan.Load, slice time.Duration, args ...string) (*result.Result, error) {
+	p := plan.Plan{
+		Workload: "messaging", Operation: "Publish", Floor: plan.FloorNone, Nodes: 1,
+		Arms: []plan.Arm{{Protocol: messageProtocol}}, Loads: []plan.Load{l},
+		Rounds: plan.Rounds{Min: 1, Max: 1}, Slice: plan.Duration(slice), WarmUp: plan.Duration(400 * time.Millisecond),
+	}
+	return e.run(ctx, p, func(usual *experiment.Processes, p plan.Plan) (experiment.Bench, error) {
+		return e.Broker(usual, p, args...)
+	}, nil)
+}
+
+// timesOf are the published times of messages beside the broker's delay, or why there
+// are none.
+func timesOf(r *result.Result) (figures []result.Figure, why string) {
+	load := result.Analyse(r).Loads[0]
+	for _, row := range load.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err != nil || m.Quantile == 0 || m.ID == plan.AcceptedP50 || m.ID == plan.AcceptedP99 {
+			continue // accepted is before the broker has it
+		}
+		if found := row.Cells[0].Estimate; found.Known {
+			figures = append(figures, near(messageProtocol+": "+m.ID, found.Value, brokerDelay, "published"))
+		} else if why == "" {
+			why = found.Why
+		}
+	}
+	return figures, why
+}
+
+// doubles judges a broker that delivers one message of so many twice.
+func doubles(r *result.Result) []result.Figure {
+	m, shown := r.Rounds[0].Trials[0].Messages, 0
+	for _, row := range result.Analyse(r).Loads[0].Rows {
+		if row.Cells[0].Estimate.Known {
+			shown++
+		}
+	}
+	made := float64(m.Delivered / doubleEvery) // give or take where the counting began
+	return []result.Figure{
+		{Name: "messages found doubled", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1), High: made + 1},
+		{Name: "numbers published of that arm", Unit: "numbers", Found: float64(shown)},
+	}
+}
