@@ -23,9 +23,9 @@ const messageProtocol = "nats-jetstream"
 // anything else (docs/adr/0031).
 const messageRate = 400.9
 
-// The broker that takes its time, and the one that delivers messages twice.
+// The broker that takes its time, a hundred times what the client does, and the one that delivers messages twice.
 const (
-	brokerDelay = 50 * time.Millisecond
+	brokerDelay = 100 * time.Millisecond
 	doubleEvery = 1000
 )
 
@@ -39,7 +39,7 @@ func messagesTest() Test {
 		Short: 12e9, Long: 30e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
 			for attempt := 1; ; attempt++ {
-				slow, err := e.send(ctx, plan.Load{Scenario: plan.Live, Rate: messageRate, Arrivals: plan.Constant, InFlight: 64},
+				slow, err := e.send(ctx, plan.Load{Scenario: plan.Live, Rate: messageRate, Arrivals: plan.Constant, InFlight: 128},
 					choose(e, 3*time.Second, 20*time.Second), "--delay", brokerDelay.String())
 				if err != nil {
 					return finding{}, err

@@ -40,7 +40,8 @@ func newSelfTestCommand(a *app) *cobra.Command {
 measured, and prints what was found beside what must be: servers with response
 times in closed form over every wire, twins that must not be called different, a
 server that burns 5 µs more, a generator that is starved, a server that is
-stopped, replies with a wrong digit, files that were edited.
+stopped, replies with a wrong digit, a broker that delivers twice, files that were
+edited.
 
 The short form takes two minutes; --long tries more of each, for some twenty.
 The report is stored like any result. Ctrl-C keeps what was found.
