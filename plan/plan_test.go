@@ -231,6 +231,20 @@ func TestParseUntilAndRate(t *testing.T) {
 	}
 }
 
+// Every flaw that a preset names is told in words.
+func TestFlawsHaveWords(t *testing.T) {
+	t.Parallel()
+	for _, p := range plan.Presets() {
+		for _, f := range p.Published {
+			for _, id := range f.Flaws {
+				if plan.Flaw(id) == id {
+					t.Errorf("%s names flaw %s, which has no words", p.Name, id)
+				}
+			}
+		}
+	}
+}
+
 func TestPresetsAreCompleteable(t *testing.T) {
 	t.Parallel()
 	for _, p := range plan.Presets() {

@@ -53,9 +53,15 @@ func Published(r *result.Result, a *result.Analysis) []PublishedRow {
 			q := quantityOf(p, r.Plan.Loads[l.Load])
 			row := l.Row(q.metric)
 			for i := range l.Arms {
-				if r.ArmName(i) == p.Arm && row != nil && row.Cells[i].Estimate.Known {
+				switch {
+				case r.ArmName(i) != p.Arm:
+				case row != nil && row.Cells[i].Estimate.Known:
 					e := row.Cells[i].Estimate
 					line.Ours = q.ours + With(e, UnitFor(q.dimension, e.Value))
+				case q.metric == plan.MessageRate && l.Arms[i].Achieved > 0:
+					// At a rate there is no estimate of the most: it is what was asked for, if it came to that.
+					e := result.Estimate{Known: true, Value: l.Arms[i].Achieved * float64(max(r.Plan.Loads[l.Load].Batch, 1))}
+					line.Ours = With(e, UnitFor(q.dimension, e.Value))
 				}
 			}
 		}
@@ -157,7 +163,11 @@ func gather(p plan.Plan, form string, of func(plan.Published) []string) []string
 		if len(arms[key]) == publishedArms(p) && len(arms[key]) > 1 {
 			who = "all"
 		}
-		lines = append(lines, fmt.Sprintf(form, who, key))
+		line := fmt.Sprintf(form, who, key)
+		if len(p.Arms) == 1 { // there is no other that it could be of
+			line = strings.NewReplacer(" of "+who+":", ":", " ("+who+"):", ":").Replace(line)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }
