@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/plan"
 	"wirelab/result"
 )
 
-// watching notes a run's backlog, and once a second what its broker uses.
+// watching notes a run's backlog and what its broker uses: at both ends, and of a
+// sustained run once a second.
 type watching struct {
 	run     *run
 	stage   *stage
@@ -44,7 +46,8 @@ func watch(ctx context.Context, r *run, s *stage) (*watching, error) {
 	}
 	ctx, w.stop = context.WithCancel(ctx)
 	w.work.Go(func() { w.backlogs(ctx) })
-	if s != nil {
+	// Elsewhere nobody asks what grows, and a reading takes milliseconds of a core.
+	if s != nil && r.load.Scenario == plan.Sustained {
 		w.work.Go(func() { w.uses(ctx) })
 	}
 	return w, nil

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/place"
 )
 
 // stage is the door at which a driver asks for things to be done to the nodes.
@@ -91,8 +92,17 @@ func answer(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value) // who asked is gone
 }
 
-// Use is what the nodes used so far, and hold now.
-func (s *Stand) Use() (control.Use, error) {
+// Use is what the nodes used so far, and hold now. It is read on their cores, and not
+// beside the driver.
+func (s *Stand) Use() (use control.Use, err error) {
+	err = place.Place{CPUs: s.options.CPUs}.Do(func() (err error) {
+		use, err = s.use()
+		return err
+	})
+	return use, err
+}
+
+func (s *Stand) use() (control.Use, error) {
 	network := loopback()
 	if s.segment != nil {
 		var err error
