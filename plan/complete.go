@@ -162,7 +162,7 @@ func (p Plan) completeLoads() []Load {
 		if l.Streaming() {
 			continue
 		}
-		l.completeMessages(p.OperationOf(*l))
+		l.completeMessages(p.OperationOf(*l), p.messagesOpen())
 		if l.Open() {
 			setDefault(&l.InFlight, defaultInFlightOpen)
 			l.completeArrivals()

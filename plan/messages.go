@@ -154,8 +154,8 @@ func (l Load) checkMessages(field string) error {
 		return bad(field+".arrivals", l.Arrivals, Sampled+" with a scenario, whose slice has a length of its own")
 	case l.Requests != "":
 		return bad(field+".requests", l.Requests, "left out with a scenario: size says what messages are like")
-	case l.Delay != 0 && l.Scenario != Slow:
-		return bad(field+".delay", l.Delay, "left out but with scenario "+Slow)
+	case l.Delay != 0 && l.Scenario != Slow && !l.Fails():
+		return bad(field+".delay", l.Delay, "left out but with scenario "+Slow+" or one in which something is done to the broker")
 	}
 	return first(
 		oneOf(field+".scenario", l.Scenario, Scenarios()...),
@@ -166,9 +166,20 @@ func (l Load) checkMessages(field string) error {
 	)
 }
 
+// paced reports whether a scenario shows what it is about at a rate only.
+func (l Load) paced() bool {
+	return l.Scenario == Sustained || l.Scenario == Slow || l.Scenario == Crash || l.Fails()
+}
+
+// messagesOpen reports whether loads of messages that say nothing of how fast they send
+// send at a rate: where any of the plan's does, since closed and open loops do not mix.
+func (p Plan) messagesOpen() bool {
+	return slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Messaging() && (l.Open() || l.InFlight == 0 && l.paced()) })
+}
+
 // completeMessages fills in what a load of messages leaves out; operation is the
-// one it calls.
-func (l *Load) completeMessages(operation string) {
+// one it calls, open whether it sends at a rate if it does not say.
+func (l *Load) completeMessages(operation string, open bool) {
 	if !l.Messaging() {
 		return
 	}
@@ -184,7 +195,7 @@ func (l *Load) completeMessages(operation string) {
 	switch {
 	case l.Scenario == Sustained:
 		l.Rate = defaultSustainedRate
-	case l.Scenario == Slow || l.Scenario == Crash || l.Fails():
+	case open:
 		l.Rate = defaultFaultRate
 	default:
 		l.InFlight = defaultPublishers

@@ -48,6 +48,10 @@ func TestMessagesComplete(t *testing.T) {
 			t.Errorf("%s: completing it again: %v", name, err)
 		}
 	}
+	all, err := messages(plan.Load{Scenario: plan.Live}, plan.Load{Scenario: plan.Crash}, plan.Load{Scenario: plan.Disk, Rate: 20}).Complete()
+	if err != nil || all.Loads[0].Rate != 1000 || all.Loads[1].Rate != 1000 || all.Loads[2].Rate != 20 {
+		t.Errorf("with a scenario at a rate: %v, %v", all.Loads, err)
+	}
 	p := messages(plan.Load{Scenario: plan.Live})
 	p.Operation = plan.BatchOperation
 	if p, err := p.Complete(); err != nil || p.Loads[0].Batch != 100 {

@@ -6,6 +6,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -54,7 +55,7 @@ func Make(arm plan.Arm) string {
 // Check returns InvalidArgument for a plan whose arms and loads do not go together.
 func Check(p plan.Plan) error {
 	for i, arm := range p.Arms {
-		_, err := ways.Find(arm.Protocol)
+		way, err := ways.Find(arm.Protocol)
 		switch {
 		case err != nil && p.Messaging():
 			return err
@@ -65,6 +66,10 @@ func Check(p plan.Plan) error {
 			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)
+		case p.Messaging():
+			if err := way.Check(brokers.Reach{Variant: arm.Queue, Durability: brokers.Durability(p.DurabilityOf(arm))}); err != nil {
+				return fmt.Errorf("arm %s: %w", arm.Name, err)
+			}
 		}
 	}
 	return nil

@@ -273,13 +273,14 @@ func (s *sender) send(o order) {
 		ctx, cancel = context.WithTimeout(ctx, s.lines.deadline)
 	}
 	first, bodies := s.write(r.ledger, o.due, o.recorded, r.load.Batch)
+	sent := s.lines.clock.Now()
 	s.open.Add(1)
 	s.publisher.Send(ctx, r.topicOf(s.lane), bodies, func(err error) {
 		for i := range bodies {
 			r.ledger.Answered(s.lane, first+uint64(i), err == nil)
 		}
 		if err == nil {
-			r.acknowledged(len(bodies))
+			r.acknowledged(len(bodies), sent)
 		}
 		s.lines.finish(ending{slot: o.slot, age: o.age, err: err})
 		if cancel != nil {

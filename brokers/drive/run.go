@@ -39,8 +39,9 @@ type run struct {
 	opened     chan struct{}
 	once       sync.Once
 
-	mu      sync.Mutex // guards acked and readers
+	mu      sync.Mutex // guards acked, newest and readers
 	acked   progress
+	newest  int64    // when the newest message that is acknowledged was sent
 	readers []reader // by audience; nil: nobody reads yet
 
 	failed atomic.Pointer[error] // the first thing that went wrong with the run itself
@@ -108,17 +109,38 @@ func (r *run) opens(begin, end int64) {
 	r.once.Do(func() { close(r.opened) })
 }
 
-// acknowledged notes that messages were just now.
-func (r *run) acknowledged(n int) {
+// acknowledged notes that messages which were sent at a time were just now.
+func (r *run) acknowledged(n int, sent int64) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.newest = max(r.newest, sent)
 	if now < r.begin || now >= r.end {
 		return
 	}
 	r.acked.count += uint64(n)
 	r.acked.longest = max(r.acked.longest, time.Duration(now-max(r.acked.last, r.begin)))
 	r.acked.last = now
+}
+
+// again waits until a message that was sent after a time is acknowledged, or the run's
+// window and sends are over.
+func (r *run) again(ctx context.Context, after int64) {
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	for {
+		r.mu.Lock()
+		came, end := r.newest > after, r.end
+		r.mu.Unlock()
+		if came || r.clock.Now() > end {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // fail notes what makes the run worth nothing, and ends its sends.

@@ -88,11 +88,14 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 	}
 	r.ledger.Disturb(account.During)
 	done, err := stage.do(ctx, control.Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
+	now, wall := r.clock.Now(), time.Now()
+	// A cluster may take longer to agree on a leader than a node takes to be back: what is
+	// sent until it acknowledges again is sent into the failure.
+	r.again(ctx, now)
 	r.ledger.Disturb(account.After)
 	if err != nil {
 		return nil, err
 	}
-	now, wall := r.clock.Now(), time.Now()
 	at := func(t time.Time) plan.Duration { return r.since(now - int64(wall.Sub(t))) }
 	return []result.Disturbance{{What: r.load.Scenario, Who: done.Who, Began: at(done.Began), Over: at(done.Over)}}, nil
 }

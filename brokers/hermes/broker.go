@@ -51,6 +51,12 @@ func modeOf(variant string, durability brokers.Durability) (hermes.Mode, error) 
 	return mode, nil
 }
 
+// Check returns what is wrong with a reach's variant and durability, if anything.
+func Check(r brokers.Reach) error {
+	_, err := modeOf(r.Variant, r.Durability)
+	return err
+}
+
 // Broker is a connection to a cluster of Hermes.
 type Broker struct {
 	reach  brokers.Reach

@@ -45,14 +45,22 @@ type Broker struct {
 
 var _ brokers.Broker = (*Broker)(nil)
 
+// Check returns what is wrong with a reach's variant, if anything.
+func Check(r brokers.Reach) error {
+	if r.Variant != "" {
+		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s", r.Variant)
+	}
+	return nil
+}
+
 // Open connects to brokers, each host:port.
 func Open(ctx context.Context, r brokers.Reach) (*Broker, error) {
 	r, err := r.Complete()
 	if err != nil {
 		return nil, err
 	}
-	if r.Variant != "" {
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s", r.Variant)
+	if err := Check(r); err != nil {
+		return nil, err
 	}
 	b := &Broker{reach: r}
 	if b.client, err = b.dial(); err != nil {

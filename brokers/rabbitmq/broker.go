@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -46,6 +47,14 @@ type Broker struct {
 
 var _ brokers.Broker = (*Broker)(nil)
 
+// Check returns what is wrong with a reach's variant, if anything.
+func Check(r brokers.Reach) error {
+	if known := []string{Quorum, Classic}; r.Variant != "" && !slices.Contains(known, r.Variant) {
+		return wirelab.UnknownName("kind of queues of RabbitMQ", r.Variant, known)
+	}
+	return nil
+}
+
 // Open connects to servers, each host:port, for user guest, or
 // amqp://user:password@host:port. Connections are opened for each thing that is
 // asked: on a channel an error ends what else it is used for.
@@ -54,12 +63,11 @@ func Open(_ context.Context, r brokers.Reach) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch r.Variant {
-	case "":
+	if err := Check(r); err != nil {
+		return nil, err
+	}
+	if r.Variant == "" {
 		r.Variant = Quorum
-	case Quorum, Classic:
-	default:
-		return nil, wirelab.UnknownName("kind of queues of RabbitMQ", r.Variant, []string{Quorum, Classic})
 	}
 	b := &Broker{reach: r}
 	conn, err := b.dial()
@@ -159,6 +167,7 @@ func (b *Broker) Make(ctx context.Context, t brokers.Topic) error {
 	if err := t.Validate(); err != nil {
 		return err
 	}
+	b.at.Store(0) // a queue is led where it was declared, and whoever is to find it looks there
 	err := b.with(func(channel *amqp.Channel) error {
 		return channel.ExchangeDeclarePassive(t.Name, amqp.ExchangeFanout, true, false, false, false, nil)
 	})

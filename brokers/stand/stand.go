@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"wirelab"
 	"wirelab/brokers"
 	"wirelab/brokers/ways"
+	"wirelab/daemon"
 	"wirelab/network/kernel"
 	"wirelab/place"
 	"wirelab/result"
@@ -52,7 +54,9 @@ type Programs struct {
 // Stand is a running cluster.
 type Stand struct {
 	options  Options
-	dir      string // of everything, removed at the end
+	home     string   // removed at the end
+	owned    *os.File // its lock, held until then
+	dir      string   // in it, of all that nodes keep
 	unmount  func() error
 	segment  *kernel.Segment // nil: all nodes are on the loopback
 	cluster  cluster
@@ -88,7 +92,7 @@ type node interface {
 // Start starts a cluster, and returns when it can be used.
 func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 	s := &Stand{options: o}
-	if s.dir, err = os.MkdirTemp("", "wirelab-stand-"); err != nil {
+	if err := s.settle(); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -96,9 +100,6 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 			err = errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 		}
 	}()
-	if err := os.Chmod(s.dir, 0o755); err != nil { // a server that runs as somebody else must enter it
-		return nil, err
-	}
 	if o.Small {
 		if s.unmount, err = mountSmall(s.dir); err != nil {
 			return nil, err
@@ -208,7 +209,37 @@ func (s *Stand) Stop(ctx context.Context) error {
 	if s.segment != nil {
 		s.segment.Remove()
 	}
-	return errors.Join(all, os.RemoveAll(s.dir))
+	return errors.Join(all, os.RemoveAll(s.home), s.owned.Close())
+}
+
+// prefix begins the names of stands' directories, and kept is the one in each that holds
+// what nodes keep: a disk of its own may be put there.
+const (
+	prefix = "wirelab-stand-"
+	kept   = "nodes"
+)
+
+// settle makes the directory, and removes those of stands that were killed: nobody else
+// would.
+func (s *Stand) settle() (err error) {
+	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {
+		daemon.Reclaim(left, func() bool { // its nodes died with it
+			unmountLeft(filepath.Join(left, kept))
+			return true
+		})
+	}
+	if s.home, s.owned, err = daemon.Make(os.TempDir(), prefix, nil); err != nil {
+		return err
+	}
+	s.dir = filepath.Join(s.home, kept)
+	// A server that runs as somebody else must enter them.
+	if err = os.Chmod(s.home, 0o755); err == nil {
+		err = os.Mkdir(s.dir, 0o755)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(s.home), s.owned.Close())
+	}
+	return nil
 }
 
 // readyLimit is how long a node that was started again may take until it can be used.

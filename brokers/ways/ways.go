@@ -33,6 +33,8 @@ type Way struct {
 	// Calls is whether each send waits for its acknowledgement, so that as many are
 	// made as are to be under way.
 	Calls bool
+	// Check tells what is wrong with a reach's variant and durability, before anybody connects.
+	Check func(brokers.Reach) error
 	Open  func(ctx context.Context, r brokers.Reach) (brokers.Broker, error)
 }
 
@@ -45,19 +47,19 @@ func All() []Way {
 		hermesWay("hermes-graphql", "HTTP/1.1", "GraphQL", "JSON", "net/http", hermes.GraphQL),
 		hermesWay("hermes-all", "HTTP/2, HTTP/1.1", "gRPC, HTTP and GraphQL in turns", "Protocol Buffers, JSON", "grpc-go, net/http", hermes.All),
 		{
-			Protocol: protocol("nats-jetstream", "TCP", "NATS", "bytes", true), Make: NATS, Client: "nats.go",
+			Protocol: protocol("nats-jetstream", "TCP", "NATS", "bytes", true), Make: NATS, Client: "nats.go", Check: jetstream.Check,
 			Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
 				return opened(jetstream.Open(ctx, r))
 			},
 		},
 		{
-			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true), Make: RabbitMQ, Client: "amqp091-go",
+			Protocol: protocol("rabbitmq", "TCP", "AMQP 0-9-1", "bytes", true), Make: RabbitMQ, Client: "amqp091-go", Check: rabbitmq.Check,
 			Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
 				return opened(rabbitmq.Open(ctx, r))
 			},
 		},
 		{
-			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Make: Kafka, Client: "franz-go",
+			Protocol: protocol("kafka", "TCP", "Kafka", "bytes", true), Make: Kafka, Client: "franz-go", Check: kafka.Check,
 			Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
 				return opened(kafka.Open(ctx, r))
 			},
@@ -76,7 +78,7 @@ func opened[B brokers.Broker](b B, err error) (brokers.Broker, error) {
 func hermesWay(name, transport, framing, encoding, client string, way hermes.Way) Way {
 	return Way{
 		Protocol: protocol(name, transport, framing, encoding, way == hermes.Stream || way == hermes.GRPC),
-		Make:     Hermes, Client: client, Calls: way != hermes.Stream,
+		Make:     Hermes, Client: client, Calls: way != hermes.Stream, Check: hermes.Check,
 		Open: func(ctx context.Context, r brokers.Reach) (brokers.Broker, error) {
 			return opened(hermes.Open(ctx, r, way))
 		},

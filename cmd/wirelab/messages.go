@@ -179,7 +179,7 @@ func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
 	flags.IntVar(&f.size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
 	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` of each send (default 1; 100 of PublishBatch)")
 	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
-	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow: what a reader takes for each message (default 2ms)")
+	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: what a reader takes for each message (default 2ms with slow)")
 	flags.StringVar(&p.Durability, "durability", "", "with a scenario: what acknowledgements are to promise: `fsync` (a quorum has the message on disk; default), or default (whatever the broker does as it comes)")
 	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
 }
@@ -208,7 +208,7 @@ func (f *messageFlags) loads(p *plan.Plan) error {
 	for _, pace := range paces {
 		for _, s := range scenarios {
 			pace.Scenario, pace.Size, pace.Batch, pace.Groups = s, f.size, f.batch, f.groups
-			if pace.Delay = 0; s == plan.Slow {
+			if pace.Delay = 0; s == plan.Slow || pace.Fails() {
 				pace.Delay = plan.Duration(f.delay)
 			}
 			p.Loads = append(p.Loads, pace)
