@@ -75,7 +75,8 @@ func checkTrial(t *testing.T, p plan.Plan, trial result.Trial) {
 	if trial.WireSent < trial.OK*2 || trial.WireReceived < trial.OK*2 {
 		t.Errorf("%d and %d bytes for %d calls", trial.WireSent, trial.WireReceived, trial.OK)
 	}
-	if f := trial.Floor; f == nil || f.Service.Count() == 0 || f.Completed == 0 || f.Window != p.Slice || f.Calls < f.Completed || f.DriverCPU <= 0 {
+	// A machine that stands still for 30 ms completes none within the window.
+	if f := trial.Floor; f == nil || f.Service.Count() == 0 || f.Window != p.Slice || f.Calls < f.Completed || f.DriverCPU <= 0 {
 		t.Errorf("floor %+v: want one", f)
 	}
 	if trial.Connections != 0 || trial.Open == 0 {
