@@ -124,8 +124,9 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		{"tls-1.2", h1tls, "wire", "negotiated TLS 1.2"},
 		{"tls-1.2", h2, "wire", "accepts TLS 1.2"},
 		{"connection-per-call", h1, "connections", "4 allowed (multiplexed false)"},
-		{"connection-limit-ignored", h1, "connections", "connections for 16 calls, 16 at once; 4 allowed"},
-		{"connection-limit-ignored", h2, "connections", "connections for 16 calls, 16 at once; 1 allowed"},
+		// How many calls it took is left open: on a busy machine a burst may open few.
+		{"connection-limit-ignored", h1, "connections", "calls, 16 at once; 4 allowed"},
+		{"connection-limit-ignored", h2, "connections", "calls, 16 at once; 1 allowed"},
 		{"serial", h2c, "connections", "at most 1 came together"},
 		{"deadline-lost", h2c, "deadline", "deadline is lost on the way"},
 		{"client-ignores-cancel", h2c, "cancel", "ignores cancel"},
