@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	natsgo "github.com/nats-io/nats.go"
+
 	"wirelab/brokers"
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/jetstream"
@@ -96,6 +98,45 @@ func TestServerKilled(t *testing.T) {
 		}
 		return s.Restart(ctx)
 	})
+}
+
+// TestSilenceHoldsUpNothing: an answer that a killed leader owes must not keep those of
+// its successor waiting, or what is measured is our queue.
+func TestSilenceHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	b := open(t, s.URL())
+	defer func() { _ = b.Close() }()
+	if err := b.Make(t.Context(), brokers.Topic{Name: "answers", Groups: []string{"g"}}); err != nil {
+		t.Fatal(err)
+	}
+	mute, err := natsgo.Connect(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close()
+	if _, err := mute.SubscribeSync("silence"); err != nil {
+		t.Fatal(err)
+	}
+	if err := mute.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.Publisher(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := make(chan string, 2)
+	said := func(who string) func(error) {
+		return func(err error) { order <- fmt.Sprintf("%s, failed: %v", who, err != nil) }
+	}
+	p.Send(t.Context(), "silence", [][]byte{[]byte("one")}, said("silence"))
+	p.Send(t.Context(), "answers", [][]byte{[]byte("two"), []byte("three")}, said("answers"))
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if first, second := <-order, <-order; first != "answers, failed: false" || second != "silence, failed: true" {
+		t.Errorf("told %q, then %q", first, second)
+	}
 }
 
 func TestVariant(t *testing.T) {

@@ -27,33 +27,37 @@ func (b *Broker) Publisher(context.Context, int) (brokers.Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(pendingLimit), jetstream.WithPublishAsyncTimeout(answerLimit))
+	p := &publisher{conn: conn, under: map[*nats.Msg]*send{}}
+	p.js, err = jetstream.New(conn,
+		jetstream.WithPublishAsyncMaxPending(pendingLimit), jetstream.WithPublishAsyncTimeout(answerLimit),
+		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) { p.answered(m, nil) }),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.answered(m, coded(err)) }))
 	if err != nil {
 		conn.Close()
 		return nil, err
 	}
-	p := &publisher{conn: conn, js: js, open: make(chan asked, pendingLimit)}
-	p.listening.Go(p.listen)
 	return p, nil
 }
 
-// publisher publishes over a connection of its own.
+// publisher publishes over a connection of its own. Each answer is taken as it comes:
+// waiting for them in the order of the sends costs as much, and had one that a killed
+// leader owed hold up for ten seconds all that its successor gave.
 type publisher struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
-	// open are the messages that are not answered, in the order in which they were
-	// sent, which is nearly that of the answers: one goroutine for all costs less than
-	// the library's callback for each.
-	open      chan asked
-	listening sync.WaitGroup
+	open sync.WaitGroup // messages that are not answered
+
+	mu    sync.Mutex // guards under
+	under map[*nats.Msg]*send
 }
 
-// asked is a message that is not answered.
-type asked struct {
-	future jetstream.PubAckFuture // nil: it was not sent, for err
-	err    error
-	last   bool        // of its send
-	done   func(error) // told with the last
+// send is messages of which done is told once all are answered.
+type send struct {
+	done func(error)
+
+	mu     sync.Mutex // guards the rest
+	left   int
+	failed error // the first failure: a send of several fails with any
 }
 
 // Calls implements [brokers.Publisher].
@@ -61,50 +65,51 @@ func (*publisher) Calls() bool { return false }
 
 // Send implements [brokers.Publisher].
 func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	for i, body := range bodies {
-		a := asked{last: i == len(bodies)-1, done: done}
+	s := &send{done: done, left: len(bodies)}
+	for _, body := range bodies {
+		m := &nats.Msg{Subject: topic, Data: body}
+		p.mu.Lock()
+		p.under[m] = s // before it is sent: its answer may be here first
+		p.mu.Unlock()
+		p.open.Add(1)
 		if err := ctx.Err(); err != nil {
-			a.err = wirelab.Public(err)
-		} else if a.future, err = p.js.PublishAsync(topic, body, jetstream.WithStallWait(answerLimit)); err != nil {
-			a.err = coded(err)
-		}
-		p.open <- a // as bounded as what may be pending; listen takes each within answerLimit
-	}
-}
-
-// listen tells of answers, until the publisher is closed. A send of several messages
-// fails with any of them.
-func (p *publisher) listen() {
-	var failed error
-	for a := range p.open {
-		err := a.err
-		if a.future != nil {
-			err = p.answer(a.future)
-		}
-		if err != nil && failed == nil {
-			failed = err
-		}
-		if a.last {
-			a.done(failed)
-			failed = nil
+			p.answered(m, wirelab.Public(err))
+		} else if _, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(answerLimit)); err != nil {
+			p.answered(m, coded(err))
 		}
 	}
 }
 
-func (*publisher) answer(f jetstream.PubAckFuture) error {
-	select {
-	case <-f.Ok():
-		return nil
-	case err := <-f.Err():
-		return coded(err)
+// answered takes what became of a message; the first word on it counts.
+func (p *publisher) answered(m *nats.Msg, err error) {
+	p.mu.Lock()
+	s := p.under[m]
+	delete(p.under, m)
+	p.mu.Unlock()
+	if s == nil {
+		return
+	}
+	s.answered(err)
+	p.open.Done()
+}
+
+func (s *send) answered(err error) {
+	s.mu.Lock()
+	s.left--
+	if s.failed == nil {
+		s.failed = err
+	}
+	over, failed := s.left == 0, s.failed
+	s.mu.Unlock()
+	if over {
+		s.done(failed)
 	}
 }
 
 // Close implements [brokers.Publisher]. It waits for what is not answered, which the
 // library gives up in time.
 func (p *publisher) Close() error {
-	close(p.open)
-	p.listening.Wait()
+	p.open.Wait()
 	p.conn.Close()
 	return nil
 }
