@@ -42,9 +42,6 @@ func (s *Server) Account() (*Account, error) { return OpenAccount(s.PID()) }
 // PID is the process id of the server's first process.
 func (a *Account) PID() int { return a.tree.Root() }
 
-// Pin lets the server run on these CPUs only.
-func (a *Account) Pin(cpus []int) error { return a.tree.Pin(cpus) }
-
 // Read returns what the server has used so far, by the kernel's clocks and
 // counters, so that the server has nothing to do for it. The error is
 // [os.ErrProcessDone] where it has ended.

@@ -62,15 +62,6 @@ func sum(a, b probe.TreeUse) probe.TreeUse {
 	return probe.TreeUse{CPU: a.CPU + b.CPU, Read: a.Read + b.Read, Written: a.Written + b.Written}
 }
 
-// pin binds the node's processes to CPUs.
-func (a *account) pin(cpus []int) error {
-	tree, err := probe.NewTree(a.node.PID())
-	if err != nil {
-		return err
-	}
-	return tree.Pin(cpus)
-}
-
 // signal sends one to every process of the node.
 func (a *account) signal(s syscall.Signal) error {
 	used, err := a.read()

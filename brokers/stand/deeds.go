@@ -22,6 +22,7 @@ const (
 	cutFor    = 5 * time.Second // likewise
 	fullFor   = 3 * time.Second
 	betweenIn = 500 * time.Millisecond // two nodes of a rolling restart
+	readEvery = 50 * time.Millisecond  // what nodes use that may end by themselves
 )
 
 // Do does what a scenario asks for, and returns once all is as before.
@@ -72,10 +73,7 @@ func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
 	if err := wait(ctx, downFor); err != nil {
 		return err
 	}
-	if err := a.node.start(ctx); err != nil {
-		return err
-	}
-	return s.pin()
+	return a.node.start(ctx)
 }
 
 // cutLeader cuts the leader's node off the others, while clients reach all of them, as
@@ -123,9 +121,6 @@ func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) er
 		if err := a.node.restart(ctx); err != nil {
 			return err
 		}
-		if err := s.pin(); err != nil {
-			return err
-		}
 		if err := wait(ctx, betweenIn); err != nil {
 			return err
 		}
@@ -143,10 +138,10 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 	ballast := filepath.Join(s.dir, "ballast")
 	// On the nodes' cores: whoever fills a node's disk is on it, and not beside the driver.
 	err := place.Place{CPUs: s.options.CPUs}.Do(func() error { return fill(ballast) })
-	if err == nil {
-		err = wait(ctx, fullFor)
+	for until := time.Now().Add(fullFor); err == nil && time.Now().Before(until); {
+		err = errors.Join(s.readAll(), wait(ctx, readEvery)) // a node that cannot write may end by itself
 	}
-	if err = errors.Join(err, os.Remove(ballast)); err != nil {
+	if err = errors.Join(err, os.Remove(ballast), s.readAll()); err != nil {
 		return err
 	}
 	for _, a := range s.accounts {
@@ -154,7 +149,17 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 			return err
 		}
 	}
-	return s.pin()
+	return nil
+}
+
+// readAll reads what every node used, before it may end.
+func (s *Stand) readAll() error {
+	for _, a := range s.accounts {
+		if _, err := a.read(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill writes a file until there is no room for more.

@@ -21,7 +21,7 @@ import (
 type hermesCluster struct{ *local.Cluster }
 
 func startHermes(ctx context.Context, o Options, dir string) (cluster, error) {
-	options := local.Options{Program: o.Hermes, Nodes: o.Nodes, Dir: dir, MayBeKilled: true}
+	options := local.Options{Program: o.Hermes, Nodes: o.Nodes, Dir: dir, MayBeKilled: true, CPUs: o.CPUs}
 	if o.Small {
 		options.Args = []string{"--free-bytes=" + smallFree, "--segment-bytes=4MiB"}
 	}
@@ -138,6 +138,7 @@ type natsCluster struct {
 
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
 	options := nats.Options{Parent: dir, Hosts: o.hosts}
+	o.NATS.CPUs = o.CPUs
 	if o.Durability == brokers.AsShipped {
 		options.SyncEvery = natsSync
 	}
@@ -218,7 +219,7 @@ func (n serverNode) heal(ctx context.Context) error { return n.Restart(ctx) }
 type rabbitCluster struct{ *rabbitmq.Cluster }
 
 func startRabbitMQ(ctx context.Context, o Options, dir string) (cluster, error) {
-	c, err := rabbitmq.StartCluster(ctx, rabbitmq.Options{Parent: dir, Hosts: o.hosts}, o.Nodes)
+	c, err := rabbitmq.StartCluster(ctx, rabbitmq.Options{Parent: dir, Hosts: o.hosts, CPUs: o.CPUs}, o.Nodes)
 	if err != nil {
 		return nil, err
 	}

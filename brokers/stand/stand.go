@@ -129,23 +129,7 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 	for i, n := range s.cluster.nodes() {
 		s.accounts = append(s.accounts, &account{node: n, name: fmt.Sprintf("node %d", i+1)})
 	}
-	if err := s.pin(); err != nil {
-		return nil, err
-	}
 	return s, nil
-}
-
-// pin binds every node to the CPUs that they may run on.
-func (s *Stand) pin() error {
-	if len(s.options.CPUs) == 0 {
-		return nil
-	}
-	for _, a := range s.accounts {
-		if err := a.pin(s.options.CPUs); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // About names the broker with its version.
