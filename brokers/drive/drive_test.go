@@ -194,6 +194,22 @@ func TestEachFaultIsCaught(t *testing.T) {
 	}
 }
 
+// TestIsolationSendsUnderEachTopic: a broker that takes one topic for another is seen by
+// one publisher too, whether it waits for answers or not.
+func TestIsolationSendsUnderEachTopic(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{1, 4} {
+		c := drives(t, opens(crosses{memory.New()}))
+		dial := dialled(scenes()[plan.Isolation], 0)
+		dial.Loads[0].Connections, dial.Loads[0].InFlight = 1, width
+		c.must(control.Order{Dial: dial})
+		m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(100 * time.Millisecond), Seed: 2}}).Slice.Messages
+		if m.Misrouted == 0 || m.Missing < m.Misrouted || m.Delivered == 0 {
+			t.Errorf("%d under way: %+v, want half of the messages misrouted", width, m)
+		}
+	}
+}
+
 // sender is a message's lane.
 func sender(body []byte) uint64 {
 	s, _ := account.Read(body)

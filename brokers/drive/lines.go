@@ -12,9 +12,9 @@ import (
 	"wirelab/load"
 )
 
-// lines are the engine's calls as sends of publishers: one goroutine for each lane,
+// lines are the engine's calls as sends of publishers: one goroutine for each sender,
 // which sends in order what the engine begins, and none for each message. A publisher
-// of calls has as many lanes as it may have sends under way; another has one.
+// of calls has as many senders as it may have sends under way; another has one.
 type lines struct {
 	clock    load.SystemClock
 	deadline time.Duration
@@ -62,21 +62,21 @@ type order struct {
 // newLines returns lines of so many slots over publishers, which it does not close.
 func newLines(publishers []brokers.Publisher, slots int, deadline time.Duration) *lines {
 	l := &lines{deadline: deadline, alarm: load.NewAlarm(), slots: make([]slot, slots), wake: make(chan struct{}, 1)}
-	lanes := make([]int, len(publishers))
+	senders := make([]int, len(publishers))
 	for i, p := range publishers {
-		lanes[i] = 1
+		senders[i] = 1
 		if p.Calls() {
-			lanes[i] = width(slots, len(publishers), i)
+			senders[i] = width(slots, len(publishers), i)
 		}
 	}
-	// In turns, so that a slot's lane is its number modulo the lanes whatever the publishers.
+	// In turns, so that a slot's sender is its number modulo the senders whatever the publishers.
 	for more := true; more; {
 		more = false
 		for i := range publishers {
-			if lanes[i] > 0 {
-				lanes[i]--
+			if senders[i] > 0 {
+				senders[i]--
 				more = true
-				s := &sender{lines: l, lane: len(l.senders), publisher: publishers[i], wake: make(chan struct{}, 1)}
+				s := &sender{lines: l, index: len(l.senders), publisher: publishers[i], wake: make(chan struct{}, 1)}
 				l.senders = append(l.senders, s)
 			}
 		}
@@ -203,10 +203,11 @@ func (l *lines) one(ctx context.Context) error {
 	return answer
 }
 
-// sender sends the messages of a lane, in order.
+// sender sends messages in order, under each of its run's topics in turns.
 type sender struct {
 	lines     *lines
-	lane      int
+	index     int
+	sends     uint64 // the loop's alone
 	publisher brokers.Publisher
 	wake      chan struct{} // holds one once orders or stopped changed
 
@@ -272,12 +273,14 @@ func (s *sender) send(o order) {
 	if s.publisher.Calls() {
 		ctx, cancel = context.WithTimeout(ctx, s.lines.deadline)
 	}
-	first, bodies := s.write(r.ledger, o.due, o.recorded, r.load.Batch)
+	lane, topic := r.laneOf(s.index, s.sends)
+	s.sends++
+	first, bodies := write(r.ledger, lane, o.due, o.recorded, r.load.Batch)
 	sent := s.lines.clock.Now()
 	s.open.Add(1)
-	s.publisher.Send(ctx, r.topicOf(s.lane), bodies, func(err error) {
+	s.publisher.Send(ctx, topic, bodies, func(err error) {
 		for i := range bodies {
-			r.ledger.Answered(s.lane, first+uint64(i), err == nil)
+			r.ledger.Answered(lane, first+uint64(i), err == nil)
 		}
 		if err == nil {
 			r.acknowledged(len(bodies), sent)
@@ -289,15 +292,15 @@ func (s *sender) send(o order) {
 		s.open.Done()
 	})
 	if o.recorded {
-		r.accepted[s.lane].Record(s.lines.clock.Now() - o.due)
+		r.accepted[s.index].Record(s.lines.clock.Now() - o.due)
 	}
 }
 
-// write returns the next messages of the lane and the first one's number.
-func (s *sender) write(l *account.Ledger, due int64, recorded bool, n int) (first uint64, bodies [][]byte) {
+// write returns the next messages of a lane and the first one's number.
+func write(l *account.Ledger, lane int, due int64, recorded bool, n int) (first uint64, bodies [][]byte) {
 	bodies = make([][]byte, n)
 	for i := range bodies {
-		number, body := l.Write(s.lane, due, recorded)
+		number, body := l.Write(lane, due, recorded)
 		if i == 0 {
 			first = number
 		}

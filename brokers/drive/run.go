@@ -24,7 +24,6 @@ type run struct {
 	broker brokers.Broker
 	load   control.Messages
 	topics []brokers.Topic
-	lanes  int
 	ledger *account.Ledger
 	clock  load.SystemClock
 
@@ -32,7 +31,7 @@ type run struct {
 	stop  context.CancelFunc
 
 	// accepted is due to taken by the broker's client, ns, of messages due in the
-	// window, by lane: each is its sender's until that is settled.
+	// window, by sender: each is its sender's until that is settled.
 	accepted []*stat.Histogram
 
 	begin, end int64 // of the window; assigned before anything is sent
@@ -64,7 +63,7 @@ func topicsOf(scenario string) int {
 
 // begin makes the topics of a run of lines, whose name nobody else has.
 func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Messages, seed uint64) (*run, error) {
-	r := &run{broker: broker, load: what, lanes: len(l.senders), opened: make(chan struct{})}
+	r := &run{broker: broker, load: what, opened: make(chan struct{})}
 	r.sends, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	name := "w" + strconv.FormatUint(seed, 36) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	options := account.Options{Run: seed ^ uint64(time.Now().UnixNano()), Size: what.Size, Topics: topicsOf(what.Scenario)}
@@ -76,8 +75,10 @@ func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Me
 		}
 		r.topics = append(r.topics, topic)
 	}
-	for lane := range r.lanes {
-		options.Lanes = append(options.Lanes, lane%options.Topics)
+	for range l.senders { // each sends under every topic, in turns: see laneOf
+		for t := range options.Topics {
+			options.Lanes = append(options.Lanes, t)
+		}
 	}
 	var err error
 	if r.ledger, err = account.New(options); err != nil {
@@ -96,8 +97,11 @@ func begin(ctx context.Context, broker brokers.Broker, l *lines, what control.Me
 	return r, nil
 }
 
-// topicOf is the topic that a lane sends under.
-func (r *run) topicOf(lane int) string { return r.topics[lane%len(r.topics)].Name }
+// laneOf is the lane in the account of a sender's how-manieth send, and its topic's name.
+func (r *run) laneOf(sender int, send uint64) (lane int, topic string) {
+	of := int(send % uint64(len(r.topics)))
+	return sender*len(r.topics) + of, r.topics[of].Name
+}
 
 // opens tells when the window is.
 func (r *run) opens(begin, end int64) {

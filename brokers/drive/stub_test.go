@@ -8,6 +8,26 @@ import (
 	"wirelab/brokers"
 )
 
+// crosses is a broker that takes the messages of every topic for the first one's.
+type crosses struct{ brokers.Broker }
+
+type crossing struct {
+	brokers.Publisher
+	waits bool
+}
+
+func (c crosses) Publisher(ctx context.Context, width int) (brokers.Publisher, error) {
+	p, err := c.Broker.Publisher(ctx, width)
+	return crossing{p, width > 1}, err
+}
+
+// Calls makes a publisher of one at a time one that does not wait.
+func (c crossing) Calls() bool { return c.waits }
+
+func (c crossing) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
+	c.Publisher.Send(ctx, topic[:len(topic)-1]+"a", bodies, done)
+}
+
 // refuses is a broker that refuses what it is sent once it is on.
 type refuses struct {
 	brokers.Broker
