@@ -208,7 +208,7 @@ func (p *Plan) completeMessaging() {
 	setDefault(&p.Slices, 1)
 	setDefault(&p.Slice, choose(fails, defaultSliceFaults, defaultSliceMessages))
 	setDefault(&p.WarmUp, defaultWarmUpMessages)
-	setDefault(&p.Floor, choose(fails, FloorNone, FloorAuto))
+	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Durability, DurabilityFsync)
 	setDefault(&p.Nodes, defaultNodes)
 }
@@ -259,6 +259,12 @@ func (p Plan) checkMessaging() error {
 			return bad("nodes", p.Nodes, "left out but with a scenario, which needs a broker")
 		}
 		return nil
+	}
+	if p.Network != "" {
+		return bad("network", p.Network, "left out with a scenario: clients reach the nodes of a broker directly, each by the address that it tells")
+	}
+	if whole := len(p.Loads); p.Plays(DiskFull) && slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Scenario != DiskFull }) {
+		return outside("loads", fmt.Sprintf("%s among %d loads", DiskFull, whole), "alone in a plan: its brokers' disk is of memory, so that it can be filled, and would be so for the others too")
 	}
 	for i, a := range p.Arms {
 		if a.Raw() {

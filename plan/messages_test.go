@@ -83,17 +83,19 @@ func TestMessagesRefused(t *testing.T) {
 		return p
 	}
 	for say, p := range map[string]plan.Plan{
-		"known: crash, disk":             messages(plan.Load{Scenario: "alive"}),
-		"36 to 1048576":                  messages(plan.Load{Scenario: plan.Live, Size: 35}),
-		"at most 3145728 bytes together": messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
-		"scenario slow":                  messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),
-		"left out but with a scenario":   messages(plan.Load{InFlight: 1, Size: 100}),
-		"with a scenario or without":     messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
-		"and no streams held":            messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
-		"whose rate is one":              messages(plan.Load{Scenario: plan.Live, Stages: []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}}),
-		"fsync":                          with(func(p *plan.Plan) { p.Durability = "paper" }),
-		"which takes one away":           with(func(p *plan.Plan) { p.Nodes, p.Loads[0].Scenario = 1, plan.LeaderKill }),
-		"no raw driver":                  with(func(p *plan.Plan) { p.Arms[0].Driver = plan.DriverRaw }),
+		"known: crash, disk":                   messages(plan.Load{Scenario: "alive"}),
+		"36 to 1048576":                        messages(plan.Load{Scenario: plan.Live, Size: 35}),
+		"at most 3145728 bytes together":       messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
+		"scenario slow":                        messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),
+		"left out but with a scenario":         messages(plan.Load{InFlight: 1, Size: 100}),
+		"with a scenario or without":           messages(plan.Load{Scenario: plan.Live}, plan.Load{InFlight: 1}),
+		"and no streams held":                  messages(plan.Load{Scenario: plan.Live, Streams: 2, Rate: 10}),
+		"whose rate is one":                    messages(plan.Load{Scenario: plan.Live, Stages: []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}}),
+		"fsync":                                with(func(p *plan.Plan) { p.Durability = "paper" }),
+		"which takes one away":                 with(func(p *plan.Plan) { p.Nodes, p.Loads[0].Scenario = 1, plan.LeaderKill }),
+		"no raw driver":                        with(func(p *plan.Plan) { p.Arms[0].Driver = plan.DriverRaw }),
+		"reach the nodes of a broker directly": with(func(p *plan.Plan) { p.Network = "lan" }),
+		"alone in a plan":                      messages(plan.Load{Scenario: plan.DiskFull}, plan.Load{Scenario: plan.Live}),
 		"somebody else runs": with(func(p *plan.Plan) {
 			p.Arms[0].Target, p.Loads[0].Scenario = "10.0.0.1:50051", plan.Pause
 		}),

@@ -175,7 +175,7 @@ type messageFlags struct {
 }
 
 func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads, all is each of them")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is each but disk-full, which is run by itself")
 	flags.IntVar(&f.size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
 	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` of each send (default 1; 100 of PublishBatch)")
 	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
@@ -198,7 +198,7 @@ func (f *messageFlags) loads(p *plan.Plan) error {
 	case len(scenarios) == 0:
 		scenarios = []string{plan.Live}
 	case slices.Contains(scenarios, "all"):
-		scenarios = plan.Scenarios()
+		scenarios = slices.DeleteFunc(plan.Scenarios(), func(s string) bool { return s == plan.DiskFull }) // which stands alone
 	}
 	paces := p.Loads
 	if len(paces) == 0 {
