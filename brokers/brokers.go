@@ -23,6 +23,7 @@ package brokers
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -56,7 +57,7 @@ type Durability string
 const (
 	// Synced: each of a quorum of the copies brought the message to its disk first.
 	Synced Durability = "fsync"
-	// AsShipped: whatever the broker promises as it comes.
+	// AsShipped: whatever the broker promises with its default settings.
 	AsShipped Durability = "default"
 )
 
@@ -120,7 +121,8 @@ const nameBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 // Broker is a connection to a message broker. It is for any number of goroutines.
 type Broker interface {
 	io.Closer
-	// About names the broker with its version, as it tells itself: "NATS JetStream 2.15.2".
+	// About names the broker, with its version where the broker tells it: "NATS JetStream
+	// 2.15.2", "Hermes, 3 nodes".
 	About() string
 	// Make makes a topic and its groups, empty. One that is there is Conflict.
 	Make(ctx context.Context, t Topic) error
@@ -134,6 +136,14 @@ type Broker interface {
 	// handle's until that returns, true if it has dealt with the message; if not, it
 	// is given nothing more.
 	Subscribe(ctx context.Context, s Subscription, handle func(body []byte) bool) (Subscriber, error)
+}
+
+// About names a cluster whose broker tells no version: "Hermes, 3 nodes", "Kafka, 1 broker".
+func About(broker string, members int, member string) string {
+	if members != 1 {
+		member += "s"
+	}
+	return fmt.Sprintf("%s, %d %s", broker, members, member)
 }
 
 // Subscription says what is read.

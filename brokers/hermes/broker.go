@@ -6,7 +6,6 @@ package hermes
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -90,10 +89,7 @@ func Open(ctx context.Context, r brokers.Reach, way Way) (*Broker, error) {
 		_ = b.client.Close() // the status' error says it
 		return nil, err
 	}
-	b.about = fmt.Sprintf("Hermes, %d nodes", len(status.Members))
-	if len(status.Members) == 1 {
-		b.about = "Hermes, one node"
-	}
+	b.about = brokers.About("Hermes", len(status.Members), "node")
 	return b, nil
 }
 

@@ -48,7 +48,7 @@ var _ brokers.Broker = (*Broker)(nil)
 // Check returns what is wrong with a reach's variant, if anything.
 func Check(r brokers.Reach) error {
 	if r.Variant != "" && r.Variant != "stream" {
-		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s", r.Variant)
+		return wirelab.Errorf(wirelab.Unimplemented, "NATS JetStream keeps streams, and no %s; leave queue= out", r.Variant)
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func Open(ctx context.Context, r brokers.Reach) (*Broker, error) {
 	}
 	if _, err := b.js.AccountInfo(ctx); err != nil {
 		b.conn.Close()
-		return nil, wirelab.Errorf(wirelab.Unavailable, "is JetStream on? %v", err)
+		return nil, wirelab.Errorf(wirelab.Unavailable, "the server answers, but JetStream does not: start it with JetStream enabled: %v", err)
 	}
 	return b, nil
 }

@@ -48,7 +48,7 @@ var _ brokers.Broker = (*Broker)(nil)
 // Check returns what is wrong with a reach's variant, if anything.
 func Check(r brokers.Reach) error {
 	if r.Variant != "" {
-		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s", r.Variant)
+		return wirelab.Errorf(wirelab.Unimplemented, "Kafka keeps topics in one way, and not as %s; leave queue= out", r.Variant)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func Open(ctx context.Context, r brokers.Reach) (*Broker, error) {
 		return nil, coded(err)
 	}
 	b.reach.Copies = min(b.reach.Copies, len(found.Brokers))
-	b.about = fmt.Sprintf("Kafka, %d brokers", len(found.Brokers))
+	b.about = brokers.About("Kafka", len(found.Brokers), "broker")
 	return b, nil
 }
 

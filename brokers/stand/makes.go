@@ -76,7 +76,7 @@ func (c hermesCluster) nodes() (all []node) {
 }
 
 func (c hermesCluster) addresses() []string            { return c.GRPC() }
-func (c hermesCluster) about() string                  { return fmt.Sprintf("Hermes, %d nodes", len(c.Nodes)) }
+func (c hermesCluster) about() string                  { return brokers.About("Hermes", len(c.Nodes), "node") }
 func (c hermesCluster) stop(ctx context.Context) error { return c.Stop(ctx) }
 
 func (c hermesCluster) leader(ctx context.Context, _ string) (int, error) {
