@@ -324,7 +324,7 @@ func (l Load) checkArrivals(field string) error {
 	replayed := l.Arrivals == Recorded || l.Arrivals == Sampled
 	switch {
 	case l.Spread != 0 && l.Arrivals != LogNormal:
-		return bad(field+".spread", l.Spread, "left out but with arrivals log-normal")
+		return bad(field+".spread", l.Spread, "left out unless arrivals is log-normal")
 	case replayed && !l.Recording.Given() && l.Recording.File == "":
 		return missing(field+".recording", "{file: arrivals.csv}")
 	case l.Recording.Given() && l.Arrivals != "" && !replayed:

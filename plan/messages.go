@@ -135,13 +135,13 @@ func (l Load) checkMessages(field string) error {
 	if l.Scenario == "" {
 		switch {
 		case l.Size != 0:
-			return bad(field+".size", l.Size, "left out but with a scenario")
+			return bad(field+".size", l.Size, "left out unless the load has a scenario")
 		case l.Batch != 0:
-			return bad(field+".batch", l.Batch, "left out but with a scenario")
+			return bad(field+".batch", l.Batch, "left out unless the load has a scenario")
 		case l.Groups != 0:
-			return bad(field+".groups", l.Groups, "left out but with a scenario")
+			return bad(field+".groups", l.Groups, "left out unless the load has a scenario")
 		case l.Delay != 0:
-			return bad(field+".delay", l.Delay, "left out but with a scenario")
+			return bad(field+".delay", l.Delay, "left out unless the load has a scenario")
 		}
 		return nil
 	}
@@ -155,7 +155,7 @@ func (l Load) checkMessages(field string) error {
 	case l.Requests != "":
 		return bad(field+".requests", l.Requests, "left out with a scenario: size says what messages are like")
 	case l.Delay != 0 && l.Scenario != Slow && !l.Fails():
-		return bad(field+".delay", l.Delay, "left out but with scenario "+Slow+" or one in which something is done to the broker")
+		return bad(field+".delay", l.Delay, "left out unless the scenario is "+Slow+" or one in which something is done to the broker")
 	}
 	return first(
 		oneOf(field+".scenario", l.Scenario, Scenarios()...),
@@ -254,9 +254,9 @@ func (p Plan) checkMessaging() error {
 	if !messaging {
 		switch {
 		case p.Durability != "":
-			return bad("durability", p.Durability, "left out but with a scenario, which needs a broker")
+			return bad("durability", p.Durability, "left out unless the loads have a scenario, which needs a broker")
 		case p.Nodes != 0:
-			return bad("nodes", p.Nodes, "left out but with a scenario, which needs a broker")
+			return bad("nodes", p.Nodes, "left out unless the loads have a scenario, which needs a broker")
 		}
 		return nil
 	}

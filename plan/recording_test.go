@@ -113,7 +113,7 @@ func TestLoadsWithRecordings(t *testing.T) {
 		"recorded without a recording": {plan.Load{Rate: 5, Arrivals: plan.Recorded}, "recording is missing"},
 		"a recording and another law":  {plan.Load{Recording: recording, Arrivals: plan.Poisson}, "since there is a recording"},
 		"a recording and stages":       {plan.Load{Recording: recording, Stages: []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 1}}}, "left out with a recording"},
-		"spread of another law":        {plan.Load{Rate: 5, Spread: 2}, "left out but with arrivals log-normal"},
+		"spread of another law":        {plan.Load{Rate: 5, Spread: 2}, "left out unless arrivals is log-normal"},
 		"too slow for a slice":         {plan.Load{Recording: recording, Rate: 0.1, Arrivals: plan.Recorded}, ""},
 		"too fast for a slice":         {plan.Load{Recording: recording, Rate: 10_000}, "a slice is all of it"},
 		"a file nobody read":           {plan.Load{Recording: plan.Recording{File: "x.csv"}}, "it must be read"},

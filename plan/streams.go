@@ -80,7 +80,7 @@ func (p Plan) Streaming() bool { return len(p.Loads) > 0 && p.Loads[0].Streaming
 func (l Load) checkStreams(field string) error {
 	if l.Streams == 0 {
 		if l.Reader != 0 {
-			return outside(field+".reader", number(l.Reader), "left out but with streams, whose readers it slows down")
+			return outside(field+".reader", number(l.Reader), "left out unless the load has streams, whose readers it slows down")
 		}
 		return nil
 	}

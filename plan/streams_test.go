@@ -74,16 +74,16 @@ func TestPlansOfStreamsThatCannotBe(t *testing.T) {
 		"loads[0].stages is 1 stages": with(func(l *plan.Load) {
 			l.Rate, l.Stages = 0, []plan.Stage{{For: plan.Duration(time.Second), From: 1, To: 2}}
 		}),
-		"loads[0].reader is 1.5":                               with(func(l *plan.Load) { l.Reader = 1.5 }),
-		"loads[0].reader is 0.5; it must be left out but with": {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Loads: []plan.Load{{Rate: 5, Reader: 0.5}}},
-		"loads[1] is 10/s":                                     streaming(sound, plan.Load{Rate: 10}),
-		"unlike the loads before it":                           streaming(sound, sound),
-		"floor is \"auto\"":                                    whole(func(p *plan.Plan) { p.Floor = plan.FloorAuto }),
-		"a metric of streams":                                  whole(func(p *plan.Plan) { p.Primary = plan.ServerCPU }),
-		"requests is \"known\"":                                whole(func(p *plan.Plan) { p.Requests = "known" }),
-		"arms[1].driver is \"raw\"":                            whole(func(p *plan.Plan) { p.Arms[1].Driver = plan.DriverRaw }),
-		"whose process is not ours":                            whole(func(p *plan.Plan) { p.Arms[1].Target, p.Primary = "127.0.0.1:1", plan.EventServerCPU }),
-		"a metric of calls":                                    {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Primary: plan.DeliveryP99},
+		"loads[0].reader is 1.5": with(func(l *plan.Load) { l.Reader = 1.5 }),
+		"loads[0].reader is 0.5; it must be left out unless the load has streams": {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Loads: []plan.Load{{Rate: 5, Reader: 0.5}}},
+		"loads[1] is 10/s":           streaming(sound, plan.Load{Rate: 10}),
+		"unlike the loads before it": streaming(sound, sound),
+		"floor is \"auto\"":          whole(func(p *plan.Plan) { p.Floor = plan.FloorAuto }),
+		"a metric of streams":        whole(func(p *plan.Plan) { p.Primary = plan.ServerCPU }),
+		"requests is \"known\"":      whole(func(p *plan.Plan) { p.Requests = "known" }),
+		"arms[1].driver is \"raw\"":  whole(func(p *plan.Plan) { p.Arms[1].Driver = plan.DriverRaw }),
+		"whose process is not ours":  whole(func(p *plan.Plan) { p.Arms[1].Target, p.Primary = "127.0.0.1:1", plan.EventServerCPU }),
+		"a metric of calls":          {Workload: "w", Operation: "O", Arms: []plan.Arm{{Protocol: "grpc"}}, Primary: plan.DeliveryP99},
 	} {
 		_, err := p.Complete()
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -43,9 +43,9 @@ func (f *arrivalFlags) loads(rates string) ([]plan.Load, error) {
 	recorded := f.arrivals != "" && !slices.Contains([]string{plan.Poisson, plan.Constant, plan.LogNormal}, f.arrivals)
 	switch {
 	case !recorded && (f.replay != "" || f.speed != 0):
-		return nil, cli.Usage("--replay and --speed-up are of a recording: give --arrivals FILE")
+		return nil, cli.Usage("--replay and --speed-up need a recording: give --arrivals FILE")
 	case !recorded && rates == "" && (f.arrivals != "" || f.spread != 0):
-		return nil, cli.Usage("--arrivals is of the open loop: give --rate too")
+		return nil, cli.Usage("--arrivals needs the open loop: give --rate too")
 	case !recorded && rates == "":
 		return nil, nil
 	case f.speed != 0 && rates != "":

@@ -60,7 +60,7 @@ func TestArrivalsThatCannotBe(t *testing.T) {
 		"no file":               {"--arrivals", "uniform", "--rate", "5"},
 		"give --rate too":       {"--arrivals", "log-normal"},
 		"both say how fast":     {"--arrivals", sample, "--rate", "5", "--speed-up", "2"},
-		"are of a recording":    {"--rate", "5", "--speed-up", "2"},
+		"need a recording":      {"--rate", "5", "--speed-up", "2"},
 		"want sequential or":    {"--arrivals", sample, "--replay", "backwards"},
 		"want a number above 0": {"--arrivals", sample, "--speed-up", "-1"},
 		"a slice is all of it":  {"--arrivals", sample, "--rate", "0.1"},

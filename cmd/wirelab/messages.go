@@ -189,10 +189,10 @@ func (f *messageFlags) loads(p *plan.Plan) error {
 	scenarios := f.scenarios
 	switch {
 	case p.Workload != messagingWorkload && len(scenarios) > 0:
-		return cli.Usage("--scenario is of workload %s", messagingWorkload)
+		return cli.Usage("--scenario needs --workload %s", messagingWorkload)
 	case p.Workload != messagingWorkload:
 		if f.size != 0 || f.batch != 0 || f.groups != 0 || f.delay != 0 {
-			return cli.Usage("--size, --batch, --groups and --reader-delay are of workload %s", messagingWorkload)
+			return cli.Usage("--size, --batch, --groups and --reader-delay need --workload %s", messagingWorkload)
 		}
 		return nil
 	case len(scenarios) == 0:

@@ -210,7 +210,7 @@ func TestMessagesRefused(t *testing.T) {
 		"too many nodes":        {messages([]string{"hermes-grpc"}, "--nodes", "9"), []string{"nodes is 9"}},
 		"a mode below fsync":    {messages([]string{"hermes-grpc,queue=eventual"}), []string{"eventual", "durability default"}},
 		"a kind of queues":      {messages([]string{"rabbitmq,queue=stream"}), []string{"stream", "quorum", "classic"}},
-		"no workload":           {[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"}, []string{"--scenario is of workload messaging"}},
+		"no workload":           {[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"}, []string{"--scenario needs --workload messaging"}},
 		"up with what is none":  {[]string{"up", "messaging", "--broker", "zeromq"}, []string{"zeromq", "hermes", "nats", "rabbitmq"}},
 		"up with too many":      {[]string{"up", "messaging", "--nodes", "70"}, []string{"--nodes 70", "1 to 7"}},
 		"up with no durability": {[]string{"up", "messaging", "--durability", "none"}, []string{"none", "fsync", "default"}},

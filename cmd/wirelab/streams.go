@@ -25,7 +25,7 @@ func (f *streamFlags) register(flags *pflag.FlagSet) {
 func (f *streamFlags) loads(rates []plan.Load) ([]plan.Load, error) {
 	if f.streams == 0 {
 		if len(f.readers) > 0 {
-			return nil, cli.Usage("--reader is of streams: give --streams and --rate too")
+			return nil, cli.Usage("--reader needs streams: give --streams and --rate too")
 		}
 		return rates, nil
 	}

@@ -22,7 +22,7 @@ func TestStreamFlags(t *testing.T) {
 		{streamFlags{streams: 1, readers: []string{"100%", " 12.5% "}}, rates[:1], "1 stream at 1000/s; 1 stream at 1000/s, read at 12.5 %"},
 		{streamFlags{streams: 10}, nil, "--streams needs --rate"},
 		{streamFlags{streams: -1}, rates, "want 1 or more"},
-		{streamFlags{readers: []string{"50%"}}, rates, "--reader is of streams"},
+		{streamFlags{readers: []string{"50%"}}, rates, "--reader needs streams"},
 		{streamFlags{streams: 10, readers: []string{"0.5"}}, rates, "want a percentage"},
 		{streamFlags{streams: 10, readers: []string{"0.5%"}}, rates, "want a percentage"},
 		{streamFlags{streams: 10, readers: []string{"150%"}}, rates, "want a percentage"},

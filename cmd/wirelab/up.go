@@ -245,7 +245,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 		if name == stack.RabbitMQ {
 			b.Queue.Kind = queue.Kind(f.queue)
 		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
-			return nil, cli.Usage("--queue is of RabbitMQ; NATS JetStream and Hermes have one kind each")
+			return nil, cli.Usage("--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
 		}
 		if err := checkQueue(b.Queue); err != nil {
 			return nil, err
