@@ -71,26 +71,41 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 	return all
 }
 
+// excused is why a message may come again, or out of order.
+const excused = "after something had been done to the broker or a reader, or when its sender got no answer"
+
 // MessageCaption says what the columns of [MessageColumns] are of.
 func MessageCaption(l *result.LoadAnalysis) string {
-	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted or misrouted leaves an arm without a figure."
+	text := "Messages of all rounds, each followed by its number; delivered counts each at each group of readers. One that is missing, duplicated, reordered, corrupted, misrouted or stray leaves an arm without a figure."
 	heads := MessageColumns(l)
 	has := func(head string) bool {
 		return slices.ContainsFunc(heads, func(c ArmColumn) bool { return c.Head == head })
 	}
-	if !has("corrupted") && !has("misrouted") {
-		text += " None was corrupted or misrouted."
+	var none []string
+	for _, rare := range []struct{ head, means string }{
+		{"corrupted", "not as it was sent"},
+		{"misrouted", "delivered to a group of another topic"},
+		{"stray", "delivered, and never sent in this trial"},
+	} {
+		if !has(rare.head) {
+			none = append(none, rare.head)
+			continue
+		}
+		text += " " + strings.ToUpper(rare.head[:1]) + rare.head[1:] + ": " + rare.means + "."
+	}
+	if len(none) > 0 {
+		text += " None was " + either(none) + "."
 	}
 	if has("unsure") {
 		text += " Unsure: not acknowledged, so that it may arrive or not."
 	}
 	switch {
 	case has("redelivered") && has("displaced"):
-		text += " Redelivered and displaced: again, or out of order, after something had been done, as at-least-once allows."
+		text += " Redelivered and displaced: delivered again, or out of order, " + excused + ", as at-least-once allows."
 	case has("redelivered"):
-		text += " Redelivered: again after something had been done, as at-least-once allows."
+		text += " Redelivered: delivered again " + excused + ", as at-least-once allows."
 	case has("displaced"):
-		text += " Displaced: out of order after something had been done, as at-least-once allows."
+		text += " Displaced: delivered out of order " + excused + ", as at-least-once allows."
 	}
 	if has("send outage") {
 		text += " Outages: the longest times of all rounds without an acknowledgement, and without a delivery."
@@ -104,11 +119,11 @@ func deeds(what string) (done, over string) {
 	case plan.LeaderKill, plan.FollowerKill:
 		return "killed", "back"
 	case plan.Crash:
-		return "killed", "another there"
+		return "killed", "replaced"
 	case plan.Partition:
 		return "cut off", "mended"
 	case plan.Pause:
-		return "stopped", "going on"
+		return "stopped", "resumed"
 	case plan.DiskFull:
 		return "full", "with room again"
 	case plan.RollingRestart:
@@ -154,7 +169,7 @@ func atOnce(done []result.Disturbance) (all [][]result.Disturbance) {
 	return all
 }
 
-// Span is when something was done, in the middle of all slices, from a window's
+// Span is when something was done, the median over all slices, from a window's
 // beginning; Over is 0 where it never ended.
 type Span struct{ Began, Over time.Duration }
 
@@ -181,7 +196,7 @@ func Spans(arm *result.ArmState) []Span {
 	return all
 }
 
-// disturbance says what was done once, or in the middle of several rounds.
+// disturbance says what was done once, or the median of several rounds.
 func disturbance(done []result.Disturbance) string {
 	var who []string
 	var began, over []plan.Duration
@@ -199,11 +214,7 @@ func disturbance(done []result.Disturbance) string {
 		who[i+1] = strings.TrimPrefix(who[i+1], "node ")
 	}
 	did, ended := deeds(done[0].What)
-	text := strings.Join(who, " or ")
-	if last := len(who) - 1; last > 1 {
-		text = strings.Join(who[:last], ", ") + " or " + who[last]
-	}
-	text += " " + did + " at " + at(middle(began))
+	text := either(who) + " " + did + " at " + at(middle(began))
 	if len(over) == 0 {
 		return text + ", never " + ended
 	}
@@ -211,7 +222,7 @@ func disturbance(done []result.Disturbance) string {
 	if len(done) == 1 {
 		return text
 	}
-	text += fmt.Sprintf(" (in the middle of %d times", len(done))
+	text += fmt.Sprintf(" (median of %d", len(done))
 	if latest := at(slices.Max(over)); latest != at(middle(over)) {
 		text += "; at the latest at " + latest
 	}
@@ -219,6 +230,14 @@ func disturbance(done []result.Disturbance) string {
 		text += fmt.Sprintf("; %d of them never %s", never, ended)
 	}
 	return text + ")"
+}
+
+// either joins words: "a, b or c".
+func either(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
 func middle(all []plan.Duration) plan.Duration {
@@ -230,13 +249,13 @@ func middle(all []plan.Duration) plan.Duration {
 func at(d plan.Duration) string { return fmt.Sprintf("%.1f s", time.Duration(d).Seconds()) }
 
 // Account says how an arm's account stands in a word or two: "whole", "whole, 12
-// again", "3 missing, 1 corrupted".
+// redelivered", "3 missing, 1 corrupted".
 func Account(arm *result.ArmState) string {
 	m := arm.Messages
 	if m == nil {
 		return Absent
 	}
-	var faults, excused []string
+	var faults, redelivered []string
 	for _, c := range []struct {
 		n    uint64
 		what string
@@ -248,7 +267,7 @@ func Account(arm *result.ArmState) string {
 		{m.Corrupted, "corrupted", &faults},
 		{m.Misrouted, "misrouted", &faults},
 		{m.Stray, "stray", &faults},
-		{m.Redelivered, "again", &excused},
+		{m.Redelivered, "redelivered", &redelivered},
 	} {
 		if c.n > 0 {
 			*c.to = append(*c.to, result.Thousands(c.n)+" "+c.what)
@@ -257,7 +276,7 @@ func Account(arm *result.ArmState) string {
 	if len(faults) > 0 {
 		return strings.Join(faults, ", ")
 	}
-	return strings.Join(append([]string{"whole"}, excused...), ", ")
+	return strings.Join(append([]string{"whole"}, redelivered...), ", ")
 }
 
 // ScenarioRow is an arm under one of several scenarios.
@@ -309,7 +328,7 @@ func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
 }
 
 // ScenarioCaption says what the columns of [Scenarios] are.
-const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and as it was sent; again: delivered again after a failure."
+const ScenarioCaption = "Place and first figure by what decides under the scenario. Delivered: from when a message was due until a reader had it. Messages/s: acknowledged in the window, at a given rate delivered in it. Outage: the longest time without an acknowledgement. Whole: each message acknowledged was delivered, once, in order and as it was sent; redelivered: delivered again " + excused + "."
 
 // metricOf is a metric in a load's words; the zero one if there is none.
 func metricOf(l *result.LoadAnalysis, id string) result.Metric {
@@ -365,24 +384,24 @@ const usualMessage = 100
 func messageWords(m result.Metric) (worded, bool) {
 	switch m.ID {
 	case plan.MessageRate:
-		return worded{" of messages acknowledged", "fastest", "moves %s more messages", "moves %s fewer messages"}, true
+		return worded{" of messages acknowledged", "is fastest", "moves %s more messages", "moves %s fewer messages"}, true
 	case plan.DeliveredRate:
-		return worded{" of messages delivered", "fastest", "delivers %s more messages", "delivers %s fewer messages"}, true
+		return worded{" of messages delivered", "is fastest", "delivers %s more messages", "delivers %s fewer messages"}, true
 	case plan.DrainRate:
-		return worded{" of messages that had waited", "fastest with a backlog", "reads %s more messages", "reads %s fewer messages"}, true
+		return worded{" of messages that had waited", "is fastest with a backlog", "reads %s more messages", "reads %s fewer messages"}, true
 	case plan.SendOutage:
-		return worded{" without an acknowledgement at the longest", "away for the shortest time", "is away %s longer", "is away for %s less time"}, true
+		return worded{" without an acknowledgement at the longest", "has the shortest outage", "has an outage %s longer", "has an outage %s shorter"}, true
 	case plan.DeliveryOutage:
-		return worded{" without a delivery at the longest", "away for the shortest time", "is away %s longer", "is away for %s less time"}, true
+		return worded{" without a delivery at the longest", "has the shortest outage", "has an outage %s longer", "has an outage %s shorter"}, true
 	case plan.DiskPerMessage:
-		return worded{" " + m.Title, "sparest with the disk", "writes %s more", "writes %s less"}, true
+		return worded{" " + m.Title, "writes least to disk", "writes %s more", "writes %s less"}, true
 	case plan.ServerCPU:
 		if strings.HasSuffix(m.Title, "per message") {
-			return worded{" of CPU per message", "cheapest on the broker", "costs %s more", "costs %s less"}, true
+			return worded{" of CPU per message", "is cheapest on the broker", "costs %s more", "costs %s less"}, true
 		}
 	case plan.ClientCPU:
 		if strings.HasSuffix(m.Title, "per message") {
-			return worded{" of CPU per message", "cheapest on the client", "costs %s more", "costs %s less"}, true
+			return worded{" of CPU per message", "is cheapest on the client", "costs %s more", "costs %s less"}, true
 		}
 	}
 	return worded{}, false
@@ -406,7 +425,7 @@ func askedOfBrokers(r *result.Result) string {
 	var asked []string
 	for _, d := range []struct{ durability, words string }{
 		{plan.DurabilityFsync, "an acknowledgement is to promise that a quorum has it on disk"},
-		{plan.DurabilityDefault, "an acknowledgement promises what it does as the broker comes"},
+		{plan.DurabilityDefault, "an acknowledgement promises what it does with the broker's default settings"},
 	} {
 		switch arms := who[d.durability]; {
 		case len(arms) == len(r.Plan.Arms):
@@ -438,5 +457,5 @@ func followedMessages(a *result.Analysis) string {
 	if len(wrong) > 0 {
 		return text + fmt.Sprintf("; %d of the arms did wrong by some, see below", len(wrong))
 	}
-	return text + ", none lost, doubled, turned or changed"
+	return text + ", none missing, duplicated, reordered or corrupted"
 }

@@ -155,6 +155,12 @@ func TestMessageColumns(t *testing.T) {
 		t.Errorf("one corrupted: %s", got)
 	}
 	a := result.Analyse(r)
+	if got, want := report.MessageCaption(&a.Loads[0]), "corrupted, misrouted or stray leaves an arm without a figure. Corrupted: not as it was sent. Stray: delivered, and never sent in this trial. None was misrouted."; !strings.HasSuffix(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got, want := report.MessageCaption(&a.Loads[2]), "None was corrupted, misrouted or stray."; !strings.Contains(got, want) {
+		t.Errorf("%q", got)
+	}
 	if got := report.Account(&a.Loads[0].Arms[0]); got != "1 corrupted, 2 stray" {
 		t.Errorf("%q", got)
 	}
@@ -172,9 +178,9 @@ func TestDisturbances(t *testing.T) {
 	for want, done := range map[string][]result.Disturbance{
 		"node 2 killed at 7.5 s, back at 9.1 s":                       {at("node 2", plan.LeaderKill, 7.5, 9.1)},
 		"node 2 killed at 7.5 s, never back":                          {at("node 2", plan.LeaderKill, 7.5, 0)},
-		"reader killed at 2.5 s, another there at 3.0 s":              {at("reader", plan.Crash, 2.5, 3)},
+		"reader killed at 2.5 s, replaced at 3.0 s":                   {at("reader", plan.Crash, 2.5, 3)},
 		"node 1 stopped at 2.0 s, back at 3.0 s; node 2 stopped at 5": {at("node 2", plan.RollingRestart, 5, 6), at("node 1", plan.RollingRestart, 2, 3)},
-		"node 1, 2 or 3 killed at 7.5 s, back at 9.1 s (in the middle of 4 times; at the latest at 12.0 s; 1 of them never back)": {
+		"node 1, 2 or 3 killed at 7.5 s, back at 9.1 s (median of 4; at the latest at 12.0 s; 1 of them never back)": {
 			at("node 2", plan.LeaderKill, 7.5, 9.1), at("node 3", plan.LeaderKill, 7.5, 12), at("node 1", plan.LeaderKill, 7.5, 9), at("node 1", plan.LeaderKill, 7.6, 0),
 		},
 	} {

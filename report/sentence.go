@@ -42,9 +42,9 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	}
 	switch {
 	case best == 0:
-		start += fmt.Sprintf("%s is %s: %s; ", l.Arms[0].Name, top, figure)
+		start += fmt.Sprintf("%s %s: %s; ", l.Arms[0].Name, top, figure)
 	case best > 0:
-		start += fmt.Sprintf("%s is %s; against %s (%s), ", l.Arms[best].Name, top, l.Arms[0].Name, figure)
+		start += fmt.Sprintf("%s %s; against %s (%s), ", l.Arms[best].Name, top, l.Arms[0].Name, figure)
 	case len(shared) > 1 && len(shared) < len(l.Arms):
 		start += fmt.Sprintf("%s share the first place; against %s (%s), ", list(names(l, shared)), l.Arms[0].Name, figure)
 	default:

@@ -159,7 +159,7 @@ func rate(perSecond float64) string {
 // worded are the words in which one arm's figure is set against another's.
 type worded struct {
 	of         string // after a value: "24.1 µs" + " of server CPU per request"
-	best       string // "cheapest on the server"
+	best       string // "is cheapest on the server"
 	more, less string // "costs 32 % more"; %s is the percentage
 }
 
@@ -167,32 +167,32 @@ func words(m result.Metric) worded {
 	if w, ok := messageWords(m); ok {
 		return w
 	}
-	times := worded{best: "fastest", more: "takes %s longer", less: "takes %s less time"}
+	times := worded{best: "is fastest", more: "takes %s longer", less: "takes %s less time"}
 	switch {
 	case m.ID == plan.ServerCPU:
-		return worded{" of CPU per request", "cheapest on the server", "costs %s more", "costs %s less"}
+		return worded{" of CPU per request", "is cheapest on the server", "costs %s more", "costs %s less"}
 	case m.ID == plan.EventServerCPU:
-		return worded{" of CPU per event", "cheapest on the server", "costs %s more", "costs %s less"}
+		return worded{" of CPU per event", "is cheapest on the server", "costs %s more", "costs %s less"}
 	case m.ID == plan.EventClientCPU:
-		return worded{" of CPU per event", "cheapest on the client", "costs %s more", "costs %s less"}
+		return worded{" of CPU per event", "is cheapest on the client", "costs %s more", "costs %s less"}
 	case m.ID == plan.EventRate:
-		return worded{" delivered in all", "ahead", "delivers %s more events", "delivers %s fewer events"}
+		return worded{" delivered in all", "is ahead", "delivers %s more events", "delivers %s fewer events"}
 	case m.ID == plan.ClientCPU:
-		return worded{" of CPU per request", "cheapest on the client", "costs %s more", "costs %s less"}
+		return worded{" of CPU per request", "is cheapest on the client", "costs %s more", "costs %s less"}
 	case m.ID == plan.EventDatabaseCPU:
-		return worded{" of CPU per event", "cheapest on the database", "costs %s more", "costs %s less"}
+		return worded{" of CPU per event", "is cheapest on the database", "costs %s more", "costs %s less"}
 	case m.ID == plan.DatabaseCPU:
-		return worded{" of CPU per request", "cheapest on the database", "costs %s more", "costs %s less"}
+		return worded{" of CPU per request", "is cheapest on the database", "costs %s more", "costs %s less"}
 	case m.ID == plan.BackendCPU:
-		return worded{" of CPU per request", "cheapest on server and database together", "costs %s more", "costs %s less"}
+		return worded{" of CPU per request", "is cheapest on server and database together", "costs %s more", "costs %s less"}
 	case m.ID == plan.PoolWait:
-		return worded{" of waiting for a connection per request", "soonest served by the database", "waits %s longer", "waits %s less"}
+		return worded{" of waiting for a connection per request", "is soonest served by the database", "waits %s longer", "waits %s less"}
 	case m.ID == plan.Throughput:
-		return worded{"", "fastest", "answers %s more calls", "answers %s fewer calls"}
+		return worded{"", "is fastest", "answers %s more calls", "answers %s fewer calls"}
 	case m.Dimension == result.Size:
-		return worded{" " + m.Title, "smallest on the wire", "moves %s more", "moves %s less"}
+		return worded{" " + m.Title, "is smallest on the wire", "moves %s more", "moves %s less"}
 	case m.Dimension == result.Number:
-		return worded{" " + m.Title, "sparest with allocations", "makes %s more", "makes %s fewer"}
+		return worded{" " + m.Title, "is sparest with allocations", "makes %s more", "makes %s fewer"}
 	}
 	times.of = " " + m.Title
 	return times

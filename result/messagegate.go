@@ -72,7 +72,7 @@ func (s *subject) messages(arm *Arm) {
 		Gate: Delivery, OK: failed == 0, Value: float64(all.Faults()), Unit: "messages", Rounds: readings,
 		Detail: choose(failed == 0, Thousands(all.Acknowledged)+" messages were acknowledged, and each was delivered once, in order and whole",
 			"of "+Thousands(all.Acknowledged)+" messages acknowledged: "+strings.Join(faults, ", ")),
-		Fix: "find where they went: a broker that may lose or double costs less, so that no number of this arm can stand beside another's",
+		Fix: "find where they went: a broker that may lose or duplicate messages costs less, so that no number of this arm can stand beside another's",
 	})
 	s.state.Messages = &MessageState{
 		Sent: all.Sent, Acknowledged: all.Acknowledged, Unsure: all.Unsure, Expected: all.Expected, Delivered: all.Delivered,
@@ -125,12 +125,13 @@ func (s *subject) messageNotes(all *Messages) {
 	}{
 		{all.Unsure, "messages were not acknowledged, so that nobody knows what became of them"},
 		{all.Kept, "messages were delivered although they had not been acknowledged"},
-		{all.Redelivered, "messages were delivered again after a failure, as at-least-once allows"},
-		{all.Displaced, "messages were delivered out of order after a failure"},
 	} {
 		if n.n > 0 {
 			became = append(became, Thousands(n.n)+" "+n.what)
 		}
+	}
+	if text := all.excused(); text != "" {
+		became = append(became, text)
 	}
 	if len(became) > 0 {
 		s.state.Notes = append(s.state.Notes, strings.Join(became, "; "))
@@ -144,6 +145,24 @@ func (s *subject) messageNotes(all *Messages) {
 	if each := time.Duration(all.Drained) / time.Duration(max(len(all.Backlog), 1)); each > drainLong {
 		s.state.Notes = append(s.state.Notes, fmt.Sprintf("the last message was read %v after a slice had ended, on average", each.Round(time.Millisecond)))
 	}
+}
+
+// excused says what was delivered again, or out of order, for a reason; "" of nothing.
+// A sender that got no answer is one, whatever was done: nobody can tell it whether
+// its message was taken.
+func (m *Messages) excused() string {
+	text := ""
+	switch again, late := Thousands(m.Redelivered), Thousands(m.Displaced); {
+	case m.Redelivered > 0 && m.Displaced > 0:
+		text = again + " messages were delivered again, and " + late + " out of order,"
+	case m.Redelivered > 0:
+		text = again + " messages were delivered again"
+	case m.Displaced > 0:
+		text = late + " messages were delivered out of order"
+	default:
+		return ""
+	}
+	return text + " after something had been done to the broker or a reader, or when their sender got no answer, as at-least-once allows"
 }
 
 // refusals notes the sends that failed while something was done to the broker: what

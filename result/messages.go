@@ -25,7 +25,8 @@ type Messages struct {
 	Kept      uint64 `json:"kept"`    // arrived though not acknowledged
 	// Duplicated arrived again and Reordered after a later one of the same sender,
 	// for no reason; Redelivered and Displaced did so after something had been done
-	// to the broker or a reader, which at-least-once allows.
+	// to the broker or a reader, or when their sender got no answer, which
+	// at-least-once allows.
 	Duplicated  uint64 `json:"duplicated"`
 	Redelivered uint64 `json:"redelivered"`
 	Reordered   uint64 `json:"reordered"`

@@ -144,8 +144,9 @@ func TestMessagesAreAccountedFor(t *testing.T) {
 		"corrupted":   {func(m *result.Messages) { m.Corrupted = 1 }, "1 not as they were sent", ""},
 		"misrouted":   {func(m *result.Messages) { m.Misrouted = 1 }, "1 delivered under another topic", ""},
 		"stray":       {func(m *result.Messages) { m.Stray = 1 }, "1 delivered that were never sent", ""},
-		"redelivered": {func(m *result.Messages) { m.Redelivered = 2 }, "", "2 messages were delivered again after a failure"},
-		"displaced":   {func(m *result.Messages) { m.Displaced = 2 }, "", "2 messages were delivered out of order after a failure"},
+		"redelivered": {func(m *result.Messages) { m.Redelivered = 2 }, "", "2 messages were delivered again after something had been done to the broker or a reader, or when their sender got no answer"},
+		"displaced":   {func(m *result.Messages) { m.Displaced = 2 }, "", "2 messages were delivered out of order after something had been done"},
+		"both":        {func(m *result.Messages) { m.Redelivered, m.Displaced = 2, 3 }, "", "2 messages were delivered again, and 3 out of order, after something had been done"},
 		"unsure":      {func(m *result.Messages) { m.Unsure = 2 }, "", "2 messages were not acknowledged"},
 		"kept":        {func(m *result.Messages) { m.Kept = 2 }, "", "2 messages were delivered although"},
 	} {

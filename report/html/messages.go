@@ -124,7 +124,7 @@ func (s *sheet) messagesBacklog(l *result.LoadAnalysis, f *figure) {
 	f.Title = "Backlog: acknowledged and not yet delivered"
 	f.Caption = "Messages, over the time since a slice's first send: the line is the middle slice, the band reaches from the least to the most of all."
 	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && len(a.Messages.Done) > 0 }) {
-		f.Caption += fmt.Sprintf(" Shaded: from %s until all was as before, in the middle of all slices.", l.Scenario)
+		f.Caption += fmt.Sprintf(" Shaded: from %s until all was as before, median over all slices.", l.Scenario)
 	}
 	f.Caption += " A slice ends at the dashed line: what waits there is read later."
 	f.Head[4] = "last one delivered after its end"
