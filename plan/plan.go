@@ -38,7 +38,7 @@ type Plan struct {
 	Network string `json:"network,omitempty" yaml:"network,omitempty"`
 	// Durability is what the acknowledgements of brokers are to promise, "fsync" (a
 	// quorum has the message on disk; the default) or "default" (what the broker
-	// promises as it comes), for the arms that say nothing. Only with scenarios.
+	// promises with its default settings), for the arms that say nothing. Only with scenarios.
 	Durability string `json:"durability,omitempty" yaml:"durability,omitempty"`
 	// Nodes is how many nodes each broker has. Default: 3. Only with scenarios.
 	Nodes int `json:"nodes,omitempty" yaml:"nodes,omitempty"`

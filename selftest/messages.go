@@ -34,7 +34,7 @@ func messagesTest() Test {
 	return Test{
 		Name:  "messages",
 		Shows: "a message's times are those of its broker, and one of 1,000 that comes twice disqualifies the arm",
-		Required: fmt.Sprintf("acknowledged and delivered after %v within 2 %% + 100 µs; every double counted, and no number of that arm published",
+		Required: fmt.Sprintf("acknowledged and delivered after %v within 2 %% + 100 µs; every duplicate counted, and no number of that arm published",
 			brokerDelay),
 		Short: 12e9, Long: 30e9,
 		run: func(ctx context.Context, e Env) (finding, error) {
@@ -54,7 +54,7 @@ func messagesTest() Test {
 				if len(figures) == 0 {
 					f.pass, f.refused, f.found = false, true, "nothing was published: "+silent
 				}
-				f.found += "; doubles: " + strings.Join(why(result.Analyse(twice).Loads[0]), "; ")
+				f.found += "; duplicates: " + strings.Join(why(result.Analyse(twice).Loads[0]), "; ")
 				if f.pass || attempt == attempts {
 					return f, errors.Join(e.keep(ctx, &f, slow), e.keep(ctx, &f, twice))
 				}
@@ -103,7 +103,7 @@ func doubles(r *result.Result) []result.Figure {
 	}
 	made := float64(m.Delivered / doubleEvery) // give or take where the counting began
 	return []result.Figure{
-		{Name: "messages found doubled", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1), High: made + 1},
+		{Name: "messages found duplicated", Unit: "messages", Found: float64(m.Duplicated), Low: max(1, made-1), High: made + 1},
 		{Name: "numbers published of that arm", Unit: "numbers", Found: float64(shown)},
 	}
 }

@@ -73,13 +73,13 @@ of the rest on each wire: buffered, pushed back, or dropped.
 With --workload messaging the arms are message brokers, hermes-grpc, hermes-rest,
 hermes-graphql, hermes-grpc-stream, hermes-all, nats-jetstream and rabbitmq, each
 a cluster of --nodes that is started anew for each round, or runs at target=, as
-kafka must. Every
-message is followed by its number: one that is acknowledged and lost, doubled,
-turned or changed leaves an arm without a figure. --scenario says what happens
-meanwhile: live, slow, disk, late, crash, isolation, fanout, sustained, or to the
-broker itself leader-kill, follower-kill, partition, pause, disk-full, rolling-restart.
---durability fsync has each acknowledge once a quorum has a message on disk; with
-default each does as it comes, and the report says in the same row which do not.
+kafka must. Every message is followed by its number: one that is acknowledged and
+missing, or is duplicated, reordered or corrupted, leaves an arm without a figure.
+--scenario says what happens meanwhile: live, slow, disk, late, crash, isolation,
+fanout, sustained, or to the broker itself leader-kill, follower-kill, partition,
+pause, disk-full, rolling-restart. --durability fsync has each acknowledge once a
+quorum has a message on disk; with default each runs with its default settings, and
+the report says in the same row which do not.
 
 --network puts a path between driver and server, for TCP and UDP, and in front
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What

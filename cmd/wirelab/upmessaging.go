@@ -38,8 +38,8 @@ one it runs with target= and the address printed.
   rabbitmq  RabbitMQ, which must be installed
 
 With --durability fsync NATS brings each message to its disk before it acknowledges;
-with default it does so every two minutes, as it comes. Hermes and RabbitMQ's quorum
-queues always do before.`,
+with the word default it runs with its default settings, and does so every two
+minutes. Hermes and RabbitMQ's quorum queues always do before.`,
 		Example: `  wirelab up messaging --broker hermes --nodes 3
   wirelab up messaging --broker nats --durability default
   wirelab call messaging.Publish nats-jetstream --target ADDRESS --data '{"Topic":"t","Body":"aGVsbG8="}'`,
@@ -49,7 +49,7 @@ queues always do before.`,
 	flags := c.Flags()
 	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Makes(), ", "))
 	flags.IntVar(&f.nodes, "nodes", upNodes, "`nodes` of the cluster, 1 to 7")
-	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync` or default")
+	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	return c
 }
