@@ -11,6 +11,7 @@ import (
 
 	"wirelab/agent"
 	"wirelab/brokers"
+	"wirelab/brokers/account"
 	"wirelab/control"
 	"wirelab/load"
 	"wirelab/plan"
@@ -159,10 +160,31 @@ func (p *prepared) golden(ctx context.Context) error {
 	if err == nil {
 		r.drain(ctx, p.patience(r.load))
 		if a := r.ledger.Account(); a.Faults() > 0 {
-			err = fmt.Errorf("%d messages went wrong of %d before the warm-up: %+v", a.Faults(), a.Sent, a)
+			err = fmt.Errorf("%d messages went wrong of %d before the warm-up: %s", a.Faults(), a.Sent, wrong(a))
 		}
 	}
 	return errors.Join(err, r.over(ctx, p.lines))
+}
+
+// wrong names the faults that there are: "2 missing, 1 reordered".
+func wrong(a account.Account) string {
+	var faults []string
+	for _, f := range []struct {
+		n    uint64
+		what string
+	}{
+		{a.Missing, "missing"},
+		{a.Duplicated, "duplicated"},
+		{a.Reordered, "reordered"},
+		{a.Corrupted, "corrupted"},
+		{a.Misrouted, "misrouted"},
+		{a.Stray, "stray"},
+	} {
+		if f.n > 0 {
+			faults = append(faults, fmt.Sprintf("%d %s", f.n, f.what))
+		}
+	}
+	return strings.Join(faults, ", ")
 }
 
 // Warm implements [agent.Load].

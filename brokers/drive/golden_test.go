@@ -1,0 +1,36 @@
+package drive_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"wirelab/brokers"
+	"wirelab/brokers/memory"
+	"wirelab/control"
+	"wirelab/plan"
+)
+
+// repeats is a broker that delivers every eighth message twice.
+type repeats struct {
+	brokers.Broker
+	count atomic.Uint64
+}
+
+func (r *repeats) Subscribe(ctx context.Context, s brokers.Subscription, handle func([]byte) bool) (brokers.Subscriber, error) {
+	return r.Broker.Subscribe(ctx, s, func(body []byte) bool {
+		return (r.count.Add(1)%8 != 0 || handle(body)) && handle(body)
+	})
+}
+
+// TestFaultsBeforeTheWarmUpAreNamed: what went wrong is said by name, and nothing of
+// what did not.
+func TestFaultsBeforeTheWarmUpAreNamed(t *testing.T) {
+	t.Parallel()
+	c := drives(t, opens(&repeats{Broker: memory.New()}))
+	r := c.ask(control.Order{Dial: dialled(control.Messages{Scenario: plan.Live, Size: 64, Batch: 1, Groups: 1}, 0)})
+	if want := "2 messages went wrong of 16 before the warm-up: 2 duplicated"; !strings.HasSuffix(r.Error, want) {
+		t.Errorf("%q, want %q", r.Error, want)
+	}
+}
