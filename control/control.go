@@ -57,9 +57,11 @@ type Reply struct {
 type Ready struct {
 	Address   string `json:"address,omitempty"`   // of a server or a relay: host:port
 	Authority string `json:"authority,omitempty"` // of a secure server: PEM to trust
-	// Broker is the message broker of a pipeline that has one, with its version.
+	// Broker is the message broker of a pipeline that has one, or the cluster of brokers
+	// that messages are sent to; with its version where it tells it.
 	Broker string `json:"broker,omitempty"`
-	// Handover is how a pipeline hands an entry on; nil of another server.
+	// Handover is how a pipeline hands an entry on, or what a message broker promises when
+	// it acknowledges; nil of another server.
 	Handover *result.Handover `json:"handover,omitempty"`
 	// Journals are the URLs of those of a pipeline, by which entries are followed.
 	Journals []string `json:"journals,omitempty"`

@@ -23,7 +23,7 @@ const (
 	FollowerKill   = "follower-kill"   // one that does not
 	Partition      = "partition"       // the leader's links to the others are cut, and mended
 	Pause          = "pause"           // the leader is stopped by SIGSTOP, and goes on
-	DiskFull       = "disk-full"       // the leader's disk fills up, and is freed
+	DiskFull       = "disk-full"       // the disk that all nodes share fills up, and is freed
 	RollingRestart = "rolling-restart" // each node is stopped and started, one after the other
 )
 
@@ -90,7 +90,7 @@ const (
 	SendOutage        = "send-outage"     // the longest time without an acknowledgement
 	DeliveryOutage    = "delivery-outage" // the longest time without a delivery
 	DrainRate         = "drain-rate"      // messages per second read after the window
-	DiskPerMessage    = "disk-written"    // bytes all broker processes wrote to disk, per message
+	DiskPerMessage    = "disk-written"    // bytes written to the device of the brokers' data, whoever wrote, per message
 	NetworkPerMessage = "network"         // bytes all broker processes and the driver sent over the network, per message
 )
 

@@ -64,7 +64,7 @@ type Messages struct {
 // trial to its last arrival.
 type BrokerUse struct {
 	Written uint64 `json:"written"` // bytes to the device that holds their data, as that counts them, by anybody; 0: not known
-	Network uint64 `json:"network"` // bytes over the loopback, the driver's among them
+	Network uint64 `json:"network"` // bytes over the loopback, or over the bridge between nodes on hosts of their own; the driver's among them
 	// Memory and Disk are what the processes and their directories held at the end;
 	// the growths are slopes over the window, bytes per second, by least squares.
 	Memory       uint64  `json:"memory"`

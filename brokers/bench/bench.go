@@ -1,6 +1,7 @@
 // Package bench starts a cluster of message brokers where an experiment's arm is a way
 // to one, with the driver that sends messages, and leaves every other child to the
-// usual bench.
+// usual bench. It speaks no broker's protocol, sends and counts no message, and does
+// nothing to a cluster but start and end it: a driver asks its stage for the rest.
 package bench
 
 import (

@@ -1,5 +1,6 @@
 // Package ways lists the ways to speak to message brokers: each a protocol, the make
-// of broker that it is of, and what connects to it.
+// of broker that it is of, and what connects to it. It is a list: it starts no broker,
+// and knows neither what is sent nor who asks.
 package ways
 
 import (
