@@ -50,6 +50,9 @@ const (
 	// of the driver's; the brokers' disks are what it must fit on.
 	sustainedMax = Duration(24 * time.Hour)
 	batchPayMax  = 3 << 20 // bytes of a batch
+	// behindMax is how long after a slice slow readers may have to read on: a driver waits
+	// for them a little longer.
+	behindMax = Duration(15 * time.Minute)
 )
 
 // The defaults of loads of messages.
@@ -64,6 +67,7 @@ const (
 	defaultDelay          = Duration(2 * time.Millisecond) // the published one
 	defaultSliceMessages  = Duration(5 * time.Second)
 	defaultSliceFaults    = Duration(15 * time.Second)
+	defaultSliceRolling   = Duration(45 * time.Second) // each node in turn, of brokers that take seconds to start
 	defaultWarmUpMessages = Duration(time.Second)
 )
 
@@ -206,7 +210,7 @@ func (l *Load) completeMessages(operation string, open bool) {
 func (p *Plan) completeMessaging() {
 	fails := slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Fails() || l.Scenario == Crash })
 	setDefault(&p.Slices, 1)
-	setDefault(&p.Slice, choose(fails, defaultSliceFaults, defaultSliceMessages))
+	setDefault(&p.Slice, choose(p.Plays(RollingRestart), defaultSliceRolling, choose(fails, defaultSliceFaults, defaultSliceMessages)))
 	setDefault(&p.WarmUp, defaultWarmUpMessages)
 	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Durability, DurabilityFsync)
@@ -247,6 +251,9 @@ func (p Plan) checkMessaging() error {
 		if l.Batch*l.Size > batchPayMax {
 			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size), fmt.Sprintf("at most %d bytes together", batchPayMax))
 		}
+		if behind := l.readTime(p.SliceOf(l)) - p.SliceOf(l); behind > behindMax {
+			return bad(fmt.Sprintf("loads[%d].delay", i), l.Delay, fmt.Sprintf("so short that readers end within %v after a slice; at this rate they need %v more", behindMax, behind))
+		}
 		if l.Fails() && p.Nodes < 2 {
 			return bad("nodes", p.Nodes, "2 or more with scenario "+l.Scenario+", which takes one away")
 		}
@@ -275,6 +282,11 @@ func (p Plan) checkMessaging() error {
 		}
 	}
 	return nil
+}
+
+// readTime is how long a group's reader takes at least for a slice's messages at a rate.
+func (l Load) readTime(slice Duration) Duration {
+	return Duration(l.Rate * float64(l.Batch) * time.Duration(slice).Seconds() * float64(l.Delay))
 }
 
 // messagesPace is a load of messages in words, behind how fast it sends.

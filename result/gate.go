@@ -20,6 +20,7 @@ const (
 	Sequence Gate = "sequence" // 8: each event of a stream came once, and in order
 	Entries  Gate = "entries"  // 8: each entry accepted was stored, and none that nobody sent
 	Delivery Gate = "delivery" // 8: each message acknowledged was delivered once, in order and whole
+	Recovery Gate = "recovery" // what was done to a broker, and what came of it, was over while anybody looked
 	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
 	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
@@ -60,7 +61,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Sequence, Entries, Delivery, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Entries, Delivery, Recovery, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
@@ -104,6 +105,7 @@ type reach int
 const (
 	everything reach = iota
 	timing           // times and throughput, not what a call costs in CPU, bytes or allocations
+	outages
 	allTimes
 	tail99
 	tail999
@@ -112,6 +114,8 @@ const (
 // reach returns which metrics are invalid, or marked, when the gate fails.
 func (g Gate) reach() reach {
 	switch g {
+	case Recovery:
+		return outages
 	case OnTime50:
 		return allTimes
 	case OnTime99:
@@ -137,6 +141,8 @@ func (g Gate) covers(m Metric) bool {
 	switch g.reach() {
 	case timing:
 		return m.Quantile > 0 || slices.Contains(timed(), m.ID)
+	case outages:
+		return m.ID == plan.SendOutage || m.ID == plan.DeliveryOutage
 	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
 	case tail99:

@@ -80,7 +80,35 @@ func (s *subject) messages(arm *Arm) {
 		Reordered: all.Reordered, Displaced: all.Displaced, Corrupted: all.Corrupted, Misrouted: all.Misrouted, Stray: all.Stray,
 		Peak: all.Peak(), SendOutage: all.SendOutage, DeliveryOutage: all.DeliveryOutage, Done: all.Done, Early: early(arm),
 	}
+	s.recovery()
 	s.messageNotes(all)
+}
+
+// recovery: an outage that the window cuts off is longer than what was seen of it.
+func (s *subject) recovery() {
+	unseen := 0
+	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		if t.Messages == nil || !s.load.Fails() || len(t.Messages.Done) == 0 {
+			return 0, false, false
+		}
+		n := 0
+		for _, d := range t.Messages.Done {
+			if d.Again == 0 {
+				n++
+			}
+		}
+		unseen += n
+		return float64(n), n == 0, true
+	})
+	if len(readings) == 0 {
+		return
+	}
+	s.add(Check{
+		Gate: Recovery, OK: failed == 0, Value: float64(unseen), Unit: "slices", Rounds: readings,
+		Detail: choose(failed == 0, "messages went through again before a slice ended",
+			fmt.Sprintf("recovery not seen, in %d of %d rounds: the slice ended before what was done was over and messages went through again, so that outages are longer than what was seen of them", failed, len(readings))),
+		Fix: "a longer --slice",
+	})
 }
 
 // Early is what there is to know of a broker that acknowledges a message before a

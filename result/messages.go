@@ -92,6 +92,10 @@ type Disturbance struct {
 	// when everything was as before. Over is 0 where it never was.
 	Began plan.Duration `json:"began"`
 	Over  plan.Duration `json:"over"`
+	// Again is when, of a broker that something was done to, a message sent after that was
+	// over had been acknowledged and each group had been given more; 0 where the window
+	// ended before.
+	Again plan.Duration `json:"again,omitempty"`
 }
 
 // Add returns what became of both.

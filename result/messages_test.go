@@ -52,8 +52,8 @@ func TestDriversOfMessages(t *testing.T) {
 		}
 	}
 	for _, arm := range result.Analyse(resulttest.MessageScenarios()).Loads[0].Arms {
-		if arm.Floor.Known { // a failure is among the scenarios
-			t.Errorf("%s has a floor", arm.Name)
+		if !arm.Floor.Known || arm.Floor.Headroom != 0 { // of the time, at a rate
+			t.Errorf("%s: %+v", arm.Name, arm.Floor)
 		}
 	}
 }
@@ -169,6 +169,32 @@ func TestMessagesAreAccountedFor(t *testing.T) {
 		if rate := load.Row(plan.MessageRate).Cells[1].Estimate; rate.Known == spoiled || spoiled && arm.Place != 0 {
 			t.Errorf("%s: messages/s %+v in place %d", name, rate, arm.Place)
 		}
+	}
+}
+
+// An outage that the window cut off in one round is no number, and the rest is.
+func TestOutageThatNobodySawTheEndOf(t *testing.T) {
+	t.Parallel()
+	r := resulttest.MessageScenarios()
+	at := slices.IndexFunc(r.Plan.Loads, plan.Load.Fails)
+	for i := range r.Rounds[2].Trials {
+		if one := &r.Rounds[2].Trials[i]; one.Load == at && one.Arm == 1 {
+			one.Messages.Done[0].Again = 0
+		}
+	}
+	a := result.Analyse(r)
+	load := a.Loads[slices.IndexFunc(a.Loads, func(l result.LoadAnalysis) bool { return l.Load == at })]
+	for _, id := range []string{plan.SendOutage, plan.DeliveryOutage} {
+		cells := load.Row(id).Cells
+		if cells[1].Estimate.Known || !cells[0].Estimate.Known {
+			t.Errorf("%s of the arm %+v, of the other %+v", id, cells[1].Estimate, cells[0].Estimate)
+		}
+	}
+	if !load.Row(plan.ResponseP50).Cells[1].Estimate.Known {
+		t.Error("what was acknowledged took the time that it took")
+	}
+	if failed := load.Arms[1].Failed(); len(failed) != 1 || !strings.Contains(failed[0].Detail, "recovery not seen, in 1 of 12 rounds") {
+		t.Errorf("says %+v", failed)
 	}
 }
 

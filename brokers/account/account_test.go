@@ -124,6 +124,21 @@ func TestDisturbed(t *testing.T) {
 	})
 }
 
+// TestDealtWith: what had been dealt with for good before something was done has no
+// excuse to come again, or so late, afterwards.
+func TestDealtWith(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old, late, newer := w.send(0), w.send(0), w.send(0)
+	w.arrive(0, old, newer)
+	w.ledger.Dealt()
+	fresh := w.send(0)
+	w.arrive(0, fresh)
+	w.ledger.Disturb(account.During)
+	w.arrive(0, old, late, fresh) // again and late without reason, and again with one
+	w.want(account.Account{Sent: 4, Acknowledged: 4, Expected: 4, Delivered: 4, Duplicated: 1, Redelivered: 1, Reordered: 1})
+}
+
 func TestGap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

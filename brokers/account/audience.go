@@ -20,6 +20,7 @@ type Audience struct {
 	mu     sync.Mutex // guards all below
 	seen   []seen     // by lane
 	latest []uint64   // by lane: one more than the highest number that has arrived
+	dealt  []uint64   // likewise, when [Ledger.Dealt] was called
 	counts Account    // of what is known when a message arrives
 
 	delivered *stat.Histogram // due to arrival of messages due in the window, ns
@@ -33,7 +34,7 @@ type Audience struct {
 func newAudience(l *Ledger, index, topic int) *Audience {
 	return &Audience{
 		ledger: l, index: index, topic: topic, delivered: stat.NewHistogram(),
-		seen: make([]seen, len(l.lanes)), latest: make([]uint64, len(l.lanes)),
+		seen: make([]seen, len(l.lanes)), latest: make([]uint64, len(l.lanes)), dealt: make([]uint64, len(l.lanes)),
 	}
 }
 
@@ -69,7 +70,7 @@ func (a *Audience) take(stamp Stamp, whole bool, at int64, phase Phase) (full bo
 // with it.
 func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
 	lane, seen := a.ledger.lanes[s.Lane], &a.seen[s.Lane]
-	excused := lane.excused(s.Number, phase)
+	excused := lane.excused(s.Number, a.dealt[s.Lane], phase)
 	if seen.has(s.Number) {
 		if excused {
 			a.counts.Redelivered++
@@ -90,6 +91,12 @@ func (a *Audience) count(s Stamp, at int64, phase Phase) (full bool) {
 	}
 	a.time(s, at)
 	return full
+}
+
+func (a *Audience) dealtWith() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	copy(a.dealt, a.latest)
 }
 
 // full reports whether every message of a lane's chunk has arrived, and settle lets its

@@ -7,5 +7,6 @@
 // answered or handed over, so that they must arrive in order. An audience is a
 // group's readers together. What was sent before a [Ledger.Disturb] was over and
 // arrives again, or late, after it began is what at-least-once allows, and is told
-// apart from what arrives so without reason.
+// apart from what arrives so without reason; so is what nobody could tell the sender of
+// whether it was taken. What readers had dealt with for good by then has no such excuse.
 package account

@@ -107,9 +107,9 @@ func (l *lane) settle(of int) bool {
 }
 
 // excused reports whether a message may come again or late: it was sent before a
-// disturbance was over, and that has begun; or nobody could tell its sender whether
-// it was taken.
-func (l *lane) excused(number uint64, now Phase) bool {
+// disturbance was over, and that has begun, and it is none of the first that had been
+// dealt with for good by then; or nobody could tell its sender whether it was taken.
+func (l *lane) excused(number, dealt uint64, now Phase) bool {
 	state := l.state(number)
-	return now >= During && Phase(state&phaseMask) <= During || state&unsure != 0
+	return now >= During && Phase(state&phaseMask) <= During && number >= dealt || state&unsure != 0
 }

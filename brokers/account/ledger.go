@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -74,6 +75,14 @@ func (l *Ledger) within(at int64) bool { return at >= l.begin.Load() && at < l.e
 // Disturb tells that something is now being done to the broker or the readers, or
 // that it is over and they are as they were.
 func (l *Ledger) Disturb(p Phase) { l.phase.Store(uint32(p)) }
+
+// Dealt tells that readers have dealt for good with all that has arrived so far, as
+// they have some time after it did: what is done from now on gives none of it back.
+func (l *Ledger) Dealt() {
+	for _, a := range l.audiences {
+		a.dealtWith()
+	}
+}
 
 func (l *Ledger) now() Phase { return Phase(l.phase.Load()) }
 
@@ -167,7 +176,7 @@ type Account struct {
 	Duplicated   uint64 // arrived again, for no reason
 	Redelivered  uint64 // arrived again, after a disturbance or with an unsure answer
 	Reordered    uint64 // arrived after a later one of its lane, for no reason
-	Displaced    uint64 // arrived so after a disturbance
+	Displaced    uint64 // arrived so after a disturbance or with an unsure answer
 	Corrupted    uint64 // not as they were sent
 	Misrouted    uint64 // arrived at an audience of another topic
 	Stray        uint64 // of another run, or never sent
@@ -192,6 +201,16 @@ func (l *Ledger) Account() Account {
 		a.add(&sum)
 	}
 	return sum
+}
+
+// Heard is when each audience had last got a message that it had not before: the
+// earliest of those times.
+func (l *Ledger) Heard() int64 {
+	first := int64(math.MaxInt64)
+	for _, a := range l.audiences {
+		first = min(first, a.Times().Last)
+	}
+	return first
 }
 
 // Gap is how long nothing arrived, at most, within the window, at the audience

@@ -158,7 +158,9 @@ func (p *prepared) golden(ctx context.Context) error {
 		cancel()
 	}
 	if err == nil {
-		r.drain(ctx, p.patience(r.load))
+		err = r.drain(ctx, p.patience(r.load))
+	}
+	if err == nil {
 		if a := r.ledger.Account(); a.Faults() > 0 {
 			err = fmt.Errorf("%d messages went wrong of %d before the warm-up: %s", a.Faults(), a.Sent, wrong(a))
 		}
@@ -195,7 +197,7 @@ func (p *prepared) Warm(ctx context.Context, least time.Duration) (warmth *load.
 	}
 	if err == nil {
 		warmth, err = p.Meter.Warm(ctx, least)
-		r.drain(ctx, p.patience(r.load))
+		err = errors.Join(err, r.drain(ctx, p.patience(r.load)))
 	}
 	return warmth, errors.Join(err, r.over(ctx, p.lines))
 }
@@ -257,8 +259,7 @@ func (p *prepared) readOut(ctx context.Context, r *run) error {
 	if err := r.readAll(ctx); err != nil {
 		return err
 	}
-	r.drain(ctx, p.patience(r.load))
-	return ctx.Err()
+	return r.drain(ctx, p.patience(r.load))
 }
 
 // Close implements [agent.Load], of a load too that was connected in part.

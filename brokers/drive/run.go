@@ -127,24 +127,31 @@ func (r *run) acknowledged(n int, sent int64) {
 	r.acked.last = now
 }
 
-// again waits until a message that was sent after a time is acknowledged, or the run's
-// window and sends are over.
-func (r *run) again(ctx context.Context, after int64) {
+// within waits until something is so, and returns when it was found to be; 0 where the
+// window was over before.
+func (r *run) within(ctx context.Context, so func() bool) (at int64) {
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
 	for {
-		r.mu.Lock()
-		came, end := r.newest > after, r.end
-		r.mu.Unlock()
-		if came || r.clock.Now() > end {
-			return
+		switch now := r.clock.Now(); {
+		case now >= r.end:
+			return 0
+		case so():
+			return now
 		}
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			return
+			return 0
 		}
 	}
+}
+
+// taken reports whether a message that was sent after a time is acknowledged.
+func (r *run) taken(after int64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newest > after
 }
 
 // fail notes what makes the run worth nothing, and ends its sends.
@@ -169,10 +176,11 @@ const (
 )
 
 // drain waits until all that was acknowledged has arrived everywhere, as long as
-// anything arrives; what still lacks then is missing.
-func (r *run) drain(ctx context.Context, patience time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, drainLimit)
-	defer cancel()
+// anything arrives; what still lacks then is missing. The error says that more was
+// arriving when there was no more time to wait: nobody knows then what is missing.
+func (r *run) drain(ctx context.Context, patience time.Duration) error {
+	limit := time.NewTimer(drainLimit)
+	defer limit.Stop()
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
 	seen, at := r.ledger.Arrivals(), time.Now()
@@ -180,7 +188,9 @@ func (r *run) drain(ctx context.Context, patience time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return ctx.Err()
+		case <-limit.C:
+			return fmt.Errorf("%d messages had still to be read %v after the last was sent: send fewer (--rate, --slice), or have readers take less time (--reader-delay)", r.ledger.Backlog(), drainLimit)
 		case <-look.C:
 		}
 		if n := r.ledger.Arrivals(); n != seen {
@@ -188,13 +198,13 @@ func (r *run) drain(ctx context.Context, patience time.Duration) {
 		}
 		switch {
 		case time.Since(at) > patience:
-			return
+			return nil
 		case time.Since(at) < drainSettle || !r.ledger.Complete():
 			settled = time.Time{}
 		case settled.IsZero():
 			settled = time.Now()
 		case time.Since(settled) > drainSettle:
-			return
+			return nil
 		}
 	}
 }

@@ -15,15 +15,24 @@ import (
 // published scenario has it.
 const crashPause = 2 * time.Second
 
-// play does what a scenario asks for at half of the window, and returns what it did.
-// It returns once all is as before, though the window be over.
+// dealtAfter is how long after it came a message that was read is dealt with for good:
+// a reader takes a second at the most, and tells its broker as soon as it has.
+const dealtAfter = 5 * time.Second
+
+// failAt is at which part of the window something is done to the broker: what follows
+// takes longer than what comes before.
+const failAt = 3
+
+// play does what a scenario asks for, at half of the window or where it is to be seen
+// how a broker recovers before that, and returns what it did. It returns once all is as
+// before, though the window be over.
 func (p *prepared) play(ctx context.Context, r *run) ([]result.Disturbance, error) {
 	select {
 	case <-r.opened:
 	case <-ctx.Done():
 		return nil, nil
 	}
-	half := r.begin + (r.end-r.begin)/2
+	half, third := r.begin+(r.end-r.begin)/2, r.begin+(r.end-r.begin)/failAt
 	switch scenario := r.load.Scenario; {
 	case scenario == plan.Late:
 		if !r.until(ctx, half) {
@@ -31,12 +40,12 @@ func (p *prepared) play(ctx context.Context, r *run) ([]result.Disturbance, erro
 		}
 		return nil, r.readAll(ctx)
 	case scenario == plan.Crash:
-		if !r.until(ctx, half) {
+		if !r.dealt(ctx, half) {
 			return nil, nil
 		}
 		return p.crash(ctx, r)
 	case plan.Load{Scenario: scenario}.Fails():
-		if !r.until(ctx, half) {
+		if !r.dealt(ctx, third) {
 			return nil, nil
 		}
 		return r.disturb(ctx, p.stage)
@@ -54,6 +63,16 @@ func (r *run) until(ctx context.Context, at int64) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// dealt waits for a time at which something will be done, of which it gives notice to
+// the account.
+func (r *run) dealt(ctx context.Context, at int64) bool {
+	if !r.until(ctx, at-int64(dealtAfter)) {
+		return false
+	}
+	r.ledger.Dealt()
+	return r.until(ctx, at)
 }
 
 // since is a time from the window's beginning.
@@ -89,15 +108,22 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 	r.ledger.Disturb(account.During)
 	done, err := stage.do(ctx, control.Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
 	now, wall := r.clock.Now(), time.Now()
-	// A cluster may take longer to agree on a leader than a node takes to be back: what is
-	// sent until it acknowledges again is sent into the failure.
-	r.again(ctx, now)
-	r.ledger.Disturb(account.After)
 	if err != nil {
 		return nil, err
 	}
+	// A cluster may take longer to agree on a leader than a node takes to be back: what is
+	// sent until it acknowledges again is sent into the failure.
+	again := r.within(ctx, func() bool { return r.taken(now) })
+	r.ledger.Disturb(account.After)
+	if again != 0 {
+		again = r.within(ctx, func() bool { return r.ledger.Heard() > again })
+	}
 	at := func(t time.Time) plan.Duration { return r.since(now - int64(wall.Sub(t))) }
-	return []result.Disturbance{{What: r.load.Scenario, Who: done.Who, Began: at(done.Began), Over: at(done.Over)}}, nil
+	did := result.Disturbance{What: r.load.Scenario, Who: done.Who, Began: at(done.Began), Over: at(done.Over)}
+	if again != 0 {
+		did.Again = r.since(again)
+	}
+	return []result.Disturbance{did}, nil
 }
 
 // readOutside has an audience read from a process of its own.

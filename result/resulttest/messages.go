@@ -197,7 +197,7 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	if away > 0 {
 		w.SendOutage, w.DeliveryOutage = plan.Duration(away), plan.Duration(away+40*time.Millisecond)
 		w.Redelivered, w.Displaced = m.again+random.Uint64N(3), m.turned
-		w.Done = []result.Disturbance{{What: l.Scenario, Who: fmt.Sprintf("node %d", 1+random.IntN(3)), Began: plan.Duration(began), Over: plan.Duration(began + m.restarted)}}
+		w.Done = []result.Disturbance{{What: l.Scenario, Who: fmt.Sprintf("node %d", 1+random.IntN(3)), Began: plan.Duration(began), Over: plan.Duration(began + m.restarted), Again: plan.Duration(began + m.restarted + 40*time.Millisecond)}}
 	}
 	w.Backlog = [][]int64{m.backlog(l, slice, rate, slice-time.Duration(t.Window)+began+away, random)}
 	if l.Scenario == plan.Disk {
