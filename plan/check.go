@@ -170,7 +170,7 @@ func (p Plan) checkWritten() error {
 		inRange("pool", p.Pool, 1, wirelab.PoolLimit),
 		p.checkNetwork(),
 		oneOf("durability", p.Durability, DurabilityFsync, DurabilityDefault),
-		inRange("nodes", p.Nodes, 1, nodesMax),
+		inRange("nodes", p.Nodes, 1, NodesMax),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
 		inRange("rounds.max", p.Rounds.Max, 1, roundsMax),
 		inRange("slices", p.Slices, 1, slicesMax),

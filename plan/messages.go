@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -43,7 +44,7 @@ const (
 	messageMax = 1 << 20
 	batchMax   = 1000
 	groupsMax  = 64
-	nodesMax   = 7
+	NodesMax   = 7 // of a cluster
 	delayMin   = Duration(time.Microsecond)
 	delayMax   = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
 	// sustainedMax is the longest slice of scenario sustained. What is over takes no memory
@@ -60,7 +61,7 @@ const (
 	defaultMessage        = 100 // bytes
 	defaultBatch          = 100
 	defaultFanout         = 4
-	defaultNodes          = 3
+	DefaultNodes          = 3
 	defaultPublishers     = 60   // the published one
 	defaultFaultRate      = 1000 // per second: what is steady shows how long nothing went
 	defaultSustainedRate  = 10_000
@@ -214,22 +215,23 @@ func (p *Plan) completeMessaging() {
 	setDefault(&p.WarmUp, defaultWarmUpMessages)
 	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Durability, DurabilityFsync)
-	setDefault(&p.Nodes, defaultNodes)
+	setDefault(&p.Nodes, DefaultNodes)
 }
 
 // messagePrimary is the metric that decides by default: none where scenarios are
 // judged by different ones, and then each load's own decides under it.
 func (p Plan) messagePrimary() string {
-	primary := p.Loads[0].messagePrimary()
+	primary := p.Loads[0].MessagePrimary()
 	for _, l := range p.Loads[1:] {
-		if l.messagePrimary() != primary {
+		if l.MessagePrimary() != primary {
 			return ""
 		}
 	}
 	return primary
 }
 
-func (l Load) messagePrimary() string {
+// MessagePrimary is the metric that decides under a load of messages by default.
+func (l Load) MessagePrimary() string {
 	switch {
 	case l.Fails():
 		return SendOutage
@@ -289,11 +291,21 @@ func (l Load) readTime(slice Duration) Duration {
 	return Duration(l.Rate * float64(l.Batch) * time.Duration(slice).Seconds() * float64(l.Delay))
 }
 
-// messagesPace is a load of messages in words, behind how fast it sends.
-func (l Load) messagesPace(pace string) string {
-	text := l.Scenario + ", " + pace
+// SendPace is how fast a load of messages sends, and what is unusual about its
+// messages, in words: "60 sends under way, 1,024 bytes each".
+func (l Load) SendPace() string {
+	text := "1 send under way"
+	switch {
+	case l.Open():
+		text = l.speed() + " " + l.LawWords()
+		if l.Rate == float64(uint64(l.Rate)) {
+			text = Thousands(uint64(l.Rate)) + "/s " + l.LawWords()
+		}
+	case l.InFlight > 1:
+		text = Thousands(uint64(l.InFlight)) + " sends under way"
+	}
 	if l.Size != 0 && l.Size != defaultMessage {
-		text += fmt.Sprintf(", %d bytes", l.Size)
+		text += fmt.Sprintf(", %s bytes each", Thousands(uint64(l.Size)))
 	}
 	if l.Batch > 1 {
 		text += fmt.Sprintf(", batches of %d", l.Batch)
@@ -302,7 +314,9 @@ func (l Load) messagesPace(pace string) string {
 		text += fmt.Sprintf(", %d groups", l.Groups)
 	}
 	if l.Delay != 0 {
-		text += fmt.Sprintf(", readers take %s", l.Delay)
+		delay := l.Delay.String() // of one unit: it is at most a second
+		unit := strings.TrimLeft(delay, ".0123456789")
+		text += fmt.Sprintf(", readers take %s %s", strings.TrimSuffix(delay, unit), unit)
 	}
 	return text
 }

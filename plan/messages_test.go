@@ -25,12 +25,12 @@ func TestMessagesComplete(t *testing.T) {
 		primary string
 		slice   time.Duration
 	}{
-		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 in flight", plan.MessageRate, 5 * time.Second},
-		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1000/s poisson, readers take 2ms", plan.DeliveredP99, 5 * time.Second},
-		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 in flight, 4 groups", plan.MessageRate, 5 * time.Second},
-		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1000/s poisson, 1024 bytes", plan.SendOutage, 15 * time.Second},
-		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s poisson", plan.DrainRate, 5 * time.Second},
-		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10000/s poisson", plan.DeliveredP99, 5 * time.Second},
+		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 sends under way", plan.MessageRate, 5 * time.Second},
+		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1,000/s Poisson, readers take 2 ms", plan.DeliveredP99, 5 * time.Second},
+		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 sends under way, 4 groups", plan.MessageRate, 5 * time.Second},
+		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1,000/s Poisson, 1,024 bytes each", plan.SendOutage, 15 * time.Second},
+		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s Poisson", plan.DrainRate, 5 * time.Second},
+		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10,000/s Poisson", plan.DeliveredP99, 5 * time.Second},
 	} {
 		p, err := messages(c.load).Complete()
 		if err != nil {

@@ -175,7 +175,7 @@ func (l Load) String() string {
 // Pace is the load in words without what it calls.
 func (l Load) Pace() string {
 	if l.Messaging() {
-		return l.messagesPace(l.pace())
+		return l.Scenario + ", " + l.SendPace()
 	}
 	return l.pace()
 }
@@ -218,6 +218,39 @@ func (l Load) law() string {
 		return l.Arrivals + ", spread " + number(l.Spread)
 	}
 	return l.Arrivals
+}
+
+// LawWords is how the calls or sends of an open load arrive, behind its rate in a sentence.
+func (l Load) LawWords() string {
+	switch l.Arrivals {
+	case Constant:
+		return "at even intervals"
+	case LogNormal:
+		return fmt.Sprintf("log-normal, spread %.3g", l.Spread)
+	case Recorded:
+		return "as in " + l.Recording.Name + l.faster()
+	case Sampled:
+		return "drawn from " + l.Recording.Name + l.faster()
+	}
+	return "Poisson"
+}
+
+// faster says how much faster than it was recorded a recording is replayed.
+func (l Load) faster() string {
+	faster := l.Rate / l.Recording.Rate()
+	if faster > 0.999 && faster < 1.001 {
+		return ""
+	}
+	return fmt.Sprintf(", %.3g × as fast", faster)
+}
+
+// Thousands writes a whole number with its thousands apart: "1,024".
+func Thousands(n uint64) string {
+	digits := strconv.FormatUint(n, 10)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
 }
 
 // number writes a rate without an exponent.

@@ -348,38 +348,6 @@ func scenarioOf(p plan.Plan, load int) string {
 	return l.Scenario
 }
 
-// messagesName names a load of messages: "live, 60 sends under way".
-func messagesName(l plan.Load) string {
-	return l.Scenario + ", " + messagesPace(l)
-}
-
-// messagesPace is how fast a load sends, and what is unusual about its messages.
-func messagesPace(l plan.Load) string {
-	text := "1 send under way"
-	switch {
-	case l.Open():
-		text = rate(l.Rate) + " " + lawName(l)
-	case l.InFlight > 1:
-		text = result.Thousands(uint64(l.InFlight)) + " sends under way"
-	}
-	if l.Size != 0 && l.Size != usualMessage {
-		text += fmt.Sprintf(", %s bytes each", result.Thousands(uint64(l.Size)))
-	}
-	if l.Batch > 1 {
-		text += fmt.Sprintf(", batches of %d", l.Batch)
-	}
-	if l.Groups > 1 {
-		text += fmt.Sprintf(", %d groups", l.Groups)
-	}
-	if l.Delay > 0 {
-		text += ", readers take " + Duration(time.Duration(l.Delay))
-	}
-	return text
-}
-
-// usualMessage is how many bytes a message has that nobody said anything of.
-const usualMessage = 100
-
 // messageWords are the words in which arms that move messages are set against each other.
 func messageWords(m result.Metric) (worded, bool) {
 	switch m.ID {

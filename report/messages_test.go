@@ -248,7 +248,7 @@ func TestWordsOfMessages(t *testing.T) {
 	for want, l := range map[string]plan.Load{
 		"live, 60 sends under way": {Scenario: plan.Live, InFlight: 60, Size: 100, Batch: 1, Groups: 1},
 		"fanout, 1 send under way, 1,024 bytes each, batches of 10, 4 groups": {Scenario: plan.Fanout, InFlight: 1, Size: 1024, Batch: 10, Groups: 4},
-		"slow, 1,000/s Poisson, readers take 2.00 ms":                         {Scenario: plan.Slow, Rate: 1000, Delay: plan.Duration(2 * time.Millisecond)},
+		"slow, 1,000/s Poisson, readers take 2 ms":                            {Scenario: plan.Slow, Rate: 1000, Delay: plan.Duration(2 * time.Millisecond)},
 	} {
 		if got := report.LoadName(plan.Plan{Loads: []plan.Load{l}}, 0); got != want {
 			t.Errorf("%q, want %q", got, want)

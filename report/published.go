@@ -113,11 +113,7 @@ func PublishedCaption(r *result.Result) string {
 		case p.Loads[0].Messaging():
 			what = "Messages acknowledged"
 		}
-		pace := p.Loads[0].Pace()
-		if p.Loads[0].Messaging() {
-			pace = messagesName(p.Loads[0])
-		}
-		text = what + " per second in all, ours " + pace + "."
+		text = what + " per second in all, ours " + p.Loads[0].Pace() + "."
 	}
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.GapP99 > 0 }) {
 		text += " What was published as latency is the time between events, which the server's own period sets; ours is from when an event was due until it was decoded."

@@ -75,9 +75,9 @@ func Load(p plan.Plan, load int) string {
 	pace := "with " + paceName(p.Loads[load])
 	switch l := p.Loads[load]; {
 	case l.Messaging() && l.Open():
-		pace = "in scenario " + l.Scenario + " at " + messagesPace(l)
+		pace = "in scenario " + l.Scenario + " at " + l.SendPace()
 	case l.Messaging():
-		pace = "in scenario " + l.Scenario + " with " + messagesPace(l)
+		pace = "in scenario " + l.Scenario + " with " + l.SendPace()
 	case l.Open() && !l.Streaming():
 		pace = "at " + paceName(l)
 	}
@@ -85,30 +85,6 @@ func Load(p plan.Plan, load int) string {
 		return "Of " + operation + " " + pace
 	}
 	return strings.ToUpper(pace[:1]) + pace[1:]
-}
-
-// lawName says how the calls of an open load arrive.
-func lawName(l plan.Load) string {
-	switch l.Arrivals {
-	case plan.Constant:
-		return "at even intervals"
-	case plan.LogNormal:
-		return fmt.Sprintf("log-normal, spread %.3g", l.Spread)
-	case plan.Recorded:
-		return "as in " + l.Recording.Name + speed(l)
-	case plan.Sampled:
-		return "drawn from " + l.Recording.Name + speed(l)
-	}
-	return "Poisson"
-}
-
-// speed says how much faster than it was recorded a recording is replayed.
-func speed(l plan.Load) string {
-	faster := l.Rate / l.Recording.Rate()
-	if faster > 0.999 && faster < 1.001 {
-		return ""
-	}
-	return fmt.Sprintf(", %.3g × as fast", faster)
 }
 
 // LoadName names a load: "50 calls in flight", "2,000/s Poisson"; where a plan
@@ -137,12 +113,10 @@ func paceName(l plan.Load) string {
 	switch {
 	case l.Streaming():
 		return streamsName(l)
-	case l.Messaging():
-		return messagesName(l)
-	case len(l.Stages) > 0:
+	case l.Messaging(), len(l.Stages) > 0:
 		return l.Pace()
 	case l.Open():
-		return rate(l.Rate) + " " + lawName(l)
+		return rate(l.Rate) + " " + l.LawWords()
 	case l.InFlight <= 1:
 		return "1 call in flight"
 	}

@@ -245,14 +245,8 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 			}
 		}
 		switch {
-		case load.Messaging() && load.Fails():
-			id = plan.SendOutage
-		case load.Scenario == plan.Disk && load.Open():
-			id = plan.DrainRate
-		case load.Messaging() && load.Open():
-			id = plan.DeliveredP99
 		case load.Messaging():
-			id = plan.MessageRate
+			id = load.MessagePrimary()
 		case load.Slow():
 			id = plan.EventRate // there is nothing to rank
 		case load.Streaming() && id == plan.Throughput:

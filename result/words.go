@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"wirelab/plan"
 )
 
 // kinds lists errors by kind, most frequent first, at most five.
@@ -38,13 +40,7 @@ func kinds(errors map[string]uint64) string {
 }
 
 // Thousands writes a count as "1,234,567".
-func Thousands(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	for at := len(digits) - 3; at > 0; at -= 3 {
-		digits = digits[:at] + "," + digits[at:]
-	}
-	return digits
-}
+func Thousands(n uint64) string { return plan.Thousands(n) }
 
 // span writes a range of numbers, or one where both read the same.
 func span(low, high float64) string {

@@ -14,6 +14,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/experiment"
+	"wirelab/plan"
 )
 
 // upMessagingFlags are the flags of "up messaging".
@@ -48,17 +49,11 @@ minutes. Hermes and RabbitMQ's quorum queues always do before.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Makes(), ", "))
-	flags.IntVar(&f.nodes, "nodes", upNodes, "`nodes` of the cluster, 1 to 7")
+	flags.IntVar(&f.nodes, "nodes", plan.DefaultNodes, fmt.Sprintf("`nodes` of the cluster, 1 to %d", plan.NodesMax))
 	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	return c
 }
-
-// upNodes is how many nodes a cluster has that is not told, and upNodesMost the most.
-const (
-	upNodes     = 3
-	upNodesMost = 7
-)
 
 // upMessaging runs a cluster until ctx ends.
 func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
@@ -67,8 +62,8 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	default:
 		return wirelab.UnknownName("--durability", f.durability, brokers.Durabilities())
 	}
-	if f.nodes < 1 || f.nodes > upNodesMost {
-		return cli.Usage("--nodes %d: want 1 to %d", f.nodes, upNodesMost)
+	if f.nodes < 1 || f.nodes > plan.NodesMax {
+		return cli.Usage("--nodes %d: want 1 to %d", f.nodes, plan.NodesMax)
 	}
 	program, err := experiment.Program()
 	if err != nil {
