@@ -74,8 +74,6 @@ type Ready struct {
 	// Stage is the URL of what is asked to do something to a message broker, and
 	// what its processes use; "" of another server, and of a broker that runs elsewhere.
 	Stage string `json:"stage,omitempty"`
-	// Copies is how many nodes of a message broker keep each message; 0: as many as is usual.
-	Copies int `json:"copies,omitempty"`
 }
 
 // Dial says which cell to drive, where its server is, and the loads to prepare.
@@ -115,7 +113,6 @@ type Dial struct {
 type Broker struct {
 	Durability string `json:"durability"`
 	Variant    string `json:"variant,omitempty"` // of how it keeps a topic
-	Copies     int    `json:"copies,omitempty"`  // of each message; 0: as many as is usual
 	Brief      bool   `json:"brief,omitempty"`   // no node is going to be killed
 	Stage      string `json:"stage,omitempty"`   // as in Ready
 }

@@ -160,7 +160,8 @@ func (w *round) firstFailure() error {
 	return nil
 }
 
-// readTime is how long the messages of a slice may be read after it.
+// readTime is how long the messages of a slice may be read after it: longer than their
+// driver reads them (drainLimit of brokers/drive), which then says what lacks.
 const readTime = 25 * time.Minute
 
 // startTime is how long a child may take to start, and to dial.
@@ -223,7 +224,7 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 	if !p.Messaging() {
 		return nil
 	}
-	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Copies: reach.Copies, Brief: !p.Fails(), Stage: reach.Stage}
+	return &control.Broker{Durability: p.DurabilityOf(a.plan), Variant: a.plan.Queue, Brief: !p.Fails(), Stage: reach.Stage}
 }
 
 // once tells an arm's driver in this round apart from every other's. All arms

@@ -88,16 +88,13 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 		return nil, err
 	}
 	r := &running{stand: s, ready: control.Ready{
-		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Handover: s.Handover(), Copies: min(copiesMost, o.Nodes),
+		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Handover: s.Handover(),
 	}}
 	if r.ready.Stage, err = s.Stage(); err != nil {
 		return nil, errors.Join(err, r.Stop())
 	}
 	return r, nil
 }
-
-// copiesMost is how many nodes keep a message, where there are more.
-const copiesMost = 3
 
 // Null implements [experiment.Bench].
 func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
@@ -107,7 +104,7 @@ func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error
 	if err != nil {
 		return nil, err
 	}
-	return &running{stand: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Copies: 1}}, nil
+	return &running{stand: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About()}}, nil
 }
 
 // Nulls is a bench whose clusters are null brokers, of which it is known what they do.

@@ -72,7 +72,7 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 		return nil, errors.New("told to drive what is no message broker")
 	}
 	reach := brokers.Reach{
-		Addresses: strings.Split(order.Address, ","), Copies: order.Broker.Copies,
+		Addresses:  strings.Split(order.Address, ","),
 		Durability: brokers.Durability(order.Broker.Durability), Variant: order.Broker.Variant, Brief: order.Broker.Brief,
 	}
 	d := &dialled{
