@@ -38,19 +38,20 @@ func Faults() []string {
 	return []string{LeaderKill, FollowerKill, Partition, Pause, DiskFull, RollingRestart}
 }
 
-// The bounds of loads of messages.
+// The bounds of loads of messages: those of brokers, of their account and of the
+// workload too, to which a test of brokers/bench holds them.
 const (
-	messageMin = 36 // bytes: what a message says of itself, so that it can be followed
-	messageMax = 1 << 20
-	batchMax   = 1000
-	groupsMax  = 64
+	MessageMin = 36 // bytes: what a message says of itself, so that it can be followed
+	MessageMax = 1 << 20
+	BatchMax   = 1000
+	GroupsMax  = 64
 	NodesMax   = 7 // of a cluster
 	delayMin   = Duration(time.Microsecond)
 	delayMax   = Duration(time.Second) // what a reader has ahead must be dealt with before a broker takes it for dead
 	// sustainedMax is the longest slice of scenario sustained. What is over takes no memory
 	// of the driver's; the brokers' disks are what it must fit on.
-	sustainedMax = Duration(24 * time.Hour)
-	batchPayMax  = 3 << 20 // bytes of a batch
+	sustainedMax  = Duration(24 * time.Hour)
+	BatchBytesMax = 3 << 20 // bytes of a batch
 	// behindMax is how long after a slice slow readers may have to read on: a driver waits
 	// for them a little longer.
 	behindMax = Duration(15 * time.Minute)
@@ -164,9 +165,9 @@ func (l Load) checkMessages(field string) error {
 	}
 	return first(
 		oneOf(field+".scenario", l.Scenario, Scenarios()...),
-		inRange(field+".size", l.Size, messageMin, messageMax),
-		inRange(field+".batch", l.Batch, 1, batchMax),
-		inRange(field+".groups", l.Groups, 1, groupsMax),
+		inRange(field+".size", l.Size, MessageMin, MessageMax),
+		inRange(field+".batch", l.Batch, 1, BatchMax),
+		inRange(field+".groups", l.Groups, 1, GroupsMax),
 		inRange(field+".delay", l.Delay, delayMin, delayMax),
 	)
 }
@@ -250,8 +251,8 @@ func (p Plan) checkMessaging() error {
 		if l.Messaging() != messaging {
 			return bad(fmt.Sprintf("loads[%d]", i), l, "with a scenario or without as loads[0]: their metrics are others, and so is what a trial is")
 		}
-		if l.Batch*l.Size > batchPayMax {
-			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size), fmt.Sprintf("at most %d bytes together", batchPayMax))
+		if l.Batch*l.Size > BatchBytesMax {
+			return outside(fmt.Sprintf("loads[%d].batch", i), fmt.Sprintf("%d messages of %d bytes", l.Batch, l.Size), fmt.Sprintf("at most %d bytes together", BatchBytesMax))
 		}
 		if behind := l.readTime(p.SliceOf(l)) - p.SliceOf(l); behind > behindMax {
 			return bad(fmt.Sprintf("loads[%d].delay", i), l.Delay, fmt.Sprintf("so short that readers end within %v after a slice; at this rate they need %v more", behindMax, behind))

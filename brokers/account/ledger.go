@@ -32,10 +32,13 @@ type Ledger struct {
 	acked      []atomic.Int64
 }
 
+// SizeLimit is how many bytes a message has at most.
+const SizeLimit = 1 << 20
+
 // Options says what a ledger is of.
 type Options struct {
 	Run  uint64 // of this run and no other
-	Size int    // of a message: StampSize to 1 MiB
+	Size int    // of a message: StampSize to SizeLimit
 	// Lanes are the topics that each lane sends under, by index; Topics how many there are.
 	Lanes  []int
 	Topics int
@@ -45,8 +48,8 @@ type Options struct {
 
 // New returns an empty account.
 func New(o Options) (*Ledger, error) {
-	if o.Size < StampSize || o.Size > 1<<20 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "messages of %d bytes; %d to %d can be followed", o.Size, StampSize, 1<<20)
+	if o.Size < StampSize || o.Size > SizeLimit {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "messages of %d bytes; %d to %d can be followed", o.Size, StampSize, SizeLimit)
 	}
 	l := &Ledger{run: o.Run, size: o.Size, filling: newFilling(o.Size, o.Run), acked: make([]atomic.Int64, o.Topics)}
 	for _, topic := range append(append([]int(nil), o.Lanes...), o.Audiences...) {
