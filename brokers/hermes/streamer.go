@@ -2,10 +2,9 @@ package hermes
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"wirelab/brokers"
 	"wirelab/hermes"
 	"wirelab/hermes/client"
 )
@@ -27,11 +26,10 @@ func (s *streamer) Send(ctx context.Context, topic string, bodies [][]byte, done
 		}
 		return
 	}
-	g := &gathered{done: done}
-	g.left.Store(int64(len(bodies)))
+	answer := brokers.Together(len(bodies), done)
 	for _, body := range bodies {
-		if err := s.client.Send(ctx, topic, s.mode, &hermes.Message{Payload: body}, func(_ client.Receipt, err error) { g.answer(err) }); err != nil {
-			g.answer(err)
+		if err := s.client.Send(ctx, topic, s.mode, &hermes.Message{Payload: body}, func(_ client.Receipt, err error) { answer(err) }); err != nil {
+			answer(err)
 		}
 	}
 }
@@ -45,26 +43,4 @@ func (s *streamer) Close() error {
 	defer cancel()
 	_ = s.client.Flush(ctx) // who was not answered is told so by Close
 	return s.client.Close()
-}
-
-// gathered is a send of several messages, each of which is answered by itself.
-type gathered struct {
-	left atomic.Int64
-	mu   sync.Mutex // guards err
-	err  error
-	done func(error)
-}
-
-func (g *gathered) answer(err error) {
-	if err != nil {
-		g.mu.Lock()
-		g.err = err
-		g.mu.Unlock()
-	}
-	if g.left.Add(-1) == 0 {
-		g.mu.Lock()
-		err = g.err
-		g.mu.Unlock()
-		g.done(err)
-	}
 }

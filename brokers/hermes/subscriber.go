@@ -109,7 +109,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
+		return brokers.ErrStuck()
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"wirelab"
 	"wirelab/brokers"
 )
 
@@ -116,7 +115,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 	select {
 	case <-r.over:
 	case <-ctx.Done():
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
+		return brokers.ErrStuck()
 	}
 	r.mu.Lock()
 	last := r.last

@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -163,9 +162,9 @@ func (*publisher) Calls() bool { return false }
 
 // Send implements [brokers.Publisher].
 func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	g := &gathered{left: len(bodies), done: done}
+	answer := brokers.Together(len(bodies), done)
 	for _, body := range bodies {
-		p.client.Produce(ctx, &kgo.Record{Topic: topic, Value: body}, func(_ *kgo.Record, err error) { g.answer(coded(err)) })
+		p.client.Produce(ctx, &kgo.Record{Topic: topic, Value: body}, func(_ *kgo.Record, err error) { answer(coded(err)) })
 	}
 }
 
@@ -176,25 +175,4 @@ func (p *publisher) Close() error {
 	_ = p.client.Flush(ctx) // what is not answered by then is told so by Close
 	p.client.Close()
 	return nil
-}
-
-// gathered is a send of several messages, each of which is answered by itself.
-type gathered struct {
-	mu   sync.Mutex // guards all below
-	left int
-	err  error
-	done func(error)
-}
-
-func (g *gathered) answer(err error) {
-	g.mu.Lock()
-	if err != nil {
-		g.err = err
-	}
-	g.left--
-	over, failed := g.left == 0, g.err
-	g.mu.Unlock()
-	if over {
-		g.done(failed)
-	}
 }

@@ -107,7 +107,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 		r.client.CloseAllowingRebalance() // the group is told that it left
 		return nil
 	case <-ctx.Done():
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
+		return brokers.ErrStuck()
 	}
 }
 

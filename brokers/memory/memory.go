@@ -1,11 +1,10 @@
-// Package memory is a message broker in the memory of this process: the reference
-// for what room brokers says, and what a driver is put before to see what it costs
-// by itself. It keeps what is sent until it is removed, and no longer than it lives.
+// Package memory is a message broker in the memory of this process: the reference for
+// what room brokers says, in tests; it knows no network and no process. It keeps what is
+// sent until it is removed, and no longer than it lives.
 package memory
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"wirelab"
@@ -184,11 +183,9 @@ func (s *subscriber) Close(ctx context.Context) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		return errors.Join(errStuck, context.Cause(ctx))
+		return brokers.ErrStuck()
 	}
 }
 
 // Failed implements [brokers.Subscriber].
 func (*subscriber) Failed() error { return nil }
-
-var errStuck = errors.New("a handler did not return")

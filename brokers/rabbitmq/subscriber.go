@@ -143,7 +143,7 @@ func (r *subscriber) Close(ctx context.Context) error {
 	case <-r.over:
 		return nil
 	case <-ctx.Done():
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "a handler did not return")
+		return brokers.ErrStuck()
 	}
 }
 
