@@ -15,8 +15,8 @@ import (
 	"wirelab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
+	"wirelab/brokers/brokertest"
 	"wirelab/brokers/drive"
-	"wirelab/brokers/memory"
 	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
@@ -95,8 +95,8 @@ func openFaulty(ctx context.Context, protocol string, r brokers.Reach) (brokers.
 	if err != nil {
 		return nil, err
 	}
-	for _, fault := range memory.Faults() {
-		b = &memory.Faulty{Broker: b, Fault: fault, Every: 10_000, Sender: sender}
+	for _, fault := range brokertest.Faults() {
+		b = &brokertest.Faulty{Broker: b, Fault: fault, Every: 10_000, Sender: sender}
 	}
 	return b, nil
 }

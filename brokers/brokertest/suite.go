@@ -1,5 +1,6 @@
-// Package brokertest holds a broker's driver to the contract of room brokers. It
-// judges by the content of every message, and starts no broker.
+// Package brokertest holds a broker's driver to the contract of room brokers, and
+// makes any broker a faulty one for those who are to notice. It judges by the content of
+// every message, and starts no broker.
 package brokertest
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/brokers"
 	"wirelab/brokers/account"
+	"wirelab/brokers/brokertest"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
 	"wirelab/control"
@@ -170,9 +171,9 @@ func TestEachFaultIsCaught(t *testing.T) {
 	t.Parallel()
 	const every = 10_000
 	for name, what := range scenes() {
-		for _, fault := range memory.Faults() {
+		for _, fault := range brokertest.Faults() {
 			t.Run(name+" "+string(fault), func(t *testing.T) {
-				faulty := &memory.Faulty{Broker: memory.New(), Fault: fault, Every: every, Sender: sender}
+				faulty := &brokertest.Faulty{Broker: memory.New(), Fault: fault, Every: every, Sender: sender}
 				c := drives(t, opens(faulty))
 				what := what
 				what.Delay, what.Batch = 0, 10 // a loop without a limit, so that there are messages enough
@@ -183,8 +184,8 @@ func TestEachFaultIsCaught(t *testing.T) {
 					m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(150 * time.Millisecond), Seed: 2}}).Slice
 					all = all.Add(*m.Messages)
 				}
-				caught := map[memory.Fault]uint64{
-					memory.Lose: all.Missing, memory.Double: all.Duplicated, memory.Reorder: all.Reordered + all.Missing, memory.Corrupt: all.Corrupted,
+				caught := map[brokertest.Fault]uint64{
+					brokertest.Lose: all.Missing, brokertest.Double: all.Duplicated, brokertest.Reorder: all.Reordered + all.Missing, brokertest.Corrupt: all.Corrupted,
 				}[fault]
 				if done := faulty.Done.Load(); caught != done || done < 3 {
 					t.Errorf("%d faults done, %d caught: %+v", done, caught, all)
