@@ -19,6 +19,7 @@ import (
 	"wirelab/daemon"
 	"wirelab/network/kernel"
 	"wirelab/place"
+	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/target"
 )
@@ -107,7 +108,7 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 	}
 	if o.Apart {
 		if s.segment, err = kernel.NewSegment(ctx, o.Nodes); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; or leave scenario "+plan.Partition+" out", err)
 		}
 		o.hosts = s.segment.Hosts
 	}

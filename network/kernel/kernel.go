@@ -21,7 +21,7 @@ type Path struct {
 }
 
 // Make makes a path, which is there until it is removed or this process has
-// ended, however that came. Its errors are Unauthorized without the right to,
+// ended, however that came. Its errors are PermissionDenied without the right to,
 // Unimplemented where the kernel or the system lacks what it takes; both say
 // what to do instead.
 func Make(ctx context.Context, spec network.Spec) (*Path, error) {

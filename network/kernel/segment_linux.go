@@ -33,7 +33,7 @@ type Segment struct {
 
 // NewSegment makes a segment of so many hosts, 1 to 253, which is there until it is
 // removed or this process and those on its hosts have ended, however that came. It
-// takes root and iproute2; its errors are those of [Make].
+// takes root and iproute2; the codes of its errors are those of [Make].
 func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
 	s := &Segment{}
 	if err := s.make(ctx, hosts); err != nil {
@@ -46,28 +46,25 @@ func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
 // hostsMost is how many hosts a segment has, at most: a /24 without its ends and us.
 const hostsMost = 253
 
-// usesNothing is what to do where no segment can be made.
-const usesNothing = "leave scenario partition out"
-
 func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 	if hosts < 1 || hosts > hostsMost {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; 1 to %d are possible", hosts, hostsMost)
 	}
 	if _, err := exec.LookPath("ip"); err != nil {
-		return wirelab.Errorf(wirelab.Unimplemented, "hosts of their own take the program ip of iproute2, and there is none; install it, or %s", usesNothing)
+		return wirelab.Errorf(wirelab.Unimplemented, "hosts of their own take the program ip of iproute2, and there is none; install it")
 	}
 	if s.hub, err = place.NewNamespace(); err != nil {
 		if errors.Is(err, unix.EPERM) {
-			return wirelab.Errorf(wirelab.PermissionDenied, "hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; become root, or %s", usesNothing)
+			return wirelab.Errorf(wirelab.PermissionDenied, "hosts of their own take root (CAP_NET_ADMIN and CAP_SYS_ADMIN), to make network namespaces; become root")
 		}
-		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err, usesNothing)
+		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v", err)
 	}
 	net, name, err := freeNet()
 	if err != nil {
 		return err
 	}
 	if err := s.lay(ctx, net, name, hosts); err != nil {
-		return wirelab.Errorf(wirelab.Unimplemented, "no hosts can be made here: %v; %s", err, usesNothing)
+		return wirelab.Errorf(wirelab.Unimplemented, "no hosts can be made here: %v", err)
 	}
 	return nil
 }
