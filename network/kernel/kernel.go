@@ -8,16 +8,21 @@ package kernel
 
 import (
 	"context"
+	"os"
 
 	"wirelab/network"
 )
 
-// Path is a path that the kernel makes.
+// Path is a path that the kernel makes. Its namespace has no name: it is there as
+// long as its file is open, or a process in it lives, and takes the cable with it.
+// So nothing is left behind, even by a process that is killed.
 type Path struct {
 	// Host is the server's address in its namespace, which is reached from
 	// outside of it.
 	Host string
-	path
+
+	namespace *os.File
+	near, far string // the cable's ends, outside and in the namespace
 }
 
 // Make makes a path, which is there until it is removed or this process has

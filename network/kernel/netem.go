@@ -22,14 +22,6 @@ import (
 // instead is what to do where the kernel cannot.
 const instead = "leave via=netem out: the relay works everywhere"
 
-// path is what a path is made of. The namespace has no name: it is there as
-// long as this file is open, or a process in it lives, and takes the cable
-// with it. So nothing is left behind, even by a process that is killed.
-type path struct {
-	namespace *os.File
-	near, far string // the cable's ends, outside and in the namespace
-}
-
 // Connect makes a namespace and a cable into it, without delay, loss or bound.
 func Connect(ctx context.Context) (*Path, error) {
 	for _, tool := range []string{"ip", "tc"} {
@@ -44,7 +36,7 @@ func Connect(ctx context.Context) (*Path, error) {
 		}
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v; %s", err, instead)
 	}
-	p := &Path{path: path{namespace: namespace, far: "wirelab"}}
+	p := &Path{namespace: namespace, far: "wirelab"}
 	if err := p.connect(ctx); err != nil {
 		p.Remove()
 		return nil, err
@@ -53,7 +45,7 @@ func Connect(ctx context.Context) (*Path, error) {
 }
 
 // Namespace is where the server is to be started.
-func (p *path) Namespace() *os.File { return p.namespace }
+func (p *Path) Namespace() *os.File { return p.namespace }
 
 // connect lays the cable, with one segment for each packet on it.
 func (p *Path) connect(ctx context.Context) error {
@@ -82,7 +74,7 @@ func (p *Path) connect(ctx context.Context) error {
 }
 
 // Remove takes the path away. Servers in it are to have ended.
-func (p *path) Remove() {
+func (p *Path) Remove() {
 	if p.near != "" {
 		// The namespace takes the cable with it, but some time later. An error
 		// means that it is gone already.
