@@ -23,10 +23,10 @@ type awake struct {
 // would only wear out the brokers'.
 func (b *Bench) keepAwake(ctx context.Context, driver experiment.Child) (experiment.Child, error) {
 	on := b.Placement().DriverCPUs
-	if on == nil || b.programs.Idler == nil {
+	if on == nil || b.programs.Keeper == nil {
 		return driver, nil
 	}
-	keeper, err := b.Start(ctx, "idler beside the driver", b.programs.Idler, on)
+	keeper, err := b.Start(ctx, "keeper beside the driver", b.programs.Keeper, on)
 	if err != nil {
 		return nil, errors.Join(err, driver.Stop())
 	}

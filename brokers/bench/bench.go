@@ -25,7 +25,7 @@ import (
 // Programs are what a bench runs.
 type Programs struct {
 	Driver []string // the arguments that make this program a driver of messages
-	Idler  []string // those that make it one that keeps a core from idling; nil: none does
+	Keeper []string // those that make it one that keeps a core from idling; nil: none does
 	stand.Programs
 }
 
@@ -63,7 +63,7 @@ func Check(p plan.Plan) error {
 		case err == nil && !p.Messaging():
 			return wirelab.Errorf(wirelab.InvalidArgument,
 				"arm %s is a way to a message broker, which is sent messages: say with --scenario what happens meanwhile, such as live", arm.Name)
-		case p.Messaging() && arm.Target == "" && !slices.Contains(ways.Makes(), Make(arm)):
+		case p.Messaging() && arm.Target == "" && !slices.Contains(ways.Started(), Make(arm)):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d] has inject, data or db, for which a message broker has no place", i)

@@ -35,10 +35,10 @@ type lines struct {
 
 // slot is a send that the engine may have under way.
 type slot struct {
-	due   int64
-	age   uint32 // goes up as a send ends, so that an answer that comes too late is not the next one's
-	under bool   // way
-	ended int64  // when the last one ended
+	due     int64
+	age     uint32 // goes up as a send ends, so that an answer that comes too late is not the next one's
+	sending bool
+	ended   int64 // when the last one ended
 }
 
 // ending is how a slot's send of an age ended.
@@ -114,13 +114,13 @@ func (l *lines) Ended(slot int) int64 { return l.slots[slot].ended }
 // Begin implements [load.Lines].
 func (l *lines) Begin(at int) {
 	s := &l.slots[at]
-	s.under = true
+	s.sending = true
 	l.senders[at%len(l.senders)].put(order{run: l.run, slot: at, age: s.age, due: s.due, recorded: s.due >= l.run.begin})
 }
 
 // Cancel implements [load.Lines]. The send goes on, and its message is in the account.
 func (l *lines) Cancel(at int, cause error) {
-	if s := &l.slots[at]; s.under {
+	if s := &l.slots[at]; s.sending {
 		l.gaveUp = append(l.gaveUp, ending{slot: at, age: s.age, err: wirelab.Public(cause), at: l.clock.Now()})
 	}
 }
@@ -152,7 +152,7 @@ func (l *lines) end(all []ending, ended func(slot int, err error)) {
 			continue // it was given up
 		}
 		s.age++
-		s.under, s.ended = false, e.at
+		s.sending, s.ended = false, e.at
 		ended(e.slot, e.err)
 	}
 }

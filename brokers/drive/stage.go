@@ -21,10 +21,10 @@ type stage struct {
 // answerLimit is the most bytes of an answer.
 const answerLimit = 1 << 20
 
-// deedLimit is how long a deed may take, and useLimit how long asking what is used.
+// deedTime is how long a deed may take, and useLimit how long asking what is used.
 const (
-	deedLimit = 2 * time.Minute
-	useLimit  = 10 * time.Second
+	deedTime = 2 * time.Minute
+	useLimit = 10 * time.Second
 )
 
 func newStage(url string) *stage {
@@ -41,7 +41,7 @@ func (s *stage) close() {
 }
 
 func (s *stage) do(ctx context.Context, d control.Deed) (control.Done, error) {
-	ctx, cancel := context.WithTimeout(ctx, deedLimit)
+	ctx, cancel := context.WithTimeout(ctx, deedTime)
 	defer cancel()
 	asked, err := json.Marshal(d)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"wirelab/probe"
 )
 
-// account is what a node's processes used, over its restarts too.
-type account struct {
+// meter is what a node's processes used, over its restarts too.
+type meter struct {
 	name string
 	node node
 
@@ -30,7 +30,7 @@ type account struct {
 
 // read returns what was used so far. What a node used between the last reading and
 // its end by itself is lost; whoever ends one reads before.
-func (a *account) read() (probe.TreeUse, error) {
+func (a *meter) read() (probe.TreeUse, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if pid := a.node.PID(); a.tree == nil || a.tree.Root() != pid {
@@ -63,7 +63,7 @@ func sum(a, b probe.TreeUse) probe.TreeUse {
 }
 
 // signal sends one to every process of the node.
-func (a *account) signal(s syscall.Signal) error {
+func (a *meter) signal(s syscall.Signal) error {
 	used, err := a.read()
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func (a *account) signal(s syscall.Signal) error {
 // CPU is what each node's processes used so far, by name.
 func (s *Stand) CPU() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
-	for _, a := range s.accounts {
+	for _, a := range s.meters {
 		used, err := a.read()
 		if err != nil {
 			return nil, err

@@ -57,12 +57,12 @@ func (s *Stand) killFollower(ctx context.Context, topic string, done *control.Do
 	if err != nil {
 		return err
 	}
-	return s.killOne(ctx, (at+1)%len(s.accounts), done)
+	return s.killOne(ctx, (at+1)%len(s.meters), done)
 }
 
 // killOne kills a node, leaves it down for a time, and starts it again.
 func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
-	a := s.accounts[at]
+	a := s.meters[at]
 	if _, err := a.read(); err != nil { // its last reading
 		return err
 	}
@@ -86,7 +86,7 @@ func (s *Stand) cutLeader(ctx context.Context, topic string, done *control.Done)
 	if err != nil {
 		return err
 	}
-	done.Who, done.Began = s.accounts[at].name, time.Now()
+	done.Who, done.Began = s.meters[at].name, time.Now()
 	err = s.segment.Cut(ctx, at)
 	if err == nil {
 		err = wait(ctx, cutFor)
@@ -102,7 +102,7 @@ func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Don
 	if err != nil {
 		return err
 	}
-	a := s.accounts[at]
+	a := s.meters[at]
 	done.Who, done.Began = a.name, time.Now()
 	err = a.signal(syscall.SIGSTOP)
 	if err == nil {
@@ -113,8 +113,8 @@ func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Don
 
 // restartAll stops and starts each node in turn.
 func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) error {
-	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.accounts)), time.Now()
-	for _, a := range s.accounts {
+	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.meters)), time.Now()
+	for _, a := range s.meters {
 		if _, err := a.read(); err != nil { // its last reading
 			return err
 		}
@@ -144,7 +144,7 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 	if err = errors.Join(err, os.Remove(ballast), s.readAll()); err != nil {
 		return err
 	}
-	for _, a := range s.accounts {
+	for _, a := range s.meters {
 		if err := a.node.heal(ctx); err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 
 // readAll reads what every node used, before it may end.
 func (s *Stand) readAll() error {
-	for _, a := range s.accounts {
+	for _, a := range s.meters {
 		if _, err := a.read(); err != nil {
 			return err
 		}

@@ -23,8 +23,8 @@ type stage struct {
 	failed  error // of serving; read once that is over
 }
 
-// deedLimit is the most bytes of what is asked for.
-const deedLimit = 4 << 10
+// deedBytes are the most bytes of what is asked for.
+const deedBytes = 4 << 10
 
 // Stage opens the stage, if it is not open, and returns its URL. Nobody can guess it,
 // and it is on the loopback: whoever knows it may kill the nodes.
@@ -67,7 +67,7 @@ const closeLimit = 5 * time.Second
 
 func (s *Stand) answerDeed(w http.ResponseWriter, r *http.Request) {
 	var deed control.Deed
-	if err := json.NewDecoder(io.LimitReader(r.Body, deedLimit)).Decode(&deed); err != nil {
+	if err := json.NewDecoder(io.LimitReader(r.Body, deedBytes)).Decode(&deed); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -111,7 +111,7 @@ func (s *Stand) use() (control.Use, error) {
 		}
 	}
 	use := control.Use{Network: network, Written: written(s.dir)}
-	for _, a := range s.accounts {
+	for _, a := range s.meters {
 		used, err := a.read()
 		if err != nil {
 			return use, err

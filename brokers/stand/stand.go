@@ -26,7 +26,7 @@ import (
 
 // Options say what is started.
 type Options struct {
-	Make       string // one of [ways.Makes]
+	Make       string // one of [ways.Started]
 	Nodes      int
 	Durability brokers.Durability
 	Variant    string // of how topics are kept, for what an acknowledgement promises
@@ -54,14 +54,14 @@ type Programs struct {
 
 // Stand is a running cluster.
 type Stand struct {
-	options  Options
-	home     string   // removed at the end
-	owned    *os.File // its lock, held until then
-	dir      string   // in it, of all that nodes keep
-	unmount  func() error
-	segment  *kernel.Segment // nil: all nodes are on the loopback
-	cluster  cluster
-	accounts []*account
+	options Options
+	home    string   // removed at the end
+	owned   *os.File // its lock, held until then
+	dir     string   // in it, of all that nodes keep
+	unmount func() error
+	segment *kernel.Segment // nil: all nodes are on the loopback
+	cluster cluster
+	meters  []*meter
 
 	mu    sync.Mutex // guards all below: one deed at a time
 	stage *stage
@@ -113,7 +113,7 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 		o.hosts = s.segment.Hosts
 	}
 	switch {
-	case o.Nothing && slices.Contains(ways.Makes(), o.Make):
+	case o.Nothing && slices.Contains(ways.Started(), o.Make):
 		s.cluster, err = startNull(ctx, o, s.dir)
 	case o.Make == ways.Hermes:
 		s.cluster, err = startHermes(ctx, o, s.dir)
@@ -122,13 +122,13 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 	case o.Make == ways.RabbitMQ:
 		s.cluster, err = startRabbitMQ(ctx, o, s.dir)
 	default:
-		err = wirelab.UnknownName("message broker", o.Make, ways.Makes())
+		err = wirelab.UnknownName("message broker", o.Make, ways.Started())
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i, n := range s.cluster.nodes() {
-		s.accounts = append(s.accounts, &account{node: n, name: fmt.Sprintf("node %d", i+1)})
+		s.meters = append(s.meters, &meter{node: n, name: fmt.Sprintf("node %d", i+1)})
 	}
 	return s, nil
 }

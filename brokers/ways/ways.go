@@ -22,9 +22,9 @@ const (
 	Kafka    = "kafka"
 )
 
-// Makes are the brokers that can be started here: Kafka, which runs on Java, is not
-// among them.
-func Makes() []string { return []string{Hermes, NATS, RabbitMQ} }
+// Started are the makes of which clusters are started here: Kafka, which runs on Java,
+// is not among them.
+func Started() []string { return []string{Hermes, NATS, RabbitMQ} }
 
 // Way is a way to speak to a broker.
 type Way struct {

@@ -138,7 +138,7 @@ func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 	if err != nil {
 		return nil, err
 	}
-	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: idler(), Programs: programs}, p), nil
+	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p), nil
 }
 
 // brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
@@ -160,12 +160,12 @@ func (a *app) brokerPrograms(ctx context.Context, program string, hermes bool) (
 func nullBrokers(program string) selftest.Broker {
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
 		programs := stand.Programs{Null: target.Command{Path: program, Args: append([]string{nullBroker}, args...)}}
-		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Idler: idler(), Programs: programs}, p)}, nil
+		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
 	}
 }
 
-// idler are the arguments that make this program one that keeps a core from idling.
-func idler() []string { return []string{"hog", "--idle"} }
+// keeper are the arguments that make this program one that keeps a core from idling.
+func keeper() []string { return []string{"hog", "--idle"} }
 
 // messageFlags are those of loads of messages.
 type messageFlags struct {

@@ -48,7 +48,7 @@ minutes. Hermes and RabbitMQ's quorum queues always do before.`,
 		RunE: func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Makes(), ", "))
+	flags.StringVar(&f.broker, "broker", ways.Hermes, "message `broker`: "+strings.Join(ways.Started(), ", "))
 	flags.IntVar(&f.nodes, "nodes", plan.DefaultNodes, fmt.Sprintf("`nodes` of the cluster, 1 to %d", plan.NodesMax))
 	flags.StringVar(&f.durability, "durability", string(brokers.Synced), "what acknowledgements promise: `fsync`, or the word default, for the broker's default settings")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
