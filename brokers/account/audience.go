@@ -11,7 +11,6 @@ import (
 // Audience is what arrived at the readers of a group, taken together.
 type Audience struct {
 	ledger *Ledger
-	index  int
 	topic  int
 
 	distinct atomic.Int64  // messages of ours that have arrived, each once
@@ -31,9 +30,9 @@ type Audience struct {
 	ended     int64 // the last first arrival of all
 }
 
-func newAudience(l *Ledger, index, topic int) *Audience {
+func newAudience(l *Ledger, topic int) *Audience {
 	return &Audience{
-		ledger: l, index: index, topic: topic, delivered: stat.NewHistogram(),
+		ledger: l, topic: topic, delivered: stat.NewHistogram(),
 		seen: make([]seen, len(l.lanes)), latest: make([]uint64, len(l.lanes)), dealt: make([]uint64, len(l.lanes)),
 	}
 }

@@ -60,8 +60,8 @@ func New(o Options) (*Ledger, error) {
 	for _, topic := range o.Lanes {
 		l.lanes = append(l.lanes, newLane(topic))
 	}
-	for i, topic := range o.Audiences {
-		l.audiences = append(l.audiences, newAudience(l, i, topic))
+	for _, topic := range o.Audiences {
+		l.audiences = append(l.audiences, newAudience(l, topic))
 	}
 	return l, nil
 }
