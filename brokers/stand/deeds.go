@@ -25,8 +25,8 @@ const (
 	readEvery = 50 * time.Millisecond  // what nodes use that may end by themselves
 )
 
-// Do does what a scenario asks for, and returns once all is as before.
-func (s *Stand) Do(ctx context.Context, deed control.Deed) (done control.Done, err error) {
+// do does what a scenario asks for, and returns once all is as before.
+func (s *Stand) do(ctx context.Context, deed control.Deed) (done control.Done, err error) {
 	deeds := map[string]func(context.Context, string, *control.Done) error{
 		plan.LeaderKill: s.killLeader, plan.FollowerKill: s.killFollower,
 		plan.Partition: s.cutLeader, plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,

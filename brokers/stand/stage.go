@@ -71,7 +71,7 @@ func (s *Stand) answerDeed(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	done, err := s.Do(r.Context(), deed)
+	done, err := s.do(r.Context(), deed)
 	if err != nil {
 		done.Error = err.Error()
 	}

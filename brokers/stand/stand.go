@@ -15,6 +15,8 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
+	"wirelab/brokers/hermes"
+	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
 	"wirelab/daemon"
 	"wirelab/network/kernel"
@@ -140,19 +142,19 @@ func (s *Stand) About() string { return s.cluster.about() }
 func (s *Stand) Addresses() []string { return s.cluster.addresses() }
 
 // Handover is what an acknowledgement promises.
-func (s *Stand) Handover() *result.Handover { return HandoverOf(s.options) }
+func (s *Stand) Handover() *result.Handover { return handoverOf(s.options) }
 
-// HandoverOf is what an acknowledgement of a broker that is started so promises.
-func HandoverOf(o Options) *result.Handover {
+// handoverOf is what an acknowledgement of a broker that is started so promises.
+func handoverOf(o Options) *result.Handover {
 	h := &result.Handover{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
 	switch o.Make {
 	case ways.Hermes:
 		h.Broker = "Hermes"
 		if h.Queue == "" {
-			h.Queue = "consistent"
+			h.Queue = hermes.Consistent
 		}
-		if h.Queue != "consistent" {
-			h.Sync, h.Persistent = result.SyncLater, h.Queue != "performance"
+		if h.Queue != hermes.Consistent {
+			h.Sync, h.Persistent = result.SyncLater, h.Queue != hermes.Performance
 		}
 	case ways.NATS:
 		h.Broker, h.Queue = "NATS JetStream", "stream"
@@ -162,7 +164,7 @@ func HandoverOf(o Options) *result.Handover {
 	case ways.RabbitMQ:
 		h.Broker = "RabbitMQ"
 		if h.Queue == "" {
-			h.Queue = "quorum"
+			h.Queue = rabbitmq.Quorum
 		}
 	}
 	return h

@@ -89,6 +89,9 @@ func newNullBrokerCommand(a *app) *cobra.Command {
 			if !known {
 				return wirelab.UnknownName("null broker", args[0], slices.Sorted(maps.Keys(nulls)))
 			}
+			if args[0] == ways.RabbitMQ && o != (null.Options{}) {
+				return cli.Usage("--delay and --double are of the null broker of %s only", ways.NATS)
+			}
 			if a.getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)
 			}

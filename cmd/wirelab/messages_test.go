@@ -213,6 +213,7 @@ func TestMessagesRefused(t *testing.T) {
 		"no workload":           {[]string{"compare", "grpc", "-w", "routeguide.GetFeature", "--scenario", "live"}, []string{"--scenario needs --workload messaging"}},
 		"up with what is none":  {[]string{"up", "messaging", "--broker", "zeromq"}, []string{"zeromq", "hermes", "nats", "rabbitmq"}},
 		"up with too many":      {[]string{"up", "messaging", "--nodes", "70"}, []string{"--nodes 70", "1 to 7"}},
+		"a late null RabbitMQ":  {[]string{nullBroker, "rabbitmq", "--delay", "1ms"}, []string{"--delay and --double", "nats"}},
 		"up with no durability": {[]string{"up", "messaging", "--durability", "none"}, []string{"none", "fsync", "default"}},
 	} {
 		o := s.run(c.args...)
