@@ -8,6 +8,7 @@ import (
 	"wirelab/control"
 	"wirelab/plan"
 	"wirelab/result"
+	"wirelab/stat"
 )
 
 // watching notes a run's backlog and what its broker uses: at both ends, and of a
@@ -131,17 +132,12 @@ func less(a, b uint64) uint64 {
 // many samples it is. The first tenth is left out: it is the broker's start.
 func (w *watching) slope(of func(control.Use) uint64) (perSecond float64, n int) {
 	begin := w.run.begin + (w.run.end-w.run.begin)/10
-	var sumX, sumY, sumXX, sumXY float64
+	var seconds, values []float64
 	for _, s := range w.samples {
-		if s.at < begin || s.at >= w.run.end {
-			continue
+		if s.at >= begin && s.at < w.run.end {
+			seconds = append(seconds, time.Duration(s.at-begin).Seconds())
+			values = append(values, float64(of(s.use)))
 		}
-		x, y := time.Duration(s.at-begin).Seconds(), float64(of(s.use))
-		sumX, sumY, sumXX, sumXY = sumX+x, sumY+y, sumXX+x*x, sumXY+x*y
-		n++
 	}
-	if d := float64(n)*sumXX - sumX*sumX; n > 1 && d > 0 {
-		perSecond = (float64(n)*sumXY - sumX*sumY) / d
-	}
-	return perSecond, n
+	return stat.Slope(seconds, values), len(seconds)
 }
