@@ -13,6 +13,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/place"
+	"wirelab/probe"
 )
 
 // stage is the door at which a driver asks for things to be done to the nodes.
@@ -103,23 +104,23 @@ func (s *Stand) Use() (use control.Use, err error) {
 }
 
 func (s *Stand) use() (control.Use, error) {
-	network := loopback()
+	network := probe.Loopback()
 	if s.segment != nil {
 		var err error
 		if network, err = s.segment.Bytes(); err != nil {
 			return control.Use{}, err
 		}
 	}
-	use := control.Use{Network: network, Written: written(s.dir)}
+	use := control.Use{Network: network, Written: probe.WrittenAt(s.dir)}
 	for _, a := range s.meters {
 		used, err := a.read()
 		if err != nil {
 			return use, err
 		}
 		for _, p := range used.Living {
-			use.Memory += memory(p.PID)
+			use.Memory += probe.Resident(p.PID)
 		}
-		use.Disk += onDisk(a.node.directory())
+		use.Disk += probe.Stored(a.node.directory())
 	}
 	return use, nil
 }
