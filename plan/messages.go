@@ -20,7 +20,7 @@ const (
 	Fanout    = "fanout"    // many groups read the same topic
 	Sustained = "sustained" // for as long as is wanted, watching memory and disk
 
-	LeaderKill     = "leader-kill"     // the node that leads the topic is killed at half the time
+	LeaderKill     = "leader-kill"     // the node that leads the topic is killed
 	FollowerKill   = "follower-kill"   // one that does not
 	Partition      = "partition"       // the leader's links to the others are cut, and mended
 	Pause          = "pause"           // the leader is stopped by SIGSTOP, and goes on
@@ -79,8 +79,12 @@ const (
 	DurabilityDefault = "default"
 )
 
-// BatchOperation is the operation that sends several messages at once.
-const BatchOperation = "PublishBatch"
+// The operations that are more than to send one message: to send several at once, and to
+// have what was sent delivered.
+const (
+	BatchOperation   = "PublishBatch"
+	DeliverOperation = "Deliver"
+)
 
 // The metrics of loads of messages beside those of calls, each of which is a send
 // of a message, or of a batch. Times are from when a message was due.
@@ -222,24 +226,30 @@ func (p *Plan) completeMessaging() {
 // messagePrimary is the metric that decides by default: none where scenarios are
 // judged by different ones, and then each load's own decides under it.
 func (p Plan) messagePrimary() string {
-	primary := p.Loads[0].MessagePrimary()
+	primary := p.MessagePrimary(p.Loads[0])
 	for _, l := range p.Loads[1:] {
-		if l.MessagePrimary() != primary {
+		if p.MessagePrimary(l) != primary {
 			return ""
 		}
 	}
 	return primary
 }
 
-// MessagePrimary is the metric that decides under a load of messages by default.
-func (l Load) MessagePrimary() string {
+// MessagePrimary is the metric that decides under a load of messages by default. Each
+// message is sent and delivered whatever the operation, which tells what is asked of it.
+func (p Plan) MessagePrimary(l Load) string {
+	delivers := p.OperationOf(l) == DeliverOperation
 	switch {
+	case l.Fails() && delivers:
+		return DeliveryOutage
 	case l.Fails():
 		return SendOutage
 	case l.Open() && l.Scenario == Disk:
 		return DrainRate // times until delivery are as long as the slice is
 	case l.Open():
 		return DeliveredP99
+	case delivers:
+		return DeliveredRate
 	}
 	return MessageRate
 }

@@ -75,6 +75,22 @@ func TestMessagesPrimaryOfSeveralScenarios(t *testing.T) {
 	}
 }
 
+// Of messages that are to be delivered, what decides is their delivery.
+func TestDeliverIsJudgedByDeliveries(t *testing.T) {
+	t.Parallel()
+	for want, load := range map[string]plan.Load{
+		plan.DeliveredRate:  {Scenario: plan.Live},
+		plan.DeliveredP99:   {Scenario: plan.Live, Rate: 100},
+		plan.DeliveryOutage: {Scenario: plan.LeaderKill},
+	} {
+		p := messages(load)
+		p.Operation = plan.DeliverOperation
+		if p, err := p.Complete(); err != nil || p.Primary != want {
+			t.Errorf("%s, want %s, %v", p.Primary, want, err)
+		}
+	}
+}
+
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	with := func(change func(*plan.Plan)) plan.Plan {

@@ -402,6 +402,12 @@ func askedOfBrokers(r *result.Result) string {
 			asked = append(asked, d.words+" ("+list(arms)+")")
 		}
 	}
+	if r.Plan.Plays(plan.DiskFull) {
+		asked = append(asked, "their disk is of memory, so that it can be filled: no time here is a disk's")
+	}
+	if r.Plan.Plays(plan.Partition) {
+		asked = append(asked, "each node is on a host of its own, in a network namespace")
+	}
 	return strings.Join(append([]string{nodes}, asked...), "; ")
 }
 

@@ -129,7 +129,7 @@ func TestSentences(t *testing.T) {
 		{"another is best", pick(20, 24, 18), []string{"grpc is cheapest on the server; against http1-proto (", "grpc costs ", " % less (95 % CI "}},
 		{"none is", pick(20, 24, 24), []string{"With 1 call in flight, against http1-proto (", "grpc is equivalent within ±3 %."}},
 		{"too few rounds", pick(4, 24, 32), []string{"nothing is claimed yet: 4 rounds have both arms, a claim needs 10."}},
-		{"one arm", resulttest.OneArm(), []string{"http1-proto has a server CPU per request of ", " (95 % CI "}},
+		{"one arm", resulttest.OneArm(), []string{"http1-proto's server CPU per request: ", " (95 % CI "}},
 		{"nothing", resulttest.Short(0), []string{"With 1 call in flight, nothing was measured."}},
 		{"an open loop", resulttest.Open(), []string{"At 2,000/s Poisson, ", " p99 response time"}},
 	} {

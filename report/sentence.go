@@ -32,7 +32,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	case !first.Known:
 		return start + "nothing can be compared: " + l.Arms[0].Name + ": " + first.Why + "."
 	case len(row.Cells) == 1:
-		return start + fmt.Sprintf("%s has a %s of %s%s.", l.Arms[0].Name, m.Title, With(first, unit)+Marks(&l.Arms[0], m), bounds(first, unit))
+		return start + fmt.Sprintf("%s's %s: %s%s.", l.Arms[0].Name, m.Title, With(first, unit)+Marks(&l.Arms[0], m), bounds(first, unit))
 	}
 	best, shared := champion(l)
 	figure := With(first, unit) + Marks(&l.Arms[0], m) + w.of

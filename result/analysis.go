@@ -246,7 +246,7 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 		}
 		switch {
 		case load.Messaging():
-			id = load.MessagePrimary()
+			id = p.MessagePrimary(load)
 		case load.Slow():
 			id = plan.EventRate // there is nothing to rank
 		case load.Streaming() && id == plan.Throughput:

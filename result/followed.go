@@ -52,7 +52,8 @@ type Followed struct {
 }
 
 // BacklogEvery is the time between two values of a backlog, and BacklogLimit
-// the most values: a backlog that takes longer is shown up to there.
+// the most values: of entries, a backlog that takes longer is shown up to there; of
+// messages, neighbours become one.
 const (
 	BacklogEvery = 100 * time.Millisecond
 	BacklogLimit = 6_000 // ten minutes

@@ -16,6 +16,8 @@ type Handover struct {
 	Persistent bool `json:"persistent"`
 	// Sync is when the broker brings what it wrote to the disk by fsync.
 	Sync Sync `json:"sync,omitempty"`
+	// Alone tells that, of a cluster's nodes, one keeps an entry, and no other has a copy.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Sync is a broker's policy of fsync.

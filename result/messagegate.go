@@ -136,7 +136,7 @@ func early(arm *Arm) string {
 		return "when its acknowledgements are durable is not known"
 	}
 	if arm.Handover.Confirms && arm.Handover.OnDisk() {
-		return ""
+		return choose(arm.Handover.Alone, "acknowledges when one node of several has a message on disk", "")
 	}
 	if arm.Handover.Sync == SyncUnknown {
 		return "when its acknowledgements are durable is not known"

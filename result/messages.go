@@ -48,8 +48,10 @@ type Messages struct {
 	SendOutage     plan.Duration `json:"send_outage"`
 	DeliveryOutage plan.Duration `json:"delivery_outage"`
 	// Backlog is how many messages were acknowledged and had not arrived, every
-	// BacklogEvery from the first send to the last arrival; a list for each slice.
+	// BacklogEvery from the first send to the last arrival; a list for each slice. Each is
+	// the most of Merged such times, 0 as 1, where there would be more than BacklogLimit.
 	Backlog [][]int64 `json:"backlog"`
+	Merged  int       `json:"merged,omitempty"`
 	// Drained is how long after the window the last message arrived, summed, and
 	// DrainedMessages how many arrived after it.
 	Drained         plan.Duration `json:"drained"`
@@ -63,7 +65,7 @@ type Messages struct {
 // BrokerUse is what all processes of a broker used, from the first send of a
 // trial to its last arrival.
 type BrokerUse struct {
-	Written uint64 `json:"written"` // bytes to the device that holds their data, as that counts them, by anybody; 0: not known
+	Written uint64 `json:"written"` // bytes to the device that holds their data, as that counts them, by anybody; 0: not known, or not brought there meanwhile
 	Network uint64 `json:"network"` // bytes over the loopback, or over the bridge between nodes on hosts of their own; the driver's among them
 	// Memory and Disk are what the processes and their directories held at the end;
 	// the growths are slopes over the window, bytes per second, by least squares.
@@ -137,10 +139,37 @@ func (m *Messages) Add(more Messages) *Messages {
 	if more.DeliveredAfter != nil {
 		m.DeliveredAfter.Merge(more.DeliveredAfter)
 	}
-	m.Backlog = append(slices.Clip(m.Backlog), more.Backlog...)
+	m.addBacklog(more)
 	m.Done = append(slices.Clip(m.Done), more.Done...)
 	m.Broker = m.Broker.add(more.Broker)
 	return m
+}
+
+// addBacklog adds the backlogs of other slices, at the coarser one's step.
+func (m *Messages) addBacklog(more Messages) {
+	step := max(m.Merged, more.Merged, 1)
+	all := make([][]int64, 0, len(m.Backlog)+len(more.Backlog))
+	for _, one := range m.Backlog {
+		all = append(all, MergeBacklog(one, step/max(m.Merged, 1)))
+	}
+	for _, one := range more.Backlog {
+		all = append(all, MergeBacklog(one, step/max(more.Merged, 1)))
+	}
+	m.Backlog, m.Merged = all, step
+	if step == 1 {
+		m.Merged = 0
+	}
+}
+
+// MergeBacklog returns a backlog with each so many neighbours as one, the most of them.
+func MergeBacklog(all []int64, each int) (merged []int64) {
+	if each <= 1 {
+		return all
+	}
+	for some := range slices.Chunk(all, each) {
+		merged = append(merged, slices.Max(some))
+	}
+	return merged
 }
 
 // add returns what was used in both; growths are of the longer one.
@@ -187,6 +216,8 @@ func (m *Messages) Whole() error {
 		return fmt.Errorf("%d expected of %d acknowledged, at %d groups", m.Expected, m.Acknowledged, m.Groups)
 	case m.AcknowledgedInWindow > m.Acknowledged || m.DeliveredInWindow > m.Delivered+m.Kept:
 		return errors.New("more in the window than there are")
+	case m.Merged < 0:
+		return fmt.Errorf("%d readings in one of the backlog", m.Merged)
 	case m.AcceptedAfter == nil || m.DeliveredAfter == nil || m.DeliveredAfter.Count() > m.Delivered+m.Kept:
 		return errors.New("the times are of more messages than are counted")
 	}

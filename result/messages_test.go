@@ -235,6 +235,18 @@ func TestMessagesMustAddUp(t *testing.T) {
 	}
 }
 
+// A long slice's backlog beside a short one's keeps its peaks and has one step.
+func TestBacklogsAddAtTheCoarserStep(t *testing.T) {
+	t.Parallel()
+	var sum *result.Messages
+	sum = sum.Add(result.Messages{Backlog: [][]int64{{1, 9, 2, 3, 4}}})
+	sum = sum.Add(result.Messages{Backlog: [][]int64{{7, 5}}, Merged: 2})
+	sum = sum.Add(result.Messages{Backlog: [][]int64{{0, 8, 0}}})
+	if want := [][]int64{{9, 3, 4}, {7, 5}, {8, 0}}; sum.Merged != 2 || !slices.EqualFunc(sum.Backlog, want, slices.Equal[[]int64]) || sum.Peak() != 9 {
+		t.Errorf("%v, each of %d", sum.Backlog, sum.Merged)
+	}
+}
+
 // What two slices sent is added up, and changing the sum changes neither.
 func TestMessagesAdd(t *testing.T) {
 	t.Parallel()

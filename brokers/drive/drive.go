@@ -247,7 +247,7 @@ func (p *prepared) measure(ctx context.Context, r *run, order control.Slice) (*c
 	if err = errors.Join(err, scene.err, useErr, r.err()); err != nil {
 		return nil, err
 	}
-	m := r.measured(p.lines, watching.backlog)
+	m := r.measured(p.lines, watching)
 	m.Broker, m.Done = use, scene.done
 	measured.Messages = m
 	measured.Calls = m.Sent // what the broker used is shared among messages, not sends

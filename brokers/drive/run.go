@@ -242,7 +242,7 @@ func (r *run) remove(ctx context.Context) (all error) {
 }
 
 // measured is what became of the run's messages, of which none is sent any more.
-func (r *run) measured(l *lines, backlog []int64) *result.Messages {
+func (r *run) measured(l *lines, w *watching) *result.Messages {
 	r.stop()
 	l.settle()
 	a := r.ledger.Account()
@@ -257,7 +257,10 @@ func (r *run) measured(l *lines, backlog []int64) *result.Messages {
 		AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram(),
 		SendOutage:     plan.Duration(max(acked.longest, time.Duration(r.end-max(acked.last, r.begin)))),
 		DeliveryOutage: plan.Duration(r.ledger.Gap()),
-		Backlog:        [][]int64{backlog},
+		Backlog:        [][]int64{w.backlog},
+	}
+	if w.merged > 1 {
+		m.Merged = w.merged
 	}
 	for _, h := range r.accepted {
 		m.AcceptedAfter.Merge(h)

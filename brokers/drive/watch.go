@@ -19,6 +19,7 @@ type watching struct {
 	stop    context.CancelFunc
 	work    sync.WaitGroup
 	backlog []int64
+	merged  int // how many readings each is the most of, a power of two
 	samples []sample
 	first   control.Use
 }
@@ -38,7 +39,7 @@ const (
 
 // watch begins; stage may be nil.
 func watch(ctx context.Context, r *run, s *stage) (*watching, error) {
-	w := &watching{run: r, stage: s}
+	w := &watching{run: r, stage: s, merged: 1}
 	if s != nil {
 		var err error
 		if w.first, err = s.use(ctx); err != nil {
@@ -57,19 +58,31 @@ func watch(ctx context.Context, r *run, s *stage) (*watching, error) {
 func (w *watching) backlogs(ctx context.Context) {
 	every := time.NewTicker(result.BacklogEvery)
 	defer every.Stop()
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-every.C:
 		}
-		if len(w.backlog) < result.BacklogLimit {
-			w.backlog = append(w.backlog, w.run.ledger.Backlog())
-		}
+		w.waits(n, w.run.ledger.Backlog())
 		if err := w.run.sick(); err != nil {
 			w.run.fail(err)
 		}
 	}
+}
+
+// waits notes the n-th reading of the backlog. Of a long run neighbours become one, again
+// and again, and none of the peaks is lost.
+func (w *watching) waits(n int, backlog int64) {
+	if n%w.merged != 0 {
+		last := &w.backlog[len(w.backlog)-1]
+		*last = max(*last, backlog)
+		return
+	}
+	if len(w.backlog) == result.BacklogLimit {
+		w.backlog, w.merged = result.MergeBacklog(w.backlog, 2), 2*w.merged
+	}
+	w.backlog = append(w.backlog, backlog)
 }
 
 func (w *watching) uses(ctx context.Context) {

@@ -27,7 +27,7 @@ func (b *Broker) Publisher(context.Context, int) (brokers.Publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &publisher{conn: conn, under: map[*nats.Msg]*send{}}
+	p := &publisher{conn: conn, under: map[*nats.Msg]func(error){}}
 	p.js, err = jetstream.New(conn,
 		jetstream.WithPublishAsyncMaxPending(pendingLimit), jetstream.WithPublishAsyncTimeout(answerLimit),
 		jetstream.WithPublishAsyncAckHandler(func(_ jetstream.JetStream, m *nats.Msg, _ *jetstream.PubAck) { p.answered(m, nil) }),
@@ -47,17 +47,8 @@ type publisher struct {
 	js   jetstream.JetStream
 	open sync.WaitGroup // messages that are not answered
 
-	mu    sync.Mutex // guards under
-	under map[*nats.Msg]*send
-}
-
-// send is messages of which done is told once all are answered.
-type send struct {
-	done func(error)
-
-	mu     sync.Mutex // guards the rest
-	left   int
-	failed error // the first failure: a send of several fails with any
+	mu    sync.Mutex                // guards under
+	under map[*nats.Msg]func(error) // told what became of each
 }
 
 // Calls implements [brokers.Publisher].
@@ -65,11 +56,14 @@ func (*publisher) Calls() bool { return false }
 
 // Send implements [brokers.Publisher].
 func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, done func(error)) {
-	s := &send{done: done, left: len(bodies)}
+	answer := done
+	if len(bodies) > 1 {
+		answer = brokers.Together(len(bodies), done)
+	}
 	for _, body := range bodies {
 		m := &nats.Msg{Subject: topic, Data: body}
 		p.mu.Lock()
-		p.under[m] = s // before it is sent: its answer may be here first
+		p.under[m] = answer // before it is sent: its answer may be here first
 		p.mu.Unlock()
 		p.open.Add(1)
 		if err := ctx.Err(); err != nil {
@@ -83,26 +77,12 @@ func (p *publisher) Send(ctx context.Context, topic string, bodies [][]byte, don
 // answered takes what became of a message; the first word on it counts.
 func (p *publisher) answered(m *nats.Msg, err error) {
 	p.mu.Lock()
-	s := p.under[m]
+	answer := p.under[m]
 	delete(p.under, m)
 	p.mu.Unlock()
-	if s == nil {
-		return
-	}
-	s.answered(err)
-	p.open.Done()
-}
-
-func (s *send) answered(err error) {
-	s.mu.Lock()
-	s.left--
-	if s.failed == nil {
-		s.failed = err
-	}
-	over, failed := s.left == 0, s.failed
-	s.mu.Unlock()
-	if over {
-		s.done(failed)
+	if answer != nil {
+		answer(err)
+		p.open.Done()
 	}
 }
 

@@ -11,9 +11,11 @@ import (
 	"sync"
 	"time"
 
+	"wirelab/brokers/ways"
 	"wirelab/control"
 	"wirelab/place"
 	"wirelab/probe"
+	"wirelab/result"
 )
 
 // stage is the door at which a driver asks for things to be done to the nodes.
@@ -103,6 +105,14 @@ func (s *Stand) Use() (use control.Use, err error) {
 	return use, err
 }
 
+// flushes reports whether what nodes write comes to the disk while a load runs. What the
+// kernel keeps for half a minute is written in somebody else's window, or never, and a
+// count of what is written in this one says nothing of the broker.
+func (s *Stand) flushes() bool {
+	h := s.Handover()
+	return h.Sync == result.SyncFirst || s.options.Make == ways.Hermes && h.Persistent
+}
+
 func (s *Stand) use() (control.Use, error) {
 	network := probe.Loopback()
 	if s.segment != nil {
@@ -111,7 +121,10 @@ func (s *Stand) use() (control.Use, error) {
 			return control.Use{}, err
 		}
 	}
-	use := control.Use{Network: network, Written: probe.WrittenAt(s.dir)}
+	use := control.Use{Network: network}
+	if s.flushes() {
+		use.Written = probe.WrittenAt(s.dir)
+	}
 	for _, a := range s.meters {
 		used, err := a.read()
 		if err != nil {

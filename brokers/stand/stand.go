@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,10 +143,15 @@ func (s *Stand) About() string { return s.cluster.about() }
 func (s *Stand) Addresses() []string { return s.cluster.addresses() }
 
 // Handover is what an acknowledgement promises.
-func (s *Stand) Handover() *result.Handover { return handoverOf(s.options) }
+func (s *Stand) Handover() *result.Handover { return handoverOf(s.options, s.About()) }
 
-// handoverOf is what an acknowledgement of a broker that is started so promises.
-func handoverOf(o Options) *result.Handover {
+// syncsClassic begins the names of RabbitMQs that bring a message in a classic queue to
+// the disk before they confirm it, as system calls of 3.10 show; since 4.0, whose queues
+// have another form, they do not ("How are the messages stored", RabbitMQ's blog, 2025).
+const syncsClassic = "RabbitMQ 3."
+
+// handoverOf is what an acknowledgement of a broker of a name promises that is started so.
+func handoverOf(o Options, about string) *result.Handover {
 	h := &result.Handover{Confirms: true, Persistent: true, Sync: result.SyncFirst, Queue: o.Variant}
 	switch o.Make {
 	case ways.Hermes:
@@ -165,6 +171,12 @@ func handoverOf(o Options) *result.Handover {
 		h.Broker = "RabbitMQ"
 		if h.Queue == "" {
 			h.Queue = rabbitmq.Quorum
+		}
+		if h.Queue == rabbitmq.Classic {
+			h.Alone = o.Nodes > 1
+			if !strings.HasPrefix(about, syncsClassic) {
+				h.Sync = result.SyncLater
+			}
 		}
 	}
 	return h

@@ -30,7 +30,8 @@ func sorted(all []ending) []*ending {
 type behind struct {
 	arm    int
 	slices int
-	points []waiting // every [result.BacklogEvery]
+	points []waiting
+	every  time.Duration // between two points
 	most   int64
 	atEnd  float64 // the middle slice's, when nothing more is sent
 	after  time.Duration
@@ -45,11 +46,16 @@ type waiting struct{ low, middle, high float64 }
 func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
 	b := behind{arm: arm}
 	var all [][]int64
+	coarsest := 1
+	for _, t := range s.trials(l.Load, arm) {
+		coarsest = max(coarsest, mergedOf(t))
+	}
+	b.every = time.Duration(coarsest) * result.BacklogEvery
 	for _, t := range s.trials(l.Load, arm) {
 		lists, drained := backlogsOf(t)
 		for _, one := range lists {
 			if len(one) > 0 {
-				all = append(all, one)
+				all = append(all, result.MergeBacklog(one, coarsest/mergedOf(t)))
 				b.most = max(b.most, slices.Max(one))
 			}
 		}
@@ -71,7 +77,7 @@ func (s *sheet) behindOf(l *result.LoadAnalysis, arm int) behind {
 		b.points = append(b.points, waiting{float64(values[0]), middle, float64(values[len(values)-1])})
 	}
 	if n := len(b.points); n > 0 {
-		at := min(n-1, int(time.Duration(s.r.Plan.Slice)/result.BacklogEvery))
+		at := min(n-1, int(time.Duration(s.r.Plan.Slice)/b.every))
 		b.atEnd = b.points[at].middle
 	}
 	return b
@@ -106,7 +112,7 @@ func (s *sheet) backlog(l *result.LoadAnalysis) *figure {
 			words(name), figures(itoa(b.slices)), figures(result.Thousands(uint64(max(0, b.most)))), figures(report.Significant(b.atEnd, 3)), figures(report.Duration(b.after)),
 		})
 		for i, p := range b.points {
-			raw = append(raw, []string{name, exact(float64(i+1) * float64(result.BacklogEvery) / 1e6), itoa(b.slices), exact(p.low), exact(p.middle), exact(p.high)})
+			raw = append(raw, []string{name, exact(float64(i+1) * float64(b.every) / 1e6), itoa(b.slices), exact(p.low), exact(p.middle), exact(p.high)})
 		}
 	}
 	if len(bp.arms) == 0 && len(f.Refused) == 0 {
@@ -129,11 +135,11 @@ type backlogPlot struct {
 }
 
 // drawn is how many points of a line are drawn at most: a browser shows no more,
-// and ten minutes have 6,000.
+// and there may be [result.BacklogLimit].
 const drawn = 240
 
-// fewer merges neighbours so that a line has no more than drawn points.
-func fewer(all []waiting) (points []waiting, step float64) {
+// fewer merges neighbours so that a line has no more than drawn points, step seconds apart.
+func fewer(all []waiting, every time.Duration) (points []waiting, step float64) {
 	each := (len(all) + drawn - 1) / drawn
 	for some := range slices.Chunk(all, max(each, 1)) {
 		p := waiting{low: math.Inf(1)}
@@ -142,13 +148,13 @@ func fewer(all []waiting) (points []waiting, step float64) {
 		}
 		points = append(points, p)
 	}
-	return points, float64(max(each, 1)) * result.BacklogEvery.Seconds()
+	return points, float64(max(each, 1)) * every.Seconds()
 }
 
 func (bp *backlogPlot) paint(d *svg.Drawing) {
 	most, long := 1.0, bp.slice.Seconds()
 	for _, b := range bp.arms {
-		most, long = max(most, float64(b.most)), max(long, float64(len(b.points))*result.BacklogEvery.Seconds())
+		most, long = max(most, float64(b.most)), max(long, float64(len(b.points))*b.every.Seconds())
 	}
 	scale := svg.Linear(0, most, 1, 0).Round(4)
 	left := 0.0
@@ -198,9 +204,9 @@ func countLabel(v float64) string { return result.Thousands(uint64(math.Round(ma
 
 // arm draws an arm's backlog, with the most at its place.
 func (bp *backlogPlot) arm(d *svg.Drawing, b behind, x, y svg.Scale, p panel) {
-	points, step := fewer(b.points)
+	points, step := fewer(b.points, b.every)
 	d.Group(svg.Attr{Name: "data-s", Value: itoa(b.arm)}, svg.Class("of"))
-	// A value is of the end of its tenth of a second, and there was none before.
+	// A value is of the end of its time, and there was none before.
 	low, line, high := []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}}, []svg.Point{{X: x.At(0), Y: y.At(0)}}
 	peak := svg.Point{X: p.left, Y: p.bottom}
 	for i, w := range points {

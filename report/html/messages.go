@@ -119,6 +119,14 @@ func backlogsOf(t *result.Trial) (lists [][]int64, drained time.Duration) {
 	return lists, time.Duration(t.Followed.Drained)
 }
 
+// mergedOf is of how many readings each of a trial's backlogs is the most.
+func mergedOf(t *result.Trial) int {
+	if t.Messages == nil {
+		return 1
+	}
+	return max(t.Messages.Merged, 1)
+}
+
 // messagesBacklog makes the words of a backlog those of messages.
 func (s *sheet) messagesBacklog(l *result.LoadAnalysis, f *figure) {
 	f.Title = "Backlog: acknowledged and not yet delivered"

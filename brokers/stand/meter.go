@@ -23,31 +23,31 @@ type meter struct {
 
 // read returns what was used so far. What a node used between the last reading and
 // its end by itself is lost; whoever ends one reads before.
-func (a *meter) read() (probe.TreeUse, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if pid := a.node.PID(); a.tree == nil || a.tree.Root() != pid {
-		a.past, a.now, a.tree = sum(a.past, a.now), probe.TreeUse{}, nil
+func (m *meter) read() (probe.TreeUse, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pid := m.node.PID(); m.tree == nil || m.tree.Root() != pid {
+		m.past, m.now, m.tree = sum(m.past, m.now), probe.TreeUse{}, nil
 		if pid != 0 {
 			tree, err := probe.NewTree(pid)
 			if err != nil && !errors.Is(err, os.ErrProcessDone) {
-				return a.past, err
+				return m.past, err
 			}
-			a.tree = tree
+			m.tree = tree
 		}
 	}
-	if a.tree != nil {
-		switch used, err := a.tree.Read(); {
+	if m.tree != nil {
+		switch used, err := m.tree.Read(); {
 		case errors.Is(err, os.ErrProcessDone): // the last reading stands
-			a.now.Living = nil
+			m.now.Living = nil
 		case err != nil:
-			return a.past, err
+			return m.past, err
 		default:
-			a.now = used
+			m.now = used
 		}
 	}
-	all := sum(a.past, a.now)
-	all.Living = a.now.Living
+	all := sum(m.past, m.now)
+	all.Living = m.now.Living
 	return all, nil
 }
 
@@ -56,8 +56,8 @@ func sum(a, b probe.TreeUse) probe.TreeUse {
 }
 
 // signal sends one to every process of the node.
-func (a *meter) signal(s syscall.Signal) error {
-	used, err := a.read()
+func (m *meter) signal(s syscall.Signal) error {
+	used, err := m.read()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,34 @@
+package stand
+
+import (
+	"testing"
+
+	"wirelab/brokers"
+	"wirelab/brokers/rabbitmq"
+	"wirelab/brokers/ways"
+	"wirelab/result"
+)
+
+// What an acknowledgement promises is what a report puts beside the figures.
+func TestHandovers(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		options Options
+		about   string
+		sync    result.Sync
+		alone   bool
+	}{
+		{Options{Make: ways.Hermes, Nodes: 3}, "Hermes, 3 nodes", result.SyncFirst, false},
+		{Options{Make: ways.Hermes, Nodes: 3, Variant: "eventual"}, "Hermes, 3 nodes", result.SyncLater, false},
+		{Options{Make: ways.NATS, Nodes: 3, Durability: brokers.Synced}, "NATS JetStream 2.15.2", result.SyncFirst, false},
+		{Options{Make: ways.NATS, Nodes: 3, Durability: brokers.AsShipped}, "NATS JetStream 2.15.2", result.SyncLater, false},
+		{Options{Make: ways.RabbitMQ, Nodes: 3}, "RabbitMQ 4.1.0", result.SyncFirst, false},
+		{Options{Make: ways.RabbitMQ, Nodes: 3, Variant: rabbitmq.Classic}, "RabbitMQ 3.10.8", result.SyncFirst, true},
+		{Options{Make: ways.RabbitMQ, Nodes: 1, Variant: rabbitmq.Classic}, "RabbitMQ 3.10.8", result.SyncFirst, false},
+		{Options{Make: ways.RabbitMQ, Nodes: 1, Variant: rabbitmq.Classic}, "RabbitMQ 4.1.0", result.SyncLater, false},
+	} {
+		if h := handoverOf(c.options, c.about); h.Sync != c.sync || h.Alone != c.alone || h.Queue == "" {
+			t.Errorf("%+v of %s promises %+v", c.options, c.about, h)
+		}
+	}
+}
