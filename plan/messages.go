@@ -68,8 +68,9 @@ const (
 	defaultSustainedRate  = 10_000
 	defaultDelay          = Duration(2 * time.Millisecond) // the published one
 	defaultSliceMessages  = Duration(5 * time.Second)
-	defaultSliceFaults    = Duration(15 * time.Second)
-	defaultSliceRolling   = Duration(45 * time.Second) // each node in turn, of brokers that take seconds to start
+	defaultSliceFaults    = Duration(30 * time.Second) // RabbitMQ takes ten seconds to start beside two others on a core
+	defaultSliceRolling   = Duration(75 * time.Second) // and here each node does in turn
+	defaultSliceCrash     = Duration(15 * time.Second)
 	defaultWarmUpMessages = Duration(time.Second)
 )
 
@@ -214,13 +215,26 @@ func (l *Load) completeMessages(operation string, open bool) {
 
 // completeMessaging fills in what a plan of messages leaves out.
 func (p *Plan) completeMessaging() {
-	fails := slices.ContainsFunc(p.Loads, func(l Load) bool { return l.Fails() || l.Scenario == Crash })
 	setDefault(&p.Slices, 1)
-	setDefault(&p.Slice, choose(p.Plays(RollingRestart), defaultSliceRolling, choose(fails, defaultSliceFaults, defaultSliceMessages)))
+	setDefault(&p.Slice, p.messagesSlice())
 	setDefault(&p.WarmUp, defaultWarmUpMessages)
 	setDefault(&p.Floor, FloorAuto)
 	setDefault(&p.Durability, DurabilityFsync)
 	setDefault(&p.Nodes, DefaultNodes)
+}
+
+// messagesSlice is how long a slice is by default: long enough for the slowest to be seen
+// to its end.
+func (p Plan) messagesSlice() Duration {
+	switch {
+	case p.Plays(RollingRestart):
+		return defaultSliceRolling
+	case p.Fails():
+		return defaultSliceFaults
+	case p.Plays(Crash):
+		return defaultSliceCrash
+	}
+	return defaultSliceMessages
 }
 
 // messagePrimary is the metric that decides by default: none where scenarios are

@@ -28,7 +28,7 @@ func TestMessagesComplete(t *testing.T) {
 		"live":         {plan.Load{Scenario: plan.Live}, "live, 60 sends under way", plan.MessageRate, 5 * time.Second},
 		"slow":         {plan.Load{Scenario: plan.Slow}, "slow, 1,000/s Poisson, readers take 2 ms", plan.DeliveredP99, 5 * time.Second},
 		"fanout":       {plan.Load{Scenario: plan.Fanout, InFlight: 3}, "fanout, 3 sends under way, 4 groups", plan.MessageRate, 5 * time.Second},
-		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1,000/s Poisson, 1,024 bytes each", plan.SendOutage, 15 * time.Second},
+		"leader-kill":  {plan.Load{Scenario: plan.LeaderKill, Size: 1024}, "leader-kill, 1,000/s Poisson, 1,024 bytes each", plan.SendOutage, 30 * time.Second},
 		"disk at rate": {plan.Load{Scenario: plan.Disk, Rate: 500}, "disk, 500/s Poisson", plan.DrainRate, 5 * time.Second},
 		"sustained":    {plan.Load{Scenario: plan.Sustained}, "sustained, 10,000/s Poisson", plan.DeliveredP99, 5 * time.Second},
 	} {

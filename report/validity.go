@@ -207,6 +207,8 @@ func spoiled(arm *result.ArmState) []string {
 				}[c.Gate], c)
 			}
 			late = true
+		case result.Recovery:
+			add(": outages are not known: ", c)
 		default:
 			add(": times and throughput are invalid: ", c)
 		}

@@ -106,7 +106,7 @@ func (s *subject) recovery() {
 	s.add(Check{
 		Gate: Recovery, OK: failed == 0, Value: float64(unseen), Unit: "slices", Rounds: readings,
 		Detail: choose(failed == 0, "messages went through again before a slice ended",
-			fmt.Sprintf("recovery not seen, in %d of %d rounds: the slice ended before what was done was over and messages went through again, so that outages are longer than what was seen of them", failed, len(readings))),
+			fmt.Sprintf("recovery not seen, in %d of %d rounds: the slice ended before all was as before and messages went through again, so that outages are longer than what was seen of them", failed, len(readings))),
 		Fix: "a longer --slice",
 	})
 }

@@ -193,15 +193,22 @@ func TestNothingIsLost(t *testing.T) {
 	for _, scenario := range failing() {
 		t.Run(scenario, func(t *testing.T) {
 			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
-			m := c.must(control.Order{Slice: &control.Slice{For: plan.Duration(3 * time.Second), Seed: 2}}).Slice.Messages
+			length := 3 * time.Second
+			if scenario == plan.LeaderKill {
+				length = 12 * time.Second // long enough to see all as before
+			}
+			m := c.must(control.Order{Slice: &control.Slice{For: plan.Duration(length), Seed: 2}}).Slice.Messages
 			if err := m.Whole(); err != nil {
 				t.Error(err)
 			}
 			if m.Faults() > 0 || m.Acknowledged < 1000 {
 				t.Errorf("%+v", m)
 			}
-			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began || m.Done[0].Began < plan.Duration(time.Second) {
+			if len(m.Done) != 1 || m.Done[0].What != scenario || m.Done[0].Who == "" || m.Done[0].Over <= m.Done[0].Began || m.Done[0].Began < plan.Duration(900*time.Millisecond) {
 				t.Errorf("done: %+v", m.Done)
+			}
+			if again := m.Done[0].Again; again != 0 && again < m.Done[0].Over || again == 0 && scenario == plan.LeaderKill {
+				t.Errorf("messages went through again at %v: %+v", again, m.Done)
 			}
 			if m.Broker == nil || m.Broker.Memory == 0 || m.Broker.Disk == 0 || m.Broker.Network == 0 {
 				t.Errorf("the broker used %+v", m.Broker)
