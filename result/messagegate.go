@@ -179,7 +179,7 @@ func (s *subject) messageNotes(all *Messages) {
 // A sender that got no answer is one, whatever was done: nobody can tell it whether
 // its message was taken.
 func (m *Messages) excused() string {
-	text := ""
+	var text string
 	switch again, late := Thousands(m.Redelivered), Thousands(m.Displaced); {
 	case m.Redelivered > 0 && m.Displaced > 0:
 		text = again + " messages were delivered again, and " + late + " out of order,"
