@@ -22,7 +22,8 @@ type Recording struct {
 	Lag, Wake *stat.Histogram
 	// Punctual is Response without what the generator was late by of its own: due to
 	// end of the calls that found no room when they were due, sent to end of the others.
-	// It tells what Wake does to Response. nil but of [TimedLines] in the open loop.
+	// It tells what Wake does to Response. nil in the closed loop, and of lines that are not
+	// [TimedLines].
 	Punctual *stat.Histogram `json:",omitempty"`
 	// Failed is due to end of the calls that failed, and due to given up of
 	// the arrivals never sent.

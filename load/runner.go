@@ -315,7 +315,9 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 		rec.Lag.Merge(w.lag)
 		rec.Wake.Merge(w.wake)
 		if w.punctual != nil && s.arrivals != nil {
-			rec.Punctual = stat.NewHistogram()
+			if rec.Punctual == nil {
+				rec.Punctual = stat.NewHistogram()
+			}
 			rec.Punctual.Merge(w.punctual)
 		}
 		rec.Failed.Merge(w.failed)

@@ -1,6 +1,10 @@
 package load
 
-import "context"
+import (
+	"context"
+
+	"wirelab/stat"
+)
 
 // worker performs the calls of one [Call], one after the other. Its fields
 // are its own.
@@ -16,7 +20,9 @@ type worker struct {
 }
 
 func newWorker(number int, call Call) *worker {
-	return &worker{sheet: newSheet(), call: call, number: number}
+	w := &worker{sheet: newSheet(), call: call, number: number}
+	w.punctual = &stat.Histogram{} // takes memory only for the times that there are
+	return w
 }
 
 // closed calls again and again until the window ends. One reading of the
@@ -31,12 +37,20 @@ func (w *worker) closed(s *slice) {
 func (w *worker) open(s *slice) {
 	for {
 		<-s.turn
+		free := w.last
 		due, sent, ok := s.lead(w.sheet)
 		s.turn <- struct{}{}
 		if !ok {
 			return
 		}
-		w.perform(s, due, sent)
+		from := due
+		if free <= due { // see lead: what it was late by is the generator's
+			from = sent
+		}
+		right := w.ok
+		if end := w.perform(s, due, sent); w.ok > right {
+			w.punctual.Record(end - from)
+		}
 	}
 }
 

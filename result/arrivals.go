@@ -125,9 +125,8 @@ func ownLag(t *Trial) *stat.Histogram {
 // along. Only the generator's own lateness is looked at: calls that waited for
 // others to be answered were kept by the service, and their times say so.
 //
-// Of messages it is known what the lateness did to each quantile, and one that it
-// moved by no more than the share that it may have is good, however late some were
-// (docs/adr/0031).
+// Where it is known what the lateness did to each quantile, one that it moved by no more
+// than the share that it may have is good, however late some were (docs/adr/0031).
 func (s *subject) lateness() {
 	late := s.own()
 	if late.Count() == 0 {
@@ -150,9 +149,13 @@ func (s *subject) lateness() {
 			return micros(is), is <= limit(t.Service, t.Response), true
 		})
 		text := fmt.Sprintf("%s of calls were made up to %v after they were due, the limit is %v", name, brief(is), brief(most))
-		if s.load.Messaging() && punctual.Count() > 0 {
-			c.Fix = "a lower --rate, or fewer processes beside it (wirelab doctor)" // there is no raw driver
-			text = fmt.Sprintf("%s of messages were sent up to %v after they were due, which moved that quantile by %s", name, brief(is), percent(moved))
+		if punctual.Count() > 0 {
+			made := "calls were made"
+			if s.load.Messaging() {
+				made = "messages were sent"
+				c.Fix = "a lower --rate, or fewer processes beside it (wirelab doctor)" // there is no raw driver
+			}
+			text = fmt.Sprintf("%s of %s up to %v after they were due, which moved that quantile by %s", name, made, brief(is), percent(moved))
 			if c.OK = c.OK || moved <= lagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, lagShare, "of the quantile"
 				c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {

@@ -221,8 +221,8 @@ type Trial struct {
 	Unsent uint64          `json:"unsent,omitempty"`
 	Failed *stat.Histogram `json:"failed,omitempty"`
 	// Punctual is Response without Wake, in ns: what it would have been with calls that
-	// could be made when they were due made then. Of messages in the open loop; nil of
-	// other loads.
+	// could be made when they were due made then. nil in the closed loop, and where nobody
+	// knows who kept a call waiting.
 	Punctual *stat.Histogram `json:"punctual,omitempty"`
 	// Streams is what a load of streams tells beside times; nil of one that makes calls.
 	Streams *Streams `json:"streams,omitempty"`
