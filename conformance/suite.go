@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -72,18 +74,20 @@ type reporter interface {
 
 // pace is how much is asked. Short runs ask less of each cell, nothing that is
 // a wait for time to pass, and, where a protocol has several libraries, have
-// each at either end once instead of all their pairs.
+// each at either end once instead of all their pairs; what is asked in the clear
+// is not asked over TLS too.
 type pace struct {
 	perOperation int  // exchanges asked one after another, for each operation
 	workers      int  // callers at once
 	perWorker    int  // exchanges of each
 	everyWay     bool // of drawing requests from a further data set, or only the usual one
 	everyPair    bool // of libraries
+	everySecure  bool // protocol, or only those that have no form in the clear
 	waiting      bool // checks that wait
 }
 
 var (
-	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, everyWay: true, everyPair: true, waiting: true}
+	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, everyWay: true, everyPair: true, everySecure: true, waiting: true}
 	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
 )
 
@@ -226,6 +230,9 @@ func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []
 		if b.Protocol.Pipeline {
 			continue // its processes are judged together, where they are started
 		}
+		if !pace.everySecure && inTheClear(workload.Bindings, b.Protocol) {
+			continue
+		}
 		for i, server := range b.Servers {
 			for j, client := range b.Clients {
 				if !pace.everyPair && i%len(b.Clients) != j%len(b.Servers) {
@@ -239,6 +246,12 @@ func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []
 		}
 	}
 	return all
+}
+
+// inTheClear says whether one of the bindings is a protocol's own form without TLS.
+func inTheClear[S any](all []wirelab.Binding[S], p wirelab.Protocol) bool {
+	plain := strings.Replace(p.Name, "-tls", "", 1)
+	return plain != p.Name && slices.ContainsFunc(all, func(b wirelab.Binding[S]) bool { return b.Protocol.Name == plain })
 }
 
 func seedFrom(text string) (uint64, error) {

@@ -34,6 +34,9 @@ func followed() *result.Result {
 // does one that nobody sent; one that came twice is told and leaves it its
 // figures (ms-M01, ms-M15, R2).
 func TestEntriesAreAccountedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("analyses eight results")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(*result.Followed)

@@ -2,7 +2,6 @@ package stat
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"slices"
 )
@@ -29,24 +28,47 @@ func signFlip(d []float64) float64 {
 	if len(d) <= enumerated {
 		return enumerate(d, threshold)
 	}
+	return sample(d, threshold)
+}
+
+// sample draws patterns instead. A byte of a draw picks the signs of eight
+// rounds, whose sum is looked up: 40 rounds cost five additions for a pattern.
+func sample(d []float64, threshold float64) float64 {
+	var sums [][256]float64
+	for eight := range slices.Chunk(d, 8) {
+		sums = append(sums, signed(eight))
+	}
 	// The flips are seeded by a constant: the same rounds give the same p.
 	r := rand.New(rand.NewPCG(0x7369676e, 0x666c6970))
 	extreme := 1 // the pattern seen
 	for range flips {
-		sum := 0.0
-		for at := 0; at < len(d); at += 64 {
-			word := r.Uint64()
-			for _, v := range d[at:min(at+64, len(d))] {
-				// The lowest bit becomes v's sign.
-				sum += math.Float64frombits(math.Float64bits(v) ^ word<<63)
-				word = bits.RotateLeft64(word, -1)
+		sum, word := 0.0, uint64(0)
+		for i := range sums {
+			if i%8 == 0 {
+				word = r.Uint64()
 			}
+			sum += sums[i][byte(word)]
+			word >>= 8
 		}
 		if math.Abs(sum) >= threshold {
 			extreme++
 		}
 	}
 	return float64(extreme) / (flips + 1)
+}
+
+// signed returns the sums of at most eight numbers, those negated whose bits are
+// set in the index.
+func signed(d []float64) (sums [256]float64) {
+	for pattern := range sums {
+		for i, v := range d {
+			if pattern>>i&1 == 1 {
+				v = -v
+			}
+			sums[pattern] += v
+		}
+	}
+	return sums
 }
 
 // enumerate counts every pattern: the patterns of each half are summed and

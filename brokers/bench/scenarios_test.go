@@ -190,7 +190,11 @@ func failing() []string {
 // done is told.
 func TestNothingIsLost(t *testing.T) {
 	s := cluster(t, ways.Hermes, 3)
-	for _, scenario := range failing() {
+	all := failing()
+	if testing.Short() {
+		all = all[:1] // a reader is killed
+	}
+	for _, scenario := range all {
 		t.Run(scenario, func(t *testing.T) {
 			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
 			length := 3 * time.Second

@@ -225,7 +225,11 @@ func TestRefusalIsAnError(t *testing.T) {
 // TestNodeKilled: the node that leads is killed under each way of publishing.
 func TestNodeKilled(t *testing.T) {
 	t.Parallel()
-	for name, way := range ways() {
+	all := ways()
+	if testing.Short() {
+		all = map[string]driver.Way{"stream": driver.Stream}
+	}
+	for name, way := range all {
 		t.Run(name, func(t *testing.T) {
 			c := cluster(t, 3)
 			brokertest.Killed(t, open(t, brokers.Reach{Addresses: c.GRPC()}, way), func(ctx context.Context) error {

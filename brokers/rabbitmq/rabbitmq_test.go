@@ -53,6 +53,9 @@ func TestContract(t *testing.T) {
 // TestServerKilled: what was acknowledged before, while or after a server was killed
 // reaches a reader that goes on.
 func TestServerKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a RabbitMQ takes ten seconds to be there again")
+	}
 	t.Parallel()
 	s := start(t)
 	for _, kind := range []string{driver.Quorum, driver.Classic} {

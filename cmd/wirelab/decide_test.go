@@ -167,6 +167,9 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 
 // A real run and a real file: what chaos prints, decide reads.
 func TestDecideReadsWhatChaosWrites(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short runs chaos once, and not to be decided by")
+	}
 	t.Parallel()
 	run := chaosOf(t, "log-grpc", "--fault", "logger-down=300ms", "--rate", "100/s", "--for", "3s")
 	if run.Handover == nil || run.Machine == "" {
