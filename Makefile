@@ -55,7 +55,7 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 	./bin/wirelab selftest --long
 
 .PHONY: short
-short: ## the tests that take less than two minutes together
+short: ## the tests that take two to three minutes together on two cores
 	@scripts/browser
 	@scripts/database
 	@scripts/rabbitmq
