@@ -7,8 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/control"
+	"wirelab/hermes/hermestest"
 	"wirelab/nats"
 	"wirelab/plan"
 	"wirelab/result"
@@ -68,9 +67,9 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	programs = stand.Programs{Hermes: filepath.Join(dir, "hermes"), NATS: target.Command{Path: self}, Null: target.Command{Path: self, Args: []string{nullBroker}}}
-	if out, err := exec.Command("go", "build", "-o", programs.Hermes, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build hermes: %w\n%s", err, out)
+	programs = stand.Programs{NATS: target.Command{Path: self}, Null: target.Command{Path: self, Args: []string{nullBroker}}}
+	if programs.Hermes, err = hermestest.Build(dir); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/hermes"
 	"wirelab/hermes/client"
+	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
 )
 
@@ -38,9 +37,8 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	program = filepath.Join(dir, "hermes")
-	if out, err := exec.Command("go", "build", "-o", program, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("build hermes: %w\n%s", err, out)
+	if program, err = hermestest.Build(dir); err != nil {
+		return 1, err
 	}
 	return m.Run(), nil
 }

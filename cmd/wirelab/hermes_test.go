@@ -1,15 +1,14 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
@@ -25,11 +24,7 @@ var builtHermes = sync.OnceValues(func() (string, error) {
 	hermesFolder.Lock()
 	hermesFolder.name = dir
 	hermesFolder.Unlock()
-	program := filepath.Join(dir, "hermes")
-	if text, err := exec.Command("go", "build", "-o", program, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build Hermes: %w\n%s", err, text)
-	}
-	return program, nil
+	return hermestest.Build(dir)
 })
 
 var hermesFolder struct {

@@ -7,15 +7,14 @@ import (
 	"hash/crc32"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
 )
 
@@ -62,14 +61,11 @@ func TestMain(m *testing.M) {
 	reclaim()
 	dir, err := os.MkdirTemp("", "hermes-program-")
 	if err == nil {
-		program = filepath.Join(dir, "hermes")
-		command := exec.Command("go", "build", "-o", program, "wirelab/cmd/hermes")
-		command.Stderr = os.Stderr
-		err = command.Run()
+		program, err = hermestest.Build(dir)
 	}
 	code := 1
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build Hermes:", err)
+		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()
 		found.print(os.Stdout)

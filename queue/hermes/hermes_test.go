@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
 	"wirelab/queue"
 	"wirelab/queue/hermes"
@@ -23,14 +22,11 @@ var program string
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "hermes-program-")
 	if err == nil {
-		program = filepath.Join(dir, "hermes")
-		command := exec.Command("go", "build", "-o", program, "wirelab/cmd/hermes")
-		command.Stderr = os.Stderr
-		err = command.Run()
+		program, err = hermestest.Build(dir)
 	}
 	code := 1
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build Hermes:", err)
+		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()
 	}
