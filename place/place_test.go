@@ -2,9 +2,7 @@ package place_test
 
 import (
 	"errors"
-	"io/fs"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/prereq"
 	"wirelab/place"
 )
 
@@ -46,8 +45,8 @@ func TestDo(t *testing.T) {
 func TestNamespace(t *testing.T) {
 	t.Parallel()
 	space, err := place.NewNamespace()
-	if errors.Is(err, fs.ErrPermission) && os.Getenv("CI") == "" {
-		t.Skip("network namespaces take root")
+	if prereq.Denied(err) {
+		prereq.Namespaces.Need(t, err)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -74,6 +74,7 @@ func TestAccount(t *testing.T) {
 // start starts a server for one test.
 func start(t *testing.T) *postgres.Server {
 	t.Helper()
+	postgrestest.Need(t)
 	s, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 )
 
 // secret is the password of a server of ours.
@@ -201,6 +202,7 @@ func TestPoolLosesOneCall(t *testing.T) {
 // never with the password.
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
+	postgrestest.Need(t)
 	s, err := postgres.Start(t.Context(), postgres.Options{Settings: []postgres.Setting{{Name: "max_connections", Value: "20"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +248,7 @@ func TestOpenRefuses(t *testing.T) {
 // A server runs on the cores that it is given, with all that it starts.
 func TestCores(t *testing.T) {
 	t.Parallel()
+	postgrestest.Need(t)
 	s, err := postgres.Start(t.Context(), postgres.Options{CPUs: []int{0}, Settings: []postgres.Setting{{Name: "work_mem", Value: "8MB"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -284,6 +287,7 @@ func TestNoServerOutlivesItsParent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	postgrestest.Need(t)
 	if os.Getenv(orphanVariable) != "" {
 		s, err := postgres.Start(t.Context(), postgres.Options{Parent: os.Getenv(orphanVariable)})
 		if err != nil {

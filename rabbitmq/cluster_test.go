@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/rabbitmq"
+	"wirelab/rabbitmq/rabbitmqtest"
 )
 
 // A quorum queue of a cluster has a copy on each server: what was confirmed by
@@ -17,6 +18,7 @@ func TestCluster(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	t.Parallel()
+	rabbitmqtest.Need(t)
 	c, err := rabbitmq.StartCluster(t.Context(), rabbitmq.Options{Parent: open(t)}, 3)
 	if err != nil {
 		t.Fatal(err)

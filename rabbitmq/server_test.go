@@ -19,6 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/rabbitmq"
+	"wirelab/rabbitmq/rabbitmqtest"
 )
 
 // A server's whole life: it starts, keeps what is durable through a kill of all
@@ -26,6 +27,7 @@ import (
 func TestServer(t *testing.T) {
 	t.Parallel()
 	parent := open(t)
+	rabbitmqtest.Need(t)
 	s, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Parent: parent})
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +229,7 @@ func TestStarterKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts two servers more")
 	}
+	rabbitmqtest.Need(t)
 	t.Parallel()
 	parent := open(t)
 	command := exec.Command(os.Args[0], "-test.run=^$")
@@ -258,6 +261,7 @@ func TestStarterKilled(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(directory, "owned.lock"), old, old); err != nil {
 		t.Fatal(err)
 	}
+	rabbitmqtest.Need(t)
 	if _, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Parent: parent, Settings: []rabbitmq.Setting{{Name: "no.such", Value: "setting"}}}); err == nil {
 		t.Error("a server with a wrong setting started")
 	} else if !strings.Contains(err.Error(), "no.such") {

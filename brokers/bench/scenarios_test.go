@@ -20,6 +20,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/control"
 	"wirelab/hermes/hermestest"
+	"wirelab/internal/prereq"
 	"wirelab/nats"
 	"wirelab/plan"
 	"wirelab/result"
@@ -166,7 +167,7 @@ func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: true, Small: true, Programs: programs})
+	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,6 +179,17 @@ func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
 		}
 	})
 	return s
+}
+
+// skip leaves a scenario out that does to the machine what is not allowed here.
+func skip(t *testing.T, scenario string) {
+	t.Helper()
+	switch scenario {
+	case plan.DiskFull:
+		prereq.NeedMount(t)
+	case plan.Partition:
+		prereq.NeedNamespaces(t)
+	}
 }
 
 // failing are the scenarios in which something is done to a reader or to the broker.
@@ -195,6 +207,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	for _, scenario := range all {
 		t.Run(scenario, func(t *testing.T) {
+			skip(t, scenario)
 			c := drives(t, s, "hermes-grpc-stream", drive.Options{Open: ways.Open, Outside: []string{reader}}, control.Messages{Scenario: scenario, Size: 100, Batch: 1, Groups: 1}, 32)
 			length := 3 * time.Second
 			if scenario == plan.LeaderKill {
@@ -232,6 +245,7 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}
 	for _, scenario := range failing() {
 		t.Run(scenario, func(t *testing.T) {
+			skip(t, scenario)
 			c := drives(t, s, "hermes-grpc-stream", faulty, control.Messages{Scenario: scenario, Size: 100, Batch: 20, Groups: 1}, 64)
 			var all *result.Messages
 			for deadline := time.Now().Add(time.Minute); all == nil || all.Acknowledged < 150_000 && time.Now().Before(deadline); {

@@ -10,6 +10,7 @@ import (
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/rabbitmq"
 	"wirelab/rabbitmq"
+	"wirelab/rabbitmq/rabbitmqtest"
 )
 
 // start starts a server, and stops it with the test.
@@ -17,6 +18,7 @@ func start(t *testing.T) *rabbitmq.Server {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
+	rabbitmqtest.Need(t)
 	s, err := rabbitmq.Start(ctx, rabbitmq.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/store/sqlite"
 )
 
@@ -80,6 +81,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	ctx := t.Context()
+	postgrestest.Need(t)
 	server, err := postgres.Start(ctx, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -180,6 +182,7 @@ func TestEveryArmPostsForItself(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	ctx := t.Context()
+	postgrestest.Need(t)
 	server, err := postgres.Start(ctx, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

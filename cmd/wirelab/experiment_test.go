@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/prereq"
 	"wirelab/result"
 )
 
@@ -373,12 +374,7 @@ func TestFullDisk(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	if os.Geteuid() != 0 {
-		if os.Getenv("CI") != "" {
-			t.Fatal("needs root to mount a small file system")
-		}
-		t.Skip("needs root to mount a small file system")
-	}
+	prereq.NeedMount(t)
 	disk := t.TempDir()
 	if err := unix.Mount("wirelab-test", disk, "tmpfs", 0, "size=2m"); err != nil {
 		t.Fatal(err)

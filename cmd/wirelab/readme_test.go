@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"wirelab/internal/prereq"
 )
 
 // readmeBlocks returns the shell blocks of README.md.
@@ -212,10 +214,9 @@ func TestReadmeServes(t *testing.T) {
 // the project's, built here if the machine has none.
 func tools(t *testing.T, name string) {
 	t.Helper()
-	if _, err := exec.LookPath(name); err == nil || name == "grpcurl" {
-		return
+	if name == "curl" {
+		prereq.NeedCurl(t)
 	}
-	t.Fatalf("README.md uses %s, which is not installed", name)
 }
 
 // runBlock runs a block with the test's own program and a free port, waiting

@@ -10,6 +10,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 	"wirelab/store/storetest"
@@ -186,6 +187,7 @@ func TestResultsInPostgreSQL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	postgrestest.Need(t)
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +243,7 @@ func TestResultIsRescuedFromALostServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	postgrestest.Need(t)
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ package browsertest
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -16,25 +15,18 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"wirelab/internal/prereq"
 )
 
 // patience is how long a page has for what it does at once on a quiet machine.
 const patience = 30 * time.Second
 
-// Start starts a browser that lives as long as the test. A machine without one
-// fails it, and is told what to do.
+// Start starts a browser that lives as long as the test. Where there is none the
+// test is skipped, and that is told ([prereq]).
 func Start(t *testing.T) context.Context {
 	t.Helper()
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
-		if path, err := exec.LookPath(name); err == nil {
-			program = path
-			break
-		}
-	}
-	if program == "" {
-		t.Fatal("there is no Chromium here, so no page can be looked at; scripts/browser installs it (as root: apt-get install --no-install-recommends chromium)")
-	}
+	program := prereq.NeedChromium(t)
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
 	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)

@@ -3,22 +3,22 @@ package kernel_test
 import (
 	"context"
 	"net"
-	"os"
 	"testing"
 	"time"
 
 	"wirelab"
+	"wirelab/internal/prereq"
 	"wirelab/network/kernel"
 	"wirelab/place"
 )
 
-// segment makes one, or skips where the system may not make one: CI is root.
+// segment makes one, or skips where the system may not make one.
 func segment(t *testing.T, hosts int) *kernel.Segment {
 	t.Helper()
 	s, err := kernel.NewSegment(t.Context(), hosts)
 	if err != nil {
-		if c := wirelab.CodeOf(err); (c == wirelab.PermissionDenied || c == wirelab.Unimplemented) && os.Getenv("CI") == "" {
-			t.Skip(err)
+		if c := wirelab.CodeOf(err); c == wirelab.PermissionDenied || c == wirelab.Unimplemented {
+			prereq.Namespaces.Need(t, err)
 		}
 		t.Fatal(err)
 	}

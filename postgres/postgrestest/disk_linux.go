@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"wirelab/internal/prereq"
 	"wirelab/postgres"
 )
 
@@ -16,9 +17,10 @@ import (
 // so that it can fill up while the server itself goes on, and returns its
 // connection string and what gives the disk another size. The server is stopped
 // when the test ends, and should be of that test alone. A test that may not
-// mount is skipped: it names the one that covers the rest.
-func SmallDisk(t testing.TB, s *postgres.Server, size int, instead string) (dsn string, resize func(size int)) {
+// mount is skipped.
+func SmallDisk(t testing.TB, s *postgres.Server, size int) (dsn string, resize func(size int)) {
 	t.Helper()
+	prereq.NeedMount(t)
 	owner, err := os.Stat(s.Directory())
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +35,7 @@ func SmallDisk(t testing.TB, s *postgres.Server, size int, instead string) (dsn 
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
 		_ = os.Remove(dir)
-		t.Skipf("a small disk takes the right to mount: %v; %s covers the rest", err, instead)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { // the server first: its files are open until it ends
 		if err := errors.Join(s.Stop(context.Background()), syscall.Unmount(dir, syscall.MNT_DETACH), os.Remove(dir)); err != nil {

@@ -1,7 +1,7 @@
 // Package postgrestest gives tests a real PostgreSQL server: one for a package's
 // whole run, and an empty database in it for each test. Where no server is
-// installed tests fail, and say what to install. It knows nothing of what is
-// kept in a database.
+// installed tests are skipped, and that is told ([prereq]). It knows nothing of
+// what is kept in a database.
 package postgrestest
 
 import (
@@ -15,17 +15,28 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"wirelab/internal/prereq"
 	"wirelab/postgres"
 )
+
+// Need skips a test where no server is installed that it could start.
+func Need(t testing.TB) {
+	t.Helper()
+	_, err := postgres.Find(t.Context(), os.Getenv)
+	prereq.PostgreSQL.Need(t, err)
+}
 
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
 func Main(m *testing.M, use func(*postgres.Server)) int {
+	if _, err := postgres.Find(context.Background(), os.Getenv); err != nil {
+		return prereq.PostgreSQL.Package(m, err)
+	}
 	s, err := postgres.Start(context.Background(), postgres.Options{Settings: []postgres.Setting{
 		{Name: "fsync", Value: "off"}, // nobody pulls the plug of a test, and databases are made in a fifth of the time
 	}})
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "these tests need a PostgreSQL server: %v\n", err)
+		_, _ = fmt.Fprintf(os.Stderr, "these tests need a PostgreSQL server that starts: %v\n", err)
 		return 1
 	}
 	use(s)

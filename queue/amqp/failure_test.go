@@ -13,6 +13,7 @@ import (
 	"wirelab/queue/amqp"
 	"wirelab/queue/queuetest"
 	"wirelab/rabbitmq"
+	"wirelab/rabbitmq/rabbitmqtest"
 )
 
 // opened connects, declares a queue and returns a publisher for it.
@@ -226,6 +227,7 @@ func TestBlocked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a server of its own")
 	}
+	rabbitmqtest.Need(t)
 	full, err := rabbitmq.Start(t.Context(), rabbitmq.Options{Settings: []rabbitmq.Setting{{Name: "disk_free_limit.absolute", Value: "900000GB"}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 // Package rabbitmqtest gives tests a real RabbitMQ, one for a package's whole
-// run. Where none is installed tests fail, and say what to install. It knows
-// nothing of what is sent through it.
+// run. Where none is installed tests are skipped, and that is told ([prereq]). It
+// knows nothing of what is sent through it.
 package rabbitmqtest
 
 import (
@@ -9,15 +9,26 @@ import (
 	"os"
 	"testing"
 
+	"wirelab/internal/prereq"
 	"wirelab/rabbitmq"
 )
+
+// Need skips a test where no server is installed that it could start.
+func Need(t testing.TB) {
+	t.Helper()
+	_, err := rabbitmq.Find(t.Context(), os.Getenv)
+	prereq.RabbitMQ.Need(t, err)
+}
 
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(rabbitmqtest.Main(m, …)) }.
 func Main(m *testing.M, use func(*rabbitmq.Server)) int {
+	if _, err := rabbitmq.Find(context.Background(), os.Getenv); err != nil {
+		return prereq.RabbitMQ.Package(m, err)
+	}
 	s, err := rabbitmq.Start(context.Background(), rabbitmq.Options{})
 	if err != nil {
-		_, _ = fmt.Fprintf(os.Stderr, "these tests need a RabbitMQ: %v\n", err)
+		_, _ = fmt.Fprintf(os.Stderr, "these tests need a RabbitMQ that starts: %v\n", err)
 		return 1
 	}
 	use(s)

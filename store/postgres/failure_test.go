@@ -31,6 +31,7 @@ func large(n int, random *rand.ChaCha8) *result.Result {
 // ownServer starts a server for one test, which may do to it what it likes.
 func ownServer(t *testing.T) *postgres.Server {
 	t.Helper()
+	postgrestest.Need(t)
 	own, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dsn, resize := postgrestest.SmallDisk(t, ownServer(t), 20, "TestNoRoom")
+	dsn, resize := postgrestest.SmallDisk(t, ownServer(t), 20) // TestNoRoom covers the rest
 	s := open(t, dsn)
 	random := rand.NewChaCha8([32]byte{1})
 	full := 0

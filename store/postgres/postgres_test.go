@@ -15,6 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
@@ -29,17 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 func runAll(m *testing.M) int {
-	ctx := context.Background()
-	var err error
-	if server, err = postgres.Start(ctx, postgres.Options{}); err != nil {
-		fmt.Fprintln(os.Stderr, "these tests need a PostgreSQL to start:", err)
-		return 1
-	}
-	code := m.Run()
-	if err := server.Stop(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "stop PostgreSQL:", err)
-		code = 1
-	}
+	code := postgrestest.Main(m, func(s *postgres.Server) { server = s })
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

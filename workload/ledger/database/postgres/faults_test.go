@@ -87,6 +87,7 @@ func TestKilledInMidRun(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	// One of its own, with fsync, to be killed.
+	postgrestest.Need(t)
 	server, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,7 @@ func connected(t *testing.T, dsn string) *pgx.Conn {
 // own starts a server for one test, with fsync, which may do to it what it likes.
 func own(t *testing.T) *postgres.Server {
 	t.Helper()
+	postgrestest.Need(t)
 	s, err := postgres.Start(t.Context(), postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +187,7 @@ func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dsn, resize := postgrestest.SmallDisk(t, own(t), 16, "TestNoRoom")
+	dsn, resize := postgrestest.SmallDisk(t, own(t), 16) // TestNoRoom covers the rest
 	s := opened(t, dsn)
 	databasetest.UntilFull(t, s)
 	resize(32)
