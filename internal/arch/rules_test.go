@@ -85,6 +85,7 @@ var rules = []rule{
 	{"pipeline/bench", []string{".", "control", "experiment", "pipeline/stack", "plan", "queue", "result"}, "none", "an experiment's server that is several processes"},
 	{"hermes/frame", []string{".", "hermes"}, "google.golang.org/grpc google.golang.org/protobuf", "what carries messages need not know what is in them"},
 	{"hermes/local", []string{".", "daemon", "place"}, "none", "it starts processes, and what is sent to them is others'"},
+	{"hermes/hermestest", nil, "none", "it builds the program, and what is done with it is others'"},
 	{"hermes/torture", []string{".", "hermes", "hermes/broker", "hermes/client", "hermes/local"}, "none", "who tries the whole knows it by its program and its client"},
 	{"hermes/client", []string{".", "hermes", "hermes/broker", "hermes/frame", "hermes/gen", "hermes/record", "wire/grpc"}, "golang.org/x/sync google.golang.org/grpc google.golang.org/protobuf", "a user knows a node by its door alone"},
 	{"hermes/door", nil, "none", "it holds the doors to one another, by tests alone"},
