@@ -37,10 +37,16 @@ func within[T any](c <-chan T, patience time.Duration) (v T, ok bool) {
 // held is a service whose calls wait inside it until their context ends, or
 // until they are let go.
 type held struct {
-	entered chan context.Context // gets each call's context
-	ended   chan error           // gets the context's error when it ends
+	entered chan arrival // gets each call
+	ended   chan error   // gets the context's error when it ends
 	release chan struct{}
 	once    sync.Once // closes release
+}
+
+// arrival is a call in the service, and when it was there.
+type arrival struct {
+	ctx context.Context //nolint:containedctx // it is what is looked at
+	at  time.Time
 }
 
 // letGo lets every call go on, those to come too. It may be called again.
@@ -48,11 +54,11 @@ func (h *held) letGo() { h.once.Do(func() { close(h.release) }) }
 
 func newHeld() *held {
 	const room = 64 // more calls than any check makes, so that the service never waits for the check
-	return &held{entered: make(chan context.Context, room), ended: make(chan error, room), release: make(chan struct{})}
+	return &held{entered: make(chan arrival, room), ended: make(chan error, room), release: make(chan struct{})}
 }
 
 func (h *held) before(ctx context.Context, _ string) error {
-	h.entered <- ctx
+	h.entered <- arrival{ctx, time.Now()}
 	select {
 	case <-ctx.Done():
 		h.ended <- ctx.Err()
@@ -62,10 +68,9 @@ func (h *held) before(ctx context.Context, _ string) error {
 	}
 }
 
-// deadlineSlack is how far the service's deadline may be from the caller's:
-// wires carry the time left, whole milliseconds at the coarsest, and the
-// transit is added.
-const deadlineSlack = time.Second
+// deadlineSlack is what rounding may do to a deadline: wires carry the time
+// left, whole milliseconds at the coarsest.
+const deadlineSlack = 20 * time.Millisecond
 
 // deadline checks, for each operation, that the caller's deadline reaches the
 // service's context and ends it, and that the caller is told. It asks of all
@@ -108,7 +113,7 @@ func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 		}
 		select {
 		case inside := <-h.entered:
-			c.judgeDeadline(ctx, inside, r, o.Name, h)
+			c.judgeDeadline(ctx, after, inside, r, o.Name, h)
 			return
 		default:
 		}
@@ -119,15 +124,20 @@ func (c *cell[S]) deadlineOf(r reporter, o wirelab.Operation[S]) {
 	}
 }
 
-// judgeDeadline compares the caller's context with the service's.
-func (c *cell[S]) judgeDeadline(outside, inside context.Context, r reporter, name string, h *held) {
+// judgeDeadline compares the caller's context, which allowed so long, with the
+// service's. How long the call was on its way does not matter: it makes the
+// service's deadline later, but never leaves a call in the service more time
+// than the caller allowed in all.
+func (c *cell[S]) judgeDeadline(outside context.Context, allowed time.Duration, inside arrival, r reporter, name string, h *held) {
 	want, _ := outside.Deadline()
-	got, ok := inside.Deadline()
-	switch {
+	got, ok := inside.ctx.Deadline()
+	switch left := got.Sub(inside.at); {
 	case !ok:
 		r.Errorf("%s: the deadline is lost on the way: the service's context has none", name)
-	case got.Sub(want).Abs() > deadlineSlack:
-		r.Errorf("%s: the service's deadline is %v from the caller's", name, got.Sub(want))
+	case want.Sub(got) > deadlineSlack:
+		r.Errorf("%s: the service's deadline is %v before the caller's", name, want.Sub(got))
+	case left > allowed+deadlineSlack:
+		r.Errorf("%s: the service has %v left, of the caller's %v", name, left, allowed)
 	}
 	if _, ok := within(h.ended, c.patience); !ok {
 		r.Errorf("%s: the service's context is still open %v after the deadline", name, c.patience)

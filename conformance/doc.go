@@ -3,8 +3,9 @@
 // cancellation, bounds, stops, restarts, panics, leaks.
 //
 // It knows the vocabulary, the wires only as bytes to be recognised, and no
-// workload. A workload's bind folder calls [Run] from a test; every pair of a
-// binding's server and client libraries becomes a subtest named
+// workload. A workload's bind folder calls [Run] from a test; each server and
+// each client library of a binding is asked at least once, and of the one
+// workload that sets [Suite.EveryPair] every pair of them. A pair is a subtest named
 //
 //	workload/protocol/client→server
 //

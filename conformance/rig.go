@@ -5,6 +5,9 @@ import (
 	"crypto/tls"
 	"io"
 	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"wirelab"
@@ -38,6 +41,26 @@ type rig[S any] struct {
 	closer io.Closer
 	tape   *tape
 	tap    *tap // nil unless setup.tap
+
+	// target is where connections go, whatever address the client asks for:
+	// where the server is, or [nowhere].
+	target atomic.Pointer[string]
+}
+
+// nowhere is an address that nothing listens on.
+const nowhere = ""
+
+// goTo says where connections go from now on.
+func (g *rig[S]) goTo(address string) { g.target.Store(&address) }
+
+// dial connects to where the server is. It knows no other way to be refused
+// for certain: a port that was given up may be taken by another process.
+func (g *rig[S]) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	target := *g.target.Load()
+	if target == nowhere {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, target)
 }
 
 // serve starts a server at address, which may end in port 0.
@@ -105,8 +128,8 @@ func (c *cell[S]) raise(r reporter, service S, s setup) *rig[S] {
 		r.Errorf("listen: %v", err)
 		return nil
 	}
-	var plain net.Dialer
-	dial := plain.DialContext
+	g.goTo(g.server.address)
+	dial := g.dial
 	if s.tap {
 		g.tap = &tap{identity: c.identity, upstream: g.server.address, tape: &tape{}}
 		dial = g.tap.dial

@@ -30,6 +30,11 @@ type Suite[S any] struct {
 	// after the other. A stop may come between two of them, and so may end one
 	// with Unavailable, though it must not cut the call that is in flight.
 	Sequences []string
+	// EveryPair asks every client library of a protocol against every server
+	// library. Which libraries understand each other does not depend on what is
+	// said, so one workload does it for all; elsewhere [pairs] has each library at
+	// its end once, which is what its binding's own code takes.
+	EveryPair bool
 }
 
 // Trap is one request that some wire is likely to carry wrongly.
@@ -73,21 +78,20 @@ type reporter interface {
 }
 
 // pace is how much is asked. Short runs ask less of each cell, nothing that is
-// a wait for time to pass, and, where a protocol has several libraries, have
-// each at either end once instead of all their pairs; what is asked in the clear
-// is not asked over TLS too.
+// a wait for time to pass, and never every pair of libraries; what is asked in
+// the clear is not asked over TLS too.
 type pace struct {
 	perOperation int  // exchanges asked one after another, for each operation
 	workers      int  // callers at once
 	perWorker    int  // exchanges of each
 	everyWay     bool // of drawing requests from a further data set, or only the usual one
-	everyPair    bool // of libraries
+	everyPair    bool // of libraries, where the suite asks for it
 	everySecure  bool // protocol, or only those that have no form in the clear
 	waiting      bool // checks that wait
 }
 
 var (
-	fullPace  = pace{perOperation: 120, workers: 16, perWorker: 30, everyWay: true, everyPair: true, everySecure: true, waiting: true}
+	fullPace  = pace{perOperation: 48, workers: 16, perWorker: 10, everyWay: true, everyPair: true, everySecure: true, waiting: true}
 	shortPace = pace{perOperation: 16, workers: 16, perWorker: 4}
 )
 
@@ -233,16 +237,11 @@ func cells[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) []
 		if !pace.everySecure && inTheClear(workload.Bindings, b.Protocol) {
 			continue
 		}
-		for i, server := range b.Servers {
-			for j, client := range b.Clients {
-				if !pace.everyPair && i%len(b.Clients) != j%len(b.Servers) {
-					continue
-				}
-				all = append(all, &cell[S]{
-					workload: workload, suite: suite, binding: b, server: server, client: client,
-					identity: id, pace: pace, seed: seed, patience: 20 * time.Second, quiet: quiet,
-				})
-			}
+		for _, p := range pairs(len(b.Servers), len(b.Clients), suite.EveryPair && pace.everyPair) {
+			all = append(all, &cell[S]{
+				workload: workload, suite: suite, binding: b, server: b.Servers[p.server], client: b.Clients[p.client],
+				identity: id, pace: pace, seed: seed, patience: time.Minute, quiet: quiet,
+			})
 		}
 	}
 	return all

@@ -102,6 +102,10 @@ func (w toyWire) serve(ctx context.Context, at wirelab.Endpoint, service toy) er
 	case err := <-done:
 		return err
 	}
+	if w.is("port-held") {
+		go func() { <-w.leak; _ = server.Close() }()
+		return nil
+	}
 	drain := at.DrainTime()
 	if w.is("drain-ignored") {
 		drain = time.Hour
@@ -365,7 +369,14 @@ func (s *toyStub) call(ctx context.Context, path string, body io.Reader) iter.Se
 		}
 		request.Header.Set("Content-Type", "application/x-ndjson")
 		if deadline, ok := outer.Deadline(); ok && !s.wire.is("deadline-lost") {
-			request.Header.Set("Timeout-Ns", strconv.FormatInt(int64(time.Until(deadline)), 10))
+			left := time.Until(deadline)
+			if s.wire.is("deadline-doubled") {
+				left *= 2
+			}
+			if s.wire.is("deadline-halved") {
+				left /= 2
+			}
+			request.Header.Set("Timeout-Ns", strconv.FormatInt(int64(left), 10))
 		}
 		if *s.broken {
 			yield(nil, wirelab.Errorf(wirelab.Unavailable, "failed once"))

@@ -23,6 +23,7 @@ func TestConformance(t *testing.T) {
 		Traps:     traps(),
 		Probes:    probes(),
 		Behaviour: behaviour(),
+		EveryPair: true, // for all workloads: it has every kind of operation
 	})
 }
 
