@@ -45,6 +45,11 @@ type Ending struct {
 // line on standard error.
 func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []string, e Ending) int {
 	t.watchStart(root)
+	args, all := wantsAll(args)
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		out := c.OutOrStdout()
+		_ = WriteHelp(out, c, helpColumns(out), all) // an error of standard output: there is nowhere left to tell it
+	})
 	root.SetArgs(args)
 	root.SetIn(t.Stdin)
 	root.SetOut(t.Stdout)

@@ -49,12 +49,13 @@ func newRootCommand(a *app) *cobra.Command {
 	} {
 		root.AddCommand(build(a))
 	}
+	cli.GroupFlags(root, flagGroups)
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
 	return root
 }
 
 func newVersionCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "version", Short: "Show the version", Args: cli.Arguments(0, 0, "no arguments")}
+	c := &cobra.Command{Use: "version", Short: "Show the version", Example: "  hermes version --json", Args: cli.Arguments(0, 0, "no arguments")}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(*cobra.Command, []string) error {
 		v := version()

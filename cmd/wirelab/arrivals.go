@@ -145,6 +145,7 @@ func newArrivalsCommand(a *app) *cobra.Command {
 A recording is a JSON object whose inter_arrival_ms are the times between
 arrivals in milliseconds, or CSV: one column of them, or with a head the column
 inter_arrival_ms, or timestamp (seconds since 1970, or RFC 3339).`,
+		Example: "  wirelab arrivals make --rate 500 > bursty.json\n  wirelab arrivals show bursty.json",
 	})
 	c.AddCommand(newArrivalsShowCommand(a), newArrivalsMakeCommand(a))
 	return c

@@ -57,16 +57,26 @@ has to wait too long, a tool is not blamed for numbers that are too high.
 Exit codes: 0 the tool tells the truth, 1 it does not, 3 it could not be judged,
 64 the command is wrong or the tool not there.`
 
-const auditExample = `  wirelab audit --tool 'hey -z 20s -q 20 -c 10 -m POST -T application/json -d {body} {target}'
-  wirelab audit --tool 'oha --no-tui -z 20s -q 200 -c 10 -m POST -T application/json -d {body} {target}'
-  wirelab audit --tool 'oha --no-tui -z 20s -q 200 -c 10 --latency-correction {get}'
-  wirelab audit --tool 'ghz --insecure --rps 200 -c 10 -n 4000 --call {method} -d {data} {address}'
-  wirelab audit --tool 'echo POST {target} | vegeta attack -rate 200 -duration 20s -body {bodyfile} | vegeta report'
-  wirelab audit --tool 'fortio load -qps 200 -c 10 -t 20s -p 50,75,90,95,99,99.9 -payload {body} {target}'
-  wirelab audit --tool 'k6 run -e RATE=200 -e DURATION=20s --summary-trend-stats "avg,max,p(50),p(90),p(95),p(99)" {script}'
-  wirelab audit --tool 'h2load -n 4000 -c 10 -m 1 --rps 20 -d {bodyfile} --log-file {out} {target}'
-  wirelab audit --tool 'wrk -t 2 -c 10 -d 20s --latency -s {script} {target}'
-  wirelab audit --tool 'wrk2 -t 2 -c 10 -d 20s -R 200 --latency -s {script} {target}'`
+const auditExample = `  wirelab audit --tool "hey -z 20s -q 20 -c 10 -m POST -T application/json -d {body} {target}"
+  wirelab audit --tool "ghz --insecure --rps 200 -c 10 -n 4000 --call {method} -d {data} {address}"
+  wirelab audit --tool "k6 run -e RATE=200 -e DURATION=20s --summary-trend-stats 'avg,max,p(50),p(90),p(95),p(99)' {script}"`
+
+// auditDetails is what --help-all explains beside it.
+const auditDetails = `Other tools:
+
+  wirelab audit --tool "wrk -t 2 -c 10 -d 20s --latency -s {script} {target}"
+  wirelab audit --tool "oha --no-tui -z 20s -q 200 -c 10 -m POST -T \
+      application/json -d {body} {target}"
+  wirelab audit --tool "oha --no-tui -z 20s -q 200 -c 10 --latency-correction \
+      {get}"
+  wirelab audit --tool "echo POST {target} | vegeta attack -rate 200 -duration \
+      20s -body {bodyfile} | vegeta report"
+  wirelab audit --tool "fortio load -qps 200 -c 10 -t 20s -p \
+      50,75,90,95,99,99.9 -payload {body} {target}"
+  wirelab audit --tool "h2load -n 4000 -c 10 -m 1 --rps 20 -d {bodyfile} \
+      --log-file {out} {target}"
+  wirelab audit --tool "wrk2 -t 2 -c 10 -d 20s -R 200 --latency -s {script} \
+      {target}"`
 
 // auditFlags are what is typed.
 type auditFlags struct {
@@ -105,6 +115,7 @@ func newAuditCommand(a *app) *cobra.Command {
 		panic(err) // the flag is defined above
 	}
 	command.MarkFlagsMutuallyExclusive("json", "markdown")
+	cli.Explain(command, auditDetails)
 	return command
 }
 

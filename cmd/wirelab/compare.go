@@ -23,20 +23,23 @@ type compareFlags struct {
 }
 
 // compareLong is what "wirelab compare --help" explains.
-const compareLong = `Compare runs the same calls over each arm, in rounds of fresh processes with
-the slices in random order, and prints for each metric what each arm costs, the
-difference from the first arm with its interval, and one of four verdicts:
-better, worse, equivalent, or inconclusive with the number of rounds that would
-decide. What spoiled its own measurement is called invalid.
+const compareLong = `Compare makes the same calls over each arm, in rounds of fresh processes. For each
+number it prints what each arm costs, the difference from the first arm with its
+interval, and a verdict: better, worse, equivalent, or undecided with the number of
+rounds that would decide. A number that a check refuses is called invalid.
 
-An ARM is a protocol, with settings if need be:
+An ARM is a protocol, with settings if need be. wirelab matrix lists them.
 
   grpc                              the usual libraries
   grpc,client=connect-go            another client library
   grpc,server=connect-go            another server library
   grpc,connections=4                four connections instead of one
   grpc,target=127.0.0.1:50051       a server that is already running
-  grpc,driver=raw                   called by wirelab's own minimal client
+  grpc,driver=raw                   called by wirelab's own minimal client`
+
+// compareDetails is what --help-all explains beside it.
+const compareDetails = `More settings of an ARM:
+
   grpc,data=100                     over another of the workload's data sets
   log-rabbit,queue=classic          through the log pipeline, by such a queue
 
@@ -85,25 +88,32 @@ the report says in the same row which do not.
 of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
 the path takes is in the floors too. See wirelab relay --help.
 
+More examples:
+
+  wirelab compare grpc http1-json -w directory.GetPerson --arrivals trace.json \
+      --speed-up 10
+  wirelab compare grpc http3-proto http1-json -w routeguide.GetFeature \
+      --network wan,loss=0.1%
+  wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 \
+      --rate 10k --slice 5s
+  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
+  wirelab compare hermes-grpc nats-jetstream -w messaging --scenario leader-kill \
+      --rate 1k
+
 ` + failIfText
 
 func newCompareCommand(a *app) *cobra.Command {
 	var f compareFlags
 	command := &cobra.Command{
 		Use:   "compare ARM ARM…",
-		Short: "Compare protocols doing the same work, and say what the difference is and whether it is real",
+		Short: "Compare protocols that do the same work: what differs, and is it real",
 		Long:  compareLong,
-		Example: `  wirelab compare grpc http1-json --workload routeguide.GetFeature
-  wirelab compare grpc http1-json --workload routeguide.GetFeature --in-flight 1,50 --until 2%
-  wirelab compare grpc h2c-proto http1-proto --workload routeguide.GetFeature --rate 2k --for 60s
-  wirelab compare grpc grpc,client=connect-go --workload routeguide.ListFeatures --json
-  wirelab compare grpc http1-json -w directory.GetPerson --arrivals trace.json --speed-up 10
-  wirelab compare grpc http3-proto http1-json --workload routeguide.GetFeature --network wan,loss=0.1%
-  wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 --rate 10k --slice 5s
-  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
-  wirelab compare hermes-grpc-stream nats-jetstream rabbitmq --workload messaging
-  wirelab compare hermes-grpc nats-jetstream -w messaging --scenario leader-kill --rate 1k
-  wirelab compare http1-proto grpc --workload routeguide.GetFeature --fail-if 'cpu/req > +40%' --markdown comment.md`,
+		Example: `  wirelab compare grpc http1-json -w routeguide.GetFeature
+  wirelab compare grpc http1-json -w routeguide.GetFeature --in-flight 1,50 --until 2%
+  wirelab compare grpc h2c-proto http1-proto -w routeguide.GetFeature --rate 2k --for 60s
+  wirelab compare grpc grpc,client=connect-go -w routeguide.ListFeatures --json
+  wirelab compare http1-proto grpc -w routeguide.GetFeature --fail-if 'cpu/req > +40%'
+  wirelab compare hermes-grpc-stream nats-jetstream rabbitmq -w messaging`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := f.parse(args)
@@ -114,12 +124,13 @@ func newCompareCommand(a *app) *cobra.Command {
 		},
 	}
 	f.register(command)
+	cli.Explain(command, compareDetails)
 	return command
 }
 
 func (f *compareFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
+	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(flags)

@@ -24,7 +24,7 @@ const inFlightUsual = 256
 
 func (f *ratedFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.workload, "workload", "w", "", "the work, as `WORKLOAD.OPERATION` (required)")
+	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
 	flags.StringVar(&f.driver, "driver", "", "what calls: `client` or raw (default: raw where there is one, since it is on time at higher rates)")
 	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls under way at once; what is due beyond waits, and its time counts")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")

@@ -27,6 +27,7 @@ func newRootCommand(a *app) *cobra.Command {
 	for _, build := range commands() {
 		root.AddCommand(build(a))
 	}
+	cli.GroupFlags(root, flagGroups)
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
 	return root
 }

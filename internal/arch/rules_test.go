@@ -105,7 +105,7 @@ var rules = []rule{
 	{"hermes/tail", []string{".", "hermes/broker", "hermes/record"}, "none", "memory hands on what any log holds"},
 	{"hermes/replica", []string{".", "hermes", "hermes/core", "hermes/record", "hermes/broker"}, "go.etcd.io/raft google.golang.org/protobuf", "consensus is proven without a clock, a disk or a network"},
 	{"hermes/sim", []string{".", "hermes", "hermes/broker", "hermes/core", "hermes/record", "hermes/replica", "hermes/vfs", "hermes/wal"}, "go.etcd.io/raft github.com/anishathalye/porcupine", "what is simulated is what the node drives, and nothing real"},
-	{"cli", []string{"."}, "github.com/spf13/cobra", "what programs share knows none of their commands"},
+	{"cli/**", []string{".", "cli"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},
 	{"cmd/*", []string{"**"}, "any", "wiring"},
 	{"internal/*", []string{"**"}, "any", "rules and generators"},
 }

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+)
+
+// helpAll shows a command's help with all flags and explanations, where --help shows the common ones.
+const helpAll = "--help-all"
+
+const (
+	groupAnnotation   = "group"   // of a flag: the heading it is under; none: a common one
+	detailsAnnotation = "details" // of a command: what only --help-all explains
+)
+
+// FlagGroup is a heading and the flags under it, those that few people need.
+type FlagGroup struct {
+	Heading string
+	Names   []string
+}
+
+// manyFlags is from how many flags on a command's help shows the common ones only.
+const manyFlags = 15
+
+// GroupFlags puts flags under headings that only --help-all shows, in a command and all below it that
+// have many. What is in no group is common. A group may name flags that a command does not have.
+func GroupFlags(c *cobra.Command, groups []FlagGroup) {
+	for _, sub := range c.Commands() {
+		GroupFlags(sub, groups)
+	}
+	count := 0
+	c.LocalFlags().VisitAll(func(*pflag.Flag) { count++ })
+	if count < manyFlags {
+		return
+	}
+	for _, g := range groups {
+		for _, name := range g.Names {
+			if f := c.Flags().Lookup(name); f != nil {
+				if f.Annotations == nil {
+					f.Annotations = map[string][]string{}
+				}
+				f.Annotations[groupAnnotation] = []string{g.Heading}
+			}
+		}
+	}
+}
+
+// Explain adds to a command what only --help-all explains.
+func Explain(c *cobra.Command, text string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[detailsAnnotation] = text
+}
+
+// Details is what [Explain] added to a command.
+func Details(c *cobra.Command) string { return c.Annotations[detailsAnnotation] }
+
+// wantsAll turns --help-all into --help, which cobra knows to answer before it looks at anything else.
+func wantsAll(args []string) ([]string, bool) {
+	end := slices.Index(args, "--")
+	at := slices.Index(args, helpAll)
+	if at < 0 || end >= 0 && end < at {
+		return args, false
+	}
+	args = slices.Clone(args)
+	args[at] = "--help"
+	return args, true
+}
+
+// helpColumns is how wide help is: as texts are written, or as narrow as the terminal.
+func helpColumns(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return Columns
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil || size.Col == 0 {
+		return Columns
+	}
+	return min(Columns, max(int(size.Col), 40))
+}
+
+// WriteHelp writes a command's help: what it is for, how it is called, examples, its commands and its
+// flags, those that most people need first. No line is wider than columns, but for words that are.
+func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
+	var b strings.Builder
+	about := c.Long
+	if about == "" {
+		about = c.Short
+	}
+	if details := Details(c); all && details != "" {
+		about += "\n\n" + details
+	}
+	b.WriteString(Refold(about, columns))
+	if c.Runnable() || c.HasSubCommands() {
+		writeUsage(&b, c, columns)
+	}
+	if c.Example != "" {
+		b.WriteString("\nExamples:\n" + examples(c.Example, columns))
+	}
+	writeCommands(&b, c, columns)
+	more := writeFlags(&b, c, columns, all) || Details(c) != "" && !all
+	if more {
+		b.WriteString("\n" + strings.Join(Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
+	}
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n" + strings.Join(Wrap("More of a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeUsage(b *strings.Builder, c *cobra.Command, columns int) {
+	b.WriteString("\nUsage:\n")
+	if c.HasAvailableSubCommands() {
+		b.WriteString("  " + c.CommandPath() + " COMMAND\n")
+		if c.Use == c.Name() { // it takes nothing itself
+			return
+		}
+	}
+	b.WriteString(Hang("  ", 2, c.UseLine(), columns))
+}
+
+// examples breaks long command lines as a shell takes them.
+func examples(text string, columns int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \n")
+		if width(line) <= columns {
+			b.WriteString(line + "\n")
+			continue
+		}
+		whole := glued(line)
+		lines := Wrap(whole, columns-len("      ")-len(" \\"))
+		text := "  " + strings.Join(lines, " \\\n      ") + "\n"
+		b.WriteString(strings.ReplaceAll(text, "\x00", " "))
+	}
+	return b.String()
+}
+
+// glued is a command line in which what belongs together is one word: what is in single quotes, and a
+// flag with its value.
+func glued(line string) string {
+	var b strings.Builder
+	quoted := false
+	for i, r := range line {
+		before, after := line[:i], line[i+1:]
+		word := before[strings.LastIndexByte(before, ' ')+1:]
+		switch {
+		case r == '\'':
+			quoted = !quoted
+		case r == ' ' && (quoted || strings.HasPrefix(word, "-") && after != "" && !strings.ContainsAny(after[:1], "- |<>")):
+			r = '\x00'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// writeCommands lists the commands below a command, and its pages of help.
+func writeCommands(b *strings.Builder, c *cobra.Command, columns int) {
+	topics := func(sub *cobra.Command) bool { return sub.IsAdditionalHelpTopicCommand() }
+	for _, part := range []struct {
+		heading string
+		in      func(*cobra.Command) bool
+	}{{"Commands", func(sub *cobra.Command) bool { return sub.IsAvailableCommand() }}, {"Pages of help", topics}} {
+		longest, found := 0, []*cobra.Command{}
+		for _, sub := range c.Commands() {
+			if part.in(sub) && !sub.Hidden {
+				found, longest = append(found, sub), max(longest, width(sub.Name()))
+			}
+		}
+		if len(found) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\n%s:\n", part.heading)
+		for _, sub := range found {
+			b.WriteString(Hang("  "+sub.Name(), longest+4, sub.Short, columns))
+		}
+	}
+}
+
+// writeFlags lists flags under their headings and reports whether it left some out.
+func writeFlags(b *strings.Builder, c *cobra.Command, columns int, all bool) (more bool) {
+	own := map[string]*pflag.FlagSet{}
+	var order []string
+	grouped := false
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		heading := ""
+		if of := f.Annotations[groupAnnotation]; len(of) > 0 {
+			heading, grouped = of[0], true
+		}
+		if f.Hidden {
+			return
+		}
+		if own[heading] == nil {
+			own[heading] = pflag.NewFlagSet("", pflag.ContinueOnError)
+			order = append(order, heading)
+		}
+		own[heading].AddFlag(f)
+	})
+	slices.Sort(order) // the common ones, without a heading, first
+	for _, heading := range order {
+		if heading != "" && !all {
+			more = true
+			continue
+		}
+		title := "Flags"
+		switch {
+		case heading != "":
+			title = heading
+		case grouped:
+			title = "Common flags"
+		}
+		fmt.Fprintf(b, "\n%s:\n%s", title, own[heading].FlagUsagesWrapped(columns))
+	}
+	if inherited := c.InheritedFlags(); inherited.HasAvailableFlags() {
+		b.WriteString("\nFlags of every command:\n" + inherited.FlagUsagesWrapped(columns))
+	}
+	return more
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Columns is how wide texts are where nobody says how wide the terminal is.
+const Columns = 80
+
+// Wrap breaks a text into lines of at most so many columns, at spaces. A word that is longer than a
+// line is left whole: a command or an address that is broken cannot be copied.
+func Wrap(text string, columns int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case width(line)+1+width(word) <= columns:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	if line != "" {
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Hang writes a text after a label that takes so many columns, and what does not fit in a line below
+// its beginning. Where the label is longer, the text begins in the next line.
+func Hang(label string, indent int, text string, columns int) string {
+	lines := Wrap(text, columns-indent)
+	space := strings.Repeat(" ", indent)
+	var b strings.Builder
+	b.WriteString(label)
+	if len(lines) > 0 {
+		if width(label) <= indent {
+			b.WriteString(space[width(label):])
+		} else {
+			b.WriteString("\n" + space)
+		}
+		b.WriteString(strings.Join(lines, "\n"+space))
+	}
+	return strings.TrimRight(b.String(), " ") + "\n"
+}
+
+// Refold breaks the lines of a written text that are too long: paragraphs as a whole, and indented
+// lines, such as those of a list, below where their text begins.
+func Refold(text string, columns int) string {
+	var out strings.Builder
+	var paragraph []string
+	flush := func() {
+		if !fits(paragraph, columns) {
+			paragraph = Wrap(strings.Join(paragraph, " "), columns)
+		}
+		for _, line := range paragraph {
+			out.WriteString(line + "\n")
+		}
+		paragraph = nil
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \n")
+		if line != "" && line[0] != ' ' {
+			paragraph = append(paragraph, line)
+			continue
+		}
+		flush()
+		if width(line) <= columns {
+			out.WriteString(line + "\n")
+			continue
+		}
+		label, rest := listed(line)
+		out.WriteString(Hang(label, width(label), rest, columns))
+	}
+	flush()
+	return strings.TrimRight(out.String(), "\n") + "\n"
+}
+
+// listed parts an indented line: what its text hangs on, "  name   ", and the text.
+func listed(line string) (label, text string) {
+	words := strings.TrimLeft(line, " ")
+	at := len(line) - len(words)
+	if gap := strings.Index(words, "  "); gap > 0 {
+		text = strings.TrimLeft(words[gap:], " ")
+		return line[:len(line)-len(text)], text
+	}
+	return line[:at], words
+}
+
+func fits(lines []string, columns int) bool {
+	for _, line := range lines {
+		if width(line) > columns {
+			return false
+		}
+	}
+	return true
+}
+
+func width(text string) int { return utf8.RuneCountInString(text) }
