@@ -57,12 +57,10 @@ func TestWholeHoleIsInTheMatrix(t *testing.T) {
 		row.Holes["Grind"] != "a mill has no gob" || row.Holes["Turn"] == "" || len(row.Operations) > 0 || row.Servers == nil {
 		t.Errorf("rows %+v", m.Protocols)
 	}
-	if err := a.printMatrix(m); err != nil {
+	if err := a.printWorkload(m); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"no [1]  no [1]  -", "[1] a mill has no gob"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is absent from\n%s", want, out.String())
-		}
+	if want := "[1]  netrpc: a mill has no gob"; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is absent from\n%s", want, out.String())
 	}
 }

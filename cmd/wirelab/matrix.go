@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,12 +44,11 @@ func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix [WORKLOAD]",
 		Short: "Show what can be compared: workloads, protocols, operations, libraries",
-		Long: `Shows every workload with the protocols that carry it, the operations each
-protocol carries, and the libraries that speak it at each end, the usual one
-first, its data sets (--data) and what servers can keep them in (--db). A hole
-is an operation that a protocol cannot carry, with the reason.
-RAW tells which operations --driver raw carries too.`,
-		Example: "  wirelab matrix\n  wirelab matrix routeguide --json",
+		Long: `Lists the workloads with their operations and the protocols that carry them.
+With a WORKLOAD it shows all of one: what each protocol is made of, which
+operations it carries and why it does not carry others, the libraries that speak
+it at each end, the data sets (--data) and the databases (--db).`,
+		Example: "  wirelab matrix\n  wirelab matrix routeguide\n  wirelab matrix routeguide --json",
 		Args:    cli.Arguments(0, 1, "at most one workload"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -77,17 +74,10 @@ RAW tells which operations --driver raw carries too.`,
 		if *asJSON {
 			return a.PrintJSON(matrix)
 		}
-		for i, w := range matrix {
-			if i > 0 {
-				if err := a.Printf("\n"); err != nil {
-					return err
-				}
-			}
-			if err := a.printMatrix(w); err != nil {
-				return err
-			}
+		if len(args) == 1 {
+			return a.printWorkload(matrix[0])
 		}
-		return nil
+		return a.printMatrix(matrix)
 	}
 	return c
 }
@@ -142,88 +132,4 @@ func rowOf(p wirelab.Protocol) matrixRow {
 		Protocol: p.Name, Transport: p.Transport, Encoding: p.Encoding, Secure: p.Secure, Multiplexed: p.Multiplexed,
 		Servers: []string{}, Clients: []string{}, Operations: []string{}, Raw: []string{}, Holes: map[string]string{},
 	}
-}
-
-// libraries lists the libraries of a row's end.
-func libraries(names []string) string {
-	if len(names) == 0 {
-		return "-"
-	}
-	return strings.Join(names, ", ")
-}
-
-// rawOf tells in few words what the raw driver carries of a row.
-func rawOf(p matrixRow) string {
-	switch len(p.Raw) {
-	case 0:
-		return "-"
-	case len(p.Operations):
-		return "all"
-	}
-	return strings.Join(p.Raw, ", ")
-}
-
-// printMatrix prints a workload as a table, and the reasons of its holes below.
-func (a *app) printMatrix(m matrixWork) error {
-	head := []string{"PROTOCOL", "TRANSPORT", "ENCODING", "TLS"}
-	for _, o := range m.Operations {
-		head = append(head, o.Name)
-	}
-	rows := [][]string{append(head, "SERVERS", "CLIENTS", "RAW")}
-	var reasons []string
-	for _, p := range m.Protocols {
-		name := p.Protocol
-		if p.Style == wirelab.Generic {
-			name += " (generic)"
-		}
-		row := []string{name, p.Transport, p.Encoding, "-"}
-		if p.Secure {
-			row[3] = "yes"
-		}
-		for _, o := range m.Operations {
-			reason, hole := p.Holes[o.Name]
-			if !hole {
-				row = append(row, "yes")
-				continue
-			}
-			i := slices.Index(reasons, reason)
-			if i < 0 {
-				reasons = append(reasons, reason)
-				i = len(reasons) - 1
-			}
-			row = append(row, fmt.Sprintf("no [%d]", i+1))
-		}
-		rows = append(rows, append(row, libraries(p.Servers), libraries(p.Clients), rawOf(p)))
-	}
-	operations := make([][]string, len(m.Operations))
-	for i, o := range m.Operations {
-		operations[i] = []string{"  " + o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")}
-	}
-	if err := cli.Both(a.Printf("%s\n", m.Workload), a.PrintTable(operations)); err != nil {
-		return err
-	}
-	for _, line := range []struct {
-		what  string
-		names []string
-		least int // fewer are not worth a line
-	}{{"data sets", m.Data, 1}, {"databases", m.Databases, 2}} {
-		if len(line.names) < line.least {
-			continue
-		}
-		if err := a.Printf("  %s: %s\n", line.what, strings.Join(line.names, ", ")); err != nil {
-			return err
-		}
-	}
-	if err := a.Printf("\n"); err != nil {
-		return err
-	}
-	if err := a.PrintTable(rows); err != nil {
-		return err
-	}
-	for i, reason := range reasons {
-		if err := a.Printf("[%d] %s\n", i+1, reason); err != nil {
-			return err
-		}
-	}
-	return nil
 }

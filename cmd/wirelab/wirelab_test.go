@@ -17,6 +17,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/cli"
+	"wirelab/cli/clitest"
 	"wirelab/plan"
 	"wirelab/store"
 	"wirelab/store/storetest"
@@ -222,7 +223,13 @@ func decode[T any](t *testing.T, text string) T {
 func TestMatrix(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("matrix").wants(t, exitOK, []string{"routeguide", "GetFeature", "grpc-go, connect-go", "no [1]", "[1] "}, nil)
+	s.run("matrix").wants(t, exitOK, []string{"routeguide", "GetFeature", "http1-proto*", "wirelab matrix routeguide"}, nil)
+	s.run("matrix", "routeguide").wants(t, exitOK, []string{"  1  GetFeature", "grpc-go, connect-go", "1 2 3 [1]", "[1] "}, nil)
+	for _, args := range [][]string{{"matrix"}, {"matrix", "directory"}, {"matrix", "ledger"}, {"matrix", "logging"}, {"matrix", "messaging"}, {"matrix", "routeguide"}, {"presets"}} {
+		for _, line := range clitest.Wide(s.run(args...).stdout) {
+			t.Errorf("%v is wider than a terminal: %s", args, line)
+		}
+	}
 	o := s.run("matrix", "routeguide", "--json")
 	o.wants(t, exitOK, nil, nil)
 	matrix := decode[[]matrixWork](t, o.stdout)
@@ -239,7 +246,16 @@ func TestMatrix(t *testing.T) {
 func TestPresetsCanBeRun(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	s.run("presets").wants(t, exitOK, []string{"quick", "route-serial", "routeguide.GetFeature", "http3-proto"}, nil)
+	o := s.run("presets")
+	o.wants(t, exitOK, []string{"route-serial", "about 2 min", "Message brokers"}, nil)
+	if !strings.HasPrefix(o.stdout, "Start here\n  quick ") {
+		t.Errorf("presets begin with %.80q", o.stdout)
+	}
+	for _, p := range plan.Presets() {
+		if strings.Count(o.stdout, "  "+p.Name+" ") != 1 {
+			t.Errorf("%s is not in the list once", p.Name)
+		}
+	}
 	if got := decode[[]plan.Plan](t, s.run("presets", "--json").stdout); len(got) != len(plan.Presets()) {
 		t.Errorf("%d presets in JSON", len(got))
 	}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/cli"
+)
+
+// columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.
+func (a *app) columns() int {
+	if n := a.width(); n > 0 {
+		return max(n, 40)
+	}
+	return cli.Columns
+}
+
+// printMatrix prints all workloads in short: what can be done, and over what.
+func (a *app) printMatrix(matrix []matrixWork) error {
+	var b strings.Builder
+	partly := false
+	for _, m := range matrix {
+		var operations, protocols []string
+		for _, o := range m.Operations {
+			operations = append(operations, o.Name)
+		}
+		for _, p := range m.Protocols {
+			switch len(p.Operations) {
+			case 0:
+			case len(m.Operations):
+				protocols = append(protocols, p.Protocol)
+			default:
+				protocols, partly = append(protocols, p.Protocol+"*"), true
+			}
+		}
+		fmt.Fprintf(&b, "%s\n", m.Workload)
+		b.WriteString(cli.Hang("  operations", 14, strings.Join(operations, ", "), a.columns()))
+		b.WriteString(cli.Hang("  protocols", 14, strings.Join(protocols, ", "), a.columns()))
+		for _, line := range extras(m) {
+			b.WriteString(cli.Hang("  "+line[0], 14, line[1], a.columns()))
+		}
+		b.WriteString("\n")
+	}
+	if partly {
+		b.WriteString("* carries some of the operations\n\n")
+	}
+	b.WriteString(`All of one workload:  wirelab matrix routeguide
+A comparison:         wirelab compare grpc http1-json -w routeguide.GetFeature
+`)
+	return a.Printf("%s", b.String())
+}
+
+// extras are a workload's data sets and databases, where there is a choice.
+func extras(m matrixWork) [][2]string {
+	var lines [][2]string
+	if len(m.Data) > 1 {
+		lines = append(lines, [2]string{"data sets", strings.Join(m.Data, ", ")})
+	}
+	if len(m.Databases) > 1 {
+		lines = append(lines, [2]string{"databases", strings.Join(m.Databases, ", ")})
+	}
+	return lines
+}
+
+// numbered names some of a workload's operations by their numbers: "1 2 4", "all".
+func numbered(m matrixWork, some []string) string {
+	switch len(some) {
+	case 0:
+		return "-"
+	case len(m.Operations):
+		return "all"
+	}
+	var numbers []string
+	for i, o := range m.Operations {
+		if slices.Contains(some, o.Name) {
+			numbers = append(numbers, fmt.Sprint(i+1))
+		}
+	}
+	return strings.Join(numbers, " ")
+}
+
+// reasons are why operations are not carried, each once.
+type reasons struct {
+	texts []string
+	who   [][]string // the protocols that carry nothing for that reason
+}
+
+// of are the numbers of the reasons why a protocol does not carry some operations: " [1] [2]".
+func (r *reasons) of(p matrixRow, m matrixWork) string {
+	var marks []string
+	for _, o := range m.Operations {
+		why, hole := p.Holes[o.Name]
+		if !hole {
+			continue
+		}
+		i := slices.Index(r.texts, why)
+		if i < 0 {
+			i = len(r.texts)
+			r.texts, r.who = append(r.texts, why), append(r.who, nil)
+		}
+		if len(p.Operations) == 0 && !slices.Contains(r.who[i], p.Protocol) {
+			r.who[i] = append(r.who[i], p.Protocol)
+		}
+		if mark := fmt.Sprintf(" [%d]", i+1); !slices.Contains(marks, mark) {
+			marks = append(marks, mark)
+		}
+	}
+	return strings.Join(marks, "")
+}
+
+// printWorkload prints all of one workload.
+func (a *app) printWorkload(m matrixWork) error {
+	operations := [][]string{}
+	for i, o := range m.Operations {
+		operations = append(operations, []string{fmt.Sprintf("  %d", i+1), o.Name, string(o.Kind), "requests " + strings.Join(o.Requests, ", ")})
+	}
+	why := &reasons{}
+	carried := [][]string{{"PROTOCOL", "TRANSPORT", "ENCODING", "TLS", "RAW", "CARRIES"}}
+	for _, p := range m.Protocols {
+		name, secure := p.Protocol, "-"
+		if p.Style == wirelab.Generic {
+			name += "~"
+		}
+		if p.Secure {
+			secure = "yes"
+		}
+		if marks := why.of(p, m); len(p.Operations) > 0 {
+			carried = append(carried, []string{name, p.Transport, p.Encoding, secure, numbered(m, p.Raw), numbered(m, p.Operations) + marks})
+		}
+	}
+	err := cli.Both(a.Printf("%s\n", m.Workload), a.PrintFit(operations, a.columns()))
+	for _, line := range extras(m) {
+		err = cli.Both(err, a.Printf("%s", cli.Hang("  "+line[0]+": ", len(line[0])+4, line[1], a.columns())))
+	}
+	err = cli.Both(err, cli.Both(a.Printf("\n"), a.PrintFit(carried, a.columns())))
+	return cli.Both(err, a.Printf("%s", a.below(m, why)))
+}
+
+// below explains the table of a workload: its words, the libraries, and what is not carried.
+func (a *app) below(m matrixWork, why *reasons) string {
+	var b strings.Builder
+	line := func(label string, indent int, text string) { b.WriteString(cli.Hang(label, indent, text, a.columns())) }
+	line("", 0, "CARRIES and RAW are numbers of the operations above; RAW: those that --driver raw can call.")
+	if slices.ContainsFunc(m.Protocols, func(p matrixRow) bool { return p.Style == wirelab.Generic }) {
+		line("~ ", 2, "generic: one code for every operation, where the others have code for each")
+	}
+	b.WriteString("\nLibraries of server and client, the usual one first:\n")
+	groups, order := map[string][]string{}, []string{}
+	for _, p := range m.Protocols {
+		if len(p.Operations) == 0 {
+			continue
+		}
+		key := strings.Join(p.Servers, ", ") + "; " + strings.Join(p.Clients, ", ")
+		if slices.Equal(p.Servers, p.Clients) {
+			key = strings.Join(p.Servers, ", ")
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], p.Protocol)
+	}
+	for _, key := range order {
+		line("  "+key+"  ", 24, strings.Join(groups[key], ", "))
+	}
+	if len(why.texts) > 0 {
+		b.WriteString("\nWhat is not carried:\n")
+	}
+	for i, text := range why.texts {
+		if len(why.who[i]) > 0 {
+			text = strings.Join(why.who[i], ", ") + ": " + text
+		}
+		line(fmt.Sprintf("[%d]", i+1), 5, text)
+	}
+	return b.String()
+}
