@@ -1,8 +1,7 @@
 # wirelab: two commands matter, make run and make test. The rest is for those
-# who change it. Nothing here needs more than Go, git and make on Linux, but
-# for the tests that look at pages, keep data in a database or send messages
-# through a broker: scripts/browser sees to their Chromium, scripts/database to
-# their PostgreSQL, scripts/rabbitmq to their RabbitMQ.
+# who change it. Nothing here needs more than Go, git and make on Linux. What
+# tests ask for beside is used where it is there; where not, the tests that need
+# it are skipped, and the last lines say so. make tools installs all of it.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
@@ -12,6 +11,9 @@ SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache
 # Not cached: wirelab's tests start processes and wires whose state the cache
 # does not see.
 TESTFLAGS ?= -count=1
+# Runs tests and tells of them, see its package comment. Four packages at once:
+# those that wait for a server leave the cores to others.
+TESTRUN := $(GO) run ./internal/testrun $(if $(TOTALS),-totals $(TOTALS))
 
 .DEFAULT_GOAL := help
 
@@ -23,53 +25,44 @@ help: ## this list
 build: bin/wirelab bin/hermes ## build bin/wirelab and bin/hermes
 
 bin/wirelab: $(SOURCES)
-	@mkdir -p bin
-	$(GO) build -buildvcs=auto -trimpath -o bin/wirelab ./cmd/wirelab
+	@GO=$(GO) scripts/build ./cmd/wirelab $@
 
 bin/hermes: $(SOURCES)
-	@mkdir -p bin
-	$(GO) build -buildvcs=auto -trimpath -o bin/hermes ./cmd/hermes
+	@GO=$(GO) scripts/build ./cmd/hermes $@
 
 .PHONY: run
-run: build ## compare six wires on the embedded default, about two minutes
+run: bin/wirelab ## compare six wires on the embedded default, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: ## every test, and that generated code is fresh
-	@scripts/browser
-	@scripts/database
-	@scripts/rabbitmq
-	@scripts/freshness
-	# Vetted whole as it is compiled, and four packages at once: those that wait for
-	# a broker leave the cores to others.
-	$(GO) test $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$' ./...
-	@scripts/manifests
-	@scripts/openapi
-	@scripts/abuse
-	# Both alone: what they find would be spoiled by the other packages' tests.
-	$(GO) test $(TESTFLAGS) -timeout 10m -v ./hermes/torture -real
-	$(GO) test $(TESTFLAGS) -timeout 12m -run '^TestSelfTest$$' -v ./cmd/wirelab
+test: ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
+	@$(TESTRUN) -memory 4 -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
+
+.PHONY: test-rest
+test-rest: ## what make test does not run: manifests, API fuzzing, Hermes tortured, the self-test
+	@$(TESTRUN) -rest
+
+.PHONY: test-all
+test-all: ## make test, and then make test-rest
+	@$(MAKE) test
+	@$(MAKE) test-rest
+
+.PHONY: tools
+tools: ## say how to install what tests ask for; as root on Debian, install it
+	@$(GO) run ./internal/testrun -tools
 
 .PHONY: selftest
 selftest: build ## try wirelab itself against what is known beforehand, some twenty minutes
 	./bin/wirelab selftest --long
 
 .PHONY: short
-short: ## the tests that take two to three minutes together on two cores
-	@scripts/browser
-	@scripts/database
-	@scripts/rabbitmq
-	# In memory where there is room: a file system that has just lost thousands of
-	# files is slow to make new ones, and no short test asks what outlives a power cut.
-	TMPDIR=$$(scripts/memory) $(GO) test $(TESTFLAGS) -short -p 4 -timeout 5m ./...
+short: ## the tests that take a minute and a half together on two cores
+	@$(TESTRUN) -memory 4 -- $(TESTFLAGS) -short -p 4 -timeout 5m
 
 .PHONY: race
-race: ## every test under the race detector
-	@scripts/browser
-	@scripts/database
-	@scripts/rabbitmq
+race: ## every test under the race detector, which needs a C compiler
 	# But the self-test, whose measurements the detector would spoil.
-	$(GO) test $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$' ./...
+	@$(TESTRUN) -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
 
 .PHONY: lint
 lint: ## format and lint
@@ -111,8 +104,7 @@ bench-rivals: build ## what a request costs our raw driver and others' load gene
 	$(GO) run ./internal/rivals -wirelab bin/wirelab
 
 .PHONY: bench-database
-bench-database: build ## balances a second over wires, beside what pgbench gets from the same server
-	@scripts/database
+bench-database: build tools ## balances a second over wires, beside what pgbench gets from the same server
 	$(GO) run ./internal/pgbench -wirelab bin/wirelab
 
 .PHONY: bench-queue
@@ -124,8 +116,7 @@ bench-gateway: build ## what the log pipeline's gateway costs, beside one furthe
 	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
 
 .PHONY: bench-brokers
-bench-brokers: build ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes; BENCHFLAGS="-shapes backlog" for others
-	@scripts/rabbitmq
+bench-brokers: build tools ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes; BENCHFLAGS="-shapes backlog" for others
 	$(GO) run ./internal/brokerbench -hermes bin/hermes $(BENCHFLAGS)
 
 .PHONY: torture

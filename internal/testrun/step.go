@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// step is one command: go test with arguments, or another that passes or fails.
+type step struct {
+	args     []string // of go test -json
+	packages int      // that go test runs
+	dir      string   // where to run it; "": here
+	command  []string // instead of go test
+	name     string   // of the command
+	tell     bool     // what it prints is shown though it passed
+}
+
+// event is what go test -json says; see go doc test2json.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of what is built
+	Test        string
+	Elapsed     float64 // seconds
+	Output      string
+	FailedBuild string
+}
+
+// grace is what tests have for their cleanup when they are told to end.
+const grace = 10 * time.Second
+
+// perform runs all steps, one after the other, and goes on after one that failed.
+func perform(ctx context.Context, steps []step, env []string, t *teller) (err error) {
+	for _, s := range steps {
+		if ctx.Err() != nil {
+			return errors.Join(err, context.Cause(ctx))
+		}
+		if failed := s.perform(ctx, env, t); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+func (s step) perform(ctx context.Context, env []string, t *teller) error {
+	words := s.command
+	if len(words) == 0 {
+		words = slices.Concat([]string{"go", "test", "-json"}, s.args)
+	}
+	command := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // it is what was asked for
+	command.Dir, command.Env = s.dir, env
+	// A group of its own: who is told to end is told so once, by us, with all its children.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
+	command.WaitDelay = grace
+	out, err := command.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	command.Stderr = t.errors()
+	if err := command.Start(); err != nil {
+		return err
+	}
+	defer func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }() // what would outlive it
+	lines := bufio.NewReader(out)
+	t.begin(s)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			t.take(s, read(s, line))
+		}
+		if err != nil {
+			break // it has ended, or closed its output
+		}
+	}
+	err = command.Wait()
+	t.end(s, err)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(words[:min(3, len(words))], " "), err)
+	}
+	return nil
+}
+
+// read reads a line of a command.
+func read(s step, line string) event {
+	var e event
+	if len(s.command) > 0 || json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
+		return event{Action: "output", Package: s.name, Output: line} // of go itself
+	}
+	return e
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"wirelab/internal/prereq"
+)
+
+// module makes a module of packages with one test file each, and goes there.
+func module(t *testing.T, packages map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module mill\n\ngo 1.26\n"}
+	for name, tests := range packages {
+		files[name+"/"+name+".go"] = "package " + name + "\n"
+		files[name+"/"+name+"_test.go"] = "package " + name + "\n\n" + tests
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("CI", "")
+}
+
+// What passed, failed and was skipped is counted; what failed is told with its
+// output, what passed in a line, and why something was skipped in one table.
+func TestRun(t *testing.T) {
+	module(t, map[string]string{
+		"whole": `import "testing"
+func TestA(t *testing.T) { t.Log("nobody asks") }
+func TestB(t *testing.T) { t.Run("c", func(t *testing.T) {}) }`,
+		"broken": `import "testing"
+func TestD(t *testing.T) { t.Run("e", func(t *testing.T) { t.Error("one is two") }) }`,
+		"left": `import ("testing"; "os")
+func TestF(t *testing.T) { t.Skip("no wind") }
+func TestG(t *testing.T) {
+	// As package prereq notes it.
+	note := "{\"Package\":\"mill/left\",\"Test\":\"TestG\",\"Thing\":\"PostgreSQL\",\"Why\":\"not installed\"}\n"
+	if err := os.WriteFile(os.Getenv("` + prereq.FolderVariable + `")+"/1.jsonl", []byte(note), 0o600); err != nil { t.Fatal(err) }
+	t.Skip("needs PostgreSQL")
+}`,
+		"unbuilt": `import "testing"
+func TestH(t *testing.T) { t.Nothing() }`,
+		"dies": `import ("testing"; "os")
+func TestI(t *testing.T) { println("last words"); os.Exit(3) }`,
+	})
+	totals := filepath.Join(t.TempDir(), "totals")
+	if err := os.WriteFile(totals, []byte("100 passed, 20 failed, 30 skipped\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if err := run(t.Context(), []string{"-totals", totals, "--", "-count=1"}, &said); err == nil {
+		t.Error("it passed")
+	}
+	out := said.String()
+	for _, want := range []string{
+		`(?m)^ok   mill/whole .* 3 passed$`,
+		`(?m)^FAIL mill/broken TestD/e \(`, `one is two`,
+		`(?m)^FAIL mill/unbuilt \(`, `t\.Nothing undefined`,
+		`(?m)^FAIL mill/dies `, `last words`,
+		`(?m)^    1  PostgreSQL +not installed$`,
+		`(?m)^    1  left out by the test +no wind$`,
+		// Of those that failed two are tests of broken, and one each stands for unbuilt and dies.
+		`(?m)^103 passed, 24 failed, 32 skipped\n\z`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("it does not say %s", want)
+		}
+	}
+	if strings.Contains(out, "nobody asks") {
+		t.Error("it tells what a test said that passed")
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// Who interrupts it ends the tests, and what they have started.
+func TestInterrupted(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	t.Setenv("PID_FILE", file)
+	module(t, map[string]string{"long": `import ("os"; "os/exec"; "strconv"; "testing")
+func TestLong(t *testing.T) {
+	child := exec.Command("sleep", "1000")
+	if err := child.Start(); err != nil { t.Fatal(err) }
+	name := os.Getenv("PID_FILE")
+	if err := os.WriteFile(name+".new", []byte(strconv.Itoa(child.Process.Pid)), 0o600); err != nil { t.Fatal(err) }
+	if err := os.Rename(name+".new", name); err != nil { t.Fatal(err) }
+	_ = child.Wait()
+}`})
+	ctx, cancel := context.WithCancel(t.Context())
+	var said bytes.Buffer
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, []string{"--", "-count=1"}, &said) }()
+	var text []byte
+	for len(text) == 0 {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v\n%s", err, &said)
+		case <-time.After(10 * time.Millisecond):
+			text, _ = os.ReadFile(file)
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil || !strings.Contains(said.String(), "Interrupted") {
+		t.Errorf("%v\n%s", err, &said)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for syscall.Kill(pid, 0) == nil && alive(pid) {
+		time.Sleep(10 * time.Millisecond) // it is another's child: nothing tells that it ended
+	}
+}
+
+// alive tells whether a process runs, and is not only not yet waited for.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+// With CI set all that is missing is told at once, and nothing is run.
+func TestAnnounce(t *testing.T) {
+	lacking := []lack{{prereq.Chromium, errors.New("no")}, {prereq.RabbitMQ, errors.New("no")}, {prereq.Root, errors.New("no")}}
+	t.Setenv("CI", "")
+	var said bytes.Buffer
+	if err := announce(&said, lacking); err != nil || !strings.HasPrefix(said.String(), "Not here: Chromium, RabbitMQ, root.") {
+		t.Errorf("%v, %q", err, &said)
+	}
+	t.Setenv("CI", "true")
+	err := announce(&said, lacking)
+	if err == nil || !strings.Contains(err.Error(), "make tools installs chromium fonts-dejavu-core rabbitmq-server as root") || !strings.Contains(err.Error(), "root runs") {
+		t.Error(err)
+	}
+}
