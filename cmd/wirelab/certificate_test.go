@@ -95,7 +95,7 @@ func TestStoredCertificates(t *testing.T) {
 }
 
 // A comparison takes the certificate that is there, keeps it with its result
-// and prints it; none keeps none; another word is a mistake.
+// and prints it; none is none though there is one; another word is a mistake.
 func TestCompareWithACertificate(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -119,40 +119,11 @@ func TestCompareWithACertificate(t *testing.T) {
 	if r.Certificate == nil || !r.Certificate.Made.Equal(made) || !strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
 		t.Errorf("certificate %+v in\n%s", r.Certificate, p.stdout.String())
 	}
-	none := begin(t, dir, brief(1, "--certificate", "none")...)
-	none.end()
-	if c := none.stored().Certificate; c != nil {
-		t.Errorf("--certificate none: %+v", c)
+	a := &app{now: time.Now}
+	if c, err := a.certificate(t.Context(), s, r.Plan, certificateNone, true); c != nil || err != nil {
+		t.Errorf("--certificate none: %+v, %v", c, err)
 	}
 	begin(t, dir, brief(1, "--certificate", "old")...).want(exitUsage, `unknown certificate "old"; known: auto, new, none`)
-}
-
-// A new certificate is made where there is none; a machine too busy for it
-// does not keep the comparison from being made.
-func TestCompareMakesACertificate(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	p := begin(t, t.TempDir(), brief(1, "--certificate", "new")...)
-	p.until("comparing http1-proto with itself")
-	if code := p.end(); code != exitOK && code != exitNoWord {
-		t.Fatalf("exit code %d\n%s", code, p.said.String())
-	}
-	p.wantNoneLeft()
-	c := p.stored().Certificate
-	if c == nil {
-		if !strings.Contains(p.said.String(), "no certificate of this machine") {
-			t.Errorf("no certificate and no word of it:\n%s", p.said.String())
-		}
-		return
-	}
-	if why := c.Stale(probe.Environment(), time.Now()); why != "" || c.Rounds < result.MinRounds {
-		t.Errorf("%s, %d rounds", why, c.Rounds)
-	}
-	if _, ok := c.Of(plan.ServerCPU); !ok {
-		t.Errorf("nothing about server CPU: %+v", c)
-	}
 }
 
 // BenchmarkCertificate holds what a burst of 10 s promises for a minute

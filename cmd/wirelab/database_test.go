@@ -9,7 +9,6 @@ import (
 	"wirelab/experiment"
 	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
-	"wirelab/store/sqlite"
 )
 
 // overDatabase are the flags of an experiment on the ledger that is quick
@@ -92,9 +91,8 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 		}
 	}()
 	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000", "--db", server.DSN(),
-		"--rounds", "5", "--slices", "4", "--slice", "500ms")
-	p.until("round 1")
-	p.measuring(2)
+		"--rounds", "3", "--slices", "1", "--rate", "200", "--slice", "3s")
+	p.reaches(does(experiment.Measuring, ""), time.Millisecond)
 	if err := server.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -131,29 +129,6 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	}
 }
 
-// measuring waits until a round of p is being measured, as its store tells.
-func (p *program) measuring(round int) {
-	p.t.Helper()
-	results, err := sqlite.Open(p.t.Context(), p.mark)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer func() { _ = results.Close() }()
-	for {
-		running, err := results.Running(p.t.Context())
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if len(running) != 1 || running[0].Round > round {
-			p.t.Fatalf("round %d was not seen; now %+v", round, running)
-		}
-		if running[0].Round == round && running[0].Phase == string(experiment.Measuring) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond) // between looks at another process
-	}
-}
-
 // What cannot be is said before anything is started.
 func TestDatabasesThatCannotBe(t *testing.T) {
 	t.Parallel()
@@ -176,32 +151,19 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 
 // Arms that share a database must not share the ids of what they post, or the
 // second would only be told what the first one did.
-func TestEveryArmPostsForItself(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+func everyArmPostsForItself(t *testing.T, dsn string) {
+	t.Helper()
 	ctx := t.Context()
-	postgrestest.Need(t)
-	server, err := postgres.Start(ctx, postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := server.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	}()
 	right := uint64(0)
 	for range 2 { // the same seed again, over the same database
 		p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
-			"--db", server.DSN(), "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "100ms", "-q")
+			"--db", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q")
 		p.ended(exitOK, exitNoWord)
 		for _, trial := range p.stored().Rounds[0].Trials {
 			right += trial.OK
 		}
 	}
-	pool, err := postgres.Open(ctx, server.DSN(), postgres.Pooling{Size: 1})
+	pool, err := postgres.Open(ctx, dsn, postgres.Pooling{Size: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

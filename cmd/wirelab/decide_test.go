@@ -165,13 +165,10 @@ func TestDecideKnowsTheFaults(t *testing.T) {
 	}
 }
 
-// A real run and a real file: what chaos prints, decide reads.
-func TestDecideReadsWhatChaosWrites(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short runs chaos once, and not to be decided by")
-	}
-	t.Parallel()
-	run := chaosOf(t, "log-grpc", "--fault", "logger-down=300ms", "--rate", "100/s", "--for", "3s")
+// decidesByChaos checks, of a real run and a real file, that what chaos prints decide
+// reads.
+func decidesByChaos(t *testing.T, run chaosRun) {
+	t.Helper()
 	if run.Handover == nil || run.Machine == "" {
 		t.Fatalf("a run does not tell its conditions: %+v", run)
 	}
@@ -179,8 +176,8 @@ func TestDecideReadsWhatChaosWrites(t *testing.T) {
 	s.waysStored()
 	rows := decode[decisions](t, s.run("decide", "latest", "--json", "--chaos", chaosFile(t, []chaosRun{run})).stdout).Tables[1].Rows
 	for _, d := range rows {
-		if d.Metric == "logger-down=300ms" {
-			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "at 100/s") || !strings.Contains(d.Holds, run.Machine) {
+		if d.Metric == run.Faults {
+			if len(d.First) != 1 || d.First[0].Early || !strings.Contains(d.First[0].Saw, "/s") || !strings.Contains(d.Holds, run.Machine) {
 				t.Errorf("%+v", d)
 			}
 			return

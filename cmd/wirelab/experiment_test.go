@@ -19,7 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/internal/prereq"
+	"wirelab/plan"
+	"wirelab/probe"
 	"wirelab/result"
+	"wirelab/result/resulttest"
 )
 
 // asProgram is set in processes that are to be wirelab itself: the test
@@ -190,27 +193,28 @@ func (p *program) stored() *result.Result {
 	return &shown.Result
 }
 
-// A comparison runs from end to end: fresh processes, a report, a stored result.
+// A comparison runs from end to end: fresh processes, a report, a stored result
+// with a certificate, and files for who set a threshold, which two rounds leave
+// undecided.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), brief(2, "--in-flight", "1,4")...)
-	code := p.end()
-	if code != exitOK && code != exitNoWord { // a busy machine may spoil a number; it must then say so
-		t.Errorf("exit code %d\n%s", code, p.said.String())
+	c := compared(t)
+	if c.code != exitUndecided {
+		t.Errorf("exit code %d, want %d\n%s", c.code, exitUndecided, c.said)
 	}
-	p.wantNoneLeft()
-	r := p.stored()
+	shared, err := measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	(&program{t: t, mark: shared.mark()}).wantNoneLeft()
+	r := c.result(t)
 	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
 		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
 	}
-	for _, text := range []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"} {
-		if !strings.Contains(p.stdout.String(), text) {
-			t.Errorf("the report lacks %q:\n%s", text, p.stdout.String())
-		}
-	}
+	c.shell(t).run("results", "show").wants(t, exitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
 	for _, trial := range r.Rounds[0].Trials {
 		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || trial.Server.Allocations == 0 {
 			t.Errorf("trial %+v lacks a cost", trial)
@@ -218,6 +222,34 @@ func TestCompare(t *testing.T) {
 	}
 	if r.Environment.Kernel == "" || r.Plan.Seed != 11 {
 		t.Errorf("environment %+v, seed %d", r.Environment, r.Plan.Seed)
+	}
+	for file, begins := range map[string]string{"comment.md": "## wirelab: inconclusive", "junit.xml": "<?xml"} {
+		if text, err := os.ReadFile(filepath.Join(c.dir, file)); err != nil || !bytes.HasPrefix(text, []byte(begins)) {
+			t.Errorf("%s: %v: %.300s", file, err, text)
+		}
+	}
+	checkMadeCertificate(t, c)
+}
+
+// checkMadeCertificate checks that a new certificate was made, as was asked for; a
+// machine too busy for it does not keep the comparison from being made.
+func checkMadeCertificate(t *testing.T, c *comparison) {
+	t.Helper()
+	if !strings.Contains(c.said, "comparing http1-proto with itself") {
+		t.Errorf("no word of what takes seconds:\n%s", c.said)
+	}
+	made := c.result(t).Certificate
+	if made == nil {
+		if !strings.Contains(c.said, "no certificate of this machine") {
+			t.Errorf("no certificate and no word of it:\n%s", c.said)
+		}
+		return
+	}
+	if why := made.Stale(probe.Environment(), time.Now()); why != "" || made.Rounds < result.MinRounds {
+		t.Errorf("%s, %d rounds", why, made.Rounds)
+	}
+	if _, ok := made.Of(plan.ServerCPU); !ok {
+		t.Errorf("nothing about server CPU: %+v", made)
 	}
 }
 
@@ -228,7 +260,7 @@ func TestCompareOpenLoop(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), "compare", "grpc", "--workload", "routeguide.GetFeature", "--rate", "400",
-		"--rounds", "2", "--max-rounds", "2", "--slices", "1", "--slice", "300ms", "--json")
+		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "300ms", "--json")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Errorf("exit code %d\n%s", code, p.said.String())
 	}
@@ -267,7 +299,7 @@ func TestKilledChildren(t *testing.T) {
 	for _, kind := range []string{"serve", "drive"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			p := begin(t, t.TempDir(), brief(4)...)
+			p := begin(t, t.TempDir(), brief(3)...)
 			p.until("round 1")
 			killOne(t, p, kind)
 			if code := p.end(); code != exitOK && code != exitNoWord {
@@ -284,8 +316,8 @@ func TestKilledChildren(t *testing.T) {
 					}
 				}
 			}
-			if len(r.Rounds) != 4 || failures != 1 {
-				t.Errorf("%d rounds with %d failures, want 4 with 1", len(r.Rounds), failures)
+			if len(r.Rounds) != 3 || failures != 1 {
+				t.Errorf("%d rounds with %d failures, want 3 with 1", len(r.Rounds), failures)
 			}
 		})
 	}
@@ -380,10 +412,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
-	if code := begin(t, disk, brief(1)...).end(); code != exitOK && code != exitNoWord {
-		t.Fatalf("the first result ended with %d", code)
-	}
-
+	begin(t, disk, "results", "import", resultFile(t, resulttest.Short(2))).want(exitOK)
 	p := begin(t, disk, brief(2)...)
 	p.until("round 1")
 	filler := filepath.Join(disk, "filler")

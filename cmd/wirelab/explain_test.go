@@ -166,14 +166,14 @@ func TestExplainMeasures(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := begin(t, dir, "explain", "directory.GetPerson", "--transport", "http1,grpc", "--encoding", "json,proto", "--tls", "off",
-		"--rounds", "2", "--max-rounds", "2", "--slices", "3", "--json")
+		"--rounds", "1", "--max-rounds", "1", "--slices", "2", "--json")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Errorf("exit code %d:\n%s", code, p.said.String())
 	}
 	p.wantNoneLeft()
 	d := decode[report.Document](t, p.stdout.String())
 	e := d.Explanation
-	if e == nil || len(e.Factors) != 2 || len(d.Result.Rounds) != 2 || d.Result.Plan.Name != "explain" {
+	if e == nil || len(e.Factors) != 2 || len(d.Result.Rounds) != 1 || d.Result.Plan.Name != "explain" {
 		t.Fatalf("%+v", e)
 	}
 	m := e.Loads[0].Metrics[0]

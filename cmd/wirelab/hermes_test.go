@@ -2,7 +2,6 @@ package main
 
 import (
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,29 +16,12 @@ import (
 // builtHermes is Hermes from this source, built when a test first wants it, in a
 // folder that the end of all tests removes.
 var builtHermes = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "hermes-program-")
+	dir, err := sharedFolder("hermes-program-")
 	if err != nil {
 		return "", err
 	}
-	hermesFolder.Lock()
-	hermesFolder.name = dir
-	hermesFolder.Unlock()
 	return hermestest.Build(dir)
 })
-
-var hermesFolder struct {
-	sync.Mutex
-	name string
-}
-
-// leaveNothing ends all tests.
-func leaveNothing(code int) {
-	hermesFolder.Lock() // for good
-	if hermesFolder.name != "" {
-		_ = os.RemoveAll(hermesFolder.name) // it is a temporary one
-	}
-	os.Exit(code)
-}
 
 // hermesProgram is the setting that tells where Hermes is.
 func hermesProgram(t *testing.T) string {

@@ -26,7 +26,7 @@ func TestCompareOverNetwork(t *testing.T) {
 	}
 	dir := t.TempDir()
 	p := begin(t, dir, "compare", "http1-json", "http3-proto", "--workload", "routeguide.GetFeature", "--seed", "11",
-		"--rounds", "2", "--max-rounds", "2", "--slices", "2", "--slice", "100ms", "--network", "cloud,loss=0.2%", "--json")
+		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--slice", "100ms", "--network", "cloud,loss=0.2%", "--json")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}

@@ -20,7 +20,7 @@ func TestPathsAreCompared(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, "compare", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog",
-		"--requests", "published", "--in-flight", "4", "--slice", "200ms", "--rounds", "1", "--db", "embedded", "--json", "-q")
+		"--requests", "published", "--in-flight", "4", "--slices", "1", "--slice", "200ms", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--json", "-q")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Fatalf("exit code %d: %s", code, p.said.String())
 	}

@@ -72,7 +72,7 @@ func TestReadmeCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dir := t.TempDir()
+	dir := compared(t).dir // something to list, show and export
 	mine := "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "plan.yaml"), []byte(mine), 0o600); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,6 @@ func TestReadmeCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin(t, dir, brief(1)...).end() // something to list, show and export
 	ran := 0
 	for _, block := range readmeBlocks(t) {
 		if strings.Contains(block, " serve ") || strings.Contains(block, "bin/hermes ") {

@@ -19,9 +19,7 @@ func TestReplay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dir := t.TempDir()
-	begin(t, dir, brief(2, "-q")...).end()
-	p := begin(t, dir, "replay", "latest", "--rounds", "1", "--json", "-q")
+	p := begin(t, compared(t).dir, "replay", "latest", "--rounds", "1", "--json", "-q")
 	p.want(exitNoWord)
 	var said replayed
 	if err := json.Unmarshal(p.stdout.Bytes(), &said); err != nil {

@@ -180,9 +180,8 @@ func TestTransferShowsHowFarItIs(t *testing.T) {
 	}
 }
 
-// All commands that know results do with a PostgreSQL what they do with a
-// file, and no password is shown or stored (grb-D14).
-func TestResultsInPostgreSQL(t *testing.T) {
+// What is done with one PostgreSQL, each part in a database of its own.
+func TestInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -192,14 +191,25 @@ func TestResultsInPostgreSQL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() { // when both parts are over
 		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	for name, part := range map[string]func(*testing.T, string){"results": resultsInPostgreSQL, "posts": everyArmPostsForItself} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			part(t, postgrestest.Database(t, server))
+		})
+	}
+}
+
+// All commands that know results do with a PostgreSQL what they do with a
+// file, and no password is shown or stored (grb-D14).
+func resultsInPostgreSQL(t *testing.T, dsn string) {
+	t.Helper()
 	s := newShell(t)
 	s.stored(3)
-	dsn := server.DSN()
 	shown := "postgres://" + postgres.Redact(dsn)
 	s.run("results", "push", "--to", dsn, "--all").wants(t, exitOK, []string{"3 copied", "to " + shown}, nil)
 	team := newShell(t)

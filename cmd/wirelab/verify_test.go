@@ -24,17 +24,15 @@ func TestVerify(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	dir := t.TempDir()
-	p := begin(t, dir, brief(2, "--json")...)
-	p.end()
+	c := compared(t)
+	dir, text := c.dir, []byte(c.stdout)
 	file := filepath.Join(dir, "result.json")
-	text := p.stdout.Bytes()
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &shell{t, map[string]string{"WIRELAB_STORE": filepath.Join(dir, "results.db")}}
+	s := c.shell(t)
 	o := s.run("verify", "latest", file)
-	o.wants(t, exitOK, []string{"latest (r-", ": holds\n", "checked      digest sha256:", "checked      order: the slices of all 4 trials ran as seed 11 gives", "lines of the report made again"}, nil)
+	o.wants(t, exitOK, []string{"latest (r-", ": holds\n", "checked      digest sha256:", "checked      order: the slices of all 8 trials ran as seed 11 gives", "lines of the report made again"}, nil)
 	if strings.Contains(o.stdout, "not checked") {
 		t.Errorf("something was not checked:\n%s", o.stdout)
 	}

@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,7 +35,19 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main() // and does not return
 	}
+	waitTogether()
 	goleak.VerifyTestMain(m, goleak.Cleanup(leaveNothing))
+}
+
+// waitTogether has twice as many tests run at once as there are cores, where the
+// command line does not say how many: most of them wait for other processes.
+func waitTogether() {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if !said {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // a flag of package testing
+	}
 }
 
 // outcome is what a command did.
@@ -57,6 +72,7 @@ func (s *shell) run(args ...string) outcome { return s.runWith(s.t.Context(), ""
 func (s *shell) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
+	args = append([]string{}, args...) // none at all would be taken from the test's own command line
 	code := run(ctx, args, strings.NewReader(stdin), &stdout, &stderr, func(key string) string { return s.env[key] })
 	return outcome{code, stdout.String(), stderr.String()}
 }
