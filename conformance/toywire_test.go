@@ -103,7 +103,6 @@ func (w toyWire) serve(ctx context.Context, at wirelab.Endpoint, service toy) er
 		return err
 	}
 	if w.is("port-held") {
-		go func() { <-w.leak; _ = server.Close() }()
 		return nil
 	}
 	drain := at.DrainTime()
@@ -370,10 +369,10 @@ func (s *toyStub) call(ctx context.Context, path string, body io.Reader) iter.Se
 		request.Header.Set("Content-Type", "application/x-ndjson")
 		if deadline, ok := outer.Deadline(); ok && !s.wire.is("deadline-lost") {
 			left := time.Until(deadline)
-			if s.wire.is("deadline-doubled") {
+			switch s.wire.fault {
+			case "deadline-doubled":
 				left *= 2
-			}
-			if s.wire.is("deadline-halved") {
+			case "deadline-halved":
 				left /= 2
 			}
 			request.Header.Set("Timeout-Ns", strconv.FormatInt(int64(left), 10))

@@ -98,7 +98,7 @@ func try(ctx context.Context, f Fault) (caught bool, output string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	workload, protocol := f.cell()
-	command := exec.CommandContext(ctx, "go", "test", "-vet=off", "-short", "-overlay", overlay,
+	command := exec.CommandContext(ctx, "go", "test", "-vet=off", "-overlay", overlay,
 		"-run", "^TestConformance$/^"+workload+"$/^"+protocol+"$", "./workload/"+workload+"/bind")
 	text, runErr := command.CombinedOutput()
 	output = string(text)
