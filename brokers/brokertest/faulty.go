@@ -44,7 +44,8 @@ func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 	return f.Broker.Subscribe(ctx, s, func(body []byte) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		if f.count.Add(1)%f.Every == 0 {
+		// While one is held back no other is: given out now it might yet come in order.
+		if f.count.Add(1)%f.Every == 0 && held == nil {
 			f.Done.Add(1)
 			switch f.Fault {
 			case Lose:
@@ -52,9 +53,6 @@ func (f *Faulty) Subscribe(ctx context.Context, s brokers.Subscription, handle f
 			case Double:
 				handle(body)
 			case Reorder:
-				if held != nil {
-					handle(held)
-				}
 				held = append([]byte(nil), body...)
 				return true
 			case Corrupt:

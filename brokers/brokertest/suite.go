@@ -5,9 +5,11 @@ package brokertest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -70,7 +72,7 @@ func (x *trial) must(err error) {
 // topic makes a topic of a name that no other test has, and removes it at the end.
 func (x *trial) topic(groups ...string) brokers.Topic {
 	x.Helper()
-	t := brokers.Topic{Name: "t-" + strconv.FormatInt(time.Now().UnixNano(), 36), Groups: groups}
+	t := brokers.Topic{Name: "t-" + strings.ToLower(rand.Text()), Groups: groups}
 	x.must(x.broker.Make(x.ctx, t))
 	x.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -180,7 +180,7 @@ func TestEachFaultIsCaught(t *testing.T) {
 				dial := dialled(what, 0)
 				c.must(control.Order{Dial: dial})
 				var all *result.Messages
-				for deadline := time.Now().Add(30 * time.Second); faulty.Done.Load() < 3 && time.Now().Before(deadline); {
+				for deadline := time.Now().Add(3 * time.Minute); faulty.Done.Load() < 3 && time.Now().Before(deadline); {
 					m := c.must(control.Order{Slice: &control.Slice{Load: 0, For: plan.Duration(150 * time.Millisecond), Seed: 2}}).Slice
 					all = all.Add(*m.Messages)
 				}

@@ -9,6 +9,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/rabbitmq"
+	"wirelab/internal/together"
 	"wirelab/rabbitmq"
 	"wirelab/rabbitmq/rabbitmqtest"
 )
@@ -58,16 +59,24 @@ func TestServerKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a RabbitMQ takes ten seconds to be there again")
 	}
-	t.Parallel()
 	s := start(t)
-	for _, kind := range []string{driver.Quorum, driver.Classic} {
+	again := func(ctx context.Context) error {
+		if err := s.Kill(ctx); err != nil {
+			return err
+		}
+		return s.Restart(ctx)
+	}
+	kinds := []string{driver.Quorum, driver.Classic}
+	share := together.New(len(kinds)) // it takes seconds to be there again
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			brokertest.Killed(t, open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind}), func(ctx context.Context) error {
-				if err := s.Kill(ctx); err != nil {
-					return err
-				}
-				return s.Restart(ctx)
-			})
+			kill := again
+			if together.Possible(len(kinds)) {
+				t.Parallel()
+				t.Cleanup(share.Leave)
+				kill = func(ctx context.Context) error { return share.Do(ctx, again) }
+			}
+			brokertest.Killed(t, open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind}), kill)
 		})
 	}
 }

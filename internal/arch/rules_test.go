@@ -50,7 +50,7 @@ var rules = []rule{
 	{"postgres/**", []string{".", "daemon", "place", "plan", "postgres", "probe", "result"}, "github.com/jackc/pgx github.com/pressly/goose", "a server of our own holds any database"},
 	{"rabbitmq/rabbitmqtest", []string{"internal/prereq", "rabbitmq"}, "none", "a suite's server, of whatever tests"},
 	{"rabbitmq/**", []string{".", "daemon", "place", "probe", "rabbitmq"}, "github.com/rabbitmq/amqp091-go", "a broker of our own carries any message"},
-	{"queue/queuetest", []string{".", "queue"}, "go.uber.org/goleak", "a suite holds any broker to the contract"},
+	{"queue/queuetest", []string{".", "queue", "internal/together"}, "go.uber.org/goleak", "a suite holds any broker to the contract"},
 	{"queue/amqp", []string{".", "queue"}, "github.com/rabbitmq/amqp091-go", "a broker's client knows neither its server nor what is sent"},
 	{"queue/jetstream", []string{".", "queue"}, "github.com/nats-io/nats.go", "a broker's client knows neither its server nor what is sent"},
 	{"queue/hermes", []string{".", "hermes", "hermes/broker", "hermes/client", "queue"}, "none", "a broker's client knows neither its server nor what is sent"},

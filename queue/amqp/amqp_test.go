@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"wirelab/queue"
 	"wirelab/queue/amqp"
@@ -33,7 +34,15 @@ func TestContract(t *testing.T) {
 			Open: func(ctx context.Context) (queue.Broker, error) {
 				return amqp.Open(ctx, server.URL())
 			},
+			Hasty: func(ctx context.Context) (queue.Broker, error) {
+				b, err := amqp.Open(ctx, server.URL())
+				if err != nil {
+					return nil, err // as it is: an interface of a nil pointer is not nil
+				}
+				return b.AtOnce(), nil
+			},
 			Doomed: doomed, Kill: server.Kill, Revive: server.Restart,
+			Patience: 3 * time.Minute,
 		}
 	})
 }

@@ -33,6 +33,9 @@ type Broker struct {
 	known   map[string]bool // queues that were there when we looked
 	taking  map[string]int  // consumers that the server knows, by queue
 	running sync.WaitGroup  // what Close waits for
+
+	// registered is [registered], but in tests that kill no server.
+	registered time.Duration
 }
 
 var _ queue.Broker = (*Broker)(nil)
@@ -49,7 +52,7 @@ func Open(ctx context.Context, url string) (*Broker, error) {
 		// Its text has the address with the password.
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the broker's address is no URL such as amqp://user:password@host:5672/")
 	}
-	b := &Broker{url: url, known: map[string]bool{}, taking: map[string]int{}, address: fmt.Sprintf("%s:%d", at.Host, at.Port)}
+	b := &Broker{url: url, known: map[string]bool{}, taking: map[string]int{}, registered: registered, address: fmt.Sprintf("%s:%d", at.Host, at.Port)}
 	b.publish, b.control = newLink(b, "publishers"), newLink(b, "control")
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	conn, err := b.control.get(ctx)
@@ -198,7 +201,7 @@ func (b *Broker) Declare(ctx context.Context, o queue.Options) error {
 		return err
 	}
 	if !known {
-		wait(ctx, registered)
+		wait(ctx, b.registered)
 		if ctx.Err() != nil {
 			return over(ctx, false, "RabbitMQ at %s may not have written down that there is a queue %s", b.address, o.Name)
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/together"
 	"wirelab/queue"
 )
 
@@ -22,6 +23,9 @@ type Server struct {
 	Kinds []queue.Kind
 	// Open connects to it. The suite closes what it gets.
 	Open func(ctx context.Context) (queue.Broker, error)
+	// Hasty is Open for checks that leave the server in peace: what it declares need
+	// not outlive the server. nil: as Open.
+	Hasty func(ctx context.Context) (queue.Broker, error)
 	// Doomed connects in a way that cut then breaks for good, as if the client's
 	// process had been killed; see [Relay].
 	Doomed func(ctx context.Context) (b queue.Broker, cut func(), err error)
@@ -65,14 +69,18 @@ func calm() []check {
 	}
 }
 
-// rough are the checks that kill the server, or count what runs; one at a time.
+// rough are the checks that kill the server; one at a time, but of all kinds at once.
 func rough() []check {
 	return []check{
 		{"what was confirmed outlives a killed server", checkKept},
 		{checkedShort, checkThrough},
 		{"a server that is away holds back, and only so many", checkAway},
-		{"nothing is left behind", checkLeaks},
 	}
+}
+
+// alone are the checks that count what runs.
+func alone() []check {
+	return []check{{"nothing is left behind", checkLeaks}}
 }
 
 // Run tests a broker. start starts a fresh server, once; the test that calls Run
@@ -80,24 +88,55 @@ func rough() []check {
 func Run(t *testing.T, start func(t *testing.T) *Server) {
 	t.Helper()
 	s := start(t)
-	for _, kind := range s.Kinds {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Run("calm", func(t *testing.T) {
-				for _, c := range calm() {
-					t.Run(c.name, func(t *testing.T) {
-						t.Parallel()
-						c.run(newBench(t, s, kind))
-					})
-				}
-			})
-			for _, c := range rough() {
-				t.Run(c.name, func(t *testing.T) {
-					if testing.Short() && c.name != checkedShort {
-						t.Skip("-short kills the server once, and not for every clause")
-					}
-					c.run(newBench(t, s, kind))
+	peaceful := *s
+	if s.Hasty != nil {
+		peaceful.Open = s.Hasty
+	}
+	t.Run("calm", func(t *testing.T) {
+		for _, kind := range s.Kinds {
+			for _, c := range calm() {
+				t.Run(string(kind)+"/"+c.name, func(t *testing.T) {
+					t.Parallel()
+					c.run(newBench(t, &peaceful, kind))
 				})
 			}
+		}
+	})
+	for _, c := range rough() {
+		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != checkedShort {
+				t.Skip("-short kills the server once, and not for every clause")
+			}
+			runRough(t, s, c)
+		})
+	}
+	for _, c := range alone() {
+		for _, kind := range s.Kinds {
+			t.Run(c.name+"/"+string(kind), func(t *testing.T) {
+				if testing.Short() {
+					t.Skip("goroutines are looked for until they have ended")
+				}
+				c.run(newBench(t, &peaceful, kind))
+			})
+		}
+	}
+}
+
+// runRough tries all kinds with one death of the server: one that takes seconds
+// to start does so once for all of them.
+func runRough(t *testing.T, s *Server, c check) {
+	t.Helper()
+	share := together.New(len(s.Kinds))
+	for _, kind := range s.Kinds {
+		t.Run(string(kind), func(t *testing.T) {
+			of := *s
+			if together.Possible(len(s.Kinds)) {
+				t.Parallel()
+				t.Cleanup(share.Leave)
+				of.Kill = func(ctx context.Context) error { return share.Do(ctx, s.Kill) }
+				of.Revive = func(ctx context.Context) error { return share.Do(ctx, s.Revive) }
+			}
+			c.run(newBench(t, &of, kind))
 		})
 	}
 }

@@ -54,7 +54,7 @@ func TestSuiteSees(t *testing.T) {
 		alwaysConsumes:         "a consumer is one once the server knows of it",
 		neverConsumes:          "a consumer is one once the server knows of it",
 	} {
-		all := slices.Concat(calm(), rough())
+		all := slices.Concat(calm(), rough(), alone())
 		i := slices.IndexFunc(all, func(c check) bool { return c.name == name })
 		if i < 0 {
 			t.Fatalf("no check is called %q", name)
