@@ -60,11 +60,13 @@ func (memory) Total(context.Context, store.Filter) (store.Total, error) {
 func (m memory) Values(context.Context) (store.Values, error) {
 	return store.Gather([]store.Summary{store.Summarize(m.one())}), nil
 }
-func (memory) Delete(context.Context, string) error             { return nil }
-func (memory) Report(context.Context, store.Running) error      { return nil }
-func (memory) Running(context.Context) ([]store.Running, error) { return []store.Running{}, nil }
-func (memory) Forget(context.Context, string) error             { return nil }
-func (memory) Close() error                                     { return nil }
+func (memory) SetLabel(_ context.Context, id, _ string) (string, error) { return id, nil }
+func (memory) SetFinding(context.Context, string, string) error         { return nil }
+func (memory) Delete(context.Context, string) error                     { return nil }
+func (memory) Report(context.Context, store.Running) error              { return nil }
+func (memory) Running(context.Context) ([]store.Running, error)         { return []store.Running{}, nil }
+func (memory) Forget(context.Context, string) error                     { return nil }
+func (memory) Close() error                                             { return nil }
 
 // recorder keeps an answer.
 type recorder struct {

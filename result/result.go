@@ -19,6 +19,9 @@ const Schema = 1
 type Result struct {
 	Schema int    `json:"schema"`
 	ID     string `json:"id"` // "r-20261121-140512-7f3a"
+	// Label is the name that somebody gave it, as its store keeps it. It is no
+	// part of what was measured: it is not in the text, nor in the digest.
+	Label string `json:"-"`
 	// Began and Ended are wall-clock times of the whole experiment.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`

@@ -37,7 +37,10 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	}
 	err = to.PutText(ctx, found.JSON)
 	if err == nil {
-		return id, true, nil
+		if label := found.Summary.Label; label != "" {
+			_, err = to.SetLabel(ctx, id, label)
+		}
+		return id, true, err
 	}
 	if wirelab.CodeOf(err) != wirelab.Conflict {
 		return id, false, err

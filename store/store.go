@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"wirelab"
 	"wirelab/result"
@@ -35,9 +37,10 @@ type Store interface {
 	// Digest returns the digest of the result with exactly that id, "" if it was
 	// put by a wirelab that took none. Otherwise NotFound.
 	Digest(ctx context.Context, id string) (string, error)
-	// Get returns the result with that id, or with the only id that begins
-	// so. NotFound lists the latest ids, InvalidArgument the ids that begin
-	// so if there are several, Internal tells of one that is damaged.
+	// Get returns the result with that id, or that name, or with the only id
+	// that begins so. NotFound lists the latest ids, InvalidArgument the ids that
+	// begin so, or have that name, if there are several, Internal tells of one
+	// that is damaged.
 	Get(ctx context.Context, id string) (*result.Result, error)
 	// Raw returns what is stored under an id, found as by Get, for who checks
 	// it: it may be damaged or edited, as long as it is there.
@@ -52,6 +55,14 @@ type Store interface {
 	// Values returns what results can be selected by; each value finds at
 	// least one.
 	Values(ctx context.Context) (Values, error)
+	// SetLabel names a result, found as by Get, and returns its whole id; "" takes
+	// the name away. The name is kept beside the result: its text and digest stay
+	// as they are. The errors are those of [CheckLabel] and of Get.
+	SetLabel(ctx context.Context, id, label string) (whole string, err error)
+	// SetFinding keeps beside the result with exactly that id what lists say of
+	// it, in a form that the store does not know. It follows from the result and
+	// can be made again, so it need not be durable. NotFound if there is none.
+	SetFinding(ctx context.Context, id, finding string) error
 	// Delete removes the result with exactly that id: nothing measured should
 	// be lost to an abbreviation. Otherwise NotFound.
 	Delete(ctx context.Context, id string) error
@@ -87,7 +98,8 @@ type Stored struct {
 
 // Filter selects summaries. The zero value selects the latest [ListDefault].
 type Filter struct {
-	Name      string    // exactly this plan name
+	Name      string    // exactly this plan name, or this label
+	Hide      string    // none of this plan name
 	Workload  string    // exactly this workload
 	Operation string    // a load of exactly this operation
 	Protocol  string    // at least one arm over this protocol
@@ -175,6 +187,9 @@ type Summary struct {
 	Host       string        `json:"host,omitempty"`
 	Commit     string        `json:"commit,omitempty"`
 	Bytes      int           `json:"bytes"` // as stored
+	// Label is the name that somebody gave it, and Finding what [Store.SetFinding] kept; "" without.
+	Label   string `json:"label,omitempty"`
+	Finding string `json:"-"`
 }
 
 // Summarize returns the summary of a result; Bytes is for the store to fill in.
@@ -251,6 +266,39 @@ func Resolve(text string, ids, latest []string) (string, error) {
 		more = ", …"
 	}
 	return "", wirelab.Errorf(wirelab.InvalidArgument, "%q is not one result but begins %s%s", text, strings.Join(ids, ", "), more)
+}
+
+// Named returns the one id that has a name, "" if none has. It is for stores, as [Resolve] is.
+func Named(label string, ids []string) (string, error) {
+	switch len(ids) {
+	case 0:
+		return "", nil
+	case 1:
+		return ids[0], nil
+	}
+	more := ""
+	if len(ids) >= ResolveLimit {
+		more = ", …"
+	}
+	return "", wirelab.Errorf(wirelab.InvalidArgument, "several results are named %q: %s%s", label, strings.Join(ids, ", "), more)
+}
+
+// labelLimit is how many characters a name may have: what a line of a list has room for.
+const labelLimit = 60
+
+// CheckLabel reports whether a text can name a result: it must not be read as anything else that does.
+func CheckLabel(label string) error {
+	switch {
+	case !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has characters that cannot be printed", label)
+	case strings.TrimSpace(label) != label || label == "":
+		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q is empty, or begins or ends with a space", label)
+	case utf8.RuneCountInString(label) > labelLimit:
+		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has more than %d characters", label, labelLimit)
+	case label[0] == '-' || label == "latest" || strings.HasPrefix(label, "r-"):
+		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q would be read as a flag, as the latest result or as an id: choose another", label)
+	}
+	return nil
 }
 
 // ResolveLimit is how many ids an error lists.

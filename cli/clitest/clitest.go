@@ -13,7 +13,7 @@ import (
 )
 
 // screen is how many lines the help of a command may have: what most people need.
-const screen = 70
+const screen = 75
 
 // Commands are the words that call each command of a program, hidden ones left out.
 func Commands(c *cobra.Command, before ...string) [][]string {

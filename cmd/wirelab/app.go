@@ -22,6 +22,7 @@ type app struct {
 	now    func() time.Time
 	// results is what --results says of where they are kept; see [app.openStore].
 	results   string
+	label     string // what the result that is being measured is to be named; see [app.named]
 	databases databases
 }
 

@@ -20,6 +20,7 @@ import (
 type capacityFlags struct {
 	ratedFlags
 	slo, certificate string
+	name             string
 	probe            time.Duration
 	rounds           int
 	json, quiet      bool
@@ -73,6 +74,7 @@ of some arm nothing valid can be said, or it was interrupted.`,
 	flags.BoolVar(&f.json, "json", false, "print the result and what may be claimed of it as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.certificate)
+	addNameFlag(flags, &f.name)
 	f.network.register(flags)
 	f.database.register(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
@@ -108,6 +110,9 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	a.sayDriver(said, f.quiet)
+	if err := a.named(f.name); err != nil {
+		return err
+	}
 	r, err := a.measureBy(ctx, p, arms, f.certificate, f.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
 		return c.SearchCapacity(ctx, settings)
 	})

@@ -33,6 +33,7 @@ type conductOptions struct {
 	plan  bool // print the plan and do nothing
 	// certificate is what --certificate says; see [app.certificate].
 	certificate string
+	name        string // of the result
 	network     networkFlag
 	database    databaseFlags
 	gate        gate
@@ -43,6 +44,7 @@ func (o *conductOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &o.certificate)
+	addNameFlag(flags, &o.name)
 	o.network.register(flags)
 	o.database.register(flags)
 	o.gate.register(flags)
@@ -64,6 +66,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 		return err
 	}
 	if err := o.gate.prepare(p, o.json); err != nil {
+		return err
+	}
+	if err := a.named(o.name); err != nil {
 		return err
 	}
 	if o.plan {
@@ -124,7 +129,11 @@ func (a *app) measureBy(
 	}
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
-	return r, a.keep(context.WithoutCancel(ctx), results, r)
+	ctx = context.WithoutCancel(ctx)
+	if err := a.keep(ctx, results, r); err != nil {
+		return r, err
+	}
+	return r, a.beside(ctx, results, r)
 }
 
 // conductor returns one for a plan, with child processes of this program.

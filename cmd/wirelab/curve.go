@@ -234,6 +234,9 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 		return a.PrintJSON(p)
 	}
 	a.sayDriver(said, o.quiet)
+	if err := a.named(o.name); err != nil {
+		return err
+	}
 	r, err := a.measureBy(ctx, p, arms, o.certificate, o.quiet, func(c *experiment.Conductor, ctx context.Context) (*result.Result, error) {
 		r, err := c.Run(ctx)
 		if err == nil {

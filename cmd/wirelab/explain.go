@@ -130,6 +130,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that sentences are about (default server-cpu; response-p99 in the open loop)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	addNameFlag(flags, &f.conduct.name)
 	flags.BoolVar(&f.conduct.json, "json", false, "print the result and what explains it as JSON")
 	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
@@ -224,6 +225,9 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 			a.Note("slices of %s, so that each holds calls enough; --slice sets another length", slice)
 			p.Slice = slice
 		}
+	}
+	if err := a.named(f.conduct.name); err != nil {
+		return err
 	}
 	r, err := a.measure(ctx, p, arms, f.conduct.certificate, f.conduct.quiet)
 	if err != nil {

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
+	"wirelab/doctor"
 	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/store"
@@ -18,17 +18,18 @@ import (
 func newResultsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "results",
-		Short: "List, show, check, export, import, copy and remove results",
+		Short: "List, show, name, check, export, import, copy and remove results",
 		Long: `Results are kept where --results or $WIRELAB_STORE says: in a file, or in a
 PostgreSQL database that a team shares (postgres://user@host/database). Without
 either they are in $XDG_DATA_HOME/wirelab/results.db, else in
 ~/.local/share/wirelab/results.db. docs/results.md tells what SQL can ask.
-An id may be shortened to its beginning, as long as one result begins so.`,
+An id may be shortened to its beginning, as long as one result begins so, and a
+name stands for its result: see wirelab results name --help.`,
 		Example: `  wirelab results list --protocol grpc
   wirelab results show
   wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
 	})
-	c.AddCommand(newListCommand(a), newShowCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
+	c.AddCommand(newListCommand(a), newShowCommand(a), newNameCommand(a), newCheckCommand(a), newExportCommand(a), newImportCommand(a),
 		newPushCommand(a), newPullCommand(a), newRemoveCommand(a))
 	return c
 }
@@ -51,7 +52,7 @@ type listFlags struct {
 
 func (f *listFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.StringVar(&f.Name, "name", "", "only of this preset or plan")
+	flags.StringVar(&f.Name, "name", "", "only of this `name`, or of this preset or plan")
 	flags.StringVar(&f.Workload, "workload", "", "only of this workload")
 	flags.StringVar(&f.Operation, "operation", "", "only of this operation")
 	flags.StringVar(&f.Protocol, "protocol", "", "only with an arm over this protocol")
@@ -78,18 +79,24 @@ func newListCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the latest results",
-		Long:  fmt.Sprintf("Lists results, the latest first: %d of them, unless --limit says otherwise.", store.ListDefault),
+		Long: fmt.Sprintf(`Lists results, the latest first: what was compared, what was found, and whether
+the figures are valid. %d of them, unless --limit says otherwise. Calibration
+runs of wirelab doctor are shown with --all.`, store.ListDefault),
 		Example: `  wirelab results list
   wirelab results list --workload routeguide --since 48h --json
   wirelab results list --results postgres://me@lab-db/results --host lab-1`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	flags.register(c.Flags())
+	all := c.Flags().Bool("all", false, "calibration runs too")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		f, err := flags.filter(a.now())
 		if err != nil {
 			return err
+		}
+		if !*all && !*asJSON && f.Name == "" { // a program that reads the list gets what it always got
+			f.Hide = doctor.BurstName
 		}
 		return a.withStore(c.Context(), func(s store.Store) error {
 			list, err := s.List(c.Context(), f)
@@ -99,7 +106,7 @@ func newListCommand(a *app) *cobra.Command {
 			if *asJSON {
 				return a.PrintJSON(list)
 			}
-			if err := a.printList(list); err != nil {
+			if err := a.printList(c.Context(), s, list); err != nil {
 				return err
 			}
 			if total, err := s.Total(c.Context(), f); err != nil {
@@ -111,26 +118,6 @@ func newListCommand(a *app) *cobra.Command {
 		})
 	}
 	return c
-}
-
-// printList prints summaries as a table.
-func (a *app) printList(list []store.Summary) error {
-	if len(list) == 0 {
-		a.Note("no results; wirelab presets lists experiments to run")
-		return nil
-	}
-	rows := [][]string{{"ID", "BEGAN", "PLAN", "WORK", "PROTOCOLS", "LOADS", "ROUNDS", "ENDED BY"}}
-	for _, m := range list {
-		name := m.Name
-		if name == "" {
-			name = "-"
-		}
-		rows = append(rows, []string{
-			m.ID, m.Began.Local().Format("2006-01-02 15:04"), name, m.Workload + "." + strings.Join(m.Operations, ","),
-			strings.Join(m.Protocols, " "), fmt.Sprint(m.Loads), fmt.Sprint(m.Rounds), string(m.Ending),
-		})
-	}
-	return a.PrintTable(rows)
 }
 
 func newRemoveCommand(a *app) *cobra.Command {

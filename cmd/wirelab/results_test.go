@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/cli/clitest"
+	"wirelab/doctor"
 	report "wirelab/report/json"
 	"wirelab/result"
 	"wirelab/store"
@@ -20,7 +22,11 @@ func TestResultsList(t *testing.T) {
 		t.Errorf("no results in JSON: %q", got)
 	}
 	s.stored(4)
-	s.run("results", "list").wants(t, exitOK, []string{"ID", storetest.Sample(0).ID, "routeguide.GetFeature", "grpc http1-json", "rounds done"}, nil)
+	o := s.run("results", "list")
+	o.wants(t, exitOK, []string{storetest.Sample(0).ID, "routeguide.GetFeature: grpc, http1-json; 1 and 50 calls in flight", "→ ", "no figure valid"}, nil)
+	if wide := clitest.Wide(o.stdout); len(wide) > 0 {
+		t.Errorf("wider than a terminal: %v", wide)
+	}
 	list := decode[[]store.Summary](t, s.run("results", "list", "--json", "--protocol", "connect").stdout)
 	if len(list) != 1 || list[0].ID != storetest.Sample(1).ID {
 		t.Errorf("list %+v", list)
@@ -28,6 +34,58 @@ func TestResultsList(t *testing.T) {
 	if list := decode[[]store.Summary](t, s.run("results", "list", "--json", "--limit", "2").stdout); len(list) != 2 {
 		t.Errorf("list %+v", list)
 	}
+}
+
+// Calibration runs are no answer to anybody's question, so a list leaves them out unless it is asked for them.
+func TestCalibrationIsNotListed(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := storetest.Sample(0)
+	r.Plan.Name = doctor.BurstName
+	text, err := store.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.runWith(t.Context(), string(text), "results", "import", "-").wants(t, exitOK, nil, nil)
+	if o := s.run("results", "list"); strings.Contains(o.stdout, r.ID) {
+		t.Errorf("listed: %s", o.stdout)
+	}
+	for _, args := range [][]string{{"--all"}, {"--name", "doctor"}, {"--json"}} {
+		s.run(append([]string{"results", "list"}, args...)...).wants(t, exitOK, []string{r.ID}, nil)
+	}
+}
+
+// A name stands for its result wherever an id does, and changes nothing of it.
+func TestResultsName(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	s.stored(3)
+	id := storetest.Sample(1).ID
+	unnamed := s.run("results", "export", id)
+	s.run("results", "name", id, "v1.2 before cache").wants(t, exitOK, nil, []string{id + ` is named "v1.2 before cache"`})
+	s.run("results", "list").wants(t, exitOK, []string{"“v1.2 before cache”"}, nil)
+	for _, args := range [][]string{{"results", "show"}, {"results", "export", "--format", "csv"}, {"report", "-o", filepath.Join(t.TempDir(), "x.html")}} {
+		if o := s.run(append(args, "v1.2 before cache")...); o.code == exitUsage || o.code == exitFailed {
+			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
+		}
+	}
+	if byID, byName := s.run("verify", id), s.run("verify", "v1.2 before cache"); byID.stdout != byName.stdout || byID.code != byName.code {
+		t.Errorf("verify by name: %+v, by id: %+v", byName, byID)
+	}
+	if o := s.run("results", "show", "v1.2 before cache"); !strings.Contains(o.stdout, "v1.2 before cache") {
+		t.Errorf("the report does not show the name:\n%s", o.stdout)
+	}
+	if list := decode[[]store.Summary](t, s.run("results", "list", "--json", "--name", "v1.2 before cache").stdout); len(list) != 1 || list[0].ID != id || list[0].Label == "" {
+		t.Errorf("list %+v", list)
+	}
+	// What is exported follows from the result alone, so that it can be verified anywhere.
+	if named := s.run("results", "export", "v1.2 before cache"); named.stdout != unnamed.stdout || named.code != exitOK {
+		t.Error("the name changed what is exported")
+	}
+	s.run("results", "name", "v1.2 before cache").wants(t, exitOK, nil, []string{id + " has no name now"})
+	s.run("results", "show", "v1.2 before cache").wants(t, exitUsage, nil, []string{"no result"})
+	s.run("results", "name", id, "latest").wants(t, exitUsage, nil, []string{"choose another"})
+	s.run("compare", "grpc", "connect", "-w", "routeguide.GetFeature", "--name", "-x").wants(t, exitUsage, nil, []string{"--name"})
 }
 
 func TestResultsRemove(t *testing.T) {

@@ -68,10 +68,16 @@ func isFile(name string) bool {
 
 // find returns the result that an id, "latest", or a file is or holds.
 func (a *app) find(ctx context.Context, name string) (*result.Result, error) {
-	if isFile(name) {
-		return a.readResult(name)
+	if !isFile(name) {
+		return a.result(ctx, []string{name})
 	}
-	return a.result(ctx, []string{name})
+	r, err := a.readResult(name)
+	if err != nil && name != "-" { // a result may be named so
+		if named, sought := a.result(ctx, []string{name}); sought == nil {
+			return named, nil
+		}
+	}
+	return r, err
 }
 
 // width is how many columns the terminal has; 0 if there is none or it does

@@ -83,6 +83,11 @@ func (a *app) verify(ctx context.Context, name string) (*verify.Verification, er
 		return a.verifyStored(ctx, name)
 	}
 	data, err := a.readFile(name)
+	if err != nil && name != "-" { // a result may be named so
+		if named, sought := a.verifyStored(ctx, name); sought == nil {
+			return named, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -126,6 +126,8 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 // Print returns the report of a result, with that on thresholds if j is not
 // nil, and why the arms differ if e is not.
 func Print(r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) (Printed, error) {
+	unnamed := *r
+	unnamed.Label, r = "", &unnamed // a name is no part of the result, from which all of this must follow
 	p := Printed{Sentences: []string{}, Claims: []Claim{}, Width: Width, Decisions: report.Decisions(r, a, nil), Absent: report.AbsentNotes(r)}
 	for i := range a.Loads {
 		l := &a.Loads[i]

@@ -129,6 +129,9 @@ func (p *page) wrapped(label, text string, in ink) {
 }
 
 func (p *page) head(r *result.Result, a *result.Analysis) {
+	if r.Label != "" {
+		p.wrapped("name      ", r.Label, bold)
+	}
 	for _, f := range report.Facts(r, a) {
 		in := plain
 		if f.Name == "question" {

@@ -70,14 +70,14 @@ func (s *Store) Values(ctx context.Context) (store.Values, error) {
 
 // summaryColumns are what [scan] reads of a row.
 const summaryColumns = `id, name, workload, operations, protocols, arms, loads, rounds,
-	began, ended, ending, host, revision, bytes`
+	began, ended, ending, host, revision, bytes, label, finding`
 
 // scan reads the summary of a row, and what is selected after it into more.
 func scan(row pgx.Row, more ...any) (store.Summary, error) {
 	var m store.Summary
 	into := []any{
 		&m.ID, &m.Name, &m.Workload, &m.Operations, &m.Protocols, &m.Arms, &m.Loads, &m.Rounds,
-		&m.Began, &m.Ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes,
+		&m.Began, &m.Ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes, &m.Label, &m.Finding,
 	}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return store.Summary{}, err
@@ -113,7 +113,10 @@ func conditions(f store.Filter, place bool) (where string, args []any) {
 		add("(began, id) < (?, ?)", f.After.Began.UTC(), f.After.ID)
 	}
 	if f.Name != "" {
-		add("name = ?", f.Name)
+		add("(name = ? OR label = ?)", f.Name, f.Name)
+	}
+	if f.Hide != "" {
+		add("name <> ?", f.Hide)
 	}
 	if f.Workload != "" {
 		add("workload = ?", f.Workload)
@@ -142,7 +145,7 @@ func conditions(f store.Filter, place bool) (where string, args []any) {
 // impossible reports whether a filter asks for text that PostgreSQL refuses
 // even to look for; nothing stored has it.
 func impossible(f store.Filter) bool {
-	return unfit(f.Name + f.Workload + f.Operation + f.Protocol + f.Host + f.After.ID)
+	return unfit(f.Name + f.Hide + f.Workload + f.Operation + f.Protocol + f.Host + f.After.ID)
 }
 
 // unfit reports whether PostgreSQL refuses a text.
@@ -152,6 +155,13 @@ func unfit(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(
 func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if unfit(text) {
 		return "", s.noSuch(ctx, text)
+	}
+	named, err := s.ids(ctx, `SELECT id FROM wirelab_results.results WHERE label <> '' AND label = $1 ORDER BY id DESC LIMIT $2`, text, store.ResolveLimit)
+	if err != nil {
+		return "", err
+	}
+	if id, err := store.Named(text, named); err != nil || id != "" {
+		return id, err
 	}
 	// Ids are of characters below "~" and sort by bytes: so the index finds
 	// those that begin so. The second condition is for text that is no id.

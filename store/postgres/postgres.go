@@ -171,8 +171,10 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 		return nil, err
 	}
 	var body []byte
+	var label string
 	err = s.again(ctx, func(ctx context.Context, _ int) error {
-		return s.pool.QueryRow(ctx, `SELECT body FROM wirelab_results.bodies WHERE result_id = $1`, id).Scan(&body)
+		return s.pool.QueryRow(ctx, `SELECT body, label FROM wirelab_results.bodies JOIN wirelab_results.results ON id = result_id
+			WHERE result_id = $1`, id).Scan(&body, &label)
 	})
 	if errors.Is(err, pgx.ErrNoRows) { // deleted since it was resolved
 		return nil, s.noSuch(ctx, id)
@@ -180,7 +182,11 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 	if err != nil {
 		return nil, s.explain(ctx, "read result "+id, err)
 	}
-	return store.UnpackAs(body, id, fmt.Sprintf("PostgreSQL at %s", s.at))
+	r, err := store.UnpackAs(body, id, fmt.Sprintf("PostgreSQL at %s", s.at))
+	if err == nil {
+		r.Label = label
+	}
+	return r, err
 }
 
 // Raw implements [store.Store].

@@ -136,14 +136,19 @@ func (s *Store) Get(ctx context.Context, id string) (*result.Result, error) {
 		return nil, err
 	}
 	var body []byte
-	err = s.read.QueryRowContext(ctx, `SELECT body FROM results WHERE id = ?`, id).Scan(&body)
+	var label sql.NullString
+	err = s.read.QueryRowContext(ctx, `SELECT body, label FROM `+listed+` WHERE id = ?`, id).Scan(&body, &label)
 	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
 		return nil, s.noSuch(ctx, id)
 	}
 	if err != nil {
 		return nil, s.explain("read result "+id, err)
 	}
-	return store.UnpackAs(body, id, s.path)
+	r, err := store.UnpackAs(body, id, s.path)
+	if err == nil {
+		r.Label = label.String
+	}
+	return r, err
 }
 
 // Raw implements [store.Store].
@@ -154,7 +159,7 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	}
 	var found store.Stored
 	var body []byte
-	found.Summary, err = scan(s.read.QueryRowContext(ctx, `SELECT `+summaryColumns+`, body, digest FROM results WHERE id = ?`, id), &body, &found.Digest)
+	found.Summary, err = scan(s.read.QueryRowContext(ctx, `SELECT `+summaryColumns+`, body, digest FROM `+listed+` WHERE id = ?`, id), &body, &found.Digest)
 	if errors.Is(err, sql.ErrNoRows) { // deleted since it was resolved
 		return store.Stored{}, s.noSuch(ctx, id)
 	}
@@ -169,6 +174,13 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 
 // resolve finds the one id that is or begins with text.
 func (s *Store) resolve(ctx context.Context, text string) (string, error) {
+	named, err := s.ids(ctx, `SELECT result_id FROM beside WHERE label <> '' AND label = ? ORDER BY result_id DESC LIMIT ?`, text, store.ResolveLimit)
+	if err != nil {
+		return "", err
+	}
+	if id, err := store.Named(text, named); err != nil || id != "" {
+		return id, err
+	}
 	// substr and not LIKE, in which _ and % mean something.
 	ids, err := s.ids(ctx, `SELECT id FROM results WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id DESC LIMIT ?2`, text, store.ResolveLimit)
 	if err != nil {
@@ -241,30 +253,35 @@ func (s *Store) Total(ctx context.Context, f store.Filter) (store.Total, error) 
 // listQuery takes one argument more, the limit.
 func listQuery(f store.Filter) (query string, args []any) {
 	where, args := conditions(f, true)
-	return `SELECT ` + summaryColumns + ` FROM results` + where + ` ORDER BY began DESC, id DESC LIMIT ?`, args
+	return `SELECT ` + summaryColumns + ` FROM ` + listed + where + ` ORDER BY began DESC, id DESC LIMIT ?`, args
 }
 
 func totalQuery(f store.Filter) (query string, args []any) {
 	where, args := conditions(f, false)
-	return `SELECT count(*), coalesce(sum(length(body)), 0) FROM results` + where, args
+	return `SELECT count(*), coalesce(sum(length(body)), 0) FROM ` + listed + where, args
 }
 
 // summaryColumns are what [scan] reads of a row.
 const summaryColumns = `id, name, workload, operation, protocols, arms, loads, rounds,
-	began, ended, ending, host, revision, length(body)`
+	began, ended, ending, host, revision, length(body), label, finding`
+
+// listed are results with what is kept beside them.
+const listed = `results LEFT JOIN beside ON result_id = id`
 
 // scan reads the summary of a row, and what is selected after it into more.
 func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary, error) {
 	var m store.Summary
 	var operations, protocols string
+	var label, finding sql.NullString
 	var began, ended int64
 	into := []any{
 		&m.ID, &m.Name, &m.Workload, &operations, &protocols, &m.Arms, &m.Loads, &m.Rounds,
-		&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes,
+		&began, &ended, &m.Ending, &m.Host, &m.Commit, &m.Bytes, &label, &finding,
 	}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return store.Summary{}, err
 	}
+	m.Label, m.Finding = label.String, finding.String
 	m.Operations, m.Protocols = strings.Fields(operations), strings.Fields(protocols)
 	m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
 	return m, nil
@@ -285,7 +302,10 @@ func conditions(f store.Filter, place bool) (where string, args []any) {
 		add("host = ?", f.Host)
 	}
 	if f.Name != "" {
-		add("name = ?", f.Name)
+		add("(name = ? OR label = ?)", f.Name, f.Name)
+	}
+	if f.Hide != "" {
+		add("name <> ?", f.Hide)
 	}
 	if f.Workload != "" {
 		add("workload = ?", f.Workload)
@@ -310,11 +330,18 @@ func conditions(f store.Filter, place bool) (where string, args []any) {
 
 // Delete implements [store.Store].
 func (s *Store) Delete(ctx context.Context, id string) error {
-	done, err := s.write.ExecContext(ctx, `DELETE FROM results WHERE id = ?`, id)
-	if err != nil {
-		return s.explain("delete result "+id, err)
-	}
-	n, err := done.RowsAffected()
+	var n int64
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM results WHERE id = ?`, id)
+		if err != nil {
+			return err
+		}
+		if n, err = done.RowsAffected(); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM beside WHERE result_id = ?`, id)
+		return err
+	})
 	if err != nil {
 		return s.explain("delete result "+id, err)
 	}
@@ -322,6 +349,19 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		return s.noSuch(ctx, id)
 	}
 	return nil
+}
+
+// change runs a transaction that writes.
+func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
 }
 
 // explain turns an error of SQLite into one that says what to do about it.

@@ -41,6 +41,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"what is no news is refused":               testNewsRefused,
 		"many may tell at once":                    testNewsAtOnce,
 		"delete takes the whole id":                testDelete,
+		"a result can be named":                    testLabel,
+		"what lists say is kept beside":            testFinding,
 		"what is no result is refused":             testRefused,
 		"many may write at once":                   testConcurrent,
 		"an ended context ends the call":           testContext,
