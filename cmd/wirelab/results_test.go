@@ -61,6 +61,7 @@ func TestResultsName(t *testing.T) {
 	s := newShell(t)
 	s.stored(3)
 	id := storetest.Sample(1).ID
+	checked := s.run("verify", id)
 	unnamed := s.run("results", "export", id)
 	s.run("results", "name", id, "v1.2 before cache").wants(t, exitOK, nil, []string{id + ` is named "v1.2 before cache"`})
 	s.run("results", "list").wants(t, exitOK, []string{"“v1.2 before cache”"}, nil)
@@ -69,8 +70,11 @@ func TestResultsName(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, o.code, o.stderr)
 		}
 	}
-	if byID, byName := s.run("verify", id), s.run("verify", "v1.2 before cache"); byID.stdout != byName.stdout || byID.code != byName.code {
-		t.Errorf("verify by name: %+v, by id: %+v", byName, byID)
+	if named := s.run("verify", id); named.stdout != checked.stdout || named.code != checked.code {
+		t.Errorf("verify says after naming %s, before %s", named.stdout, checked.stdout)
+	}
+	if byName := s.run("verify", "v1.2 before cache"); byName.code != checked.code {
+		t.Errorf("verify by name: %+v", byName)
 	}
 	if o := s.run("results", "show", "v1.2 before cache"); !strings.Contains(o.stdout, "v1.2 before cache") {
 		t.Errorf("the report does not show the name:\n%s", o.stdout)

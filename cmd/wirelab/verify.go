@@ -134,6 +134,7 @@ func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verificati
 	}
 	listed := store.Summarize(r)
 	listed.Bytes = found.Summary.Bytes // of the packed form, which is not a fact about the result
+	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // kept beside it, and no part of it
 	if err := v.Compare("list", found.Summary, listed); err != nil {
 		return nil, err
 	}
