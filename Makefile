@@ -36,7 +36,7 @@ run: bin/wirelab ## compare six wires on the embedded default, about two minutes
 
 .PHONY: test
 test: ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
-	@$(TESTRUN) -memory 4 -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
+	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
 test-rest: ## what make test does not run: manifests, API fuzzing, Hermes tortured, the self-test
@@ -57,12 +57,12 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 
 .PHONY: short
 short: ## the tests that take a minute and a half together on two cores
-	@$(TESTRUN) -memory 4 -- $(TESTFLAGS) -short -p 4 -timeout 5m
+	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -short -p 4 -timeout 5m
 
 .PHONY: race
 race: ## every test under the race detector, which needs a C compiler
 	# But the self-test, whose measurements the detector would spoil.
-	@$(TESTRUN) -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
+	@$(TESTRUN) -shared -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
 
 .PHONY: lint
 lint: ## format and lint

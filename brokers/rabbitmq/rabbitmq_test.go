@@ -43,11 +43,11 @@ func open(t *testing.T, r brokers.Reach) *driver.Broker {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	url := rabbitmqtest.Shared(t)
 	for _, kind := range []string{driver.Quorum, driver.Classic} {
 		t.Run(kind, func(t *testing.T) {
 			brokertest.Run(t, func(t *testing.T) brokers.Broker {
-				return open(t, brokers.Reach{Addresses: []string{s.URL()}, Variant: kind, Brief: true})
+				return open(t, brokers.Reach{Addresses: []string{url}, Variant: kind, Brief: true})
 			})
 		})
 	}

@@ -40,6 +40,7 @@ type options struct {
 	packages string
 	totals   string
 	memory   uint64
+	shared   bool
 	rest     bool
 	tools    bool
 	test     []string // flags of go test
@@ -50,6 +51,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.packages, "packages", "./...", "the packages to test, separated by spaces")
 	flags.StringVar(&o.totals, "totals", "", "a file to add the counts to; those in it count at the end")
 	flags.Uint64Var(&o.memory, "memory", 0, "keep temporary files in memory, if it has so many GiB free; 0: never")
+	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are installed")
 	flags.BoolVar(&o.rest, "rest", false, "run what is not run with the packages: see rest.go")
 	flags.BoolVar(&o.tools, "tools", false, "say how to install what the tests ask for, and as root on Debian do so")
 	err = flags.Parse(args)
@@ -84,6 +86,14 @@ func run(ctx context.Context, args []string, to io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, place.remove()) }()
+	if o.shared {
+		s, err := share(ctx, lacking)
+		if err != nil {
+			return err
+		}
+		place.env = append(place.env, s.env...)
+		defer func() { err = errors.Join(err, s.end()) }()
+	}
 	t := newTeller(to, steps)
 	ran := perform(ctx, steps, place.env, t)
 	skipped, err := prereq.Noted(place.skipped)

@@ -40,7 +40,8 @@ type teller struct {
 	done    int                  // packages
 	output  map[name]string
 	builds  map[string]string // what a build said, by what was built
-	reasons map[name]string   // why tests were skipped, in their own words
+	failed  map[name]bool
+	reasons map[name]string // why tests were skipped, in their own words
 	elapsed map[string]float64
 	said    time.Time // when something was last told
 	status  bool      // the last line is the passing one of what runs
@@ -55,7 +56,7 @@ const (
 func newTeller(to io.Writer, steps []step) *teller {
 	t := &teller{
 		to: to, began: time.Now(), said: time.Now(), stop: make(chan struct{}), each: map[string]*counts{}, started: map[string]time.Time{},
-		output: map[name]string{}, builds: map[string]string{}, reasons: map[name]string{}, elapsed: map[string]float64{},
+		output: map[name]string{}, builds: map[string]string{}, reasons: map[name]string{}, failed: map[name]bool{}, elapsed: map[string]float64{},
 	}
 	for _, s := range steps {
 		t.packages += max(s.packages, 1)
@@ -138,9 +139,22 @@ func (t *teller) count(e event) {
 	case "fail":
 		t.counts.failed++
 		own.failed++
-		t.print(fmt.Sprintf("FAIL %s %s (%s)\n%s", folder(e.Package), e.Test, short(seconds(e.Elapsed)), indent(t.output[n])))
+		if said := indent(t.output[n]); said != "" || !t.partFailed(n) {
+			t.print(fmt.Sprintf("FAIL %s %s (%s)\n%s", folder(e.Package), e.Test, short(seconds(e.Elapsed)), said))
+		}
+		t.failed[n] = true
 	}
 	delete(t.output, n)
+}
+
+// partFailed reports whether a part of a test failed, and so was told of.
+func (t *teller) partFailed(n name) bool {
+	for other := range t.failed {
+		if other.pkg == n.pkg && strings.HasPrefix(other.test, n.test+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // finish tells of a package that has ended.
@@ -281,9 +295,13 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 }
 
+// indent puts what was said below what it is of, without what package testing says of it.
 func indent(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
+		if noise.MatchString(line) {
+			continue
+		}
 		b.WriteString("     " + strings.TrimSuffix(line, "\n") + "\n")
 	}
 	return b.String()
@@ -291,7 +309,7 @@ func indent(text string) string {
 
 // noise are the lines of package testing around what a test says.
 var (
-	noise  = regexp.MustCompile(`^\s*(=== |--- )`)
+	noise  = regexp.MustCompile(`^\s*(=== |--- )|^(FAIL|PASS|ok)(\s|$)`)
 	source = regexp.MustCompile(`^\s*\w+\.go:\d+: `)
 )
 

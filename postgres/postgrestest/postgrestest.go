@@ -26,20 +26,38 @@ func Need(t testing.TB) {
 	prereq.PostgreSQL.Need(t, err)
 }
 
+// Server is one that many tests use, perhaps those of other packages as well. A
+// test makes databases and users in it, and does nothing to the server itself: a
+// test that does starts its own.
+type Server struct{ dsn string }
+
+// DSN is the connection string of the server's first user.
+func (s *Server) DSN() string { return s.dsn }
+
+// Start starts a server that keeps nothing for longer than the tests run.
+func Start(ctx context.Context) (*postgres.Server, error) {
+	return postgres.Start(ctx, postgres.Options{Settings: []postgres.Setting{
+		{Name: "fsync", Value: "off"}, // nobody pulls the plug of a test, and databases are made in a fifth of the time
+	}})
+}
+
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
-func Main(m *testing.M, use func(*postgres.Server)) int {
+// The server is that of the runner of all tests, or else the package's own.
+func Main(m *testing.M, use func(*Server)) int {
 	if _, err := postgres.Find(context.Background(), os.Getenv); err != nil {
 		return prereq.PostgreSQL.Package(m, err)
 	}
-	s, err := postgres.Start(context.Background(), postgres.Options{Settings: []postgres.Setting{
-		{Name: "fsync", Value: "off"}, // nobody pulls the plug of a test, and databases are made in a fifth of the time
-	}})
+	if dsn := prereq.Shared(prereq.PostgreSQLVariable); dsn != "" {
+		use(&Server{dsn})
+		return m.Run()
+	}
+	s, err := Start(context.Background())
 	if err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "these tests need a PostgreSQL server that starts: %v\n", err)
 		return 1
 	}
-	use(s)
+	use(&Server{s.DSN()})
 	code := m.Run()
 	if err := s.Stop(context.Background()); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "stop the PostgreSQL server of the tests: %v\n", err)
@@ -48,9 +66,30 @@ func Main(m *testing.M, use func(*postgres.Server)) int {
 	return code
 }
 
+// Fresh returns the connection string of an empty database for one test of a
+// package without [Main]: in the server of the runner of all tests, or else in
+// one that is started for this test.
+func Fresh(t testing.TB) string {
+	t.Helper()
+	Need(t)
+	if dsn := prereq.Shared(prereq.PostgreSQLVariable); dsn != "" {
+		return Database(t, &Server{dsn})
+	}
+	s, err := Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return Database(t, s)
+}
+
 // Database makes an empty database for one test and returns its connection
 // string. It goes with the server: dropping it would wait for a checkpoint.
-func Database(t testing.TB, s *postgres.Server) string {
+func Database(t testing.TB, s interface{ DSN() string }) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
 	at, err := url.Parse(s.DSN())

@@ -20,6 +20,27 @@ func Need(t testing.TB) {
 	prereq.RabbitMQ.Need(t, err)
 }
 
+// Shared returns the address of a server for a test that names its queues as no
+// other does, and does nothing to the server itself: that of the runner of all
+// tests, or else one that is started for this test.
+func Shared(t testing.TB) (url string) {
+	t.Helper()
+	Need(t)
+	if url := prereq.Shared(prereq.RabbitMQVariable); url != "" {
+		return url
+	}
+	s, err := rabbitmq.Start(t.Context(), rabbitmq.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.URL()
+}
+
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(rabbitmqtest.Main(m, …)) }.
 func Main(m *testing.M, use func(*rabbitmq.Server)) int {

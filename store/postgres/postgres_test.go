@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
@@ -23,14 +21,14 @@ import (
 
 // server is one for all tests that do not kill it. Each test has a database of
 // its own in it.
-var server *postgres.Server
+var server *postgrestest.Server
 
 func TestMain(m *testing.M) {
 	os.Exit(runAll(m))
 }
 
 func runAll(m *testing.M) int {
-	code := postgrestest.Main(m, func(s *postgres.Server) { server = s })
+	code := postgrestest.Main(m, func(s *postgrestest.Server) { server = s })
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -38,14 +36,10 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-var databases atomic.Int64
-
 // database makes an empty database in a server and returns its connection string.
-func database(t *testing.T, s *postgres.Server) string {
+func database(t *testing.T, s interface{ DSN() string }) string {
 	t.Helper()
-	name := fmt.Sprintf("test_%d", databases.Add(1))
-	ask(t, s.DSN(), "CREATE DATABASE "+name)
-	return dsnOf(t, s.DSN(), func(u *url.URL) { u.Path = "/" + name })
+	return postgrestest.Database(t, s)
 }
 
 // dsnOf is a connection string with a part changed.

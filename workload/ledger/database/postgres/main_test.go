@@ -4,13 +4,12 @@ import (
 	"os"
 	"testing"
 
-	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
 )
 
 // server is set before the first test and not changed after.
-var server *postgres.Server
+var server *postgrestest.Server
 
 func TestMain(m *testing.M) {
-	os.Exit(postgrestest.Main(m, func(s *postgres.Server) { server = s }))
+	os.Exit(postgrestest.Main(m, func(s *postgrestest.Server) { server = s }))
 }
