@@ -13,7 +13,7 @@ SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache
 TESTFLAGS ?= -count=1
 # Runs tests and tells of them, see its package comment. Four packages at once:
 # those that wait for a server leave the cores to others.
-TESTRUN := $(GO) run ./internal/testrun $(if $(TOTALS),-totals $(TOTALS))
+TESTRUN := bin/testrun $(if $(TOTALS),-totals $(TOTALS))
 
 .DEFAULT_GOAL := help
 
@@ -27,6 +27,9 @@ build: bin/wirelab bin/hermes ## build bin/wirelab and bin/hermes
 bin/wirelab: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/wirelab $@
 
+bin/testrun: $(SOURCES)
+	@GO=$(GO) scripts/build ./internal/testrun $@
+
 bin/hermes: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/hermes $@
 
@@ -35,11 +38,11 @@ run: bin/wirelab ## compare six wires on the embedded default, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
+test: bin/testrun ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
 	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
-test-rest: ## what make test does not run: manifests, API fuzzing, Hermes tortured, the self-test
+test-rest: bin/testrun ## what make test does not run: manifests, API fuzzing, Hermes tortured, the self-test
 	@$(TESTRUN) -rest
 
 .PHONY: test-all
@@ -48,19 +51,19 @@ test-all: ## make test, and then make test-rest
 	@$(MAKE) test-rest
 
 .PHONY: tools
-tools: ## say how to install what tests ask for; as root on Debian, install it
-	@$(GO) run ./internal/testrun -tools
+tools: bin/testrun ## say how to install what tests ask for; as root on Debian, install it
+	@$(TESTRUN) -tools
 
 .PHONY: selftest
 selftest: build ## try wirelab itself against what is known beforehand, some twenty minutes
 	./bin/wirelab selftest --long
 
 .PHONY: short
-short: ## the tests that take a minute and a half together on two cores
+short: bin/testrun ## the tests that take a minute and a half together on two cores
 	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -short -p 4 -timeout 5m
 
 .PHONY: race
-race: ## every test under the race detector, which needs a C compiler
+race: bin/testrun ## every test under the race detector, which needs a C compiler
 	# But the self-test, whose measurements the detector would spoil.
 	@$(TESTRUN) -shared -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
 

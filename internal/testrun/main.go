@@ -155,7 +155,10 @@ func prepare(room uint64) (p place, err error) {
 	if err := os.Chmod(p.skipped, 0o777|os.ModeSticky); err != nil { //nolint:gosec // as /tmp is
 		return p, err
 	}
-	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped)
+	// Without paths of this machine, as programs are built: what make build has compiled
+	// need not be compiled again, nor what tests build.
+	flags := strings.TrimSpace(os.Getenv("GOFLAGS") + " -trimpath")
+	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped, "GOFLAGS="+flags)
 	var stat syscall.Statfs_t
 	if room == 0 || syscall.Statfs(memory, &stat) != nil || stat.Bavail*uint64(stat.Bsize)>>30 < room { //nolint:gosec // a size is positive
 		return p, nil
