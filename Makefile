@@ -47,8 +47,7 @@ test-rest: bin/testrun ## what make test does not run: manifests, API fuzzing, H
 
 .PHONY: test-all
 test-all: ## make test, and then make test-rest
-	@$(MAKE) test
-	@$(MAKE) test-rest
+	@totals=$$(mktemp -u) && trap 'rm -f '$$totals EXIT && $(MAKE) test TOTALS=$$totals && $(MAKE) test-rest TOTALS=$$totals
 
 .PHONY: tools
 tools: bin/testrun ## say how to install what tests ask for; as root on Debian, install it

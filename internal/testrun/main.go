@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, to io.Writer) (err error) {
 				prereq.CCompiler.Name, err, install(prereq.CCompiler.Packages))
 		}
 	}
-	if err := announce(to, lacking); err != nil {
+	if err := announce(to, o.wanted(lacking)); err != nil {
 		return err
 	}
 	place, err := prepare(o.memory)
@@ -95,7 +95,7 @@ func run(ctx context.Context, args []string, to io.Writer) (err error) {
 		defer func() { err = errors.Join(err, s.end()) }()
 	}
 	t := newTeller(to, steps)
-	ran := perform(ctx, steps, place.env, t)
+	ran := perform(ctx, steps, place.env, lacking, t)
 	skipped, err := prereq.Noted(place.skipped)
 	if err != nil {
 		return errors.Join(ran, err)
@@ -137,6 +137,16 @@ func announce(to io.Writer, lacking []lack) error {
 	return err
 }
 
+// wanted is what is missing of what these tests ask for: some is asked for by the rest alone.
+func (o options) wanted(lacking []lack) []lack {
+	if o.rest || prereq.CI() {
+		return lacking
+	}
+	return slices.DeleteFunc(slices.Clone(lacking), func(l lack) bool {
+		return l.Name == prereq.Python.Name || l.Name == prereq.Strace.Name || l.Name == prereq.Loop.Name
+	})
+}
+
 // place is where tests keep what they leave behind, for as long as they run.
 type place struct {
 	dir     string // "" or a folder in memory
@@ -158,6 +168,9 @@ func prepare(room uint64) (p place, err error) {
 	// Without paths of this machine, as programs are built: what make build has compiled
 	// need not be compiled again, nor what tests build.
 	flags := strings.TrimSpace(os.Getenv("GOFLAGS") + " -trimpath")
+	if err := os.Setenv(prereq.FolderVariable, p.skipped); err != nil { // we note some ourselves
+		return p, err
+	}
 	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped, "GOFLAGS="+flags)
 	var stat syscall.Statfs_t
 	if room == 0 || syscall.Statfs(memory, &stat) != nil || stat.Bavail*uint64(stat.Bsize)>>30 < room { //nolint:gosec // a size is positive

@@ -1,5 +1,7 @@
 package main
 
+import "wirelab/internal/prereq"
+
 // rest is what is not run with the packages: what takes a network, what takes a
 // machine that does nothing else, and a module of its own. One after the other:
 // what they measure would be spoiled by one another.
@@ -7,7 +9,7 @@ func rest() []step {
 	return []step{
 		// What is in deploy, held to the types of Kubernetes and the schema of compose files.
 		{dir: "internal/manifests", args: []string{"-count=1", "./..."}, packages: 1},
-		{name: "scripts/openapi", command: []string{"scripts/openapi"}},
+		{name: "scripts/openapi", command: []string{"scripts/openapi"}, needs: []prereq.Thing{prereq.Python, prereq.Curl}},
 		{args: []string{"-count=1", "-timeout", "10m", "./hermes/torture", "-real"}, packages: 1, tell: true},
 		{args: []string{"-count=1", "-timeout", "12m", "-run", "^TestSelfTest$", "./cmd/wirelab"}, packages: 1},
 	}

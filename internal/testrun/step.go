@@ -11,16 +11,19 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"wirelab/internal/prereq"
 )
 
 // step is one command: go test with arguments, or another that passes or fails.
 type step struct {
-	args     []string // of go test -json
-	packages int      // that go test runs
-	dir      string   // where to run it; "": here
-	command  []string // instead of go test
-	name     string   // of the command
-	tell     bool     // what it prints is shown though it passed
+	args     []string       // of go test -json
+	packages int            // that go test runs
+	dir      string         // where to run it; "": here
+	command  []string       // instead of go test
+	name     string         // of the command
+	needs    []prereq.Thing // without which it is not run
+	tell     bool           // what it prints is shown though it passed
 }
 
 // event is what go test -json says; see go doc test2json.
@@ -38,16 +41,33 @@ type event struct {
 const grace = 10 * time.Second
 
 // perform runs all steps, one after the other, and goes on after one that failed.
-func perform(ctx context.Context, steps []step, env []string, t *teller) (err error) {
+func perform(ctx context.Context, steps []step, env []string, lacking []lack, t *teller) (err error) {
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return errors.Join(err, context.Cause(ctx))
+		}
+		if missing, lacks := lacked(lacking, s.needs); lacks {
+			if err := prereq.Note(prereq.Skip{Package: s.name, Test: s.name, Thing: missing.Name, Why: missing.err.Error()}); err != nil {
+				return err
+			}
+			t.skip(s)
+			continue
 		}
 		if failed := s.perform(ctx, env, t); failed != nil {
 			err = errors.Join(err, failed)
 		}
 	}
 	return err
+}
+
+// lacked finds what a step needs and is missing.
+func lacked(lacking []lack, needs []prereq.Thing) (missing lack, lacks bool) {
+	for _, l := range lacking {
+		if slices.ContainsFunc(needs, func(x prereq.Thing) bool { return x.Name == l.Name }) {
+			return l, true
+		}
+	}
+	return lack{}, false
 }
 
 func (s step) perform(ctx context.Context, env []string, t *teller) error {

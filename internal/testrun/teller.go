@@ -217,6 +217,15 @@ func (t *teller) end(s step, err error) {
 	t.finish(s, e)
 }
 
+// skip tells of a command that is not run.
+func (t *teller) skip(s step) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.done++
+	t.counts.skipped++
+	t.reasons[name{s.name, s.name}] = ""
+}
+
 // errors is where a command's standard error goes.
 func (t *teller) errors() io.Writer {
 	return writer(func(p []byte) { t.mu.Lock(); defer t.mu.Unlock(); t.print(string(p)) })

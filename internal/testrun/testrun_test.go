@@ -151,3 +151,30 @@ func TestAnnounce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A command whose prerequisite is missing is not run, and is counted; the others are.
+func TestCommands(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(prereq.FolderVariable, dir)
+	t.Setenv("CI", "")
+	steps := []step{
+		{name: "fuzz", command: []string{"false"}, needs: []prereq.Thing{prereq.Curl, prereq.Python}},
+		{name: "whole", command: []string{"true"}},
+		{name: "broken", command: []string{"sh", "-c", "echo last words; exit 1"}},
+	}
+	lacking := []lack{{prereq.Python, errors.New("none is here")}}
+	var said bytes.Buffer
+	tell := newTeller(&said, steps)
+	err := perform(t.Context(), steps, os.Environ(), lacking, tell)
+	tell.close()
+	skipped, failed := prereq.Noted(dir)
+	tell.summarise(skipped, false, lacking)
+	if err == nil || failed != nil || tell.counts != (counts{1, 1, 1}) || tell.done != 3 {
+		t.Errorf("%v, %v: %v", err, failed, tell.counts)
+	}
+	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`, `(?m)^FAIL broken broken.*\n +last words$`, `make tools installs python3 python3-venv`} {
+		if !regexp.MustCompile(want).MatchString(said.String()) {
+			t.Errorf("it does not say %s:\n%s", want, &said)
+		}
+	}
+}
