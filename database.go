@@ -93,7 +93,7 @@ func (w Workload[S]) database(name string) (Database[S], error) {
 	if len(known) == 1 {
 		return Database[S]{}, Errorf(InvalidArgument, "%s keeps its data in memory; leave the database out", w.Name)
 	}
-	return Database[S]{}, UnknownName("database of "+w.Name, name, known)
+	return Database[S]{}, UnknownName("database of "+w.Name, name, known, "wirelab matrix "+w.Name)
 }
 
 // open opens a database and returns the workload whose servers serve from it.

@@ -70,10 +70,28 @@ func TestCodeOfSuccessPanics(t *testing.T) {
 	wirelab.CodeOf(nil)
 }
 
-func TestUnknownNameListsTheKnown(t *testing.T) {
+// An error of a name is a line: it suggests, and lists what is known where that is short.
+func TestUnknownName(t *testing.T) {
 	t.Parallel()
-	err := wirelab.UnknownName("protocol", "gprc", []string{"sse", "grpc", "grpc"})
-	if got, want := err.Error(), `invalid_argument: unknown protocol "gprc"; known: grpc, sse`; got != want {
-		t.Errorf("%q, want %q", got, want)
+	var many []string
+	for n := range 60 {
+		many = append(many, fmt.Sprintf("metric-%02d", n))
+	}
+	for _, c := range []struct {
+		name  string
+		known []string
+		whole []string
+		want  string
+	}{
+		{"gprc", []string{"sse", "grpc", "grpc"}, nil, `unknown word "gprc"; did you mean grpc? Known: grpc, sse`},
+		{"soap", []string{"sse", "grpc"}, []string{"wirelab matrix"}, `unknown word "soap"; known: grpc, sse`},
+		{"a", []string{"grpc,client=x", "grpc"}, nil, `unknown word "a"; known: grpc; grpc,client=x`},
+		{"metric-1", many, []string{"wirelab help metrics"}, `unknown word "metric-1"; did you mean metric-01, metric-10 or metric-11? wirelab help metrics lists all 60`},
+		{"soap", many, []string{"wirelab help metrics"}, `unknown word "soap"; wirelab help metrics lists all 60`},
+		{"soap", many, nil, `unknown word "soap"; known: metric-00, metric-01, metric-02, metric-03, metric-04, metric-05, metric-06, metric-07, metric-08, metric-09, metric-10, metric-11 and 48 more`},
+	} {
+		if got := wirelab.Public(wirelab.UnknownName("word", c.name, c.known, c.whole...)).Message; got != c.want {
+			t.Errorf("%q: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (w Workload[S]) With(data string) (Workload[S], error) {
 	case len(known) == 0:
 		return w, Errorf(InvalidArgument, "%s has one data set, without a name; leave data out", w.Name)
 	}
-	return w, UnknownName("data set of "+w.Name, data, known)
+	return w, UnknownName("data set of "+w.Name, data, known, "wirelab matrix "+w.Name)
 }
 
 func (w Workload[S]) over(d Data[S]) Workload[S] {

@@ -41,7 +41,7 @@ func TestFillLeavesAlone(t *testing.T) {
 			t.Errorf("%s: %s, %v", same, got, err)
 		}
 	}
-	if _, err := p.Fill("hey {tarqet}"); err == nil || !strings.Contains(err.Error(), `unknown placeholder "{tarqet}"; known: {target}`) {
+	if _, err := p.Fill("hey {tarqet}"); err == nil || !strings.Contains(err.Error(), `unknown placeholder "{tarqet}"; did you mean {target}? Known: {target}`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // program is one with a group of commands, the error of one of which is given.
 func program(failed error) *cobra.Command {
-	root := cli.Root(&cobra.Command{Use: "mill", Short: "Grinds"})
+	root := cli.Root(&cobra.Command{Use: "mill", Short: "Grinds"}, "mill 1.2")
 	group := cli.Group(&cobra.Command{Use: "stone", Short: "Stones"})
 	group.AddCommand(&cobra.Command{
 		Use: "turn", Short: "Turns one", Args: cli.Arguments(1, 1, "a stone"),
@@ -45,7 +45,7 @@ func TestEndings(t *testing.T) {
 		{"stone turn a", cli.With(7, wirelab.Errorf(wirelab.Internal, "broken")), 7, "mill: broken\n"},
 		{"stone turn", nil, cli.WrongUsage, "mill: mill stone turn needs a stone; see mill stone turn --help\n"},
 		{"stone turn a b c", nil, cli.WrongUsage, "mill: mill stone turn takes a stone, not also b c; see mill stone turn --help\n"},
-		{"stone turn --fast a", nil, cli.WrongUsage, "mill: unknown flag: --fast; see mill stone turn --help\n"},
+		{"stone turn --fast a", nil, cli.WrongUsage, "mill: mill stone turn has no flag --fast; known: --help; see mill stone turn --help\n"},
 	} {
 		var out, said bytes.Buffer
 		term := cli.Terminal{Stdout: &out, Stderr: &said}

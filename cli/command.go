@@ -1,23 +1,73 @@
 package cli
 
 import (
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wirelab"
 )
 
 // Root makes a command that is a whole program. The program prints errors itself, as one line: a page
-// of usage after an error hides it.
-func Root(c *cobra.Command) *cobra.Command {
+// of usage after an error hides it. about is what --version prints, without the line's end.
+func Root(c *cobra.Command, about string) *cobra.Command {
 	c.SilenceErrors = true
 	c.SilenceUsage = true
+	c.SetFlagErrorFunc(flagError)
+	c.Version = about
+	c.SetVersionTemplate("{{.Version}}\n")
+	c.Flags().BoolP("version", "V", false, "show the version")
+	c.SetHelpCommand(helpCommand())
 	return Group(c)
 }
 
+// helpCommand is the library's, but that a page that is not there is an error.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command or a topic",
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			at, _, err := c.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return pages(at), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			at, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				if at.HasSubCommands() {
+					return wirelab.UnknownName("page of help", rest[0], pages(at), at.CommandPath()+" --help")
+				}
+				return Usage("%s has no page %.100q; see %s --help", at.CommandPath(), rest[0], at.CommandPath())
+			}
+			at.InitDefaultHelpFlag() // so that the page lists it
+			at.InitDefaultVersionFlag()
+			return at.Help()
+		},
+	}
+}
+
+// pages are the commands and topics below a command.
+func pages(c *cobra.Command) []string {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return names
+}
+
 // Group makes a command that only holds others: alone it shows its help, and
-// an unknown word after it is an error that lists the known ones.
+// an unknown word after it is an error that says which are known.
 func Group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -37,7 +87,107 @@ func Unknown(c *cobra.Command, word string) error {
 			known = append(known, sub.Name())
 		}
 	}
-	return wirelab.UnknownName("command", word, known)
+	what := "command"
+	if c.HasParent() {
+		what = "command of " + c.CommandPath()
+	}
+	return wirelab.UnknownName(what, word, known, c.CommandPath()+" --help")
+}
+
+// flagError says in our words what is wrong with a flag. The errors of the library have types; what
+// has none stays as it is.
+func flagError(c *cobra.Command, err error) error {
+	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) {
+		dashed := "--" + unknown.GetSpecifiedName()
+		if unknown.GetSpecifiedShortnames() != "" {
+			dashed = "-" + unknown.GetSpecifiedName()
+		}
+		var known []string
+		add := func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, "--"+f.Name)
+			}
+		}
+		c.InheritedFlags().VisitAll(add)
+		c.LocalFlags().VisitAll(add)
+		return Usage("%s has no flag %.100s%s", c.CommandPath(), dashed, wirelab.Known(dashed, known, c.CommandPath()+" --help"))
+	}
+	if lone := new(pflag.ValueRequiredError); errors.As(err, &lone) {
+		name, _ := pflag.UnquoteUsage(lone.GetFlag())
+		return Usage("--%s needs a value: --%s %s", lone.GetFlag().Name, lone.GetFlag().Name, strings.ToUpper(name))
+	}
+	if wrong := new(pflag.InvalidValueError); errors.As(err, &wrong) {
+		if form := wanted(wrong.GetFlag().Value.Type()); form != "" {
+			return Usage("--%s: %.100q is not %s", wrong.GetFlag().Name, wrong.GetValue(), form)
+		}
+		// The value is of a type of ours, whose errors are sentences.
+		return Usage("--%s %.100q: %s", wrong.GetFlag().Name, wrong.GetValue(), Bare(wrong.Unwrap()))
+	}
+	if form := new(pflag.InvalidSyntaxError); errors.As(err, &form) {
+		return Usage("%.100q is not a flag; flags are written as --name value or --name=value", form.GetSpecifiedFlag())
+	}
+	return err
+}
+
+// wanted says what flags of one of the library's types take; "" of a type that is not the library's.
+func wanted(kind string) string {
+	switch kind {
+	case "duration":
+		return "a time; write it with its unit, such as 500ms, 30s, 5m or 1h30m"
+	case "int", "int64", "int32":
+		return "a whole number, such as 10"
+	case "uint", "uint16", "uint32", "uint64":
+		return "a whole number from 0, such as 10"
+	case "float64", "float32":
+		return "a number, such as 0.5"
+	case "bool":
+		return "true or false"
+	case "intSlice":
+		return "a whole number, or several with commas between them, such as 1,50"
+	}
+	return ""
+}
+
+// checkFlags checks what the library would check after the arguments and in its own words: flags that
+// must be given, and flags of which one at most may be.
+func checkFlags(c *cobra.Command) error {
+	var missing []string
+	groups := map[string][]string{} // the names of those given, by group
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if needed := f.Annotations[cobra.BashCompOneRequiredFlag]; len(needed) > 0 && needed[0] == "true" && !f.Changed {
+			missing = append(missing, example(f))
+		}
+		for _, group := range f.Annotations[exclusive] {
+			if f.Changed {
+				groups[group] = append(groups[group], "--"+f.Name)
+			}
+		}
+	})
+	if len(missing) > 0 {
+		return Usage("%s needs %s", c.CommandPath(), strings.Join(missing, " and "))
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		switch given := groups[group]; len(given) {
+		case 0, 1:
+		case 2:
+			return Usage("give %s or %s, not both", given[0], given[1])
+		default:
+			return Usage("give one of %s, not %d of them", strings.Join(given, ", "), len(given))
+		}
+	}
+	return nil
+}
+
+// exclusive is the library's annotation of flags of which one at most may be given.
+const exclusive = "cobra_annotation_mutually_exclusive"
+
+// example is a flag and what it takes: "--workload WORKLOAD.OPERATION".
+func example(f *pflag.Flag) string {
+	name, _ := pflag.UnquoteUsage(f)
+	if name == "" {
+		return "--" + f.Name
+	}
+	return "--" + f.Name + " " + strings.ToUpper(name)
 }
 
 // Arguments checks the number of arguments and says what they are. most below 0 is no bound.

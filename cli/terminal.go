@@ -44,12 +44,18 @@ type Ending struct {
 // Execute runs the command that args name and returns the program's exit code. What failed is a
 // line on standard error.
 func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []string, e Ending) int {
-	t.watchStart(root)
 	args, all := wantsAll(args)
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		out := c.OutOrStdout()
 		_ = WriteHelp(out, c, helpColumns(out), all) // an error of standard output: there is nowhere left to tell it
 	})
+	root.InitDefaultCompletionCmd(args...) // now, so that its errors are in our words too
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			Group(c)
+		}
+	}
+	t.watch(root)
 	root.SetArgs(args)
 	root.SetIn(t.Stdin)
 	root.SetOut(t.Stdout)
@@ -69,7 +75,10 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	}
 	code, text := e.Code(err), e.Describe(err)
 	if !t.started { // the flags or arguments are wrong, by cobra's word
-		code, text = WrongUsage, text+"; see "+command.CommandPath()+" --help"
+		code = WrongUsage
+		if help := command.CommandPath() + " --help"; !strings.Contains(text, help) {
+			text += "; see " + help
+		}
 	}
 	var said *Exit
 	if errors.As(err, &said) && said.Err == nil {
@@ -80,10 +89,18 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	return code
 }
 
-// watchStart makes every command note that it has started, which tells a
-// mistake on the command line from a failure of what was asked for: the
-// errors of cobra have no type.
-func (t *Terminal) watchStart(c *cobra.Command) {
+// watch makes every command check its flags before the library does, and note that it has started, which
+// tells a mistake on the command line from a failure of what was asked for.
+func (t *Terminal) watch(c *cobra.Command) {
+	right := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if right != nil {
+			if err := right(c, args); err != nil {
+				return err
+			}
+		}
+		return checkFlags(c)
+	}
 	if do := c.RunE; do != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			t.started = true
@@ -91,7 +108,7 @@ func (t *Terminal) watchStart(c *cobra.Command) {
 		}
 	}
 	for _, sub := range c.Commands() {
-		t.watchStart(sub)
+		t.watch(sub)
 	}
 }
 

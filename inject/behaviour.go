@@ -98,7 +98,7 @@ func Parse(text string) (Behaviour, error) {
 	for _, f := range forms() {
 		known = append(known, strconv.Quote(f.example))
 	}
-	return Behaviour{}, wirelab.Errorf(wirelab.InvalidArgument, "inject %.60q is not known; known are %s", text, strings.Join(known, ", "))
+	return Behaviour{}, wirelab.UnknownName("way to behave (inject)", text, known)
 }
 
 // read reads the words after the first.

@@ -247,7 +247,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"constnat 20ms":         `"constnat 20ms" is not known; known are "none", "constant 20ms", "bimodal`,
+		"constnat 20ms":         `"constnat 20ms"; did you mean "constant 20ms"?`,
 		"constant":              `want constant DELAY; write for example "constant 20ms"`,
 		"constant 20":           `DELAY is "20", want a time of 10us to 1m0s`,
 		"constant 2m":           `DELAY is "2m"`,

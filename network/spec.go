@@ -146,12 +146,12 @@ func Parse(text string) (Spec, error) {
 	return s, nil
 }
 
-func presetNames() string {
+func presetNames() []string {
 	var names []string
 	for _, p := range presets() {
 		names = append(names, p.name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 func presetNamed(name string) (Spec, error) {
@@ -160,7 +160,8 @@ func presetNamed(name string) (Spec, error) {
 			return p.spec, nil
 		}
 	}
-	return Spec{}, wirelab.Errorf(wirelab.InvalidArgument, "unknown network %q; known: %s; or write settings: rtt=40ms,jitter=2ms,loss=1%%,bandwidth=1Gbit", name, presetNames())
+	return Spec{}, wirelab.Errorf(wirelab.InvalidArgument, "unknown network %.100q%s; or write settings: rtt=40ms,jitter=2ms,loss=1%%,bandwidth=1Gbit",
+		name, wirelab.Known(name, presetNames()))
 }
 
 // set applies one setting.

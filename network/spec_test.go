@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 // badSpecs are refused with words that help.
 var badSpecs = map[string]string{
 	"":                              "is not a setting; write rtt=40ms",
-	"moon":                          `unknown network "moon"; known: lan, cloud, wan, mobile; or write settings`,
+	"moon":                          `unknown network "moon"; known: cloud, lan, mobile, wan; or write settings`,
 	"delay=4ms":                     `unknown setting "delay"; known: bandwidth, jitter, loss, rtt, via`,
 	"rtt=4ms,rtt=5ms":               "sets rtt twice",
 	"wan,rtt=4ms,rtt=4ms":           "sets rtt twice",

@@ -129,6 +129,14 @@ func oneOf(field, value string, known ...string) error {
 	return wirelab.UnknownName(field, value, known)
 }
 
+// knownMetric checks the id of a metric, or none.
+func knownMetric(field, value string) error {
+	if known := MetricIDs(); value != "" && !slices.Contains(known, value) {
+		return wirelab.UnknownName(field, value, known, "wirelab help metrics")
+	}
+	return nil
+}
+
 // readable checks text for people: one line, at most so many characters.
 func readable(field, value string, most int) error {
 	allowed := fmt.Sprintf("at most %d printable characters without space around them", most)
@@ -183,7 +191,7 @@ func (p Plan) checkWritten() error {
 		p.checkPinned(),
 		oneOf("floor", p.Floor, FloorAuto, FloorNone),
 		inRange("deadline", p.Deadline, deadlineMin, deadlineMax),
-		oneOf("primary", p.Primary, MetricIDs()...),
+		knownMetric("primary", p.Primary),
 		inRange("practical", p.Practical, shareMin, shareMax),
 		inRange("equivalent", p.Equivalent, shareMin, shareMax),
 		readable("explain.from", p.Explain.From, armNameMax),

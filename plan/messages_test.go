@@ -99,7 +99,7 @@ func TestMessagesRefused(t *testing.T) {
 		return p
 	}
 	for say, p := range map[string]plan.Plan{
-		"known: crash, disk":                   messages(plan.Load{Scenario: "alive"}),
+		`unknown loads[0].scenario "alive"; did you mean live?`: messages(plan.Load{Scenario: "alive"}),
 		"36 to 1048576":                        messages(plan.Load{Scenario: plan.Live, Size: 35}),
 		"at most 3145728 bytes together":       messages(plan.Load{Scenario: plan.Live, Size: 1 << 20, Batch: 5}),
 		"the scenario is slow":                 messages(plan.Load{Scenario: plan.Live, Delay: plan.Duration(time.Second)}),

@@ -46,5 +46,5 @@ func Preset(name string) (Plan, error) {
 		}
 		known = append(known, p.Name)
 	}
-	return Plan{}, wirelab.UnknownName("preset", name, known)
+	return Plan{}, wirelab.UnknownName("preset", name, known, "wirelab presets")
 }

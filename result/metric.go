@@ -164,7 +164,7 @@ func MetricByID(id string) (Metric, error) {
 	for i, m := range all {
 		known[i] = m.ID
 	}
-	return Metric{}, wirelab.UnknownName("metric", id, known)
+	return Metric{}, wirelab.UnknownName("metric", id, known, "wirelab help metrics")
 }
 
 // times are the quantiles of one kind of time, "response" or "service".

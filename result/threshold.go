@@ -140,7 +140,7 @@ func thresholdMetric(text, name string) (Metric, error) {
 	if m, err := MetricByID(word); err == nil {
 		return m, nil
 	}
-	return Metric{}, refuse(text, "unknown metric %q; known: %s", name, strings.Join(ThresholdMetrics(), ", "))
+	return Metric{}, refuse(text, "%s", wirelab.Public(wirelab.UnknownName("metric", name, ThresholdMetrics(), "wirelab help metrics")).Message)
 }
 
 // limitForm is sign, number and unit.
@@ -224,7 +224,7 @@ func (t Threshold) Check(p plan.Plan) error {
 		}
 		switch at := slices.Index(names, t.Arm); {
 		case at < 0:
-			return refuse(t.Text, "unknown arm %q; known: %s", t.Arm, strings.Join(names, "; "))
+			return refuse(t.Text, "%s", wirelab.Public(wirelab.UnknownName("arm", t.Arm, names)).Message)
 		case at == 0 && t.Relative:
 			return refuse(t.Text, "%s is the first arm, which the others are compared with", t.Arm)
 		}
@@ -235,7 +235,7 @@ func (t Threshold) Check(p plan.Plan) error {
 		for i, l := range p.Loads {
 			names[i] = l.String()
 		}
-		return refuse(t.Text, "no load is called %q; known: %s", t.Load, strings.Join(names, "; "))
+		return refuse(t.Text, "%s", wirelab.Public(wirelab.UnknownName("load", t.Load, names)).Message)
 	}
 	m, _ := thresholdMetric(t.Text, t.Metric) // known: it was parsed
 	if !slices.ContainsFunc(loads, m.Under) {

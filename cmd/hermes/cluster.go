@@ -53,9 +53,9 @@ The commands below change a cluster that runs, wherever it is.`,
 		switch {
 		case len(args) > 0:
 			return cli.Unknown(c, args[0])
-		case f.nodes == 0:
+		case !c.Flags().Changed("nodes"):
 			return c.Help()
-		case f.nodes < 0 || f.nodes > local.NodesLimit:
+		case f.nodes < 1 || f.nodes > local.NodesLimit:
 			return cli.Usage("--nodes is %d; 1 to %d are allowed", f.nodes, local.NodesLimit)
 		}
 		return a.runCluster(c.Context(), f)

@@ -239,8 +239,8 @@ func TestExitCodes(t *testing.T) {
 		says string
 	}{
 		"help":                      {nil, exitOK, ""},
-		"unknown command":           {[]string{"stauts"}, exitUsage, "known: "},
-		"unknown cluster command":   {[]string{"cluster", "jion"}, exitUsage, "known: join"},
+		"unknown command":           {[]string{"stauts"}, exitUsage, "did you mean status?"},
+		"unknown cluster command":   {[]string{"cluster", "jion"}, exitUsage, "did you mean join?"},
 		"unknown flag":              {[]string{"pub", "t", "--mod", "x"}, exitUsage, "hermes pub --help"},
 		"no topic":                  {[]string{"pub"}, exitUsage, "needs a topic"},
 		"unknown mode":              {[]string{"pub", "t", "m", "--mode", "fast"}, exitUsage, "known: consistent"},
@@ -254,7 +254,7 @@ func TestExitCodes(t *testing.T) {
 		"no data":                   {[]string{"server"}, exitUsage, "--data-dir"},
 		"no such file":              {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},
 		"file that is none":         {write("a: [b"), exitUsage, "no YAML"},
-		"unknown setting":           {write("data_dri: x"), exitUsage, "known: cluster, data_dir"},
+		"unknown setting":           {write("data_dri: x"), exitUsage, "did you mean data_dir? hermes config lists all "},
 		"setting that cannot be":    {write("data_dir: x\nfree_bytes: many"), exitUsage, "free_bytes"},
 		"member that is none":       {[]string{"server", "--data-dir", "x", "--id", "1", "--member", "one"}, exitUsage, "ID@PEER"},
 		"member without id":         {[]string{"server", "--data-dir", "x", "--member", "1@a:1"}, exitUsage, "--id"},

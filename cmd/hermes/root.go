@@ -30,7 +30,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Short:   "A replicated message broker",
 		Long:    rootText,
 		Example: rootExample,
-	})
+	}, cli.ThisBuild().About("hermes"))
 	for _, build := range []func(*app) *cobra.Command{
 		newDevCommand,
 		newServerCommand,
@@ -52,17 +52,4 @@ func newRootCommand(a *app) *cobra.Command {
 	cli.GroupFlags(root, flagGroups)
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
 	return root
-}
-
-func newVersionCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "version", Short: "Show the version", Example: "  hermes version --json", Args: cli.Arguments(0, 0, "no arguments")}
-	asJSON := cli.JSONFlag(c)
-	c.RunE = func(*cobra.Command, []string) error {
-		v := version()
-		if *asJSON {
-			return a.PrintJSON(v)
-		}
-		return a.Printf("hermes %s (%s), %s, %s\n", v.Version, v.Commit, v.Go, v.Platform)
-	}
-	return c
 }

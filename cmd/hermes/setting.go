@@ -77,7 +77,7 @@ func (a *app) settle(flags *pflag.FlagSet) error {
 		}
 	})
 	if wrong == nil && len(file) > 0 {
-		wrong = fmt.Errorf("%s: %w", name, wirelab.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known))
+		wrong = fmt.Errorf("%s: %w", name, wirelab.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known, "hermes config"))
 	}
 	return wrong
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"runtime"
-	"runtime/debug"
+	"github.com/spf13/cobra"
+
+	"wirelab/cli"
 )
 
 // versionInfo is what "version --json" shows.
@@ -13,25 +14,18 @@ type versionInfo struct {
 	Platform string `json:"platform"`
 }
 
-// version reads what the compiler put into the program.
-func version() versionInfo {
-	v := versionInfo{Version: "(devel)", Commit: "of no commit", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
+func newVersionCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use: "version", Short: "Show the version", Example: "  hermes version\n  hermes version --json",
+		Args: cli.Arguments(0, 0, "no arguments"),
 	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	dirty := ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			v.Commit = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", changed since"
+	asJSON := cli.JSONFlag(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		b := cli.ThisBuild()
+		if *asJSON {
+			return a.PrintJSON(versionInfo{b.Version, b.CommitText(), b.Go, b.Platform})
 		}
+		return a.Printf("%s\n", b.About("hermes"))
 	}
-	v.Commit += dirty
-	return v
+	return c
 }

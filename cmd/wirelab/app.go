@@ -33,7 +33,7 @@ func (a *app) work(name string) (wirelab.Work, error) {
 			return w, nil
 		}
 	}
-	return wirelab.Work{}, wirelab.UnknownName("workload", name, a.workloadNames())
+	return wirelab.Work{}, wirelab.UnknownName("workload", name, a.workloadNames(), "wirelab matrix")
 }
 
 func (a *app) workloadNames() []string {
@@ -53,7 +53,7 @@ func operation(w wirelab.Work, name string) (wirelab.OperationInfo, error) {
 		}
 		known[i] = o.Name
 	}
-	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known)
+	return wirelab.OperationInfo{}, wirelab.UnknownName("operation of "+w.Name, name, known, "wirelab matrix "+w.Name)
 }
 
 // protocolNames are the protocols of a workload, in order.
@@ -86,7 +86,7 @@ func (a *app) cell(workload, protocol, server, client string) (wirelab.Cell, err
 		}
 	}
 	if len(cells) == 0 {
-		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, protocolNames(w))
+		return wirelab.Cell{}, wirelab.UnknownName("protocol of "+w.Name, protocol, protocolNames(w), "wirelab matrix "+w.Name)
 	}
 	where := " of " + w.Name + " over " + protocol
 	server, err = library("server library"+where, server, cells, func(c wirelab.Cell) string { return c.Server })
@@ -110,7 +110,7 @@ func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) stri
 		}
 		known = append(known, of(c))
 	}
-	return "", wirelab.UnknownName(what, name, known)
+	return "", wirelab.UnknownName(what, name, known, "wirelab matrix")
 }
 
 // terminal reports whether standard output is a terminal.

@@ -94,7 +94,7 @@ func newAuditCommand(a *app) *cobra.Command {
 		Short:   "Hold what another load generator reports beside the truth",
 		Long:    auditText,
 		Example: auditExample,
-		Args:    cobra.NoArgs,
+		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return a.audit(command.Context(), f)
 		},

@@ -196,9 +196,9 @@ func TestAuditThatCannotBe(t *testing.T) {
 		code int
 		say  string
 	}{
-		"no tool":             {[]string{}, exitUsage, `required flag(s) "tool" not set`},
+		"no tool":             {[]string{}, exitUsage, `wirelab audit needs --tool COMMAND`},
 		"nothing to call":     {[]string{"--tool", "hey -n 10"}, exitUsage, "put {target} where the URL belongs"},
-		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, exitUsage, `unknown placeholder "{bodi}"; known: {address}, {bodyfile}, {body}`},
+		"unknown placeholder": {[]string{"--tool", "hey {target} {bodi}"}, exitUsage, `unknown placeholder "{bodi}"; did you mean {body} or {bodyfile}? Known: {address}, {bodyfile}, {body}`},
 		"unknown parser":      {[]string{"--tool", "hey {target}", "--parser", "siege"}, exitUsage, `unknown parser "siege"; known: fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2`},
 		"unknown protocol":    {[]string{"--tool", "hey {target}", "--protocol", "http4"}, exitUsage, `unknown protocol of routeguide "http4"`},
 		"unknown behaviour":   {[]string{"--tool", "hey {target}", "--inject", "melted"}, exitUsage, "melted"},

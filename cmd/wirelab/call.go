@@ -176,7 +176,7 @@ func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationI
 	}
 	switch {
 	case !dotted:
-		return fail(cli.Usage("%q is not WORKLOAD.OPERATION; known: %s", what, strings.Join(a.callNames(), ", ")))
+		return fail(cli.Usage("%.100q is not WORKLOAD.OPERATION%s", what, wirelab.Known(what, a.callNames(), "wirelab matrix")))
 	case f.protocol == "":
 		return fail(cli.Usage("--protocol is missing; %s is carried over %s", w.Name, strings.Join(protocolNames(w), ", ")))
 	case f.timeout <= 0:

@@ -293,7 +293,7 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 		base.Say = func(text string) { a.Note("  %s", text) }
 	}
 	var runs []chaosRun
-	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(version().Version+" "+version().Commit)
+	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit)
 	for _, path := range paths {
 		one := base
 		if one.Path, err = a.cell("logging", path, "", ""); err != nil {

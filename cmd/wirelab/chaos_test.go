@@ -159,7 +159,7 @@ func TestChaosMistakes(t *testing.T) {
 		args  string
 		words []string
 	}{
-		{"log-mail", []string{"log-mail", "log-rabbit"}},
+		{"log-mail", []string{"log-mail", "wirelab matrix logging"}},
 		{"grpc", []string{"no path", "log-grpc"}},
 		{"log-grpc --fault flood", []string{"flood", "burst=10x5s"}},
 		{"log-grpc --fault broker-restart", []string{"no message broker"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"wirelab/cli"
 
 	"wirelab/agent"
 )
@@ -13,7 +14,7 @@ func newDriveCommand(a *app) *cobra.Command {
 		Use:    "drive",
 		Short:  "Drive a cell as an experiment's child",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return agent.Drive(command.Context(), a.cell, a.Stdin, a.Stdout)
 		},

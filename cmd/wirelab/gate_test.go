@@ -52,8 +52,8 @@ func TestCheckExitCodes(t *testing.T) {
 		{"spoiled and undecided", troubled, []string{"cpu/req > +3%"}, 3, "inconclusive, +1 round"},
 		{"interrupted", interrupted, []string{"connect: cpu/req > +50%"}, 3, "interrupted after 12 rounds"},
 		{"no threshold", closed, nil, 64, "--fail-if"},
-		{"no metric", closed, []string{"speed > +3%"}, 64, "known: cpu/req"},
-		{"no such arm", closed, []string{"soap: p99 > 1s"}, 64, "known: http1-proto; grpc; connect"},
+		{"no metric", closed, []string{"speed > +3%"}, 64, "did you mean throughput or p50?"},
+		{"no such arm", closed, []string{"soap: p99 > 1s"}, 64, "known: connect, grpc, http1-proto"},
 		{"no such file", closed + "x", []string{"p99 > 1s"}, 64, "no such file"},
 		{"no such result", "r-2026", []string{"p99 > 1s"}, 64, "no result"},
 	} {
@@ -117,7 +117,7 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 	s := newShell(t)
 	compare := []string{"compare", "grpc", "connect", "--workload", "routeguide.GetFeature", "--print-plan"}
 	s.run(append(compare, "--fail-if", "cpu/req > +3%")...).wants(t, exitOK, []string{`"protocol": "grpc"`}, nil)
-	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, exitUsage, nil, []string{"unknown arm", "known: grpc; connect"})
+	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, exitUsage, nil, []string{"unknown arm", "known: connect, grpc"})
 	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, exitUsage, nil, []string{"no load is called"})
 	s.run(append(compare, "--junit", "x.xml")...).wants(t, exitUsage, nil, []string{"--fail-if"})
 	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, exitUsage, nil, []string{"more is better"})

@@ -51,7 +51,7 @@ func newDriveMessagesCommand(a *app) *cobra.Command {
 		Use:    driveMessages,
 		Short:  "Send messages as an experiment's child",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			if a.getenv("GOGC") == "" {
 				debug.SetGCPercent(driverGC)
@@ -67,7 +67,7 @@ func newReadMessagesCommand(a *app) *cobra.Command {
 		Use:    readMessages,
 		Short:  "Read messages as a driver's child",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
 			return drive.Read(command.Context(), a.openBroker, a.Stdin, a.Stdout)
 		},

@@ -75,7 +75,7 @@ func TestWrongNetwork(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	for spec, says := range map[string]string{
-		"moon":                  `unknown network "moon"; known: lan, cloud, wan, mobile`,
+		"moon":                  `unknown network "moon"; known: cloud, lan, mobile, wan`,
 		"rtt=40":                "write a time with a unit",
 		"rtt=4ms,rtt=5ms":       "sets rtt twice",
 		"delay=1ms":             "known: bandwidth, jitter, loss, rtt, via",

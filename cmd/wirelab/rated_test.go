@@ -156,7 +156,7 @@ func TestRatesAndObjectivesAreChecked(t *testing.T) {
 		args []string
 		says string
 	}{
-		"no objective":         {[]string{"capacity", "grpc"}, `required flag(s) "slo"`},
+		"no objective":         {[]string{"capacity", "grpc"}, `wirelab capacity needs --slo`},
 		"a bad objective":      {[]string{"capacity", "grpc", "--slo", "p95<10ms"}, "none of p50, p90, p99, p99.9, mean, errors"},
 		"a probe too short":    {[]string{"capacity", "grpc", "--slo", "p99<10ms", "--probe", "1ms"}, "--probe 1ms"},
 		"an unknown arm":       {[]string{"capacity", "smtp", "--slo", "p99<10ms"}, "smtp"},

@@ -21,13 +21,14 @@ func newRootCommand(a *app) *cobra.Command {
 		Short:   "Compare ways for services to talk",
 		Long:    rootText,
 		Example: rootExample,
-	})
+	}, aboutLine())
 	root.PersistentFlags().StringVar(&a.results, resultsFlag, "",
 		"where results are kept: a `file`, or postgres://… (default $WIRELAB_STORE, else a file of yours; see wirelab results --help)")
 	for _, build := range commands() {
 		root.AddCommand(build(a))
 	}
 	cli.GroupFlags(root, flagGroups)
-	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
+	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText),
+		cli.Topic("metrics", "The names of metrics, for --fail-if and --primary", metricsText()))
 	return root
 }

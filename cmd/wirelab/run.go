@@ -32,7 +32,7 @@ described by docs/plan.schema.json.
   wirelab run hermes-eventual-sustained --slice 10m
   wirelab run ./my-plan.yaml --for 5m
   wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
-		Args: cobra.ExactArgs(1),
+		Args: cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := loadPlan(args[0])
 			if err != nil {

@@ -86,7 +86,7 @@ func chooseTests(only []string) ([]selftest.Test, error) {
 	}
 	for _, name := range only {
 		if !slices.Contains(known, name) {
-			return nil, wirelab.UnknownName("test", name, known)
+			return nil, wirelab.UnknownName("test", name, known, "wirelab selftest --list")
 		}
 	}
 	return slices.DeleteFunc(all, func(t selftest.Test) bool { return !slices.Contains(only, t.Name) }), nil

@@ -110,7 +110,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 // buildTag tells builds apart, for what browsers keep: one that was changed
 // since its commit is only like itself.
 func (a *app) buildTag() string {
-	v := version()
+	v := cli.ThisBuild()
 	if v.Dirty || v.Commit == "" {
 		return v.Commit + a.now().String()
 	}

@@ -1,8 +1,7 @@
 package main
 
 import (
-	"runtime"
-	"runtime/debug"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -12,14 +11,14 @@ import (
 
 // versionInfo is what "version --json" shows.
 type versionInfo struct {
-	Version      string            `json:"version"`
-	Commit       string            `json:"commit,omitempty"`
-	Time         string            `json:"time,omitempty"`
-	Dirty        bool              `json:"dirty,omitempty"`
-	Go           string            `json:"go"`
-	Platform     string            `json:"platform"`
+	cli.Build
 	ResultSchema int               `json:"result_schema"`
 	Libraries    map[string]string `json:"libraries"` // module to version
+}
+
+// aboutLine is the line that --version and version print.
+func aboutLine() string {
+	return fmt.Sprintf("%s, result schema %d", cli.ThisBuild().About("wirelab"), result.Schema)
 }
 
 func newVersionCommand(a *app) *cobra.Command {
@@ -31,49 +30,11 @@ func newVersionCommand(a *app) *cobra.Command {
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(*cobra.Command, []string) error {
-		v := version()
 		if *asJSON {
-			return a.PrintJSON(v)
+			b := cli.ThisBuild()
+			return a.PrintJSON(versionInfo{b, result.Schema, b.Modules})
 		}
-		commit := v.Commit
-		if commit == "" {
-			commit = "of no commit"
-		} else if v.Dirty {
-			commit += ", changed since"
-		}
-		return a.Printf("wirelab %s (%s), %s, %s, result schema %d\n", v.Version, commit, v.Go, v.Platform, v.ResultSchema)
+		return a.Printf("%s\n", aboutLine())
 	}
 	return c
-}
-
-// version reads what the compiler put into the program.
-func version() versionInfo {
-	v := versionInfo{
-		Version: "(devel)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		ResultSchema: result.Schema, Libraries: map[string]string{},
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
-	}
-	if info.Main.Version != "" {
-		v.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			v.Commit = s.Value
-		case "vcs.time":
-			v.Time = s.Value
-		case "vcs.modified":
-			v.Dirty = s.Value == "true"
-		}
-	}
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		v.Libraries[m.Path] = m.Version
-	}
-	return v
 }

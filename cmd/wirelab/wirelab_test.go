@@ -153,14 +153,14 @@ func TestMistakesAreAnsweredWithWhatIsKnown(t *testing.T) {
 		args string
 		say  []string
 	}{
-		"command":          {"compar", []string{`unknown command "compar"`, "compare", "matrix", "results"}},
-		"command below":    {"results shw", []string{`unknown command "shw"`, "import", "list", "rm"}},
-		"flag":             {"matrix --jsn", []string{"unknown flag: --jsn", "see wirelab matrix --help"}},
+		"command":          {"compar", []string{`unknown command "compar"; did you mean compare? wirelab --help lists all `}},
+		"command below":    {"results shw", []string{`unknown command of wirelab results "shw"`, "import", "list", "rm"}},
+		"flag":             {"matrix --jsn", []string{"wirelab matrix has no flag --jsn; did you mean --json?", "wirelab matrix --help"}},
 		"flag's value":     {"results list --limit many", []string{"--limit", "see wirelab results list --help"}},
 		"too many words":   {"version now", []string{"not also now", "see wirelab version --help"}},
 		"too few words":    {"call", []string{"needs one WORKLOAD.OPERATION"}},
-		"workload":         {"matrix routes", []string{`unknown workload "routes"; known: `, "routeguide"}},
-		"preset":           {"presets quik", []string{`unknown preset "quik"; known: hermes-consistent-120, `}},
+		"workload":         {"matrix routes", []string{`unknown workload "routes"; did you mean routeguide? Known: `, "directory"}},
+		"preset":           {"presets quik", []string{`unknown preset "quik"; did you mean quick? wirelab presets lists all `}},
 		"workload called":  {"call routes.GetFeature --protocol grpc --target a:1", []string{`unknown workload "routes"`}},
 		"no operation":     {"call routeguide --protocol grpc --target a:1", []string{`unknown operation of routeguide ""`, "ListFeatures"}},
 		"operation":        {"call routeguide.Get --protocol grpc --target a:1", []string{`unknown operation of routeguide "Get"`, "GetFeature"}},

@@ -3,7 +3,8 @@ package arch
 // rules are read from the top: the first that matches a room counts. A room
 // that none matches fails the test.
 var rules = []rule{
-	{".", nil, "none", "everyone speaks it; a word here costs everyone"},
+	{".", []string{"nearest"}, "none", "everyone speaks it; a word here costs everyone"},
+	{"nearest", nil, "none", "words that look alike mean nothing here"},
 	{"trap", nil, "none", "values are shared by all workloads"},
 	{"hermes", []string{"."}, "none", "a vocabulary that all rooms of the broker speak"},
 	{"hermes/gen/**", []string{"hermes/gen/**"}, "any", "generated"},

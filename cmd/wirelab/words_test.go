@@ -1,0 +1,126 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"wirelab/cli/clitest"
+)
+
+// Bad command lines end with a line in our words, and never with 0. "TAKEN" is an address that another
+// program listens at, "CLOSED" one where nobody does, "SILENT" one that takes connections and never answers,
+// "DIR" a folder with a file "text" and a file "half.yaml".
+func TestBadCommandLines(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	dir := filepath.Dir(s.env["WIRELAB_STORE"])
+	for name, text := range map[string]string{"text": "no result, plan or recording\n", "half.yaml": "workload: [\n", "half.json": `{"x":`, "other.json": `{"x":1}`} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, line := range badLines {
+		t.Run(line, func(t *testing.T) {
+			t.Parallel()
+			o := s.run(strings.Fields(strings.ReplaceAll(line, "DIR", dir))...)
+			clitest.Refused(t, line, o.code, o.stderr)
+		})
+	}
+}
+
+var badLines = strings.Split(strings.TrimSpace(`
+comapre
+-x
+--nosuch
+help foo
+help results foo
+help compare foo
+completion foo
+completion bash more
+results shw
+up loging
+chaos foo
+db foo
+arrivals nosuch
+compare
+compare grpc http1-json
+compare rest grpc -w routeguide.GetFeature
+compare http grpc -w routeguide.GetFeature
+compare grpc http1-json -w shop.Cart
+compare grpc http1-json -w routeguide
+compare grpc http1-json -w routeguide.getfeature
+compare grpc,clent=x grpc -w routeguide.GetFeature
+compare grpc,client=connect grpc -w routeguide.GetFeature
+compare grpc kafka -w routeguide.GetFeature
+compare grpc grpc -w routeguide.GetFeature --proto x
+compare grpc grpc -w routeguide.GetFeature --in-flight 2 --rate 5
+compare grpc grpc -w routeguide.GetFeature --in-flight x
+compare grpc grpc -w routeguide.GetFeature --rate
+compare grpc grpc -w routeguide.GetFeature --rate x
+compare grpc grpc -w routeguide.GetFeature --for 60
+compare grpc grpc -w routeguide.GetFeature --for tomorrow
+compare grpc grpc -w routeguide.GetFeature --rounds x
+compare grpc grpc -w routeguide.GetFeature --rounds 100000000
+compare grpc grpc -w routeguide.GetFeature --seed -1
+compare grpc grpc -w routeguide.GetFeature --until much
+compare grpc grpc -w routeguide.GetFeature --spread x
+compare grpc grpc -w routeguide.GetFeature --json=maybe
+compare grpc grpc -w routeguide.GetFeature --certificate nw
+compare grpc grpc -w routeguide.GetFeature --network 4g
+compare grpc grpc -w routeguide.GetFeature --network rtt=40
+compare grpc grpc -w routeguide.GetFeature --fail-if latency>5ms
+compare grpc grpc -w routeguide.GetFeature --fail-if p99
+compare grpc grpc -w routeguide.GetFeature --fail-if p99>5
+compare grpc grpc -w routeguide.GetFeature --primary latency
+compare grpc grpc -w routeguide.GetFeature --requests x
+compare grpc grpc -w routeguide.GetFeature --streams 5
+compare grpc grpc -w directory.GetPerson --data 5
+compare grpc grpc -w ledger.GetBalance --db mysql
+compare grpc grpc -w routeguide.GetFeature --scenario live
+compare hermes-grpc kafka -w messaging --scenario lve
+compare hermes-grpc hermes-rest -w messaging --durability sync
+run
+run qick
+run DIR/absent.yaml
+presets nosuch
+matrix nosuch
+capacity grpc
+capacity grpc -w routeguide.GetFeature --slo foo
+curve grpc -w routeguide.GetFeature --rates foo
+curve grpc -w routeguide.GetFeature --rates 1k --to 5k
+explain nosuch
+explain routeguide.GetFeature --format x
+decide
+decide nosuch
+report nosuch
+report latest --format md
+replay nosuch
+results show zzz
+results rm zzz
+results export --format md
+results push --all
+results list --since yesterday
+results list --limit x
+call
+call routeguide.GetFeature
+call routeguide.foo --protocol grpc
+call foo
+call routeguide.GetFeature --protocol grpc
+call routeguide.GetFeature --protocol rest --target 127.0.0.1:1
+call routeguide.GetFeature --protocol grpc --target nohost
+serve routeguide
+serve routguide grpc
+serve routeguide rest
+serve routeguide grpc --addr nohost
+serve-results --addr nohost
+serve-results more
+up logging --broker kafka
+up messaging --durability x
+selftest --only x
+audit
+audit --tool
+doctor more
+version more
+`), "\n")
