@@ -78,6 +78,14 @@ format: ## format
 .PHONY: generate
 generate: ## write the generated code again
 	@scripts/generate
+	# The pages of reference: what the programs' own help says.
+	$(GO) test -count=1 ./cmd/wirelab ./cmd/hermes -run '^TestReferenceIsFresh$$' -update
+
+.PHONY: picture
+picture: build ## measure docs/examples/plan.yaml and draw docs/report.svg, the picture in README, two minutes
+	@mkdir -p .cache && rm -f .cache/picture.db
+	./bin/wirelab run docs/examples/plan.yaml --results .cache/picture.db
+	./bin/wirelab report latest --results .cache/picture.db --format svg -o docs/report.svg
 
 .PHONY: check
 check: ## what must pass before a change is done: generate, lint, vet, rules, race tests, vulnerabilities

@@ -336,3 +336,23 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The example that the documentation shows is a plan, is what the schema
+// describes, and explains itself.
+func TestExampleIsAPlan(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/examples/plan.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schemaAccepts(loadSchema(t), text); err != nil {
+		t.Errorf("the schema: %v", err)
+	}
+	p, err := plan.Parse("plan.yaml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Arms) < 3 || p.About == "" || strings.Count(string(text), "#") < 10 {
+		t.Errorf("the example has %d arms and %d comments, and is about %q", len(p.Arms), strings.Count(string(text), "#"), p.About)
+	}
+}

@@ -31,6 +31,7 @@ func reportFormats() []reportFormat {
 		{"json", ".json", exporter("json")},
 		{"benchstat", ".txt", exporter("benchstat")},
 		{"jmh", ".jmh.json", jmh.Write},
+		{"svg", ".svg", html.WritePicture},
 	}
 }
 
@@ -72,7 +73,9 @@ Formats:
   json       everything, as "results export" writes it
   benchstat  Go's benchmark format
   jmh        the JSON of Java's JMH, for its viewers; what a check refused is
-             left out and told on standard error
+             left out and named on standard error
+  svg        a picture of the first verdict, for a README or a slide; it follows
+             the reader's light or dark setting
 
 All but html go to standard output unless -o says otherwise. Of several results
 -o is a folder, and each is written there as ID with the format's ending.`,

@@ -68,21 +68,11 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", capital(m.Title), l.Arms[0].Name)}
 	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.",
 		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(practical(s.r)), "±"))
-	ns = slices.Clone(ns[1:])
-	slices.SortStableFunc(ns, func(a, b number) int { return byEffect(a, b, m.Higher) })
+	forest, ns := s.against(l, m)
 	desc := make([]string, len(ns))
 	for i, n := range ns {
 		desc[i] = n.state().Name + ": " + difference(m, orNone(n.d))
 	}
-	forest := forest{practical: practical(s.r)}
-	for _, n := range ns {
-		one := effect{name: n.state().Name, word: n.verdict(), tone: toneOf(n), attrs: n.attrs(), d: orNone(n.d)}
-		if !one.d.Known {
-			one.why = "refused: " + why(n)
-		}
-		forest.rows = append(forest.rows, one)
-	}
-	forest.scan()
 	for _, v := range views(false)[:2] {
 		d := svg.New(f.ID+"-"+v.class, v.class, f.Title, strings.Join(desc, "; "), v.width)
 		forest.paint(d)
@@ -106,6 +96,23 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	}
 	f.data(s.file("differences", l), raw)
 	return f
+}
+
+// against are the differences from the first arm, the best first: the plot, and
+// the numbers in the same order.
+func (s *sheet) against(l *result.LoadAnalysis, m result.Metric) (forest, []number) {
+	ns := slices.Clone(s.numbers(l, m)[1:])
+	slices.SortStableFunc(ns, func(a, b number) int { return byEffect(a, b, m.Higher) })
+	plot := forest{practical: practical(s.r)}
+	for _, n := range ns {
+		one := effect{name: n.state().Name, word: n.verdict(), tone: toneOf(n), attrs: n.attrs(), d: orNone(n.d)}
+		if !one.d.Known {
+			one.why = "refused: " + why(n)
+		}
+		plot.rows = append(plot.rows, one)
+	}
+	plot.scan()
+	return plot, ns
 }
 
 func orNone(d *result.Difference) *result.Difference {

@@ -29,6 +29,9 @@ func (d *Drawing) Width() float64 { return d.width }
 // Tall makes the drawing at least so high.
 func (d *Drawing) Tall(height float64) { d.height = max(d.height, height) }
 
+// Height is the drawing's so far, in pixels.
+func (d *Drawing) Height() float64 { return d.height }
+
 // HTML is the drawing as an element of a page. All text in it is escaped.
 func (d *Drawing) HTML() template.HTML {
 	for ; d.open > 0; d.open-- {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -14,48 +15,63 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wirelab/internal/doctest"
+	"wirelab/internal/prereq"
 )
 
-// What README.md shows of hermes can be typed, line by line, and does what it says
-// beside it. What runs until it is stopped runs on while the lines after it do.
-func TestReadmeBlocks(t *testing.T) {
+// What README.md and the pages in docs show of hermes can be typed, line by line,
+// and does what it says beside it. What runs until it is stopped runs on while the
+// lines after it do, to the end of the page.
+func TestDocBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	text, err := os.ReadFile("../../README.md")
+	blocks, err := doctest.Blocks("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{dir: t.TempDir()}
-	defer func() { r.stops(t) }()
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		if !strings.Contains(block[1], "bin/hermes ") {
-			continue
+	readers := map[string]*reader{}
+	for _, block := range doctest.In("sh", blocks) {
+		if !strings.Contains(block.Text, "bin/hermes ") {
+			continue // make bin/hermes, too
 		}
-		for line := range strings.Lines(block[1]) {
-			command, _, _ := strings.Cut(line, "  #")
-			if command = strings.TrimSpace(command); command != "" && command != "make bin/hermes" {
-				r.types(t, command)
+		r := readers[block.Page]
+		if r == nil {
+			r = &reader{dir: t.TempDir()}
+			readers[block.Page] = r
+			defer func() { r.stops(t) }()
+		}
+		for _, line := range block.Lines() {
+			r.types(t, line)
+		}
+	}
+	for page, wants := range map[string][]string{
+		"README.md":             {"one order\nanother\n"},
+		"docs/guide/brokers.md": {"one\ntwo\nthree\n"},
+		"docs/hermes.md": {
+			"one order\nanother\none order\n", "one\ntwo\nthree\n", `"payload":"one order","key":"customer-7"`, `"payload":"another"`,
+			`{"data":{"publish":{"offset":0}}}`, `"next": "1"`,
+		},
+	} {
+		for _, want := range wants {
+			if r := readers[page]; r == nil || !strings.Contains(r.seen.String(), want) {
+				t.Errorf("%q is not among what a reader of %s sees:\n%v", want, page, r)
 			}
 		}
 	}
-	for _, want := range []string{"one order\nanother\none order\n", "one\ntwo\nthree\n"} {
-		if !strings.Contains(r.seen.String(), want) {
-			t.Errorf("%q is not among what a reader sees:\n%s", want, &r.seen)
-		}
-	}
-	if r.lasted != 2 || r.killed != 1 {
+	if r := readers["docs/hermes.md"]; r != nil && (r.lasted < 5 || r.killed != 1) {
 		t.Errorf("%d commands ran until they were stopped, and %d nodes were killed: the wrong blocks are read", r.lasted, r.killed)
 	}
 }
 
-// reader is somebody at a terminal who types what README.md shows.
+// reader is a terminal at which a page is typed.
 type reader struct {
 	dir            string
 	seen           bytes.Buffer // at the terminal where commands are typed
 	lasting        *exec.Cmd    // in the background, or in another terminal; nil: nothing
 	said           *safeBuffer  // by it
-	server         string       // HERMES_SERVER, as it said
+	server, http   string       // HERMES_SERVER, as it said, and where its HTTP is
 	lasted, killed int
 }
 
@@ -69,17 +85,21 @@ func (r *reader) command(t *testing.T, stdout, stderr io.Writer, words []string)
 	return c
 }
 
+// String is what was seen.
+func (r *reader) String() string { return r.seen.String() }
+
 func (r *reader) types(t *testing.T, line string) {
 	t.Helper()
-	words := regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1)
-	for i := range words {
-		words[i] = strings.Trim(words[i], "'")
-	}
+	words := doctest.Words(line)
 	switch {
 	case line == "kill %1":
 		r.stops(t)
 	case line == "kill -9 PID":
 		r.kills(t)
+	case words[0] == "make" || words[0] == "bin/wirelab":
+		// other tests run them
+	case words[0] == "curl" || words[0] == "grpcurl":
+		r.calls(t, words[0], line)
 	case words[0] != "bin/hermes":
 		t.Errorf("%q is no command of hermes", line)
 	case words[1] == "dev" || words[1] == "cluster":
@@ -90,6 +110,31 @@ func (r *reader) types(t *testing.T, line string) {
 			t.Fatalf("%s: %v: %s; seen until then:\n%s", line, err, &errs, &r.seen)
 		}
 	}
+}
+
+// calls calls the node that runs with a tool that is not ours. grpcurl is built
+// here where the machine has none.
+func (r *reader) calls(t *testing.T, tool, line string) {
+	t.Helper()
+	if tool == "curl" {
+		prereq.NeedCurl(t)
+	} else if _, err := exec.LookPath(tool); err != nil {
+		line = "cd ../.. && go tool -modfile=tools/go.mod " + line
+	}
+	line = strings.NewReplacer("127.0.0.1:8080", r.http, "127.0.0.1:50051", r.server).Replace(line)
+	out, err := exec.CommandContext(t.Context(), "bash", "-c", line).CombinedOutput()
+	r.seen.Write(append(out, '\n'))
+	if code := 28; err != nil && !(strings.Contains(line, "--max-time") && exitCode(err) == code) { // curl: the time is over
+		t.Fatalf("%s: %v: %s", line, err, out)
+	}
+}
+
+func exitCode(err error) int {
+	var exited *exec.ExitError
+	if errors.As(err, &exited) {
+		return exited.ExitCode()
+	}
+	return 0
 }
 
 // starts starts what runs until it is stopped, and reads where it is.
@@ -105,10 +150,11 @@ func (r *reader) starts(t *testing.T, words []string) {
 		t.Fatal(err)
 	}
 	r.lasted++
+	at := regexp.MustCompile(`HTTP at ([0-9.:]+)`)
 	where := regexp.MustCompile(serverVariable + `='(.*)'|--server (\S+)\n`)
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(10 * time.Millisecond) {
 		if found := where.FindStringSubmatch(r.said.String()); found != nil {
-			r.server = found[1] + found[2]
+			r.server, r.http = found[1]+found[2], at.FindStringSubmatch(r.said.String())[1]
 			return
 		}
 		if time.Now().After(deadline) {

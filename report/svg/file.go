@@ -1,0 +1,25 @@
+package svg
+
+import (
+	"html"
+	"math"
+	"strings"
+)
+
+// File returns drawings, one below the other, as a file of their own: for a
+// README or a slide. Each is put at the same distance from the left edge, on a
+// background, so that it can be read wherever the file is shown. label is what
+// readers get who do not see it, and style the rules for the classes in it.
+func File(label, style string, margin float64, drawings ...*Drawing) []byte {
+	width, height := 0.0, margin
+	var body strings.Builder
+	for _, d := range drawings {
+		body.WriteString(`<g transform="translate(` + number(margin) + " " + number(height) + `)">` + string(d.HTML()) + "</g>\n")
+		width, height = max(width, d.width), height+math.Ceil(d.height)
+	}
+	w, h := number(width+2*margin), number(height+margin)
+	return []byte(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ` + w + " " + h + `" width="` + w + `" height="` + h +
+		`" role="img" aria-label="` + html.EscapeString(label) + "\">\n<style>\n" + html.EscapeString(style) + "</style>\n" +
+		`<rect class="card" x="0.5" y="0.5" width="` + number(width+2*margin-1) + `" height="` + number(height+margin-1) + `" rx="10"/>` + "\n" +
+		body.String() + "</svg>\n")
+}
