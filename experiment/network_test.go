@@ -71,7 +71,7 @@ func (b *networked) Shape(_ context.Context, path network.Spec) (func(), error) 
 // on puts a conductor's plan on a network.
 func on(t *testing.T, c *experiment.Conductor, network string) *experiment.Conductor {
 	t.Helper()
-	c.Plan.Network, c.Plan.Slice = network, plan.Duration(100*time.Millisecond)
+	c.Plan.Network, c.Plan.Slice, c.Plan.Slices = network, plan.Duration(100*time.Millisecond), 1
 	p, err := c.Plan.Complete()
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestNetworkIsBeforeEveryServer(t *testing.T) {
 	}
 	b := newNetworked()
 	c := on(t, conductor(t, b.bench, 2, "a", "stalling"), "rtt=4ms")
-	c.Bench = b
+	c.Bench, c.Plan.Floor = b, plan.FloorAuto
 	r, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)

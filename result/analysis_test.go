@@ -140,7 +140,7 @@ func TestAlikeArmsAreRarelyToldApart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, c := range []struct{ arms, repeats int }{{2, 400}, {6, 200}} {
+	for _, c := range []struct{ arms, repeats int }{{2, 200}, {6, 100}} {
 		experiments, claims := 0, 0
 		for seed := range uint64(c.repeats) {
 			means := slices.Repeat([]float64{20}, c.arms)

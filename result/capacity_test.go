@@ -63,6 +63,9 @@ func TestEditedSearchIsFound(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	made := resulttest.Search([]resulttest.Server{{Name: "one", Protocol: "grpc", Rate: 500}}, "p99<50ms", 2)
+	if flaws := result.Inconsistencies(made); len(flaws) > 0 {
+		t.Fatalf("unedited: %v", flaws)
+	}
 	for name, test := range map[string]struct {
 		edit func(*result.Capacity)
 		says string
@@ -82,9 +85,6 @@ func TestEditedSearchIsFound(t *testing.T) {
 		"fewer rounds than planned": {func(c *result.Capacity) { c.Rounds = c.Rounds[:1] }, "the plan asks for 2"},
 	} {
 		r := copied(t, made)
-		if flaws := result.Inconsistencies(r); len(flaws) > 0 {
-			t.Fatalf("unedited: %v", flaws)
-		}
 		test.edit(r.Capacity)
 		said := ""
 		for _, f := range result.Inconsistencies(r) {

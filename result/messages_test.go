@@ -75,12 +75,13 @@ func TestLatenessOfMessages(t *testing.T) {
 				trial.Lag.RecordN(int64(by), late)
 				trial.Wake, trial.Punctual = trial.Lag.Clone(), stat.NewHistogram()
 				// As if the late ones had been the slowest: that is where they would tell.
-				for k := range trial.OK {
-					is := trial.Response.Quantile((float64(k) + 0.5) / float64(trial.OK))
+				const step = 8 // near enough, and as much quicker
+				for k := uint64(0); k < trial.OK; k += step {
+					is := trial.Response.Quantile((float64(k) + step/2) / float64(trial.OK))
 					if k >= trial.OK-late {
 						is -= int64(by)
 					}
-					trial.Punctual.Record(max(1, is))
+					trial.Punctual.RecordN(max(1, is), min(step, trial.OK-k))
 				}
 			}
 		}

@@ -240,8 +240,9 @@ func breakStore(t *testing.T, temporary string) {
 	}
 }
 
-// Every path there is, over the real brokers and PostgreSQL, ends in the store;
-// and a kill -9 of the parent leaves no process behind, brokers' included.
+// Every path there is, over the real brokers and PostgreSQL, ends in the store, and
+// refuses what is wrong as the others do; neither leaves a line on anybody's standard
+// error; and a kill -9 of the parent leaves no process behind, brokers' included.
 func TestUpLoggingAll(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -289,10 +290,15 @@ func TestUpLoggingAll(t *testing.T) {
 	if all := strings.Join(inhabitants(t, temporary), "\n"); !strings.Contains(all, "erl_child_setup") || strings.Contains(all, "epmd -daemon") {
 		t.Errorf("there run\n%s", all)
 	}
+	refusesAlike(t, up)
+	before := p.said.Len()
 	if err := p.command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	p.end()
+	if said := strings.Split(strings.TrimSpace(p.said.String()[before:]), "\n"); len(said) > 2*len(up.Parts) {
+		t.Errorf("%d lines were said, at last: %s", len(said), said[max(0, len(said)-5):])
+	}
 	p.wantNoneLeft()
 	wantDead(t, up.Parts)
 	eventually(t, "the end of the servers' helpers", func() bool { return len(inhabitants(t, temporary)) == 0 })
