@@ -56,7 +56,7 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 		}
 	}
 	t.watch(root)
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
 	root.SetIn(t.Stdin)
 	root.SetOut(t.Stdout)
 	root.SetErr(t.Stderr)

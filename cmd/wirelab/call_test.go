@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"wirelab/internal/porttest"
 )
 
 const feature = `{"name":"Berkshire Valley Trailhead, Jefferson","location":{"latitude":409146138,"longitude":-746188906}}` + "\n"
@@ -99,14 +101,7 @@ func TestCallTellsMistakesFromRefusals(t *testing.T) {
 func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := gone.Addr().String()
-	if err := gone.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := porttest.Refusing(t)
 	for protocol, say := range map[string][]string{
 		"http1-json":  {"unavailable", address, "wirelab serve routeguide http1-json"},
 		"grpc":        {"unavailable", address, "wirelab serve routeguide grpc"},

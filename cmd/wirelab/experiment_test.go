@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -355,12 +356,7 @@ func TestKilledConductor(t *testing.T) {
 // comes before anything is measured.
 func TestUnreachableTarget(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := porttest.Refusing(t)
 	p := begin(t, t.TempDir(), "compare", "grpc,target="+address, "--workload", "routeguide.GetFeature")
 	p.want(exitFailed, address, "refused")
 }

@@ -161,6 +161,7 @@ func TestExplainWhatCannotBe(t *testing.T) {
 
 // A factorial over real servers, whole: measured, stored, explained, verified.
 func TestExplainMeasures(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("runs an experiment")
 	}

@@ -16,6 +16,7 @@ import (
 // beside them, by its replies. What the machine was too busy for
 // does not matter here.
 func TestPathsAreCompared(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -1,7 +1,6 @@
 package client_test
 
 import (
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -10,20 +9,14 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/internal/porttest"
 )
 
 // TestAllDown: with nobody at any address the error names each, and what it said.
 func TestAllDown(t *testing.T) {
 	var addresses []string
 	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, l.Addr().String())
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		addresses = append(addresses, porttest.Refusing(t))
 	}
 	c, err := client.New(client.Options{Addresses: addresses, RetryFor: 2 * time.Second})
 	if err != nil {
