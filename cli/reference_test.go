@@ -13,7 +13,7 @@ import (
 // they do not.
 func TestReference(t *testing.T) {
 	t.Parallel()
-	root := cli.Root(&cobra.Command{Use: "tool", Short: "A tool", Long: "Tool does things."})
+	root := cli.Root(&cobra.Command{Use: "tool", Short: "A tool", Long: "Tool does things."}, "tool v1")
 	root.PersistentFlags().String("store", "", "where things `are` kept")
 	nothing := func(*cobra.Command, []string) error { return nil }
 	sub := &cobra.Command{Use: "make THING", Short: "Make a|b", Example: "  tool make x\n    --fast", RunE: nothing}
