@@ -111,6 +111,9 @@ func typed(t *testing.T, dir string, words []string) {
 		if i := slices.Index(words, "--addr"); i > 0 { // the page's port may be in use here
 			words = slices.Concat(words[:i+1], []string{"127.0.0.1:0"}, words[i+2:])
 		}
+		if words[0] == "chaos" && !slices.Contains(words, "--rate") { // to find one it would saturate each path
+			words = append(words, "--rate", "50")
+		}
 		p := beginWith(t, dir, []string{hermesProgram(t)}, words...).within(3 * time.Minute)
 		p.until(last.says)
 		p.interrupt()
@@ -286,7 +289,7 @@ func runBlock(t *testing.T, block string) string {
 		t.Fatal(err)
 	}
 	block = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(block, address)
-	wait := "for i in $(seq 200); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) + ") 2>/dev/null && break; sleep 0.02; done\n"
+	wait := "for i in $(seq 3000); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) + ") 2>/dev/null && break; sleep 0.02; done\n"
 	block = regexp.MustCompile(`&(\s+#.*)?\n`).ReplaceAllLiteralString(block, "&\n"+wait)
 	prelude := `set -e
 wirelab=` + os.Args[0] + `

@@ -180,26 +180,16 @@ func TestTransferShowsHowFarItIs(t *testing.T) {
 	}
 }
 
-// What is done with one PostgreSQL, each part in a database of its own.
+// What is done with a PostgreSQL that runs, each part in a database of its own.
 func TestInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	postgrestest.Need(t)
-	server, err := postgres.Start(t.Context(), postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // when both parts are over
-		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
 	for name, part := range map[string]func(*testing.T, string){"results": resultsInPostgreSQL, "posts": everyArmPostsForItself} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			part(t, postgrestest.Database(t, server))
+			part(t, postgrestest.Fresh(t))
 		})
 	}
 }
