@@ -391,7 +391,7 @@ func TestMalformedPlan(t *testing.T) {
 	}
 	begin(t, dir, "run", "./bad.yaml").want(exitUsage, "bad.yaml", "protocl", "4")
 	begin(t, dir, "run", "./absent.yaml").want(exitUsage, "absent.yaml", "presets")
-	begin(t, dir, "run", "quikc").want(exitUsage, "quikc", "quick", "route-serial")
+	begin(t, dir, "run", "quikc").want(exitUsage, "quikc", "did you mean quick?", "wirelab presets")
 }
 
 // A disk that is full when the result is to be stored loses nothing: neither

@@ -118,7 +118,7 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 	compare := []string{"compare", "grpc", "connect", "--workload", "routeguide.GetFeature", "--print-plan"}
 	s.run(append(compare, "--fail-if", "cpu/req > +3%")...).wants(t, exitOK, []string{`"protocol": "grpc"`}, nil)
 	s.run(append(compare, "--fail-if", "graphql: cpu/req > +3%")...).wants(t, exitUsage, nil, []string{"unknown arm", "known: connect, grpc"})
-	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, exitUsage, nil, []string{"no load is called"})
+	s.run(append(compare, "--fail-if", "p99 > 20ms @ 7")...).wants(t, exitUsage, nil, []string{`unknown load "7"`, "1 in flight"})
 	s.run(append(compare, "--junit", "x.xml")...).wants(t, exitUsage, nil, []string{"--fail-if"})
 	s.run("run", "quick", "--print-plan", "--fail-if", "throughput > +3%").wants(t, exitUsage, nil, []string{"more is better"})
 }

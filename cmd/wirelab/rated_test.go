@@ -164,7 +164,7 @@ func TestRatesAndObjectivesAreChecked(t *testing.T) {
 		"a rate that is none":  {[]string{"curve", "grpc", "--rates", "1k,fast,2k"}, "fast"},
 		"too few steps":        {[]string{"curve", "grpc", "--to", "1k", "--steps", "2"}, "--steps 2"},
 		"an unknown driver":    {[]string{"curve", "grpc", "--to", "1k", "--driver", "curl"}, "client or raw"},
-		"rates and to":         {[]string{"curve", "grpc", "--to", "1k", "--rates", "1,2,3"}, "none of the others can be"},
+		"rates and to":         {[]string{"curve", "grpc", "--to", "1k", "--rates", "1,2,3"}, "give --rates or --to, not both"},
 		"no calls in flight":   {[]string{"curve", "grpc", "--to", "1k", "--in-flight", "0"}, "--in-flight 0"},
 		"a plan without rates": {[]string{"curve", "grpc", "--print-plan"}, "give them"},
 		"no such operation":    {[]string{"curve", "grpc", "-w", "routeguide.Fly"}, "Fly"},

@@ -47,7 +47,7 @@ func TestSelfTestNames(t *testing.T) {
 func TestInjectedArms(t *testing.T) {
 	s := newShell(t)
 	for arm, want := range map[string]string{
-		"grpc,inject=constnat 20ms":                      `inject "constnat 20ms" is not known; known are`,
+		"grpc,inject=constnat 20ms":                      `(inject) "constnat 20ms"; did you mean "constant 20ms"?`,
 		"grpc,inject=frozen 1ms 5s 500ms":                "no call of 1ms fits between two stretches of 5s",
 		"grpc,inject=spin 2us,target=127.0.0.1:1":        "has both inject and target",
 		"grpc,inject=bimodal 10ms 50ms 2":                "SHARE is",
