@@ -75,7 +75,7 @@ func TestAbsentArm(t *testing.T) {
 	s := newShell(t)
 	s.env["WIRELAB_STORE"] = filepath.Join(dir, "results.db")
 	s.run("verify", r.ID).wants(t, exitOK, nil, nil)
-	s.run("results", "show", r.ID).wants(t, exitOK, []string{"log-rabbit  absent: ", "baseline  log-grpc"}, nil)
+	s.run("results", "show", r.ID, "--full").wants(t, exitOK, []string{"log-rabbit  absent: ", "baseline  log-grpc"}, nil)
 	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, exitNoWord, []string{"absent: "}, nil)
 	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, exitOK, nil, nil)
 	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "log-rabbit is absent: ") {

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/pflag"
 
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/postgres"
+	"wirelab/report/terminal"
 )
 
 // app is what commands share: the world outside, and what there is to run.
@@ -21,8 +23,12 @@ type app struct {
 	works  []wirelab.Work
 	now    func() time.Time
 	// results is what --results says of where they are kept; see [app.openStore].
-	results   string
-	label     string // what the result that is being measured is to be named; see [app.named]
+	results string
+	label   string // what the result that is being measured is to be named; see [app.named]
+	// full is what --full says: print all that was measured.
+	full bool
+	// watch shows what is being done, while something is.
+	watch     *watcher
 	databases databases
 }
 
@@ -123,6 +129,16 @@ func (a *app) terminal() bool {
 // NO_COLOR is set to anything (no-color.org).
 func (a *app) colour() bool {
 	return a.terminal() && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb"
+}
+
+// style is how to write at the terminal there is.
+func (a *app) style() terminal.Style {
+	return terminal.Style{Color: a.colour(), Width: a.width()}
+}
+
+// addFullFlag adds the flag to a command that prints a result.
+func (a *app) addFullFlag(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.full, "full", false, "print every table and note, not the short answer")
 }
 
 // commandLine is what was typed, as a shell would take it again, but for what

@@ -77,6 +77,7 @@ of some arm nothing valid can be said, or it was interrupted.`,
 	addNameFlag(flags, &f.name)
 	f.network.register(flags)
 	f.database.register(flags)
+	a.addFullFlag(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
 		panic(err) // the flag is defined above
 	}

@@ -136,7 +136,7 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
 	defer cancel()
 	r, err := conductor.Run(bounded)
-	watch.line.Done()
+	a.done(watch)
 	news.stop()
 	switch {
 	case ctx.Err() != nil:

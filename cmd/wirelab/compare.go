@@ -123,12 +123,12 @@ func newCompareCommand(a *app) *cobra.Command {
 			return a.conduct(command.Context(), p, f.conduct)
 		},
 	}
-	f.register(command)
+	f.register(a, command)
 	cli.Explain(command, compareDetails)
 	return command
 }
 
-func (f *compareFlags) register(command *cobra.Command) {
+func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
@@ -148,7 +148,7 @@ func (f *compareFlags) register(command *cobra.Command) {
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
-	f.conduct.register(flags)
+	f.conduct.register(a, flags)
 	if err := command.MarkFlagRequired("workload"); err != nil {
 		panic(err) // the flag is defined above
 	}

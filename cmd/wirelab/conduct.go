@@ -39,7 +39,8 @@ type conductOptions struct {
 	gate        gate
 }
 
-func (o *conductOptions) register(flags *pflag.FlagSet) {
+func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
+	a.addFullFlag(flags)
 	flags.BoolVar(&o.json, "json", false, "print the result and what may be claimed of it as JSON")
 	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
@@ -113,16 +114,18 @@ func (a *app) measureBy(
 	if err != nil {
 		return nil, err
 	}
+	watch := a.newWatcher(quiet)
+	a.say(watch, "preparing")
 	conductor, err := a.conductor(ctx, p, arms)
 	if err != nil {
+		a.done(watch)
 		return nil, err
 	}
 	conductor.Absent = absent
-	watch := a.newWatcher(quiet)
 	news := a.watched(conductor, results, watch.observe)
 	defer news.close()
 	r, err = run(conductor, ctx)
-	watch.line.Done()
+	a.done(watch)
 	news.stop() // the store is for the result now
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ called by our raw driver where there is one; --driver client calls as a user wou
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", curveSlices, "slices of each arm and rate in a round")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s)")
-	f.conduct.register(flags)
+	f.conduct.register(a, flags)
 	command.MarkFlagsMutuallyExclusive("rates", "to")
 	return command
 }

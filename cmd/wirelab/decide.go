@@ -58,6 +58,7 @@ report" has the same table as a page, with --chaos too.`,
 	addChaosFiles(c, &files)
 	c.Flags().StringVar(&format, "format", formatText, "what to print: "+strings.Join(decideFormats(), ", "))
 	asJSON = cli.JSONFlag(c)
+	a.addFullFlag(c.Flags())
 	c.MarkFlagsMutuallyExclusive("json", "format")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *asJSON {
@@ -97,7 +98,10 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	case "markdown":
 		return markdown.WriteDecisions(a.Stdout, tables)
 	}
-	return terminal.WriteDecisions(a.Stdout, tables, terminal.Style{Color: a.colour(), Width: a.width()})
+	if !a.full {
+		return terminal.WriteSummary(a.Stdout, report.SummariseDecisions(r.ID, tables), a.style())
+	}
+	return terminal.WriteDecisions(a.Stdout, tables, a.style())
 }
 
 // decisions is what --json prints.

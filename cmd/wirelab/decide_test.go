@@ -64,11 +64,11 @@ func TestDecide(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	r := s.waysStored()
-	s.run("decide", "latest").wants(t, exitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
+	s.run("decide", "latest", "--full").wants(t, exitOK, []string{"when to use which: 50 calls in flight", "log-nats°", "when to use which: if parts fail", "wirelab chaos logging log-rabbit"}, nil)
 	file := chaosFile(t, []chaosRun{madeUpRun(), {Path: "log-rabbit", Faults: "all", Absent: "RabbitMQ is not installed"}})
 	said := []string{"at 200/s callers saw 2,000 of 5,000 refused (2,000 unavailable)", "again 11.0 s after it began", "0 of 4,000 accepted lost", "RabbitMQ is not installed", "a machine"}
 	for _, format := range []string{"text", "markdown", "json"} {
-		out := s.run("decide", r.ID, "--chaos", file, "--format", format)
+		out := s.run("decide", r.ID, "--chaos", file, "--format", format, "--full")
 		if format == "text" {
 			out.stdout = strings.Join(strings.Fields(out.stdout), " ")
 		}

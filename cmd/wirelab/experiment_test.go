@@ -215,7 +215,7 @@ func TestCompare(t *testing.T) {
 	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
 		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
 	}
-	c.shell(t).run("results", "show").wants(t, exitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
+	c.shell(t).run("results", "show", "--full").wants(t, exitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
 	for _, trial := range r.Rounds[0].Trials {
 		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || trial.Server.Allocations == 0 {
 			t.Errorf("trial %+v lacks a cost", trial)

@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/plan"
+	"wirelab/report"
 	"wirelab/report/csv"
 	"wirelab/report/json"
 	"wirelab/report/markdown"
@@ -60,7 +61,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 		ValidArgsFunction: a.completeIDs,
 	}
 	flags := command.Flags()
-	f.register(flags)
+	f.register(a, flags)
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("json", "format")
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -81,7 +82,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 		if err != nil {
 			return err
 		}
-		if set := changed(flags, "from", "to", "json", "format", "quiet"); set != "" {
+		if set := changed(flags, "from", "to", "json", "format", "quiet", "full"); set != "" {
 			return cli.Usage("--%s is for an experiment to run; %s is a result that was measured", set, args[0])
 		}
 		return a.printExplanation(r, f.corners, f.format)
@@ -107,7 +108,7 @@ func (a *app) anOperation(workload string) string {
 	return workload + "." + w.Operations[0].Name
 }
 
-func (f *explainFlags) register(flags *pflag.FlagSet) {
+func (f *explainFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.factors.transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
 	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default json,proto,avro as far as there are)")
 	flags.StringSliceVar(&f.factors.tls, "tls", nil, "levels of TLS: off,on (default both)")
@@ -135,6 +136,7 @@ func (f *explainFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.conduct.certificate)
+	a.addFullFlag(flags)
 	f.conduct.network.register(flags)
 	f.conduct.database.register(flags)
 }
@@ -294,5 +296,8 @@ func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.A
 	case formatCSV:
 		return csv.WriteExplanation(w, r, e)
 	}
-	return terminal.WriteExplanation(w, r, analysis, e, terminal.Style{Color: a.colour(), Width: a.width()})
+	if !a.full {
+		return terminal.WriteSummary(w, report.SummariseExplained(r, analysis, e), a.style())
+	}
+	return terminal.WriteExplanation(w, r, analysis, e, a.style())
 }

@@ -108,10 +108,10 @@ func TestExplainAResult(t *testing.T) {
 	}
 	s := newShell(t)
 	r := s.factorialStored()
-	s.run("explain", "latest").wants(t, exitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
-	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro").wants(t, exitOK, []string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
+	s.run("explain", "latest", "--full").wants(t, exitOK, []string{"server CPU per request against http1-json", "TLS on vs off", "act together"}, nil)
+	s.run("explain", r.ID[:16], "--from", "http1-tls-json", "--to", "grpc-tls-avro", "--full").wants(t, exitOK, []string{"server CPU per request from http1-tls-json to grpc-tls-avro"}, nil)
 	s.run("explain", r.ID, "--format", "markdown").wants(t, exitOK, []string{"| **together** |", "| gRPC vs HTTP/1.1 | +23.6 % |", "### How it was measured"}, nil)
-	s.run("results", "show", r.ID).wants(t, exitOK, []string{"http1-tls-avro"}, []string{"wirelab explain " + r.ID})
+	s.run("results", "show", r.ID, "--full").wants(t, exitOK, []string{"http1-tls-avro"}, []string{"wirelab explain " + r.ID})
 	rows, err := csv.NewReader(strings.NewReader(s.run("explain", r.ID, "--format", "csv").stdout)).ReadAll()
 	if err != nil || len(rows) < 100 || !slices.Contains(rows[1], "HTTP/2 vs HTTP/1.1") {
 		t.Errorf("%v, %d rows", err, len(rows))

@@ -188,7 +188,7 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 		case *asJSON:
 			err = a.PrintJSON(j)
 		case !g.ownsOutput():
-			err = terminal.WriteJudgement(a.Stdout, r, j, terminal.Style{Color: a.colour(), Width: a.width()})
+			err = terminal.WriteJudgement(a.Stdout, r, j, a.style())
 		}
 		if err != nil {
 			return g.noWord(err)
@@ -198,12 +198,16 @@ measuring again. RESULT is an id, "latest", or a file that was exported.
 	return c
 }
 
-// printResult prints a report, with the judgement after it where there is one.
+// printResult prints the short answer, or with --full a report with the
+// judgement after it where there is one.
 func (a *app) printResult(r *result.Result, analysis *result.Analysis, j *result.Judgement, asJSON bool) error {
 	if asJSON {
 		return json.WriteJudged(a.Stdout, r, analysis, j)
 	}
-	style := terminal.Style{Color: a.colour(), Width: a.width()}
+	style := a.style()
+	if !a.full {
+		return terminal.WriteSummary(a.Stdout, report.Summarise(r, analysis, j), style)
+	}
 	if err := terminal.WriteAnalysed(a.Stdout, r, analysis, style); err != nil || j == nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*
 	watch := a.newWatcher(quiet)
 	conductor.Observe = watch.observeAs(what + ": ")
 	r, err := conductor.Run(ctx)
-	watch.line.Done()
+	a.done(watch)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func TestCompareMessages(t *testing.T) {
 		t.Skip("takes half a minute")
 	}
 	// At a rate: what a saturated cluster does is not asked for here.
-	p := beginMessages(t, messages([]string{"hermes-all", "nats-jetstream,durability=default"}, "--rate", "200", "--scenario", "live,fanout")...)
+	p := beginMessages(t, messages([]string{"hermes-all", "nats-jetstream,durability=default"}, "--rate", "200", "--scenario", "live,fanout", "--full")...)
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}

@@ -50,7 +50,7 @@ func TestCompareOverNetwork(t *testing.T) {
 		}
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	s.run("results", "show", "latest").wants(t, exitOK, []string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
+	s.run("results", "show", "latest", "--full").wants(t, exitOK, []string{"network", "rtt=1ms,loss=0.2%", "is a model", "UDP"}, nil)
 	file := filepath.Join(dir, "result.json")
 	if err := os.WriteFile(file, p.stdout.Bytes(), 0o600); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestCurveIsHonestInOverload(t *testing.T) {
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
 	s.run("verify", "latest").wants(t, exitOK, []string{"holds"}, nil)
-	s.run("results", "show").wants(t, exitOK, []string{"response time over offered rate: GetFeature", "400/s"}, nil)
+	s.run("results", "show", "--full").wants(t, exitOK, []string{"response time over offered rate: GetFeature", "400/s"}, nil)
 }
 
 // TestCurveFindsItsRates: without rates each arm is looked at first, and the
@@ -122,7 +122,7 @@ func TestCapacityRuns(t *testing.T) {
 	}
 	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
 	s.run("verify", "latest").wants(t, exitOK, []string{"holds"}, nil)
-	s.run("results", "show").wants(t, exitOK, []string{"── capacity", "a trial, and no measurement"}, nil)
+	s.run("results", "show", "--full").wants(t, exitOK, []string{"── capacity", "a trial, and no measurement"}, nil)
 	s.run("results", "export", "--format", "csv").wants(t, exitOK, []string{",probe,"}, nil)
 	s.run("replay", "latest").wants(t, exitUsage, nil, []string{"search for capacities", "--slo"})
 }

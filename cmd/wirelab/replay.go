@@ -59,6 +59,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(c.Flags(), &certificate)
 	asJSON := cli.JSONFlag(c)
+	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if rounds < 0 || limit < 0 {
 			return cli.Usage("--rounds and --for must not be below 0")
@@ -118,10 +119,13 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 	original, now := result.Analyse(was), result.Analyse(here)
 	agreement := result.Agree(&original, &now, was.Environment, here.Environment)
 	var err error
-	if asJSON {
+	switch {
+	case asJSON:
 		err = a.PrintJSON(replayed{was.ID, here.ID, report.Agreed(&agreement), agreement})
-	} else {
-		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, terminal.Style{Color: a.colour(), Width: a.width()})
+	case a.full:
+		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, a.style())
+	default:
+		err = terminal.WriteSummary(a.Stdout, report.SummariseAgreement(was, here, &agreement), a.style())
 	}
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ described by docs/plan.schema.json.
 	flags.DurationVar(&limit, "for", 0, "override the plan: start no round after so long, once the fewest are done")
 	flags.DurationVar(&slice, "slice", 0, "override the plan's length of a slice")
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
-	o.register(flags)
+	o.register(a, flags)
 	return command
 }
 

@@ -99,21 +99,26 @@ func (a *app) width() int {
 
 // show writes a result's report for people.
 func (a *app) show(r *result.Result) error {
-	return terminal.Write(a.Stdout, r, terminal.Style{Color: a.colour(), Width: a.width()})
+	if r.SelfTest != nil { // its form is one table
+		return terminal.Write(a.Stdout, r, a.style())
+	}
+	analysis := result.Analyse(r)
+	return a.printResult(r, &analysis, nil, false)
 }
 
 func newShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show a result, the latest without an id",
-		Long: `Shows what was measured and what may be claimed of it. All of it is computed
-again from the stored result. --json prints the same, and the whole result, as
+		Long: `Shows what may be claimed of a result and its main figures, on one screen; with
+--full all that was measured. All of it is computed again from the stored result. --json prints the same, and the whole result, as
 "results export --format json" does.`,
 		Example:           "  wirelab results show\n  wirelab results show r-20261121-14",
 		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
 	}
 	asJSON := cli.JSONFlag(c)
+	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		r, err := a.result(c.Context(), args)
 		if err != nil {
@@ -125,7 +130,7 @@ again from the stored result. --json prints the same, and the whole result, as
 		if err := a.show(r); err != nil {
 			return err
 		}
-		if report.Factorial(r) {
+		if a.full && report.Factorial(r) {
 			a.Note("which part of the differences is whose: wirelab explain %s", r.ID)
 		}
 		return nil

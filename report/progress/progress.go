@@ -45,6 +45,7 @@ type Line struct {
 	drawn   bool          // something stands on the current line
 	lastly  time.Duration // Elapsed when it was last drawn
 	message string
+	told    string // the last event or step in words, whether drawn or not
 }
 
 // New returns a line that writes to w.
@@ -67,11 +68,33 @@ func (l *Line) Show(e Event) {
 		}
 		return
 	}
-	if l.drawn && !e.RoundOver && e.Elapsed-l.lastly < often {
+	l.told = text(e)
+	if l.drawn && !e.RoundOver && e.Elapsed-l.lastly < often && e.Elapsed >= l.lastly {
 		return
 	}
-	message := cut(text(e), l.style.Width-1) // some terminals wrap when the last column is filled
 	l.lastly = e.Elapsed
+	l.draw(l.told)
+}
+
+// Say shows a step that is no experiment's event, on a terminal only.
+func (l *Line) Say(text string) {
+	if l.style.Terminal {
+		l.told = text
+		l.draw(text)
+	}
+}
+
+// Still shows the last step again with how long it has taken so far, for who
+// waits: on a terminal nothing stands still for long. Elsewhere it does nothing.
+func (l *Line) Still(since time.Duration) {
+	if l.style.Terminal && l.told != "" {
+		l.draw(l.told + " · " + brief(since) + " so far")
+	}
+}
+
+// draw writes over the line.
+func (l *Line) draw(text string) {
+	message := cut(text, l.style.Width-1) // some terminals wrap when the last column is filled
 	if l.drawn && message == l.message {
 		return
 	}

@@ -96,3 +96,23 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }
+
+// A step that takes long shows that it goes on, on a terminal and nowhere else.
+func TestStill(t *testing.T) {
+	t.Parallel()
+	var out, file strings.Builder
+	line, plain := progress.New(&out, progress.Style{Terminal: true}), progress.New(&file, progress.Style{})
+	for _, l := range []*progress.Line{line, plain} {
+		l.Still(time.Second) // of nothing
+		l.Say("preparing")
+		l.Still(2 * time.Second)
+	}
+	if want := "\rpreparing\x1b[K\rpreparing · 2s so far\x1b[K"; out.String() != want || file.Len() > 0 {
+		t.Errorf("got %q, want %q; elsewhere %q", out.String(), want, file.String())
+	}
+	line.Show(whole())
+	line.Still(3 * time.Second)
+	if !strings.Contains(out.String(), "\rround 3") || !strings.Contains(out.String(), "measuring 4/12") {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -11,6 +11,7 @@ const gap = 2
 
 // cell is a field of a table.
 type cell struct {
+	lead  string // before text, in the row's own ink
 	text  string
 	in    ink
 	right bool // aligned
@@ -31,7 +32,7 @@ func (t table) widths() []int {
 			if i == len(all) {
 				all = append(all, 0)
 			}
-			all[i] = max(all[i], width(c.text))
+			all[i] = max(all[i], width(c.lead+c.text))
 		}
 	}
 	return all
@@ -66,9 +67,9 @@ func (p *page) row(row []cell, widths []int, otherwise ink) {
 		if in == plain {
 			in = otherwise
 		}
-		pad := strings.Repeat(" ", widths[i]-width(c.text))
+		pad := strings.Repeat(" ", widths[i]-width(c.lead+c.text))
 		if c.right {
-			line.WriteString(pad + p.paint(c.text, in))
+			line.WriteString(pad + p.paint(c.lead, otherwise) + p.paint(c.text, in))
 		} else {
 			line.WriteString(p.paint(c.text, in) + pad)
 		}

@@ -1,0 +1,366 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// Summary is the short answer to a result, for one screen: what may be claimed,
+// the figures that most people look for, what was refused and why, how far it
+// can be trusted, and what to do next. It has no form: package terminal writes
+// it. Every sentence is made from figures, and a figure that [result.Analyse]
+// refuses is not in it.
+type Summary struct {
+	// Verdict is how the result stands against thresholds, and Outcome the same
+	// as a word; "" where there are none.
+	Verdict string
+	Outcome result.Outcome
+	// Findings are the comparisons that Verdict only counts.
+	Findings []string
+	// Answer is sentences. The first says so where nothing can be claimed.
+	Answer []string
+	// Points are lines of a list, the first of them its heading.
+	Points []string
+	Tables []SummaryTable
+	// Key says what the marks in the tables mean.
+	Key []string
+	// Refused says why figures are missing, each reason once, after its mark.
+	Refused []string
+	Trust   []string
+	Next    []Step
+}
+
+// Step is a command to run next, and what for.
+type Step struct{ Command, Why string }
+
+// SummaryTable is rows of figures: a row for each arm, or for each load.
+type SummaryTable struct {
+	Title string
+	Names []string // of the rows
+	// Columns are in order of weight: what has no room is left out from the end.
+	Columns []SummaryColumn
+	// Whole tables have columns of one kind, of which none may be left out; they
+	// are continued below instead.
+	Whole bool
+	// More says how many rows are left out; "" if none are.
+	More string
+}
+
+// SummaryColumn is a metric, or an arm.
+type SummaryColumn struct {
+	Head, Unit string
+	Cells      []SummaryCell // one for each row
+}
+
+// SummaryCell is a figure, with its difference from the first arm's.
+type SummaryCell struct {
+	Value string // Absent where it was refused
+	Mark  string // behind it: the number of the reason, or what limits the figure
+	// Change is the difference in percent, without the sign for percent; Sign
+	// stands for the verdict on it, and Refusal is the number of the reason
+	// why there is none.
+	Change, Sign string
+	Verdict      result.Verdict
+}
+
+// shownRows is how many arms a table of the summary shows.
+const shownRows = 14
+
+// detailed is how many loads have a table each; more share one.
+const detailed = 2
+
+// Summarise makes the short answer to a result. a is its analysis, j how it
+// stands against thresholds, or nil.
+func Summarise(r *result.Result, a *result.Analysis, j *result.Judgement) Summary {
+	r, a = Marked(r, a)
+	s := summary{r: r, a: a, refusals: &refusals{}}
+	if j != nil {
+		j = MarkedJudgement(r, j)
+		s.Verdict, s.Outcome, s.Findings = Judged(r.Plan, j), j.Outcome, findings(r, j)
+	}
+	s.curves()
+	s.capacity()
+	loads := s.loads()
+	switch {
+	case len(loads) > detailed:
+		s.matrix(loads)
+	default:
+		for _, l := range loads {
+			s.load(l)
+		}
+	}
+	s.answer(loads)
+	s.Refused = append(s.Refused, s.refusals.lines(len(loads))...)
+	s.Refused = append(s.Refused, AbsentNotes(r)...)
+	s.key(loads)
+	s.trust(loads)
+	s.Next = next(r, a, loads)
+	return s.Summary
+}
+
+// shownFindings is how many comparisons with thresholds a summary names.
+const shownFindings = 4
+
+// findings are the comparisons that have the outcome of the whole, but for the
+// first, which the verdict names.
+func findings(r *result.Result, j *result.Judgement) []string {
+	if j.Outcome == result.Passed || j.Why != "" {
+		return nil
+	}
+	var all []string
+	for i := range j.Findings {
+		if f := &j.Findings[i]; f.Outcome == j.Outcome {
+			all = append(all, Finding(r.Plan, f))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	all = all[1:]
+	if n := len(all) - shownFindings; n > 0 {
+		all = append(all[:shownFindings], fmt.Sprintf("%d more: wirelab results check", n))
+	}
+	return all
+}
+
+// summary is a [Summary] that is being made.
+type summary struct {
+	Summary
+	r        *result.Result
+	a        *result.Analysis
+	refusals *refusals
+	hidden   int // notes that only the full form has
+}
+
+// loads are those that have a table: not those of a curve.
+func (s *summary) loads() []*result.LoadAnalysis {
+	var all []*result.LoadAnalysis
+	for i := range s.a.Loads {
+		if !InCurve(s.a, s.a.Loads[i].Load) {
+			all = append(all, &s.a.Loads[i])
+		}
+	}
+	return all
+}
+
+// key says what the marks mean that stand in the tables, and no others.
+func (s *summary) key(loads []*result.LoadAnalysis) {
+	signs, marks := map[string]bool{}, ""
+	compared := false
+	for _, t := range s.Tables {
+		for _, c := range t.Columns {
+			for _, cell := range c.Cells {
+				signs[cell.Sign] = true
+				marks += cell.Mark
+				signs[cell.Mark] = true // where there is no column of differences
+				compared = compared || cell.Change != "" || cell.Sign != ""
+			}
+		}
+	}
+	var parts []string
+	if compared && len(s.r.Plan.Arms) > 1 && len(loads) > 0 {
+		parts = append(parts, "%: compared with "+s.r.ArmName(0))
+	}
+	for _, k := range []struct{ sign, means string }{
+		{signBetter, "better"}, {signWorse, "worse"}, {signSame, "the same within " + Margin(s.r.Plan.Equivalent)}, {signOpen, "not decided"},
+	} {
+		if signs[k.sign] {
+			parts = append(parts, k.sign+" "+k.means)
+		}
+	}
+	if len(parts) > 0 {
+		s.Key = append(s.Key, strings.Join(parts, " · "))
+	}
+	seen := map[string]bool{}
+	for _, l := range loads {
+		if len(loads) > detailed {
+			continue // the table of many loads has the marks of promises only
+		}
+		for _, line := range Legend(l) {
+			mark, _, _ := strings.Cut(line, " ")
+			if !seen[mark] && (strings.Contains(marks, mark) || mark == earlyMark) {
+				seen[mark] = true
+				line, _, _ = strings.Cut(line, ";")
+				s.Key = append(s.Key, line)
+			}
+		}
+	}
+	if len(loads) == 0 || len(loads) > detailed {
+		for _, line := range EarlyLegend(s.r) {
+			line, _, _ = strings.Cut(line, ";")
+			s.Key = append(s.Key, line)
+		}
+	}
+}
+
+// The signs of verdicts.
+const (
+	signBetter = "✓"
+	signWorse  = "✗"
+	signSame   = "="
+	signOpen   = "?"
+)
+
+func signOf(v result.Verdict) string {
+	switch v {
+	case result.Better:
+		return signBetter
+	case result.Worse:
+		return signWorse
+	case result.Equivalent:
+		return signSame
+	case result.Inconclusive, result.TooFew:
+		return signOpen
+	}
+	return ""
+}
+
+// trust is how many answers were checked, how long it took, and what the run
+// could have seen.
+func (s *summary) trust(loads []*result.LoadAnalysis) {
+	text := capitalised(checkedBriefly(s.a)) + ". " + counted(s.a.Rounds, "round")
+	if took := s.r.Ended.Sub(s.r.Began); took > 0 && !s.r.Began.IsZero() {
+		text += " in " + roughly(took)
+	}
+	worst, found := 0.0, ""
+	for _, l := range loads {
+		m, err := l.Metric(l.Primary)
+		if row := l.Row(l.Primary); err == nil && row != nil {
+			for _, c := range row.Cells {
+				if d := c.Difference; d != nil && d.Rounds >= result.MinRounds && d.Detectable > worst {
+					worst, found = d.Detectable, m.Title
+				}
+			}
+		}
+	}
+	if found != "" {
+		text += fmt.Sprintf(" resolved %s in %s", Percent(worst), found)
+	}
+	text += "."
+	if n := notes(s.r, loads) + s.hidden; n > 0 {
+		text += " " + capitalised(counted(n, "note")) + ": see --full."
+	}
+	s.Trust = append(s.Trust, text)
+	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
+		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
+	}
+}
+
+// checkedBriefly is [checked] in the words of a summary, in which wrong answers
+// have been told of above.
+func checkedBriefly(a *result.Analysis) string {
+	text := strings.Replace(checked(a), ", see below", "", 1)
+	for _, what := range []string{"replies", "events"} {
+		text = strings.Replace(text, what+" right, none wrong", what+" checked, all correct", 1)
+	}
+	return text
+}
+
+// counted is so many of a thing: "1 round", "1,200 notes".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return result.Thousands(uint64(max(n, 0))) + " " + what + "s"
+}
+
+// roughly is a time without units that are 0.
+func roughly(d time.Duration) string {
+	text := d.Round(time.Second).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func capitalised(text string) string {
+	if text == "" {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// notes is how many different notes the full form has, without those that say
+// why figures are refused: the summary says that itself.
+func notes(r *result.Result, loads []*result.LoadAnalysis) int {
+	seen := map[string]bool{}
+	for _, l := range loads {
+		refused := map[string]bool{}
+		for _, text := range grouped(l, spoiled) {
+			refused[text] = true
+		}
+		for _, text := range append(Libraries(r, l), Notes(l)...) {
+			if !refused[text] {
+				seen[text] = true
+			}
+		}
+	}
+	return len(seen)
+}
+
+// next is what to do with a result.
+func next(r *result.Result, a *result.Analysis, loads []*result.LoadAnalysis) []Step {
+	id := r.ID
+	if id == "" {
+		return nil
+	}
+	steps := []Step{
+		{"wirelab report " + id + " -o report.html", "every figure as a page"},
+		{"wirelab results show " + id + " --full", "every figure here"},
+	}
+	switch {
+	case Factorial(r):
+		steps = append(steps, Step{"wirelab explain " + id, "which part is whose"})
+	case a.Capacity == nil && slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool { return claimed(l, l.Primary) }):
+		steps = append(steps, Step{"wirelab replay " + id, "does it hold again?"})
+	default:
+		steps = append(steps, Step{"wirelab doctor", "check this machine"})
+	}
+	return steps
+}
+
+// claimed reports whether any difference of a metric is a claim.
+func claimed(l *result.LoadAnalysis, metric string) bool {
+	row := l.Row(metric)
+	return row != nil && slices.ContainsFunc(row.Cells, func(c result.Cell) bool {
+		return c.Difference != nil && c.Difference.Verdict.Claim()
+	})
+}
+
+// heads are the metrics whose title is too long for the head of a column.
+func heads(l *result.LoadAnalysis, m result.Metric) string {
+	switch m.ID {
+	case plan.ServerCPU:
+		if l.Scenario != "" {
+			return "broker CPU"
+		}
+		return "server CPU"
+	case plan.Throughput:
+		return "requests/s"
+	case plan.ResponseP50:
+		if l.Scenario == "" {
+			return "p50"
+		}
+		return "ack p50"
+	case plan.ResponseP99:
+		if l.Scenario == "" {
+			return "p99"
+		}
+		return "ack p99"
+	case plan.MessageRate:
+		return "messages/s"
+	case plan.DatabaseCPU, plan.EventDatabaseCPU:
+		return "db CPU"
+	case plan.ClientCPU:
+		return "client CPU"
+	}
+	return m.Short
+}

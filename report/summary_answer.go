@@ -1,0 +1,385 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// answer says in sentences what may be claimed, and first of all where that is nothing.
+func (s *summary) answer(loads []*result.LoadAnalysis) {
+	var said []string
+	measured := slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool { return !Empty(l) })
+	switch {
+	case !measured && len(s.Answer) == 0:
+		said = append(said, "Nothing can be claimed: nothing was measured.")
+	case !measured: // a curve or a capacity has said it
+	case len(s.r.Plan.Arms) > 1 && !s.claims(loads):
+		text, all := s.noClaim(loads)
+		said = append(said, text)
+		measured = !all
+	}
+	if measured {
+		if len(loads) > detailed {
+			said = append(said, s.many(loads)...)
+		} else {
+			for i, l := range loads {
+				sentences := s.sentences(l)
+				if i > 0 && len(sentences) > 1 && said[len(said)-1] == sentences[1] {
+					said = said[:len(said)-1] // what holds for both is said once
+				}
+				said = append(said, sentences...)
+			}
+		}
+	}
+	s.Answer = append(said, s.Answer...)
+	if s.r.Ending == result.Interrupted {
+		s.Answer = append(s.Answer, "The run was interrupted after "+counted(s.a.Rounds, "round")+".")
+	}
+}
+
+// claims reports whether anything that the summary shows is a claim.
+func (s *summary) claims(loads []*result.LoadAnalysis) bool {
+	return slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool {
+		return slices.ContainsFunc(looked(l), func(m result.Metric) bool { return claimed(l, m.ID) })
+	})
+}
+
+// noClaim is the first sentence where nothing can be claimed, and whether it
+// says all there is to say.
+func (s *summary) noClaim(loads []*result.LoadAnalysis) (text string, all bool) {
+	for _, l := range loads {
+		if row := l.Row(l.Primary); row != nil {
+			for _, c := range row.Cells {
+				if d := c.Difference; d != nil && d.Verdict == result.TooFew {
+					return "Nothing can be claimed yet: " + d.Why + ".", true
+				}
+			}
+		}
+	}
+	if s.refusals.someRefused() {
+		return "Nothing can be claimed: too many figures were refused (reasons below).", false
+	}
+	return "Nothing can be claimed yet: no difference is clear.", false
+}
+
+// sentences say what decides under a load, and that there are no times where
+// all were refused.
+func (s *summary) sentences(l *result.LoadAnalysis) []string {
+	if l.Slow && !Empty(l) {
+		return []string{slowSentence(s.r.Plan, l)}
+	}
+	if Empty(l) {
+		return []string{Load(s.r.Plan, l.Load) + ", nothing was measured."}
+	}
+	m, err := l.Metric(l.Primary)
+	row := l.Row(l.Primary)
+	if err != nil || row == nil || len(row.Cells) == 0 {
+		return nil
+	}
+	said := []string{Load(s.r.Plan, l.Load) + ", " + s.decided(l, m, row) + promises(l) + "."}
+	if text := s.speed(l); text != "" {
+		said = append(said, text)
+	}
+	return said
+}
+
+// decided says how arms stand by the metric that decides.
+func (s *summary) decided(l *result.LoadAnalysis, m result.Metric, row *result.Row) string {
+	first := row.Cells[0].Estimate
+	switch {
+	case !first.Known:
+		return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[0].Name, s.because(l, m, 0))
+	case len(row.Cells) == 1:
+		return fmt.Sprintf("the %s of %s is %s%s", m.Title, l.Arms[0].Name, With(first, RowUnit(m, row))+Marks(&l.Arms[0], m), bounds(first, RowUnit(m, row)))
+	case len(row.Cells) == 2:
+		if !row.Cells[1].Estimate.Known {
+			return fmt.Sprintf("nothing can be compared in %s: %s has no figure%s", m.Title, l.Arms[1].Name, s.because(l, m, 1))
+		}
+		return against(m, l.Arms[1].Name, l.Arms[0].Name, row.Cells[1].Difference)
+	}
+	return s.ranked(l, m, row)
+}
+
+// because points to the reason of a missing figure, or gives it.
+func (s *summary) because(l *result.LoadAnalysis, m result.Metric, arm int) string {
+	if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" {
+		return " (" + mark + " below)"
+	}
+	return ": " + trimmedStop(l.Row(m.ID).Cells[arm].Estimate.Why)
+}
+
+// ranked says of more than two arms which is first, how far from the first
+// named, and which is furthest the other way.
+func (s *summary) ranked(l *result.LoadAnalysis, m result.Metric, row *result.Row) string {
+	best, shared := champion(l)
+	w, base := words(m), l.Arms[0].Name
+	top := w.best
+	if slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Place == 0 }) {
+		top += " of those with a figure"
+	}
+	figure := func(arm int) string {
+		return With(row.Cells[arm].Estimate, RowUnit(m, row)) + Marks(&l.Arms[arm], m) + w.of
+	}
+	var parts []string
+	switch {
+	case best == 0:
+		parts = append(parts, fmt.Sprintf("%s %s: %s", base, top, figure(0)))
+	case best > 0:
+		text := fmt.Sprintf("%s %s: %s", l.Arms[best].Name, top, figure(best))
+		if d := row.Cells[best].Difference; d != nil && d.Verdict == result.Better {
+			text += ", " + amount(d) + " " + lessOrMore(d) + " than " + base + sure(d)
+		}
+		parts = append(parts, text)
+	case len(shared) > 1 && len(shared) <= listed && len(shared) < len(l.Arms):
+		parts = append(parts, fmt.Sprintf("%s %s, with no clear difference between them", list(names(l, shared)), strings.Replace(top, "is ", "are ", 1)))
+	case len(shared) > 1:
+		parts = append(parts, fmt.Sprintf("%d of %d arms share the first place in %s", len(shared), len(l.Arms), m.Title))
+	}
+	if best < 0 && len(shared) == 0 {
+		if arm := extreme(row, result.Better); arm > 0 {
+			parts = append(parts, against(m, l.Arms[arm].Name, base, row.Cells[arm].Difference))
+		}
+	}
+	if arm := extreme(row, result.Worse); arm > 0 {
+		parts = append(parts, against(m, l.Arms[arm].Name, base, row.Cells[arm].Difference))
+	}
+	if open := withVerdict(l, row, result.Inconclusive); len(open) > 0 && len(parts) < 2 {
+		parts = append(parts, "no clear difference yet from "+base+" for "+fewNames(open))
+	}
+	if len(parts) == 0 {
+		return "nothing can be claimed of " + m.Title + ": " + counts(row)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// counts says how many arms have no claim, by what is missing.
+func counts(row *result.Row) string {
+	few, open, none := 0, 0, 0
+	for _, c := range row.Cells[1:] {
+		switch d := c.Difference; {
+		case !c.Estimate.Known || d == nil:
+			none++
+		case d.Verdict == result.TooFew:
+			few++
+		default:
+			open++
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{few, "too few rounds"}, {open, "no clear difference"}, {none, "no figure"}} {
+		switch {
+		case p.n == 1:
+			parts = append(parts, "1 arm has "+p.what)
+		case p.n > 1:
+			parts = append(parts, fmt.Sprintf("%d arms have %s", p.n, p.what))
+		}
+	}
+	return list(parts)
+}
+
+func withVerdict(l *result.LoadAnalysis, row *result.Row, v result.Verdict) []string {
+	var all []string
+	for arm, c := range row.Cells {
+		if c.Difference != nil && c.Difference.Verdict == v {
+			all = append(all, l.Arms[arm].Name)
+		}
+	}
+	return all
+}
+
+func fewNames(all []string) string {
+	if len(all) > listed {
+		return fmt.Sprintf("%d arms", len(all))
+	}
+	return list(all)
+}
+
+// extreme is the arm that is furthest from the first by a verdict; 0 if none has it.
+func extreme(row *result.Row, v result.Verdict) int {
+	arm, most := 0, 0.0
+	for i, c := range row.Cells {
+		if d := c.Difference; d != nil && d.Known && d.Verdict == v {
+			if far := math.Abs(math.Log(d.Ratio)); far > most {
+				arm, most = i, far
+			}
+		}
+	}
+	return arm
+}
+
+// against says how one arm differs from another: "grpc costs the server 32 %
+// more CPU per request than http1-json (95 % CI 30 to 33 %)".
+func against(m result.Metric, name, base string, d *result.Difference) string {
+	switch {
+	case d == nil:
+		return name + " is not compared with " + base
+	case d.Verdict == result.Better || d.Verdict == result.Worse:
+		return comparedBy(m, name, base, amount(d), d.Ratio > 1) + sure(d)
+	case d.Verdict == result.Equivalent && d.Exact:
+		return fmt.Sprintf("%s and %s have the same %s", name, base, m.Title)
+	case d.Verdict == result.Equivalent:
+		return fmt.Sprintf("%s and %s have the same %s, within %s", name, base, m.Title, Margin(d.Margin))
+	case d.Verdict == result.Inconclusive:
+		low, high, _ := strings.Cut(strings.Trim(Interval(d), "[]"), ", ")
+		text := fmt.Sprintf("there is no clear difference in %s between %s and %s yet (%s, 95 %% CI %s to %s)", m.Title, name, base, Change(d), low, high)
+		if d.More > 0 && d.More <= manyRounds {
+			text += fmt.Sprintf("; about %s more rounds would decide", result.Thousands(uint64(d.More)))
+		}
+		return text
+	}
+	return fmt.Sprintf("nothing is claimed of %s in %s: %s", name, m.Title, trimmedStop(d.Why))
+}
+
+// comparedBy is a claim without its interval.
+func comparedBy(m result.Metric, name, base, by string, more bool) string {
+	word := map[bool]string{true: "more", false: "less"}[more]
+	fewer := map[bool]string{true: "more", false: "fewer"}[more]
+	where := map[string]string{
+		plan.ServerCPU: "the server", plan.EventServerCPU: "the server", plan.ClientCPU: "the client", plan.EventClientCPU: "the client",
+		plan.DatabaseCPU: "the database", plan.EventDatabaseCPU: "the database", plan.BackendCPU: "server and database",
+	}[m.ID]
+	per := strings.TrimPrefix(m.Title[strings.LastIndex(m.Title, " per ")+1:], "per ")
+	switch {
+	case where != "" && strings.Contains(m.Title, " per "):
+		if strings.HasPrefix(m.Title, "broker") {
+			where = "the broker"
+		}
+		return fmt.Sprintf("%s costs %s %s %s CPU per %s than %s", name, where, by, word, per, base)
+	case m.ID == plan.Throughput:
+		return fmt.Sprintf("%s answers %s %s requests per second than %s", name, by, fewer, base)
+	case m.ID == plan.MessageRate, m.ID == plan.DeliveredRate:
+		return fmt.Sprintf("%s moves %s %s messages than %s", name, by, fewer, base)
+	}
+	long := map[bool]string{true: "higher", false: "lower"}[more]
+	if m.Dimension == result.Time {
+		long = map[bool]string{true: "longer", false: "shorter"}[more]
+	}
+	return fmt.Sprintf("the %s is %s %s with %s than with %s", m.Title, by, long, name, base)
+}
+
+// amount is how large a claimed difference is, without its sign: "32 %".
+func amount(d *result.Difference) string {
+	if d.Ratio >= manifold {
+		return Significant(d.Ratio, 2) + " times"
+	}
+	return strings.TrimLeft(briefChange(d), "+−") + " %"
+}
+
+func lessOrMore(d *result.Difference) string {
+	if d.Ratio > 1 {
+		return "more"
+	}
+	return "less"
+}
+
+// sure is the interval of a claim, low end first.
+func sure(d *result.Difference) string {
+	if d.Exact {
+		return " (exact)"
+	}
+	low, high, n := d.Low, d.High, decimals(d)
+	if !strings.Contains(briefChange(d), ".") {
+		n = 0
+	}
+	if d.Ratio >= manifold {
+		return fmt.Sprintf(" (95 %% CI ×%s to ×%s)", Significant(low, 2), Significant(high, 2))
+	}
+	if d.Ratio < 1 {
+		low, high = high, low
+	}
+	return fmt.Sprintf(" (95 %% CI %s to %s %%)", unsigned(low, n), unsigned(high, n))
+}
+
+// speed says of two arms the second thing that people ask: how many requests a
+// server answers, or what they cost at a rate that was given; and of any number
+// that no time is known where all were refused.
+func (s *summary) speed(l *result.LoadAnalysis) string {
+	timed := func(m result.Metric) bool { return m.Quantile > 0 || m.ID == plan.Throughput }
+	shown, known := 0, 0
+	refused := ""
+	for _, m := range looked(l) {
+		if !timed(m) || m.ID == l.Primary {
+			continue
+		}
+		for arm, c := range l.Row(m.ID).Cells {
+			if shown++; c.Estimate.Known {
+				known++
+			} else if mark := s.refusals.markOf(s.r.Plan, l, arm, heads(l, m)); mark != "" && !strings.Contains(refused, mark) && gated(&l.Arms[arm], m) {
+				refused += mark
+			}
+		}
+	}
+	if shown > 0 && known == 0 && refused != "" {
+		return "Which is faster is not known: every time was refused (" + refused + " below)."
+	}
+	if len(l.Arms) != 2 {
+		return ""
+	}
+	id := plan.Throughput
+	if l.Open {
+		id = plan.ServerCPU
+	}
+	m, err := l.Metric(id)
+	row := l.Row(id)
+	if err != nil || id == l.Primary || row == nil || row.Cells[1].Difference == nil || !row.Cells[1].Difference.Verdict.Claim() {
+		return ""
+	}
+	return capital(capitalisedUnlessName(against(m, l.Arms[1].Name, l.Arms[0].Name, row.Cells[1].Difference), l.Arms[1].Name)) + "."
+}
+
+// capitalisedUnlessName begins a sentence; a name stays as it is written.
+func capitalisedUnlessName(text, name string) string {
+	if strings.HasPrefix(text, name) {
+		return text
+	}
+	return capitalised(text)
+}
+
+// many says of many loads under how many each arm is first.
+func (s *summary) many(loads []*result.LoadAnalysis) []string {
+	won := map[string][]string{}
+	var order []string
+	none := 0
+	for _, l := range loads {
+		best, _ := champion(l)
+		if best < 0 {
+			none++
+			continue
+		}
+		name := l.Arms[best].Name
+		if won[name] == nil {
+			order = append(order, name)
+		}
+		under := LoadName(s.r.Plan, l.Load)
+		if l.Scenario != "" {
+			under = scenarioOf(s.r.Plan, l.Load)
+		}
+		won[name] = append(won[name], under)
+	}
+	if len(order) == 0 {
+		return []string{fmt.Sprintf("No arm is alone in the first place under any of the %d loads.", len(loads))}
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return len(won[b]) - len(won[a]) })
+	var parts []string
+	for _, name := range order {
+		text := fmt.Sprintf("%s is first under %d of %d loads", name, len(won[name]), len(loads))
+		if n := len(won[name]); n == len(loads) {
+			text = fmt.Sprintf("%s is first under all %d loads", name, n)
+		} else if n <= listed {
+			text += " (" + list(won[name]) + ")"
+		}
+		parts = append(parts, text)
+	}
+	if none > 0 {
+		parts = append(parts, fmt.Sprintf("under %d no arm is alone in the first place", none))
+	}
+	return []string{strings.Join(parts, "; ") + "."}
+}

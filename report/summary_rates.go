@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/result"
+)
+
+// curves adds what was found of response times over offered rates: of each arm
+// the rates between which it stops keeping up, and its times at the lowest rate
+// and where it does most for its time.
+func (s *summary) curves() {
+	for i := range s.a.Curves {
+		s.curve(&s.a.Curves[i])
+	}
+}
+
+func (s *summary) curve(c *result.Curve) {
+	t := SummaryTable{Title: "Rates, " + c.Operation}
+	columns := []SummaryColumn{{Head: "knee"}, {Head: "p50 there"}, {Head: "p99 there"}, {Head: "keeps up with"}, {Head: "not with"}, {Head: "answers at most"}}
+	var bears, silent, collapses []string
+	for arm := range c.Arms {
+		a := &c.Arms[arm]
+		t.Names = append(t.Names, a.Name)
+		texts := []string{Absent, Absent, Absent, Absent, Absent, Absent}
+		if a.Knee.Known && a.Knee.Level < len(a.Points) {
+			at := a.Points[a.Knee.Level]
+			texts[0], texts[1], texts[2] = rate(a.Knee.Rate), timed(at.P50, ""), timed(at.P99, "")
+		}
+		if a.Saturation.Known {
+			texts[4] = rate(a.Saturation.Rate)
+			if a.Saturation.Low > 0 {
+				texts[3] = rate(a.Saturation.Low)
+				bears = append(bears, a.Name+" up to "+texts[3])
+			}
+		}
+		if a.Most.Known {
+			texts[5] = Rate(a.Most.Value, 3)
+		}
+		if !slices.ContainsFunc(a.Points, func(p result.Point) bool { return p.Achieved.Known }) {
+			silent = append(silent, a.Name)
+		}
+		for i := range columns {
+			columns[i].Cells = append(columns[i].Cells, SummaryCell{Value: texts[i]})
+		}
+		if a.Collapse.Known {
+			collapses = append(collapses, fmt.Sprintf("%s collapses at %s: it answers %s %% fewer requests than at %s.", a.Name, rate(a.Collapse.Rate), unsigned(a.Collapse.By.Value, 0), rate(a.Collapse.Low)))
+		}
+	}
+	t.Columns = columns
+	switch {
+	case len(silent) == len(c.Arms):
+		s.Answer = append(s.Answer, "Nothing can be claimed of "+c.Operation+": at no rate are there valid figures.")
+	case len(bears) > 0:
+		s.Answer = append(s.Answer, "Highest rates of "+c.Operation+" kept up with: "+list(bears)+".")
+	default:
+		s.Answer = append(s.Answer, "Every arm kept up with every rate of "+c.Operation+" that has valid figures.")
+	}
+	s.Answer = append(s.Answer, collapses...)
+	if len(silent) < len(c.Arms) {
+		s.Tables = append(s.Tables, t)
+	}
+	s.curveRefused(c)
+}
+
+// curveRefused says why figures of a curve are missing: one line for each check.
+func (s *summary) curveRefused(c *result.Curve) {
+	count, first := map[result.Gate]int{}, map[result.Gate]string{}
+	who := map[result.Gate][]string{}
+	var order []result.Gate
+	for i := range c.Arms {
+		for _, p := range c.Arms[i].Points {
+			if p.Why == "" {
+				continue
+			}
+			if count[p.Gate]++; count[p.Gate] == 1 {
+				order, first[p.Gate] = append(order, p.Gate), p.Why
+			}
+			if !slices.Contains(who[p.Gate], c.Arms[i].Name) {
+				who[p.Gate] = append(who[p.Gate], c.Arms[i].Name)
+			}
+		}
+	}
+	for _, gate := range order {
+		s.Refused = append(s.Refused, fmt.Sprintf("refused: %d of %d points of %s, first: %s",
+			count[gate], len(c.Levels)*len(c.Arms), fewNames(who[gate]), trimmedStop(first[gate])))
+	}
+	if few := fewCalls(c); few != "" {
+		s.hidden++
+	}
+	if len(s.r.Calibration) > 0 {
+		s.hidden++
+	}
+}
+
+// capacity adds what was found of the highest rates.
+func (s *summary) capacity() {
+	c := s.a.Capacity
+	if c == nil {
+		return
+	}
+	t := SummaryTable{Title: "Capacity, " + strings.ReplaceAll(c.Objective, ",", ", ")}
+	columns := []SummaryColumn{{Head: "capacity"}, {Head: "95 % CI"}, {Head: "against first"}, {Head: "95 % CI"}, {Head: "verdict"}}
+	found, claims := 0, 0
+	var first []string
+	for i := range c.Arms {
+		a := &c.Arms[i]
+		t.Names = append(t.Names, a.Name)
+		capacity, interval := CapacityOf(a), ""
+		if a.Kind == result.CapacityFound {
+			found++
+			capacity, interval = Rate(a.Rate.Value, 3), RateInterval(a.Rate)
+			first = append(first, a.Name+" bears "+rate(whole(a.Rate.Value)))
+		}
+		ratio, bounds := CapacityRatio(a.Difference)
+		verdict := ""
+		if a.Difference != nil {
+			verdict = CapacityWord(a.Difference)
+			if a.Difference.Verdict.Claim() {
+				claims++
+			}
+		}
+		for k, text := range []string{capacity, interval, ratio, bounds, verdict} {
+			columns[k].Cells = append(columns[k].Cells, SummaryCell{Value: text})
+		}
+		if a.Kind != result.CapacityFound {
+			s.Refused = append(s.Refused, a.Name+": "+trimmedStop(a.Why))
+		}
+	}
+	t.Columns = columns
+	switch {
+	case found == 0:
+		s.Answer = append(s.Answer, "Nothing can be claimed: no capacity was found.")
+	case claims == 0 && len(c.Arms) > 1:
+		s.Answer = append(s.Answer, "Nothing can be claimed yet of which arm bears more.")
+	}
+	if found > 0 {
+		s.Answer = append(s.Answer, fmt.Sprintf("With %s kept, %s.", strings.ReplaceAll(c.Objective, ",", " and "), list(first)))
+	}
+	for i := range c.Arms {
+		if d := c.Arms[i].Difference; d != nil && d.Verdict.Claim() {
+			s.Answer = append(s.Answer, c.Arms[i].Name+strings.TrimPrefix(comparison(c, &c.Arms[i]), ",")+".")
+		}
+	}
+	s.Tables = append(s.Tables, t)
+	s.hidden += len(CapacityNotes(s.r, c))
+}

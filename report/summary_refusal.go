@@ -1,0 +1,176 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// refusals are the reasons why figures are missing, in the order in which they are met.
+type refusals struct{ all []*refusal }
+
+// refusal is one reason.
+type refusal struct {
+	key     string
+	check   *result.Check // the worst; nil where no check is the reason
+	why     string        // of the first
+	several bool          // arms give the reason with other numbers
+	cells   []refusedCell
+}
+
+// refusedCell is a figure that is missing.
+type refusedCell struct{ load, arm, what string }
+
+// numerals are the marks of reasons.
+var numerals = []string{"¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"}
+
+// add notes that an arm has no figure of a metric, and returns the mark of the reason.
+func (all *refusals) add(p plan.Plan, l *result.LoadAnalysis, m result.Metric, arm int, what string) string {
+	state := &l.Arms[arm]
+	why := l.Row(m.ID).Cells[arm].Estimate.Why
+	var check *result.Check
+	for _, c := range state.Failed() {
+		if gated(state, m) && c.Detail == why {
+			check = &c
+			break
+		}
+	}
+	key := why
+	switch {
+	case check != nil:
+		key = string(check.Gate)
+	case m.Quantile > 0:
+		key = "quantile" // they differ in numbers only
+	}
+	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
+	switch {
+	case i < 0 && len(all.all) == len(numerals):
+		i = len(numerals) - 1 // the last stands for all others
+		all.all[i].several = true
+	case i < 0:
+		i = len(all.all)
+		all.all = append(all.all, &refusal{key: key, check: check, why: why})
+	}
+	found := all.all[i]
+	found.several = found.several || found.why != why
+	if check != nil && found.check != nil && beyond(check, found.check) {
+		found.check = check
+	}
+	if cell := (refusedCell{LoadName(p, l.Load), state.Name, what}); !slices.Contains(found.cells, cell) {
+		found.cells = append(found.cells, cell)
+	}
+	return numerals[i]
+}
+
+// beyond reports whether a check failed by more than another of the same gate.
+func beyond(a, b *result.Check) bool {
+	if a.AtLeast {
+		return a.Value < b.Value
+	}
+	return a.Value > b.Value
+}
+
+// lines are the reasons, each with its mark and what it is the reason for.
+func (all *refusals) lines(loads int) []string {
+	lines := make([]string, len(all.all))
+	for i, r := range all.all {
+		lines[i] = numerals[i] + " " + r.line(loads)
+	}
+	return lines
+}
+
+func (r *refusal) line(of int) string {
+	var whats, arms, loads []string
+	for _, c := range r.cells {
+		for _, one := range []struct {
+			text string
+			to   *[]string
+		}{{c.what, &whats}, {c.arm, &arms}, {c.load, &loads}} {
+			if !slices.Contains(*one.to, one.text) {
+				*one.to = append(*one.to, one.text)
+			}
+		}
+	}
+	what := list(whats)
+	if r.check != nil && r.check.Gate.Whole() {
+		what = "every figure"
+	}
+	who := list(arms)
+	if len(arms) > 3 {
+		who = fmt.Sprintf("%d arms", len(arms))
+	}
+	at := ""
+	if len(loads) < of {
+		at = " (" + list(loads) + ")"
+		if len(loads) > 3 {
+			at = fmt.Sprintf(" (under %d loads)", len(loads))
+		}
+	}
+	head := "refused: "
+	if r.check == nil {
+		head = "no figure: "
+	}
+	return head + what + " of " + who + at + ": " + r.reason()
+}
+
+// reason says why in one clause, with the worst number, and what to change.
+func (r *refusal) reason() string {
+	if r.check == nil {
+		if r.several {
+			return "first: " + r.why
+		}
+		return r.why
+	}
+	text, fix := refusalWords(r.check), r.check.Fix
+	if text == "" {
+		if text = r.check.Detail; r.several {
+			text = "first: " + text
+		}
+	}
+	if fix == "" {
+		return text
+	}
+	return text + "; try: " + fix
+}
+
+// refusalWords say what a check found in the words of who reads them, with the
+// number that it found; "" where the check's own words are as short.
+func refusalWords(c *result.Check) string {
+	words, ok := map[result.Gate]string{
+		result.GeneratorCPU:    "the load generator was too busy",
+		result.GeneratorWaits:  "the load generator had to wait for a CPU",
+		result.GeneratorPauses: "the load generator stopped to collect garbage",
+		result.Steal:           "the hypervisor gave the CPU to others",
+		result.Neighbours:      "other programs were using the CPU",
+		result.Steady:          "no steady state",
+		result.OnTime50:        "requests were sent late",
+		result.OnTime99:        "requests were sent late",
+		result.OnTime999:       "requests were sent late",
+	}[c.Gate]
+	if !ok {
+		return ""
+	}
+	return words + measured(*c)
+}
+
+// someRefused reports whether any reason is a check's.
+func (all *refusals) someRefused() bool {
+	return slices.ContainsFunc(all.all, func(r *refusal) bool { return r.check != nil })
+}
+
+// markOf returns the mark of the reason for a missing figure; "" if it has none yet.
+func (all *refusals) markOf(p plan.Plan, l *result.LoadAnalysis, arm int, what string) string {
+	cell := refusedCell{LoadName(p, l.Load), l.Arms[arm].Name, what}
+	for i, r := range all.all {
+		if slices.Contains(r.cells, cell) {
+			return numerals[i]
+		}
+	}
+	return ""
+}
+
+// trimmedStop ends a clause without a full stop.
+func trimmedStop(text string) string { return strings.TrimSuffix(text, ".") }

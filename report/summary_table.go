@@ -1,0 +1,253 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// looked are the metrics that most people look for first, the one that decides
+// before all. Client cost is shown where it is asked for.
+func looked(l *result.LoadAnalysis) []result.Metric {
+	ids := []string{l.Primary, plan.ServerCPU, plan.DatabaseCPU, plan.Throughput, plan.ResponseP50, plan.ResponseP99}
+	switch {
+	case l.Scenario != "", l.Streams > 0:
+		return Main(l)
+	case followed(l):
+		ids = []string{l.Primary, plan.ServerCPU, plan.Throughput, plan.ResponseP50, plan.StoredP50, plan.StoredP99}
+	case l.Open:
+		ids = []string{l.Primary, plan.ResponseP50, plan.ServerCPU, plan.DatabaseCPU}
+	}
+	if len(l.Libraries) > 0 {
+		ids = append(ids, plan.ClientCPU)
+	}
+	return metrics(l, ids)
+}
+
+// load adds the table of one load: a row for each arm.
+func (s *summary) load(l *result.LoadAnalysis) {
+	if Empty(l) {
+		return
+	}
+	rows := rowsOf(l)
+	t := SummaryTable{Title: tableTitle(s.r.Plan, l.Load)}
+	if n := len(rows) - shownRows; n > 0 {
+		rows = rows[:shownRows]
+		t.More = fmt.Sprintf("and %d more: --full", n)
+	}
+	for _, arm := range rows {
+		t.Names = append(t.Names, l.Arms[arm].Name)
+	}
+	for _, m := range looked(l) {
+		row := l.Row(m.ID)
+		if untold(l, m, row) {
+			continue
+		}
+		unit := RowUnit(m, row)
+		c := SummaryColumn{Head: heads(l, m), Unit: unit.Name}
+		for _, arm := range rows {
+			c.Cells = append(c.Cells, s.cell(l, m, arm, Value(row.Cells[arm].Estimate, unit), c.Head))
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	if c, ok := s.bytes(l, rows); ok {
+		t.Columns = append(t.Columns, c)
+	}
+	s.Tables = append(s.Tables, t)
+}
+
+// tableTitle names a load in as few words as tell it from others.
+func tableTitle(p plan.Plan, load int) string {
+	name := LoadName(p, load)
+	for _, calls := range []string{"call ", "calls "} {
+		name = strings.Replace(name, calls+"in flight", "in flight", 1)
+	}
+	return capitalised(name)
+}
+
+// rowsOf are the arms in the order that they are shown: as they were named, and of
+// many the first and then the best.
+func rowsOf(l *result.LoadAnalysis) []int {
+	rows := make([]int, len(l.Arms))
+	for i := range rows {
+		rows[i] = i
+	}
+	if len(rows) <= shownRows {
+		return rows
+	}
+	place := func(arm int) int {
+		switch {
+		case arm == 0:
+			return 0
+		case l.Arms[arm].Place == 0:
+			return len(l.Arms) + 1
+		}
+		return l.Arms[arm].Place
+	}
+	slices.SortStableFunc(rows, func(a, b int) int { return place(a) - place(b) })
+	return rows
+}
+
+// untold reports whether a metric that does not decide has no figure for a
+// reason that is no refusal, as where no server is ours.
+func untold(l *result.LoadAnalysis, m result.Metric, row *result.Row) bool {
+	if m.ID == l.Primary || m.Quantile > 0 || worthShowing(m, *row) {
+		return false
+	}
+	return !slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Rounds > 0 && gated(&arm, m) })
+}
+
+// cell is one arm's figure, or the number of the reason why there is none.
+func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, head string) SummaryCell {
+	c := l.Row(m.ID).Cells[arm]
+	if !c.Estimate.Known {
+		return SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, head)}
+	}
+	found := SummaryCell{Value: value, Mark: Marks(&l.Arms[arm], m)}
+	d := c.Difference
+	if d == nil {
+		return found
+	}
+	found.Verdict = d.Verdict
+	switch first := l.Row(m.ID).Cells[0].Estimate; {
+	case d.Known:
+		found.Change, found.Sign = briefChange(d), signOf(d.Verdict)
+	case d.Verdict == result.TooFew:
+		found.Sign = signOpen
+	case !first.Known:
+		found.Change = Absent + s.refusals.add(s.r.Plan, l, m, 0, head)
+	case d.Why != "":
+		found.Change = Absent
+	}
+	return found
+}
+
+// briefChange writes a difference as a column has room for: "+32", "−4.1".
+func briefChange(d *result.Difference) string {
+	if d.Ratio >= manifold {
+		return "×" + Significant(d.Ratio, 2)
+	}
+	if 100*(d.Ratio-1) >= 10 || 100*(d.Ratio-1) <= -10 || decimals(d) == 0 {
+		return change(d.Ratio, 0)
+	}
+	return change(d.Ratio, decimals(d))
+}
+
+// manifold is the ratio from which times are easier to read than percent.
+const manifold = 10
+
+// bytes is what a request moves both ways. The sign stands only where both ways
+// say the same.
+func (s *summary) bytes(l *result.LoadAnalysis, rows []int) (SummaryColumn, bool) {
+	sent, received := l.Row(plan.WireSent), l.Row(plan.WireReceived)
+	if sent == nil || received == nil || l.Scenario != "" {
+		return SummaryColumn{}, false
+	}
+	m, err := l.Metric(plan.WireSent)
+	if err != nil {
+		return SummaryColumn{}, false
+	}
+	total := func(arm int) (float64, bool) {
+		a, b := sent.Cells[arm].Estimate, received.Cells[arm].Estimate
+		return a.Value + b.Value, a.Known && b.Known
+	}
+	var all []float64
+	for arm := range l.Arms {
+		if v, ok := total(arm); ok {
+			all = append(all, v)
+		}
+	}
+	if len(all) == 0 {
+		return SummaryColumn{}, false
+	}
+	unit := UnitFor(result.Size, all...)
+	column := SummaryColumn{Head: "bytes", Unit: unit.Name}
+	first, compared := total(0)
+	for _, arm := range rows {
+		v, ok := total(arm)
+		if !ok {
+			column.Cells = append(column.Cells, SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, column.Head)})
+			continue
+		}
+		cell := SummaryCell{Value: Significant(v/unit.Size, 3)}
+		a, b := sent.Cells[arm].Difference, received.Cells[arm].Difference
+		if compared && first > 0 && a != nil && b != nil && a.Known && b.Known {
+			cell.Change = change(v/first, 0)
+			if a.Verdict == b.Verdict {
+				cell.Sign, cell.Verdict = signOf(a.Verdict), a.Verdict
+			}
+		}
+		column.Cells = append(column.Cells, cell)
+	}
+	return column, true
+}
+
+// matrix adds one table of many loads: a row for each, a column for each arm, by
+// what decides.
+func (s *summary) matrix(loads []*result.LoadAnalysis) {
+	t := SummaryTable{Whole: true}
+	same := loads[0].Primary
+	for _, l := range loads {
+		if l.Primary != same {
+			same = ""
+		}
+	}
+	if m, err := loads[0].Metric(same); err == nil {
+		t.Title = capitalised(m.Title)
+	}
+	decides := SummaryColumn{Head: "decided by"}
+	pace := samePace(s.r.Plan, loads)
+	if pace != "" && t.Title != "" {
+		t.Title += ", " + pace
+	}
+	kept := loads[:min(len(loads), 2*shownRows)]
+	if n := len(loads) - len(kept); n > 0 {
+		t.More = fmt.Sprintf("and %d more: --full", n)
+	}
+	arms := make([]SummaryColumn, len(s.r.Plan.Arms))
+	for _, l := range kept {
+		m, err := l.Metric(l.Primary)
+		row := l.Row(l.Primary)
+		if err != nil || row == nil {
+			continue
+		}
+		name := strings.TrimSuffix(LoadName(s.r.Plan, l.Load), ", "+pace)
+		if l.Scenario != "" {
+			name = scenarioOf(s.r.Plan, l.Load)
+		}
+		t.Names = append(t.Names, name)
+		decides.Cells = append(decides.Cells, SummaryCell{Value: m.Short})
+		for arm := range arms {
+			if arm >= len(l.Arms) {
+				continue
+			}
+			c := s.cell(l, m, arm, With(row.Cells[arm].Estimate, RowUnit(m, row)), m.Short)
+			c.Change = "" // the figures stand next to each other
+			arms[arm].Head = l.Arms[arm].Name
+			arms[arm].Cells = append(arms[arm].Cells, c)
+		}
+	}
+	if same == "" {
+		t.Columns = append(t.Columns, decides)
+	}
+	t.Columns = append(t.Columns, arms...)
+	if len(t.Names) > 0 {
+		s.Tables = append(s.Tables, t)
+	}
+}
+
+// samePace is how calls come, where that is the same under all of several loads
+// that differ in their operation; else "".
+func samePace(p plan.Plan, loads []*result.LoadAnalysis) string {
+	pace := ""
+	for i, l := range loads {
+		if severalOf(p, l.Load) == "" || i > 0 && paceName(p.Loads[l.Load]) != pace {
+			return ""
+		}
+		pace = paceName(p.Loads[l.Load])
+	}
+	return pace
+}
