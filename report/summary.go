@@ -245,6 +245,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	if n := notes(s.r, loads) + s.hidden; n > 0 {
 		text += " " + capitalised(counted(n, "note")) + ": see --full."
 	}
+	if s.r.Label != "" {
+		text = "“" + s.r.Label + "”: " + text
+	}
 	s.Trust = append(s.Trust, text)
 	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
