@@ -34,7 +34,7 @@ bin/hermes: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/hermes $@
 
 .PHONY: run
-run: bin/wirelab ## compare six wires on the embedded default, about two minutes
+run: bin/wirelab ## compare six protocols, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test

@@ -209,19 +209,28 @@ func soFar(r *result.Result) string {
 	return fmt.Sprintf("%d complete rounds", whole)
 }
 
-// invalid names the arms whose primary metric a check refuses, and the first
-// reason of each. Where only others are refused there still is an answer.
+// invalid says of how many arms a check refuses the metric that decides, with the
+// first reason: the report has them all. "" where there is an answer still, since
+// only others are refused.
 func invalid(r *result.Result, a *result.Analysis) string {
-	var all []string
+	first, more := "", 0
 	for _, l := range a.Loads {
 		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
 		for _, arm := range l.Arms {
-			if why := arm.Why(primary); why != "" {
-				all = append(all, fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why))
+			why := arm.Why(primary)
+			switch {
+			case why == "":
+			case first == "":
+				first = fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why)
+			default:
+				more++
 			}
 		}
 	}
-	return strings.Join(all, "; ")
+	if more > 0 {
+		first += fmt.Sprintf(" (and %d more)", more)
+	}
+	return first
 }
 
 // keep stores a result; if the store cannot, it puts the result in a file.
