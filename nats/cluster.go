@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -21,37 +19,11 @@ import (
 	"wirelab/target"
 )
 
-// clusterName is that of all clusters of ours; none meets another.
-const clusterName = "wirelab"
+// ClusterName is that of all clusters of ours; none meets another.
+const ClusterName = "wirelab"
 
 // MemberName is the name of a cluster's server, the first being 0.
 func MemberName(i int) string { return fmt.Sprintf("wirelab-%d", i+1) }
-
-// join makes a server a member; a nil one leaves it alone.
-func (m *Member) join(o *server.Options, password string) error {
-	if m == nil {
-		return nil
-	}
-	host, number, err := net.SplitHostPort(m.At)
-	if err != nil {
-		return err
-	}
-	port, err := strconv.Atoi(number)
-	if err != nil {
-		return err
-	}
-	o.ServerName = m.Name
-	o.Cluster = server.ClusterOpts{
-		Name: clusterName, Host: host, Port: port, Username: user, Password: password,
-		NoAdvertise: true, ConnectRetries: 1000, PoolSize: -1,
-	}
-	for _, at := range m.All {
-		if at != m.At {
-			o.Routes = append(o.Routes, &url.URL{Scheme: "nats-route", User: url.UserPassword(user, password), Host: at})
-		}
-	}
-	return nil
-}
 
 // Cluster is servers of ours that replicate streams between them.
 type Cluster struct{ nodes []*Server }
@@ -100,7 +72,7 @@ func StartCluster(ctx context.Context, command target.Command, o Options, size i
 // await waits until a stream with a copy on each member can be made, which is
 // when all have met and there is a leader.
 func (c *Cluster) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	ctx, cancel := context.WithTimeout(ctx, StartLimit)
 	defer cancel()
 	conn, err := client.Connect(c.URL(), client.MaxReconnects(-1))
 	if err != nil {

@@ -5,18 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"wirelab"
-	"wirelab/control"
 	"wirelab/target"
 )
 
-// Environment is the variable that tells [Serve] its options, password included,
-// as JSON.
-const Environment = "WIRELAB_NATS"
+// Environment is the variable that tells Serve of package nats/server its options,
+// password included, as JSON.
+const Environment = "WIRELAB_NATS_OPTIONS"
 
 // killLimit is the longest that a killed child may take to be gone.
 const killLimit = 10 * time.Second
@@ -30,20 +28,21 @@ type Server struct {
 
 	mu      sync.Mutex // guards all below
 	process *target.Process
-	stopped bool // for good
+	stopped bool   // for good
+	version string // that the child has said
 }
 
 // Start starts a server in a child process and waits until it takes connections.
-// The command must call [Serve]. The child dies with us; [Server.Stop] removes
+// The command must call Serve of package nats/server. The child dies with us; [Server.Stop] removes
 // its directory, unless that was given.
 func Start(ctx context.Context, command target.Command, o Options) (*Server, error) {
-	o, remove, err := complete(o)
+	o, remove, err := o.Complete()
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{command: command, options: o, remove: remove}
 	if err := s.run(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start NATS %s: %w", Version(), err), remove())
+		return nil, errors.Join(fmt.Errorf("start NATS: %w", err), remove())
 	}
 	return s, nil
 }
@@ -59,20 +58,26 @@ func (s *Server) run(ctx context.Context) error {
 		command.Name = "NATS server"
 	}
 	command.Env = append(append([]string(nil), command.Env...), Environment+"="+string(said))
-	ctx, cancel := context.WithTimeout(ctx, startLimit+killLimit)
+	ctx, cancel := context.WithTimeout(ctx, StartLimit+killLimit)
 	defer cancel()
-	s.process, err = target.Start(ctx, command)
+	if s.process, err = target.Start(ctx, command); err == nil {
+		s.version = s.process.Ready().Broker
+	}
 	return err
 }
 
 // URL returns the server's address with its user and password.
-func (s *Server) URL() string { return s.options.url() }
+func (s *Server) URL() string { return s.options.URL() }
 
 // Address returns host:port.
-func (s *Server) Address() string { return s.options.address() }
+func (s *Server) Address() string { return s.options.Address() }
 
-// Version returns that of the server.
-func (s *Server) Version() string { return Version() }
+// Version returns that of the server, as it says itself.
+func (s *Server) Version() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
 
 // Directory returns where the streams are kept.
 func (s *Server) Directory() string { return s.options.Directory }
@@ -124,7 +129,7 @@ func (s *Server) Restart(ctx context.Context) error {
 		return err
 	}
 	if err := s.run(ctx); err != nil {
-		return fmt.Errorf("start NATS %s again: %w", Version(), err)
+		return fmt.Errorf("start NATS again: %w", err)
 	}
 	return nil
 }
@@ -136,55 +141,4 @@ func (s *Server) halt() error {
 	}
 	s.process = nil
 	return p.Stop()
-}
-
-// Serve is the child's end of [Start]: it runs the server that the environment
-// tells of, says on output when it is ready, and ends when input does, which it
-// does with the parent.
-func Serve(ctx context.Context, getenv func(string) string, input io.Reader, output, complaints io.Writer) error {
-	var o Options
-	if err := json.Unmarshal([]byte(getenv(Environment)), &o); err != nil {
-		// What was read holds a password, and stays out of the message.
-		return wirelab.Errorf(wirelab.InvalidArgument, "the variable %s does not hold a server's options", Environment)
-	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var running sync.WaitGroup
-	var failed error
-	running.Go(func() {
-		defer stop()
-		failed = Run(ctx, o, complaints, func(string) {
-			ready := control.Ready{Address: o.address()}
-			if control.Write(output, control.Reply{Ready: &ready}) != nil {
-				stop() // nobody listens any more
-			}
-		})
-	})
-	orders := make(chan error, 1)
-	go func() { orders <- refuse(input, output) }() // ends with the input, or with the process
-	var err error
-	select {
-	case err = <-orders:
-		stop()
-	case <-ctx.Done():
-	}
-	running.Wait()
-	return errors.Join(failed, err)
-}
-
-// refuse answers that there is nothing to order, until the input ends.
-func refuse(input io.Reader, output io.Writer) error {
-	orders := control.NewReader[control.Order](input)
-	for {
-		_, err := orders.Read()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err == nil {
-			err = control.Write(output, control.Reply{Error: "a NATS server takes no orders"})
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

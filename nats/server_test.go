@@ -17,13 +17,14 @@ import (
 
 	"wirelab"
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/target"
 )
 
 // The test binary is the child, where it is told to be.
 func TestMain(m *testing.M) {
 	if os.Getenv(nats.Environment) != "" {
-		if err := nats.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
+		if err := natsserver.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -171,7 +172,7 @@ func TestRun(t *testing.T) {
 		var running sync.WaitGroup
 		running.Go(func() {
 			defer close(urls)
-			if err := nats.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil, func(url string) { urls <- url }); err != nil {
+			if err := natsserver.Run(ctx, nats.Options{Directory: directory, SyncEvery: time.Minute}, nil, func(url string) { urls <- url }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -209,14 +210,14 @@ func TestFailures(t *testing.T) {
 		"a disk that is ahead of writing": {SyncEvery: -1},
 	} {
 		o.Password = "verysecret"
-		err := nats.Run(t.Context(), o, nil, func(string) { t.Errorf("%s: is ready", name) })
+		err := natsserver.Run(t.Context(), o, nil, func(string) { t.Errorf("%s: is ready", name) })
 		if err == nil || strings.Contains(err.Error(), o.Password) {
 			t.Errorf("%s: error %v", name, err)
 		}
 		t.Logf("%s: %v", name, err)
 	}
 	bad := func(string) string { return `{"password":"verysecret"` }
-	if err := nats.Serve(t.Context(), bad, strings.NewReader(""), os.Stderr, nil); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := natsserver.Serve(t.Context(), bad, strings.NewReader(""), os.Stderr, nil); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("half an option: %v", err)
 	}
 }

@@ -19,10 +19,11 @@ import (
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/control"
-	"wirelab/hermes/hermestest"
 	"wirelab/internal/prereq"
+	"wirelab/internal/programtest"
 	"wirelab/load"
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/target"
@@ -50,7 +51,7 @@ func run(m *testing.M) (code int, err error) {
 	ctx := context.Background()
 	switch {
 	case os.Getenv(nats.Environment) != "":
-		return 0, nats.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+		return 0, natsserver.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	case len(os.Args) > 2 && os.Args[1] == nullBroker:
 		return 0, serveNull(ctx, os.Args[2])
 	case len(os.Args) > 1 && os.Args[1] == reader:
@@ -69,8 +70,8 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	programs = stand.Programs{NATS: target.Command{Path: self}, Null: target.Command{Path: self, Args: []string{nullBroker}}}
-	if programs.Hermes, err = hermestest.Build(dir); err != nil {
+	programs = stand.Programs{NATS: self, Null: target.Command{Path: self, Args: []string{nullBroker}}}
+	if programs.Hermes, err = programtest.Build(dir, "hermes"); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

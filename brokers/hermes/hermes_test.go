@@ -15,8 +15,8 @@ import (
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/hermes"
 	"wirelab/hermes/client"
-	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
+	"wirelab/internal/programtest"
 )
 
 // program is Hermes, built once for all tests.
@@ -37,7 +37,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if program, err = hermestest.Build(dir); err != nil {
+	if program, err = programtest.Build(dir, "hermes"); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil

@@ -13,12 +13,13 @@ import (
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/jetstream"
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/target"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv(nats.Environment) != "" {
-		if err := nats.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
+		if err := natsserver.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

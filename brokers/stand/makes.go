@@ -15,6 +15,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/nats"
 	"wirelab/rabbitmq"
+	"wirelab/target"
 )
 
 // hermesCluster is nodes of Hermes.
@@ -138,18 +139,18 @@ type natsCluster struct {
 
 func startNATS(ctx context.Context, o Options, dir string) (cluster, error) {
 	options := nats.Options{Parent: dir, Hosts: o.hosts}
-	o.NATS.CPUs = o.CPUs
+	command := target.Command{Name: "NATS server", Path: o.NATS, CPUs: o.CPUs}
 	if o.Durability == brokers.AsShipped {
 		options.SyncEvery = natsSync
 	}
 	if o.Nodes == 1 { // a cluster of one finds nobody to agree with
-		s, err := nats.Start(ctx, o.NATS, options)
+		s, err := nats.Start(ctx, command, options)
 		if err != nil {
 			return nil, err
 		}
 		return natsCluster{[]*nats.Server{s}, s.Stop}, nil
 	}
-	c, err := nats.StartCluster(ctx, o.NATS, options, o.Nodes)
+	c, err := nats.StartCluster(ctx, command, options, o.Nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +171,7 @@ func (c natsCluster) addresses() (all []string) {
 	return all
 }
 
-func (natsCluster) about() string                    { return "NATS JetStream " + nats.Version() }
+func (c natsCluster) about() string                  { return "NATS JetStream " + c.servers[0].Version() }
 func (c natsCluster) stop(ctx context.Context) error { return c.end(ctx) }
 
 func (c natsCluster) leader(ctx context.Context, topic string) (int, error) {

@@ -51,7 +51,7 @@ type Options struct {
 // Programs are what nodes are: see packages hermes/local and nats.
 type Programs struct {
 	Hermes string         // the program of Hermes
-	NATS   target.Command // a program that is a NATS server
+	NATS   string         // the program of a NATS server
 	Null   target.Command // one that is the null of the make that is its last argument
 }
 

@@ -9,6 +9,7 @@ import (
 	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
 	"wirelab/hermes/local"
+	"wirelab/nats"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
@@ -31,7 +32,8 @@ func (a *app) lacks(ctx context.Context, broker string) (string, error) {
 		_, err = rabbitmq.Find(ctx, a.getenv)
 	case stack.Hermes:
 		_, err = local.Find(ctx, a.getenv)
-	default: // NATS is in this program
+	case stack.NATSServer:
+		_, err = nats.Find(ctx, a.getenv)
 	}
 	switch {
 	case err == nil:

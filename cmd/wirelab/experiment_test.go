@@ -60,6 +60,9 @@ func prepared(t *testing.T, dir string, environment []string, args ...string) *p
 	p := &program{t: t, command: exec.Command(os.Args[0], args...), mark: filepath.Join(dir, "results.db")}
 	p.command.Dir = dir
 	p.command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+p.mark)
+	if strings.Contains(strings.Join(args, " "), "nats") {
+		p.command.Env = append(p.command.Env, natsProgram(t))
+	}
 	p.command.Env = append(p.command.Env, environment...)
 	return p
 }

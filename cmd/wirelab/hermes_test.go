@@ -7,21 +7,27 @@ import (
 	"sync"
 	"testing"
 
-	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
+	"wirelab/internal/programtest"
+	"wirelab/nats"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
 )
 
-// builtHermes is Hermes from this source, built when a test first wants it, in a
-// folder that the end of all tests removes.
-var builtHermes = sync.OnceValues(func() (string, error) {
-	dir, err := sharedFolder("hermes-program-")
+// The programs of brokers are built from this source when a test first wants them, in
+// folders that the end of all tests removes.
+var (
+	builtHermes = sync.OnceValues(func() (string, error) { return build("hermes") })
+	builtNATS   = sync.OnceValues(func() (string, error) { return build("wirelab-nats") })
+)
+
+func build(name string) (string, error) {
+	dir, err := sharedFolder("wirelab-program-")
 	if err != nil {
 		return "", err
 	}
-	return hermestest.Build(dir)
-})
+	return programtest.Build(dir, name)
+}
 
 // hermesProgram is the setting that tells where Hermes is.
 func hermesProgram(t *testing.T) string {
@@ -31,6 +37,16 @@ func hermesProgram(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return local.ProgramVariable + "=" + program
+}
+
+// natsProgram is the setting that tells where the NATS server is.
+func natsProgram(t *testing.T) string {
+	t.Helper()
+	program, err := builtNATS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nats.ProgramVariable + "=" + program
 }
 
 // A pipeline with Hermes comes up, by the program that lies where it is said to, and

@@ -25,6 +25,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/hermes/local"
+	"wirelab/nats"
 	"wirelab/plan"
 	"wirelab/selftest"
 	"wirelab/target"
@@ -137,26 +138,36 @@ func variableOf(broker string) string {
 
 // withBrokers is the bench of a plan of messages.
 func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, program string, p plan.Plan) (experiment.Bench, error) {
-	programs, err := a.brokerPrograms(ctx, program, slices.ContainsFunc(p.Arms, func(arm plan.Arm) bool { return bench.Make(arm) == ways.Hermes }))
+	var makes []string
+	for _, arm := range p.Arms {
+		makes = append(makes, bench.Make(arm))
+	}
+	programs, err := a.brokerPrograms(ctx, program, makes...)
 	if err != nil {
 		return nil, err
 	}
 	return bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p), nil
 }
 
-// brokerPrograms are what nodes of brokers are; that of Hermes is looked for if it
-// is needed.
-func (a *app) brokerPrograms(ctx context.Context, program string, hermes bool) (stand.Programs, error) {
-	programs := stand.Programs{
-		NATS: target.Command{Name: "NATS server", Path: program, Args: []string{"part", "nats"}},
-		Null: target.Command{Path: program, Args: []string{nullBroker}},
+// brokerPrograms are what nodes of brokers are; a program is looked for where a broker
+// of its kind is needed.
+func (a *app) brokerPrograms(ctx context.Context, program string, makes ...string) (stand.Programs, error) {
+	programs := stand.Programs{Null: target.Command{Path: program, Args: []string{nullBroker}}}
+	if slices.Contains(makes, ways.Hermes) {
+		found, err := local.Find(ctx, a.getenv)
+		if err != nil {
+			return programs, err
+		}
+		programs.Hermes = found.Program
 	}
-	if !hermes {
-		return programs, nil
+	if slices.Contains(makes, ways.NATS) {
+		found, err := nats.Find(ctx, a.getenv)
+		if err != nil {
+			return programs, err
+		}
+		programs.NATS = found.Program
 	}
-	found, err := local.Find(ctx, a.getenv)
-	programs.Hermes = found.Program
-	return programs, err
+	return programs, nil
 }
 
 // nullBrokers makes benches whose brokers are null ones with arguments, for the self-test.

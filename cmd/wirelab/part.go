@@ -14,7 +14,6 @@ import (
 	"wirelab/agent"
 	"wirelab/cli"
 	"wirelab/control"
-	"wirelab/nats"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"
@@ -35,9 +34,6 @@ func newPartCommand(a *app) *cobra.Command {
 		Args:   cli.Arguments(0, 1, "a name, which is for whoever lists processes"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			if a.getenv(nats.Environment) != "" {
-				return nats.Serve(c.Context(), a.getenv, a.Stdin, a.Stdout, a.Stderr)
-			}
 			config, err := stack.ParseConfig(a.getenv(stack.Variable))
 			if err != nil {
 				return err

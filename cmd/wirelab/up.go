@@ -205,7 +205,7 @@ func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]s
 	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.queue != "":
 		return nil, err
 	}
-	a.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing installed: --broker nats", describe(err))
+	a.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: --broker nats", describe(err))
 	o.Absent = map[string]string{stack.PathName(stack.RabbitMQ, false): describe(err)}
 	return []string{noBroker}, nil
 }

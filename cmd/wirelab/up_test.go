@@ -18,6 +18,7 @@ import (
 
 	"wirelab"
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
@@ -310,7 +311,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	at, ran := make(chan string, 1), make(chan error, 1)
-	go func() { ran <- nats.Run(ctx, nats.Options{}, nil, func(url string) { at <- url }) }()
+	go func() { ran <- natsserver.Run(ctx, nats.Options{}, nil, func(url string) { at <- url }) }()
 	url := <-at
 	defer func() {
 		stop()

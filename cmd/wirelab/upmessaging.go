@@ -35,7 +35,8 @@ it keeps goes with it. wirelab compare starts such clusters by itself; against t
 one it runs with target= and the address printed.
 
   hermes    our own; its program is beside this one, or $WIRELAB_HERMES names it
-  nats      NATS JetStream, whose server is in this program
+  nats      NATS JetStream; its program wirelab-nats is next to this one, or
+            $WIRELAB_NATS names it
   rabbitmq  RabbitMQ, which must be installed
 
 With --durability fsync NATS brings each message to its disk before it acknowledges;
@@ -69,7 +70,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	if err != nil {
 		return err
 	}
-	programs, err := a.brokerPrograms(ctx, program, f.broker == ways.Hermes)
+	programs, err := a.brokerPrograms(ctx, program, f.broker)
 	if err != nil {
 		return err
 	}

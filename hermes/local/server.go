@@ -19,7 +19,7 @@ const prefix = "wirelab-hermes-"
 // Server is a cluster of one node, in a temporary directory. Its methods may be
 // called by several goroutines.
 type Server struct {
-	found  Installation
+	found  daemon.Installation
 	node   *Node
 	remove func() error
 
@@ -29,7 +29,7 @@ type Server struct {
 
 // StartServer starts a cluster of one node on these CPUs, nil for any, and waits
 // until its doors are open. It dies with us; [Server.Stop] removes what it kept.
-func StartServer(ctx context.Context, found Installation, cpus []int) (*Server, error) {
+func StartServer(ctx context.Context, found daemon.Installation, cpus []int) (*Server, error) {
 	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {
 		daemon.Reclaim(left, func() bool { return true }) // the node died with who held the lock
 	}

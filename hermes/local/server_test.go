@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/daemon"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
@@ -17,7 +18,7 @@ import (
 )
 
 // build makes the program from this source.
-func build(t *testing.T) local.Installation {
+func build(t *testing.T) daemon.Installation {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "hermes")
 	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
@@ -102,7 +103,7 @@ func TestServer(t *testing.T) {
 	if names, err := filepath.Glob(filepath.Join(os.TempDir(), "wirelab-hermes-*")); err != nil || len(names) > 0 {
 		t.Errorf("left are %v, %v", names, err)
 	}
-	if _, err := local.StartServer(t.Context(), local.Installation{Program: "/no/such/program"}, nil); err == nil {
+	if _, err := local.StartServer(t.Context(), daemon.Installation{Program: "/no/such/program"}, nil); err == nil {
 		t.Error("what is not there was started")
 	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
+	"wirelab/internal/programtest"
 )
 
 var (
@@ -61,7 +61,7 @@ func TestMain(m *testing.M) {
 	reclaim()
 	dir, err := os.MkdirTemp("", "hermes-program-")
 	if err == nil {
-		program, err = hermestest.Build(dir)
+		program, err = programtest.Build(dir, "hermes")
 	}
 	code := 1
 	if err != nil {

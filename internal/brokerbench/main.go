@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 )
 
 // nodes is how many each broker has.
@@ -34,7 +34,7 @@ func main() {
 	var err error
 	switch {
 	case isNATSChild(os.Getenv):
-		err = nats.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+		err = natsserver.Serve(ctx, os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	case isFloorChild(os.Getenv):
 		err = serveFloor(ctx, os.Stdin, os.Stdout)
 	default:

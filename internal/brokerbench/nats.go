@@ -38,7 +38,7 @@ func (r *natsRival) Name() string {
 	return "nats-default"
 }
 
-func (r *natsRival) Version() string { return "NATS " + nats.Version() }
+func (r *natsRival) Version() string { return "NATS " + r.cluster.Nodes()[0].Version() }
 func (r *natsRival) Syncs() bool     { return r.every == 0 }
 
 func (r *natsRival) Stop(ctx context.Context) error { return r.cluster.Stop(ctx) }

@@ -3,7 +3,6 @@ package stack_test
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,24 +15,12 @@ import (
 	"wirelab/queue"
 )
 
-// hermes builds the program from this source, and finds it there.
-func hermes(t *testing.T) (getenv func(string) string) {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "hermes")
-	if text, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "wirelab/cmd/hermes").CombinedOutput(); err != nil {
-		t.Fatalf("build Hermes: %v\n%s", err, text)
-	}
-	return func(key string) string { return map[string]string{local.ProgramVariable: program}[key] }
-}
-
 // Hermes is a broker as the others are: started first, accounted for, told to all who
 // need it, killed and started again at the same address, and gone at the end.
 func TestHermes(t *testing.T) {
 	t.Setenv(endings, filepath.Join(t.TempDir(), "endings"))
-	getenv := hermes(t)
+	o := options(t, "a file")
 	t.Setenv("TMPDIR", t.TempDir())
-	o := options("a file")
-	o.Getenv = getenv
 	o.Brokers = []stack.Broker{{Kind: stack.Hermes, Queue: queue.Options{Prefetch: 7}, Direct: true}}
 	var said []string
 	o.Say = func(p stack.Part) { said = append(said, p.Name) }
@@ -93,7 +80,7 @@ func TestHermes(t *testing.T) {
 // Where the program is not, that is said, with what to do, before any part is started.
 func TestHermesIsNotThere(t *testing.T) {
 	t.Parallel()
-	o := options("a file")
+	o := options(t, "a file")
 	o.Getenv = func(string) string { return "" }
 	o.Brokers = []stack.Broker{{Kind: stack.Hermes}}
 	o.Say = func(p stack.Part) { t.Errorf("%s was started", p.Name) }

@@ -66,7 +66,7 @@ type Options struct {
 	Absent map[string]string
 	// Published adds, beside each path, one that does what the published client did.
 	Published bool
-	Getenv    func(string) string // finds RabbitMQ and Hermes; nil: os.Getenv
+	Getenv    func(string) string // finds the programs of brokers; nil: os.Getenv
 	// CPUs are the cores that the parts may run on; nil: any.
 	CPUs []int
 	// Env is added to the environment of each part that is this program.
@@ -119,6 +119,9 @@ type Stack struct {
 // Start starts a pipeline and waits until all of it is well. What was started
 // before something failed is stopped.
 func Start(ctx context.Context, o Options) (*Stack, error) {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
 	s := &Stack{options: o, meant: map[string]bool{}, trees: map[int]*probe.Tree{}, brokers: map[string]func() string{}}
 	if err := s.plan(); err != nil {
 		return nil, err
@@ -184,9 +187,7 @@ func (s *Stack) planBroker(b Broker) error {
 	case NATSServer:
 		r.product, r.door = productNATS, DoorNATS
 		r.make = func(ctx context.Context) (server, error) {
-			return nats.Start(ctx, target.Command{
-				Name: NATSServer, Path: s.options.Program, Args: []string{"part", NATSServer}, Env: s.options.Env, CPUs: s.options.CPUs,
-			}, nats.Options{})
+			return startNATS(ctx, s.options)
 		}
 	case Hermes:
 		r.product, r.door = productHermes, DoorGRPC
@@ -199,14 +200,23 @@ func (s *Stack) planBroker(b Broker) error {
 	return nil
 }
 
+// startNATS starts one server.
+func startNATS(ctx context.Context, o Options) (server, error) {
+	found, err := nats.Find(ctx, o.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	made, err := nats.Start(ctx, target.Command{Name: NATSServer, Path: found.Program, Env: o.Env, CPUs: o.CPUs}, nats.Options{})
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return made, nil
+}
+
 // startHermes starts one node, as of the others there is one server: what they
 // promise is then the same, a disk of one machine.
 func startHermes(ctx context.Context, o Options) (server, error) {
-	getenv := o.Getenv
-	if getenv == nil {
-		getenv = os.Getenv
-	}
-	found, err := local.Find(ctx, getenv)
+	found, err := local.Find(ctx, o.Getenv)
 	if err != nil {
 		return nil, err
 	}

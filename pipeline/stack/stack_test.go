@@ -21,6 +21,8 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/control"
+	"wirelab/hermes/local"
+	"wirelab/internal/programtest"
 	"wirelab/nats"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/stack"
@@ -33,13 +35,6 @@ import (
 const endings = "WIRELAB_TEST_ENDINGS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(nats.Environment) != "" {
-		if err := nats.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
 	if text := os.Getenv(stack.Variable); text != "" {
 		if err := play(os.Args[2], text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -47,7 +42,28 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { http.DefaultClient.CloseIdleConnections() }))
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		http.DefaultClient.CloseIdleConnections()
+		_ = built.Close() // the folder is a temporary one
+		os.Exit(code)
+	}))
+}
+
+// built are the programs of brokers, from this source.
+var built programtest.Shared
+
+// programs finds the programs of brokers.
+func programs(t *testing.T) (getenv func(string) string) {
+	t.Helper()
+	found := map[string]string{}
+	for name, variable := range map[string]string{"hermes": local.ProgramVariable, "wirelab-nats": nats.ProgramVariable} {
+		program, err := built.Build(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[variable] = program
+	}
+	return func(key string) string { return found[key] }
 }
 
 // play is a part that does nothing but to be there: it shows its configuration
@@ -96,9 +112,10 @@ func play(name, text string) error {
 
 // options are those of a pipeline with all there is, but for RabbitMQ, which the
 // tests of the program start.
-func options(source string) stack.Options {
+func options(t *testing.T, source string) stack.Options {
+	t.Helper()
 	return stack.Options{
-		Program: os.Args[0], Database: wirelab.DatabaseAddress{Kind: "embedded", Source: source}, Published: true,
+		Getenv: programs(t), Program: os.Args[0], Database: wirelab.DatabaseAddress{Kind: "embedded", Source: source}, Published: true,
 		Brokers: []stack.Broker{
 			{Kind: stack.NATSServer, Queue: queue.Options{Prefetch: 7}, Direct: true},
 			{Kind: stack.RabbitMQ, URL: "amqp://elsewhere", Queue: queue.Options{Name: "other"}, OverHTTP: true},
@@ -142,8 +159,8 @@ func part(t *testing.T, s *stack.Stack, name string) stack.Part {
 func TestPipeline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "endings")
 	t.Setenv(endings, file)
+	o := options(t, "a file")
 	t.Setenv("TMPDIR", t.TempDir())
-	o := options("a file")
 	var said []string
 	o.Say = func(p stack.Part) { said = append(said, p.Name) }
 	s, err := stack.Start(t.Context(), o)
@@ -208,7 +225,7 @@ func TestPipeline(t *testing.T) {
 // by itself is told, with how.
 func TestKillAndRestart(t *testing.T) {
 	t.Setenv(endings, filepath.Join(t.TempDir(), "endings"))
-	o := options("a file")
+	o := options(t, "a file")
 	o.Brokers = o.Brokers[:1]
 	s, err := stack.Start(t.Context(), o)
 	if err != nil {
@@ -270,9 +287,9 @@ func TestStartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer busy.Close()
-	taken := options("a file")
+	taken := options(t, "a file")
 	taken.Listen = map[string]map[string]string{"gateway": {"http": busy.Addr().String()}}
-	nowhere := options("a file")
+	nowhere := options(t, "a file")
 	nowhere.Program = "/no/such/program"
 	for _, c := range []struct {
 		why     string
@@ -280,8 +297,8 @@ func TestStartFails(t *testing.T) {
 		words   string
 		ended   string
 	}{
-		{"a part that fails", options("fails"), "logger died: exit status 1; its last words: the cellar is flooded", ""},
-		{"a part that is not well", options("sick"), "logger runs, but is not well: unavailable: database: it is away", "logger "},
+		{"a part that fails", options(t, "fails"), "logger died: exit status 1; its last words: the cellar is flooded", ""},
+		{"a part that is not well", options(t, "sick"), "logger runs, but is not well: unavailable: database: it is away", "logger "},
 		{"a port that is taken", taken, "address already in use", "listener-rabbit listener-nats-direct listener-nats logger "},
 		{"a program that is not there", nowhere, "no such file", ""},
 	} {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/hermes/hermestest"
 	"wirelab/hermes/local"
+	"wirelab/internal/programtest"
 	"wirelab/queue"
 	"wirelab/queue/hermes"
 	"wirelab/queue/queuetest"
@@ -22,7 +22,7 @@ var program string
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "hermes-program-")
 	if err == nil {
-		program, err = hermestest.Build(dir)
+		program, err = programtest.Build(dir, "hermes")
 	}
 	code := 1
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
@@ -26,7 +27,7 @@ func within(t *testing.T, o nats.Options) string {
 	var running sync.WaitGroup
 	running.Go(func() {
 		defer close(urls)
-		if err := nats.Run(ctx, o, nil, func(url string) { urls <- url }); err != nil {
+		if err := natsserver.Run(ctx, o, nil, func(url string) { urls <- url }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -143,7 +144,7 @@ func TestOpenFails(t *testing.T) {
 func TestPersistentIsTheQueues(t *testing.T) {
 	t.Parallel()
 	b := open(t, within(t, nats.Options{}), jetstream.Settings{})
-	if !strings.HasPrefix(b.About(), "NATS JetStream "+nats.Version()) {
+	if !strings.HasPrefix(b.About(), "NATS JetStream "+natsserver.Version()) {
 		t.Errorf("it is %q", b.About())
 	}
 	loose := safe

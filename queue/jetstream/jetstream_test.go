@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab/nats"
+	natsserver "wirelab/nats/server"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
@@ -18,7 +19,7 @@ import (
 // The test binary is the server, where it is told to be.
 func TestMain(m *testing.M) {
 	if os.Getenv(nats.Environment) != "" {
-		if err := nats.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
+		if err := natsserver.Serve(context.Background(), os.Getenv, os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -1,4 +1,4 @@
-package local
+package daemon
 
 import (
 	"context"
@@ -19,6 +19,9 @@ func said(t *testing.T, dir, name, text string, mode os.FileMode) string {
 	}
 	return file
 }
+
+// hermes stands for any program of ours.
+var hermes = Program{File: "hermes", Title: "Hermes", Variable: "WIRELAB_HERMES"}
 
 const ours = `{"version":"v1.2.3","commit":"0123","go":"go1","platform":"linux/amd64"}`
 
@@ -48,19 +51,19 @@ func TestFind(t *testing.T) {
 		{"what is named is another's", filepath.Join(engine, "hermes"), filepath.Join(beside, "wirelab"), path, "which is not Hermes"},
 		{"what is named is not there", "/no/such/program", filepath.Join(beside, "wirelab"), path, "no such file"},
 	} {
-		getenv := func(key string) string { return map[string]string{ProgramVariable: c.variable, "PATH": c.path}[key] }
-		found, err := find(t.Context(), getenv, c.self)
+		getenv := func(key string) string { return map[string]string{hermes.Variable: c.variable, "PATH": c.path}[key] }
+		found, err := hermes.find(t.Context(), getenv, c.self)
 		if filepath.IsAbs(c.want) {
 			if err != nil || found != (Installation{c.want, "v1.2.3"}) {
 				t.Errorf("%s: %+v, %v, want %s", c.why, found, err, c.want)
 			}
-		} else if err == nil || wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), ProgramVariable) {
+		} else if err == nil || wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), hermes.Variable) {
 			t.Errorf("%s: %+v, %v, want %s", c.why, found, err, c.want)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := find(ended, func(string) string { return "" }, filepath.Join(beside, "wirelab")); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := hermes.find(ended, func(string) string { return "" }, filepath.Join(beside, "wirelab")); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
 		t.Errorf("an ended context: %v", err)
 	}
 }

@@ -1,0 +1,70 @@
+// Command wirelab-nats is a NATS server with JetStream, for wirelab to start and stop.
+// It is a program apart from wirelab so that wirelab, and each of its child processes,
+// stays small: see docs/adr/0032-the-nats-server-is-a-program.md. It knows nothing of
+// what is sent through it, and is no server to keep data in: wirelab says where its
+// data is, and ends it.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/cli"
+	"wirelab/nats"
+	"wirelab/nats/server"
+)
+
+const about = `wirelab-nats is a NATS server that wirelab starts where it needs one:
+
+  wirelab up messaging --broker nats
+  wirelab compare nats-jetstream --workload messaging
+
+There is nothing to start by hand. wirelab finds this program next to itself, on the
+path, or where $` + nats.ProgramVariable + ` says.`
+
+func main() { os.Exit(cli.Main(run)) }
+
+// run is the program: args without its name; the result is the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, getenv func(string) string) int {
+	t := &cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Indented: true}
+	return t.Execute(ctx, newCommand(t, getenv), args, cli.Ending{})
+}
+
+// newCommand assembles the program.
+func newCommand(t *cli.Terminal, getenv func(string) string) *cobra.Command {
+	root := cli.Root(&cobra.Command{Use: "wirelab-nats", Short: "A NATS server for wirelab", Long: about})
+	help := root.RunE
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if getenv(nats.Environment) == "" {
+			return help(c, args) // a person wants to know what this is
+		}
+		return server.Serve(c.Context(), getenv, t.Stdin, t.Stdout, t.Stderr)
+	}
+	root.AddCommand(newVersionCommand(t))
+	return root
+}
+
+func newVersionCommand(t *cli.Terminal) *cobra.Command {
+	c := &cobra.Command{
+		Use: "version", Short: "Show the version", Example: "  wirelab-nats version --json",
+		Args: cli.Arguments(0, 0, "no arguments"),
+	}
+	asJSON := cli.JSONFlag(c)
+	c.RunE = func(*cobra.Command, []string) error {
+		b := cli.ThisBuild()
+		if *asJSON {
+			return t.PrintJSON(struct {
+				Version  string `json:"version"`
+				Commit   string `json:"commit"`
+				Go       string `json:"go"`
+				Platform string `json:"platform"`
+				NATS     string `json:"nats"` // the version of the server in it
+			}{b.Version, b.CommitText(), b.Go, b.Platform, server.Version()})
+		}
+		return t.Printf("%s, NATS %s\n", b.About("wirelab-nats"), server.Version())
+	}
+	return c
+}
