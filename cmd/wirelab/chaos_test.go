@@ -171,7 +171,9 @@ func TestChaosMistakes(t *testing.T) {
 		{"log-nats --queue mirrored", []string{"quorum", "classic"}},
 		{"log-nats-direct --db memory", []string{"--db"}},
 	} {
-		newShell(t).run(append([]string{"chaos", "logging"}, strings.Fields(c.args)...)...).wants(t, exitUsage, nil, c.words)
+		s := newShell(t)
+		s.set(natsProgram(t))
+		s.run(append([]string{"chaos", "logging"}, strings.Fields(c.args)...)...).wants(t, exitUsage, nil, c.words)
 	}
 	newShell(t).run("chaos", "mailer").wants(t, exitUsage, nil, []string{"logging"})
 }

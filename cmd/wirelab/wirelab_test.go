@@ -67,6 +67,12 @@ func newShell(t *testing.T) *shell {
 	return &shell{t, map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db")}}
 }
 
+// set puts a setting, NAME=VALUE, into the environment.
+func (s *shell) set(setting string) {
+	name, value, _ := strings.Cut(setting, "=")
+	s.env[name] = value
+}
+
 func (s *shell) run(args ...string) outcome { return s.runWith(s.t.Context(), "", args...) }
 
 func (s *shell) runWith(ctx context.Context, stdin string, args ...string) outcome {
