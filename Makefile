@@ -22,7 +22,7 @@ help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
-build: bin/wirelab bin/hermes ## build bin/wirelab and bin/hermes
+build: bin/wirelab bin/hermes bin/wirelab-nats ## build bin/wirelab, bin/hermes and bin/wirelab-nats
 
 bin/wirelab: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/wirelab $@
@@ -32,6 +32,9 @@ bin/testrun: $(SOURCES)
 
 bin/hermes: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/hermes $@
+
+bin/wirelab-nats: $(SOURCES)
+	@GO=$(GO) scripts/build ./cmd/wirelab-nats $@
 
 .PHONY: run
 run: bin/wirelab ## compare six protocols, about two minutes
