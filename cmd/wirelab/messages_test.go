@@ -230,7 +230,7 @@ func TestUpMessaging(t *testing.T) {
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	program, err := built.Build("hermes")
+	program, err := builtHermes()
 	if err != nil {
 		t.Fatal(err)
 	}
