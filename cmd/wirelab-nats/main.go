@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -35,7 +36,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // newCommand assembles the program.
 func newCommand(t *cli.Terminal, getenv func(string) string) *cobra.Command {
-	root := cli.Root(&cobra.Command{Use: "wirelab-nats", Short: "A NATS server for wirelab", Long: about})
+	line := fmt.Sprintf("%s, NATS %s", cli.ThisBuild().About("wirelab-nats"), server.Version())
+	root := cli.Root(&cobra.Command{Use: "wirelab-nats", Short: "A NATS server for wirelab", Long: about}, line)
 	help := root.RunE
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if getenv(nats.Environment) == "" {
@@ -43,19 +45,19 @@ func newCommand(t *cli.Terminal, getenv func(string) string) *cobra.Command {
 		}
 		return server.Serve(c.Context(), getenv, t.Stdin, t.Stdout, t.Stderr)
 	}
-	root.AddCommand(newVersionCommand(t))
+	root.AddCommand(newVersionCommand(t, line))
 	return root
 }
 
-func newVersionCommand(t *cli.Terminal) *cobra.Command {
+func newVersionCommand(t *cli.Terminal, line string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Show the version", Example: "  wirelab-nats version --json",
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(*cobra.Command, []string) error {
-		b := cli.ThisBuild()
 		if *asJSON {
+			b := cli.ThisBuild()
 			return t.PrintJSON(struct {
 				Version  string `json:"version"`
 				Commit   string `json:"commit"`
@@ -64,7 +66,7 @@ func newVersionCommand(t *cli.Terminal) *cobra.Command {
 				NATS     string `json:"nats"` // the version of the server in it
 			}{b.Version, b.CommitText(), b.Go, b.Platform, server.Version()})
 		}
-		return t.Printf("%s, NATS %s\n", b.About("wirelab-nats"), server.Version())
+		return t.Printf("%s\n", line)
 	}
 	return c
 }
