@@ -61,7 +61,7 @@ func Found(d *result.Difference) string {
 
 // FoundBriefly is [Found] without what the interval tells already.
 func FoundBriefly(d *result.Difference) string {
-	if d.Known && !d.Exact {
+	if d.Known && !d.Exact && Bounded(d) {
 		return Interval(d) + " %"
 	}
 	return Found(d)

@@ -113,6 +113,9 @@ func attributed(r *result.Result, m result.Metric, at *result.Attribution) strin
 
 // confident is an interval in a sentence: "95 % CI −16.8 to −14.1".
 func confident(d *result.Difference) string {
+	if !Bounded(d) {
+		return Interval(d)
+	}
 	low, high, _ := strings.Cut(strings.Trim(Interval(d), "[]"), ", ")
 	return "95 % CI " + low + " to " + high
 }
@@ -120,6 +123,9 @@ func confident(d *result.Difference) string {
 func within(s *result.Share) string {
 	if s.Difference.Exact {
 		return " (exact)"
+	}
+	if !Bounded(s.Difference) {
+		return " (" + Interval(s.Difference) + ")"
 	}
 	low, high, _ := strings.Cut(strings.Trim(Interval(s.Difference), "[]"), ", ")
 	return " (" + low + " to " + high + ")"

@@ -167,14 +167,28 @@ func Change(d *result.Difference) string {
 	return change(d.Ratio, decimals(d)) + " %"
 }
 
-// Interval writes the interval of a difference: "[+31.6, +33.2]", "exact", or
-// nothing if there is none.
+// widest is how many times its lower end the upper end of an interval may be. What spans more says
+// nothing but that there are too few rounds, in figures that nobody can read.
+const widest = 50
+
+const unbounded = "too few rounds for an interval"
+
+// Bounded reports whether a difference has an interval that says something. Where it has none
+// [Interval] says so, and sentences must not quote it.
+func Bounded(d *result.Difference) bool {
+	return d != nil && d.Known && (d.Exact || d.Low > 0 && d.High <= widest*d.Low)
+}
+
+// Interval writes the interval of a difference: "[+31.6, +33.2]", "exact",
+// that there are too few rounds for one, or nothing if there is no difference.
 func Interval(d *result.Difference) string {
 	switch {
 	case d == nil || !d.Known:
 		return ""
 	case d.Exact:
 		return "exact"
+	case !Bounded(d):
+		return unbounded
 	}
 	n := decimals(d)
 	return "[" + change(d.Low, n) + ", " + change(d.High, n) + "]"

@@ -205,6 +205,9 @@ func phrase(w worded, name string, d *result.Difference) string {
 		}
 		return fmt.Sprintf("%s is equivalent within %s", name, Margin(d.Margin))
 	case result.Inconclusive:
+		if !Bounded(d) {
+			return fmt.Sprintf("%s is undecided: %s, %s for %s", name, Interval(d), MoreRounds(d.More), Margin(d.Margin))
+		}
 		return fmt.Sprintf("%s is undecided: %s %%, interval %s, %s for %s",
 			name, change(d.Ratio, decimals(d)), strings.Trim(Interval(d), "[]"), MoreRounds(d.More), Margin(d.Margin))
 	case result.TooFew:

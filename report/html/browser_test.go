@@ -112,13 +112,19 @@ func TestPagesInABrowser(t *testing.T) {
 			for _, width := range []int{375, 500, 768, 1440} {
 				for _, scheme := range []string{"light", "dark"} {
 					var s sight
+					var folded, whole float64
 					err := chromedp.Run(
 						p.Ctx, chromedp.EmulateViewport(int64(width), 900),
 						emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+						chromedp.Evaluate(unfold(false), &folded),
+						chromedp.Evaluate(unfold(true), &whole),
 						chromedp.Evaluate(check, &s),
 					)
 					if err != nil {
 						t.Fatal(err)
+					}
+					if folded > 0.6*whole && c.charts >= 7 {
+						t.Errorf("%d px: the page is %v px high before anything is opened, and %v in all", width, folded, whole)
 					}
 					s.judge(t, fmt.Sprintf("%d px, %s", width, scheme), c.charts)
 					backgrounds[s.Background] = true
@@ -132,6 +138,11 @@ func TestPagesInABrowser(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unfold opens, or closes, what readers may open, and gives the page's height.
+func unfold(open bool) string {
+	return fmt.Sprintf(`document.querySelectorAll("details.more").forEach((d) => { d.open = %v }); document.documentElement.scrollHeight`, open)
 }
 
 // judge tells what is wrong with a page.
@@ -160,6 +171,7 @@ func TestKeyboardAndSwitch(t *testing.T) {
 	var before, after, tip, live string
 	err := chromedp.Run(
 		p.Ctx,
+		chromedp.Evaluate(unfold(true), nil),
 		chromedp.Evaluate(`document.querySelector("#fig-spectrum-1 svg.wide").focus(); getComputedStyle(document.body).backgroundColor`, &before),
 		chromedp.Evaluate(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}))`, nil),
 		chromedp.Evaluate(`document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent`, &tip),

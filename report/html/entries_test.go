@@ -135,7 +135,7 @@ func TestPipelineOnThePhone(t *testing.T) {
 			p.Do(
 				chromedp.EmulateViewport(width, 900),
 				emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
-				chromedp.Evaluate(check, &s), chromedp.Evaluate(contrasts, &bad),
+				chromedp.Evaluate(unfold(true), nil), chromedp.Evaluate(check, &s), chromedp.Evaluate(contrasts, &bad),
 			)
 			where := fmt.Sprintf("%d px, %s", width, scheme)
 			s.judge(t, where, 16)

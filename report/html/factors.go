@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"wirelab/report"
@@ -25,13 +26,36 @@ func (s *sheet) factors() []*figure {
 			}
 		}
 	}
-	kept := all[:0]
-	for _, f := range all {
-		if f != nil {
-			kept = append(kept, f)
-		}
+	return slices.DeleteFunc(all, func(f *figure) bool { return f == nil })
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
 	}
-	return kept
+	one, rest, _ := strings.Cut(what, " ")
+	return fmt.Sprintf("%d %s", n, strings.TrimSpace(one+"s "+rest))
+}
+
+// known leaves only the rows of a plot that have a difference, and says of the others in one sentence
+// for each reason why they have none: an axis with nothing on it is no chart.
+func (f *figure) known(plot *forest, what string) {
+	count, order := map[string]int{}, []string{}
+	plot.rows = slices.DeleteFunc(plot.rows, func(row effect) bool {
+		if row.d.Known {
+			return false
+		}
+		if count[row.why] == 0 {
+			order = append(order, row.why)
+		}
+		count[row.why]++
+		return true
+	})
+	var reasons []string
+	for _, why := range order {
+		reasons = append(reasons, counted(count[why], what)+" not known: "+strings.TrimPrefix(strings.TrimPrefix(why, "refused: "), "not known: "))
+	}
+	f.Refused = append(f.Refused, briefly(reasons)...)
 }
 
 // explanation tells why arms differ; nil where they differ in less than two
@@ -83,7 +107,7 @@ func (s *sheet) effects(e *result.Explanation, l result.LoadExplanation, x *resu
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("effects-%d", l.Load+1), Title: "What each factor does to " + m.Title + ": " + report.LoadName(s.r.Plan, l.Load)}
-	f.Caption = fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions of two account for %s of the variation between the arms.", report.Percent(x.Explained))
+	f.Caption = fmt.Sprintf("All other factors the same, and on average over their levels. Main effects and interactions of two account for %s of the variation between the arms.%s", report.Percent(x.Explained), logarithmic)
 	f.Head = []string{"factor", "difference", "95 % CI", "verdict", "rounds", ""}
 	raw := [][]string{{"factor", "ratio", "low", "high", "verdict", "p_adjusted", "rounds", "why"}}
 	plot := forest{practical: practical(s.r)}
@@ -100,9 +124,12 @@ func (s *sheet) effects(e *result.Explanation, l result.LoadExplanation, x *resu
 		raw = append(raw, line)
 	}
 	f.data(s.file(f.ID, nil), raw)
-	plot.scan()
-	f.draw(strings.Join(desc, "; "), plot.paint)
 	f.Notes = l.Notes
+	f.known(&plot, "step")
+	if len(plot.rows) > 0 {
+		plot.scan()
+		f.draw(strings.Join(desc, "; "), plot.paint)
+	}
 	for _, left := range x.Left {
 		f.Refused = append(f.Refused, s.r.ArmName(left.Arm)+": "+left.Why)
 	}
@@ -132,7 +159,7 @@ func (s *sheet) interactions(e *result.Explanation, l result.LoadExplanation, x 
 		return nil
 	}
 	f := &figure{ID: fmt.Sprintf("interactions-%d", l.Load+1), Title: "Which factors act together: " + report.LoadName(s.r.Plan, l.Load)}
-	f.Caption = "How many times more the first factor's step does where the second has its other level. 0 % is: they do not act together."
+	f.Caption = "How many times more the first factor's step does where the second has its other level. 0 % is: they do not act together." + logarithmic
 	f.Head = []string{"factors", "difference of differences", "95 % CI", "verdict", ""}
 	raw := [][]string{{"factors", "ratio", "low", "high", "verdict", "why"}}
 	plot := forest{practical: practical(s.r)}
@@ -152,8 +179,11 @@ func (s *sheet) interactions(e *result.Explanation, l result.LoadExplanation, x 
 		raw = append(raw, line)
 	}
 	f.data(s.file(f.ID, nil), raw)
-	plot.scan()
-	f.draw(strings.Join(desc, "; "), plot.paint)
+	f.known(&plot, "pair of steps")
+	if len(plot.rows) > 0 {
+		plot.scan()
+		f.draw(strings.Join(desc, "; "), plot.paint)
+	}
 	return f
 }
 

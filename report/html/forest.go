@@ -66,8 +66,8 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	ns := s.numbers(l, m)
 	reference := ns[0]
 	f := &figure{ID: fmt.Sprintf("forest-%d", l.Load+1), Title: fmt.Sprintf("%s against %s", capital(m.Title), l.Arms[0].Name)}
-	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.",
-		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(practical(s.r)), "±"))
+	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.%s",
+		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(practical(s.r)), "±"), logarithmic)
 	forest, ns := s.against(l, m)
 	desc := make([]string, len(ns))
 	for i, n := range ns {
@@ -142,6 +142,9 @@ func byEffect(a, b number, higher bool) int {
 	return 0
 }
 
+// logarithmic says how the axis of a plot of ratios is drawn.
+const logarithmic = " The axis is logarithmic: half and double are equally far from the line."
+
 // probability writes a p-value.
 func probability(p float64) string {
 	if p < 0.0001 {
@@ -179,7 +182,7 @@ func (f *forest) scan() {
 	for _, n := range f.rows {
 		if d := n.d; d.Known {
 			for _, v := range []float64{d.Ratio, d.Low, d.High} {
-				if v > 1e-6 && v < 1e6 {
+				if v > 1e-6 && v < 1e6 && (v == d.Ratio || report.Bounded(d)) {
 					f.low, f.high = min(f.low, v), max(f.high, v)
 				}
 			}
@@ -278,10 +281,14 @@ func why(n number) string {
 // what is not is hollow.
 func (f *forest) whisker(d *svg.Drawing, n effect, scale svg.Scale, y float64) {
 	class := n.tone
+	low, high := n.d.Low, n.d.High
+	if !report.Bounded(n.d) {
+		low, high = n.d.Ratio, n.d.Ratio // there is no interval to be drawn
+	}
 	d.Group(append([]svg.Attr{svg.Class("mark " + class)}, n.attrs...)...)
-	d.Rect(scale.At(n.d.Low)-6, y-9, scale.At(n.d.High)-scale.At(n.d.Low)+12, 18, svg.Class("hit"))
-	d.Line(scale.At(n.d.Low), y, scale.At(n.d.High), y, svg.Class("whisker"))
-	for _, end := range []float64{n.d.Low, n.d.High} {
+	d.Rect(scale.At(low)-6, y-9, scale.At(high)-scale.At(low)+12, 18, svg.Class("hit"))
+	d.Line(scale.At(low), y, scale.At(high), y, svg.Class("whisker"))
+	for _, end := range []float64{low, high} {
 		d.Line(scale.At(end), y-4, scale.At(end), y+4, svg.Class("whisker"))
 	}
 	d.Mark(map[string]int{"better": 0, "worse": 2, "same": 1}[class], scale.At(n.d.Ratio), y, 5, svg.Class("point"))
@@ -314,7 +321,7 @@ func ratioTicks(scale svg.Scale, from, to float64) []svg.Tick {
 // ratioCandidates are the ratios worth a tick, the most important first.
 func ratioCandidates(scale svg.Scale) []float64 {
 	ratios := []float64{1}
-	for _, p := range []float64{100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 30, 40, 5, 2, 1, 0.5, 0.2, 0.1} {
+	for _, p := range []float64{100000, 10000, 5000, 2000, 1000, 500, 200, 100, 50, 20, 10, 30, 40, 5, 2, 1, 0.5, 0.2, 0.1, 70, 150, 300, 700, 1500, 3000, 60, 80} {
 		ratios = append(ratios, 1+p/100)
 		if p < 100 {
 			ratios = append(ratios, 1-p/100)

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // for the template, the style sheet and the script
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -48,6 +49,7 @@ type sheet struct {
 // page is what the template is filled with.
 type page struct {
 	Title, About, Work, ID string
+	Name                   string // that somebody gave the result
 	When                   string
 	Policy                 string
 	Style                  template.CSS
@@ -61,7 +63,8 @@ type page struct {
 	Validity               validity
 	Loads                  []load
 	Across                 []*figure
-	Charted                bool // there are charts beside those of the verdicts
+	Undrawn                []string // charts over all loads that would be empty, and why
+	Charted                bool     // there are charts beside those of the verdicts
 	Published              *published
 	Method                 method
 	Tips                   []string
@@ -89,6 +92,7 @@ type load struct {
 	Numbers            *figure   // every metric, in a table of its own
 	Counts             *figure   // what databases did for a call
 	Figures            []*figure
+	Undrawn            []string // those that would be empty, and why
 }
 
 // Write writes the result. The error is w's.
@@ -112,17 +116,20 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outa
 	r, a = report.Marked(r, a)
 	s := &sheet{r: r, a: a, tipped: map[string]int{}}
 	p := page{
-		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID,
+		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID, Name: r.Label,
 		Links: links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
 		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r), Verdicts: s.verdicts(), Decisions: s.decisionTables(outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
 	}
+	p.Across, p.Undrawn = withPicture(p.Across)
 	for i := range a.Loads {
-		p.Loads = append(p.Loads, s.load(&a.Loads[i]))
+		one := s.load(&a.Loads[i])
+		one.Figures, one.Undrawn = withPicture(one.Figures)
+		p.Loads = append(p.Loads, one)
 	}
-	p.Charted = len(p.Across) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
+	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
 	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
@@ -185,6 +192,26 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 		}
 	}
 	return p
+}
+
+// withPicture parts charts from those with nothing to draw, of which one sentence each is left.
+func withPicture(all []*figure) (charts []*figure, empty []string) {
+	for _, f := range all {
+		if len(f.Views) > 0 {
+			charts = append(charts, f)
+			continue
+		}
+		empty = append(empty, f.Title+": "+strings.Join(briefly(f.Refused), "; "))
+	}
+	return charts, empty
+}
+
+// briefly is the first of many reasons, which are alike; all of them are in tables.
+func briefly(reasons []string) []string {
+	if more := len(reasons) - 1; more > 1 {
+		return []string{reasons[0], fmt.Sprintf("and %d more for such reasons", more)}
+	}
+	return reasons
 }
 
 // across are the charts over all loads.

@@ -81,6 +81,20 @@
     }
   }
 
+  // Paper has nothing to open.
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("details.more:not([open])")) {
+      folded.open = true;
+      folded.dataset.folded = "";
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const opened of document.querySelectorAll("details.more[data-folded]")) {
+      opened.open = false;
+      delete opened.dataset.folded;
+    }
+  });
+
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const dark = () => {

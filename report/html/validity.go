@@ -15,6 +15,7 @@ type validity struct {
 	Headline string
 	Tone     string
 	Gates    []gate
+	Doubts   []gate        // those of them that failed or limit something
 	Facts    []report.Fact // certificate, resolution, noise, what was checked
 	Figures  []*figure
 	Floors   *figure
@@ -63,6 +64,9 @@ func (s *sheet) validity() validity {
 	for _, g := range result.Gates() {
 		if one, ok := s.gate(g); ok {
 			v.Gates = append(v.Gates, one)
+			if one.State != "ok" {
+				v.Doubts = append(v.Doubts, one)
+			}
 		}
 	}
 	checked := "Replies"
