@@ -50,6 +50,10 @@ func newRootCommand(a *app) *cobra.Command {
 		root.AddCommand(build(a))
 	}
 	cli.GroupFlags(root, flagGroups)
+	words := func(all ...string) func() []string { return func() []string { return all } }
+	cli.Complete(root, map[string]func() []string{
+		"mode": words("consistent", "eventual", "performance"), "log-level": words("debug", "info", "warn", "error"), "from": words("tail", "oldest"),
+	})
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
 	return root
 }

@@ -190,11 +190,14 @@ func (a *app) readResult(name string) (*result.Result, error) {
 
 // completeIDs completes the ids of results for a shell, as far as they can be read.
 func (a *app) completeIDs(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var ids []string
+	ids := []string{latestWord}
 	err := a.withStore(c.Context(), func(s store.Store) error {
 		list, err := s.List(c.Context(), store.Filter{})
 		for _, m := range list {
 			ids = append(ids, m.ID)
+			if m.Label != "" {
+				ids = append(ids, m.Label)
+			}
 		}
 		return err
 	})

@@ -28,6 +28,7 @@ func newRootCommand(a *app) *cobra.Command {
 		root.AddCommand(build(a))
 	}
 	cli.GroupFlags(root, flagGroups)
+	a.complete(root)
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText),
 		cli.Topic("metrics", "The names of metrics, for --fail-if and --primary", metricsText()))
 	return root

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wirelab/brokers/ways"
+	"wirelab/cli"
+	"wirelab/network"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// complete lets a shell offer the words that commands and flags take.
+func (a *app) complete(root *cobra.Command) {
+	words := func(all ...string) func() []string { return func() []string { return all } }
+	metrics := func() []string {
+		var ids []string
+		for _, m := range result.Metrics() {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	completeFormats(root)
+	cli.Complete(root, map[string]func() []string{
+		"workload":  func() []string { return append(a.callNames(), messagingWorkload) },
+		"operation": a.operationNames, "protocol": a.allProtocols, "network": networkNames,
+		"driver": words(plan.DriverClient, plan.DriverRaw), "certificate": words("auto", "new", "none"), "pin": words("auto", "none"),
+		"db": words("postgres", "embedded", "memory"), "durability": words("fsync", "default"), "broker": func() []string { return append(ways.Started(), "none") },
+		"scenario": func() []string { return append(plan.Scenarios(), "all") }, "primary": metrics, "metric": metrics,
+		"arrivals": words(plan.Poisson, plan.Constant, plan.LogNormal), "replay": words(replaySequential, replaySampled),
+		"queue": words("quorum", "classic", "stream"), "name": a.names,
+	})
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "compare", "curve", "capacity":
+			c.ValidArgsFunction = a.completeArms
+		case "serve":
+			c.ValidArgsFunction = a.completeServed
+		case "run":
+			c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return presetNames(), cobra.ShellCompDirectiveDefault // or a file of a plan
+			}
+		case "explain":
+			c.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+				ids, _ := a.completeIDs(c, args, typed)
+				return append(a.callNames(), ids...), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+	}
+}
+
+// completeFormats offers the forms that a command writes.
+func completeFormats(root *cobra.Command) {
+	var exported, reported []string
+	for _, f := range exportFormats() {
+		exported = append(exported, f.name)
+	}
+	for _, f := range reportFormats() {
+		reported = append(reported, f.name)
+	}
+	for at, names := range map[string][]string{"results export": exported, "report": reported, "explain": explainFormats()} {
+		c, _, err := root.Find(strings.Fields(at))
+		if err == nil {
+			err = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+		}
+		if err != nil {
+			panic(err) // the command and its flag are in the source
+		}
+	}
+}
+
+func networkNames() []string {
+	var names []string
+	for _, p := range network.Presets() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// completeArms offers the protocols of the workload that is named, else all.
+func (a *app) completeArms(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names := a.allProtocols()
+	if f := c.Flags().Lookup("workload"); f != nil {
+		workload, _, _ := strings.Cut(f.Value.String(), ".")
+		if w, err := a.work(workload); err == nil {
+			names = protocolNames(w)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeServed offers a workload, and then its protocols.
+func (a *app) completeServed(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	switch len(args) {
+	case 0:
+		names = a.workloadNames()
+	case 1:
+		if w, err := a.work(args[0]); err == nil {
+			names = protocolNames(w)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) allProtocols() []string {
+	var names []string
+	for _, w := range a.works {
+		names = append(names, protocolNames(w)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (a *app) operationNames() []string {
+	var names []string
+	for _, w := range a.works {
+		for _, o := range w.Operations {
+			names = append(names, o.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// completePatience is how long a completion waits for a store.
+const completePatience = 2 * time.Second
+
+// names are those that results have, and presets.
+func (a *app) names() []string {
+	ctx, cancel := context.WithTimeout(context.Background(), completePatience)
+	defer cancel()
+	names := presetNames()
+	_ = a.withStore(ctx, func(s store.Store) error { // without a store there are fewer words
+		list, err := s.List(ctx, store.Filter{})
+		for _, m := range list {
+			if m.Label != "" && !slices.Contains(names, m.Label) {
+				names = append(names, m.Label)
+			}
+		}
+		return err
+	})
+	return names
+}
