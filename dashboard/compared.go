@@ -152,6 +152,10 @@ func (c *comparison) say(i int, l result.SharedLoad, arm result.SharedArm, row r
 	case result.Equivalent:
 		text += "unchanged from A to " + letter(i+1) + ", " + report.Verdict(m, v) + "."
 	case result.Inconclusive:
+		if !report.Bounded(v) {
+			text += "is undecided: " + report.Interval(v) + "."
+			break
+		}
 		text += "may have changed by " + report.Interval(v) + " %: undecided."
 	default:
 		text += "cannot be told: " + v.Why + "."

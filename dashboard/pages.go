@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/doctor"
 	"wirelab/report/html"
 	"wirelab/store"
 )
@@ -110,6 +111,7 @@ func (d *Dashboard) render(w http.ResponseWriter, status int, name string, page 
 type listPage struct {
 	frame
 	listed
+	Rows   []row
 	Values store.Values
 	Filter store.Filter
 	Since  string
@@ -127,6 +129,9 @@ func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
 	if err := q.done(); err != nil {
 		return err
 	}
+	if f.Name == "" {
+		f.Hide = doctor.BurstName // calibration runs answer no question; who asks for them by name sees them
+	}
 	found, err := d.list(r.Context(), f)
 	if err != nil {
 		return err
@@ -140,7 +145,7 @@ func (d *Dashboard) listPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := listPage{
-		frame: d.frame("results", "Results"), listed: found, Values: values, Filter: f, Since: stamp(f.Since), Until: stamp(f.Until),
+		frame: d.frame("results", "Results"), listed: found, Rows: d.rows(r.Context(), found.Results), Values: values, Filter: f, Since: stamp(f.Since), Until: stamp(f.Until),
 		Running: len(slices.DeleteFunc(slices.Clone(now.Running), func(r store.Running) bool { return r.Stale })),
 	}
 	v := selection(f)

@@ -1,0 +1,53 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/store"
+)
+
+// row is a result as the list shows it.
+type row struct {
+	store.Summary
+	Gist  report.Gist
+	Title string // its name, or its preset's
+	Why   string // why nothing is said of it
+}
+
+// gistTime is how long a page may take to look at results of which no gist is kept: those that an
+// earlier wirelab stored. What it does not come to is looked at when the page is asked for again.
+const gistTime = 2 * time.Second
+
+var errLater = errors.New("not looked at yet; load the page again")
+
+// rows are what a page shows of results.
+func (d *Dashboard) rows(ctx context.Context, list []store.Summary) []row {
+	until := time.Now().Add(gistTime)
+	rows := make([]row, len(list))
+	for i, m := range list {
+		r := row{Summary: m, Title: m.Label}
+		if r.Title == "" && m.Name != "compare" {
+			r.Title = m.Name
+		}
+		var err error
+		r.Gist, err = report.ListedGist(m.Finding, func() (*result.Result, error) {
+			if time.Now().After(until) {
+				return nil, errLater
+			}
+			return d.config.Store.Get(ctx, m.ID)
+		}, func(text string) error { return d.config.Store.SetFinding(ctx, m.ID, text) })
+		if err != nil {
+			r.Gist, r.Why = report.Gist{Arms: strings.Join(m.Protocols, ", ")}, "cannot be read"
+			if errors.Is(err, errLater) {
+				r.Why = err.Error()
+			}
+		}
+		rows[i] = r
+	}
+	return rows
+}
