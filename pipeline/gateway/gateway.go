@@ -214,7 +214,8 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, name string, disp
 	}
 	way, ok := g.options.Paths[name]
 	if !ok || way == nil {
-		fail(w, g.absent(name))
+		// It will not be there in a second either: so no Retry-After.
+		answerFailure(w, http.StatusServiceUnavailable, g.absent(name))
 		return
 	}
 	select {
@@ -308,11 +309,15 @@ func fail(w http.ResponseWriter, err error) {
 }
 
 func failAs(w http.ResponseWriter, status int, err error) {
-	identify(w, "")
-	public := wirelab.Public(err)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
+	answerFailure(w, status, err)
+}
+
+func answerFailure(w http.ResponseWriter, status int, err error) {
+	identify(w, "")
+	public := wirelab.Public(err)
 	answer(w, status, envelope{Error: true, Message: public.Message, Data: failure{public.Code.String()}})
 }
 

@@ -91,6 +91,8 @@ func TestAbsentAndBroken(t *testing.T) {
 	}
 	if got := ask(t, g, http.MethodPost, "/log-hermes-direct", fine, nil); got.status != 503 || got.told.Message != "path log-hermes-direct is not there: no broker was found" || got.told.Data.Code != "unavailable" {
 		t.Errorf("absent: %d %s", got.status, got.body)
+	} else if retry := got.header.Get("Retry-After"); retry != "" {
+		t.Errorf("a path that will not be there says Retry-After: %s", retry)
 	}
 	none := handler(t, gateway.Options{})
 	for _, address := range posts() {

@@ -95,8 +95,10 @@
 			button.removeAttribute("aria-busy");
 			show(exchange);
 			list(exchange);
-			const box = told.getBoundingClientRect();
-			if (box.top < 0 || box.bottom > innerHeight) told.scrollIntoView(); // below the paths, on a phone
+			// On a phone the reply is far below the paths. All of it is to be seen, not its heading only.
+			const from = told.getBoundingClientRect().top;
+			const to = of("reply").getBoundingClientRect().bottom;
+			if (from < 0 || to > innerHeight) told.scrollIntoView({ behavior: "instant", block: "start" });
 		});
 	}
 
