@@ -133,7 +133,7 @@ func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verificati
 		return nil, err
 	}
 	listed := store.Summarize(r)
-	listed.Bytes = found.Summary.Bytes // of the packed form, which is not a fact about the result
+	listed.Bytes = found.Summary.Bytes                                        // of the packed form, which is not a fact about the result
 	listed.Label, listed.Finding = found.Summary.Label, found.Summary.Finding // kept beside it, and no part of it
 	if err := v.Compare("list", found.Summary, listed); err != nil {
 		return nil, err

@@ -77,10 +77,18 @@ const watch = (topic, now) => {
 	return { next: topic.next, at: now, rate: before && (topic.next - before.next) * 1000 / (now - before.at) };
 };
 
+// own reports whether a topic is the broker's own, such as hermes.dlq: nothing that somebody made, and
+// nothing to be deleted by a slip.
+const own = (topic) => topic.name === "hermes.dlq";
+
 const showTopics = rows(of("topic-rows"), (topic) => {
 	const row = cells(8);
 	const name = button(topic.name, "link", () => choose(topic.name));
 	row.cells[0].append(name);
+	if (own(topic)) {
+		put(row.cells[7], "the broker’s own", "none");
+		return row;
+	}
 	const gone = button("Delete…", "small", () => askDelete(row.topic));
 	gone.setAttribute("aria-label", "Delete " + topic.name + "…");
 	row.cells[7].append(gone);
@@ -106,6 +114,8 @@ const lookAtTopics = async () => {
 	const told = await ask("/v1/topics?" + query);
 	const now = performance.now();
 	seen = new Map(told.topics.map((topic) => [topic.id, watch(topic, now)]));
+	// The broker's own come last: people look for theirs.
+	told.topics.sort((a, b) => own(a) - own(b));
 	showTopics(told.topics, (topic) => topic.name, prefix ? "No topic’s name begins so." : "There is no topic yet.");
 	next = told.next ?? "";
 	of("later").disabled = !next;
