@@ -53,7 +53,11 @@ func Write(w io.Writer, r *result.Result) error {
 			fmt.Fprintf(out, "%s: %s\n", line[0], text)
 		}
 	}
+	lines, used := trials(r, a)
 	for _, m := range result.Metrics() {
+		if !used[m.ID] {
+			continue // a unit of nothing below is noise
+		}
 		better := "lower"
 		if m.Higher {
 			better = "higher"
@@ -81,30 +85,43 @@ func Write(w io.Writer, r *result.Result) error {
 			}
 		}
 	}
+	fmt.Fprint(out, lines)
+	return out.Flush() // remembers the first error of all writes
+}
+
+// trials are the lines of all trials, and the metrics that occur in them.
+func trials(r *result.Result, a *result.Analysis) (lines string, used map[string]bool) {
+	var all strings.Builder
+	used = map[string]bool{}
 	for n := range r.Rounds {
 		for i := range r.Rounds[n].Trials {
 			t := &r.Rounds[n].Trials[i]
 			if t.Load >= 0 && t.Load < len(a.Loads) && t.Arm >= 0 && t.Arm < len(a.Loads[t.Load].Arms) {
-				line(out, r, &a.Loads[t.Load], t)
+				line(&all, r, &a.Loads[t.Load], t, used)
 			}
 		}
 	}
-	return out.Flush() // remembers the first error of all writes
+	return all.String(), used
 }
 
-// line writes one trial, unless its arm is invalid or it has no figure.
-func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial) {
+// line writes one trial, unless its arm is invalid or it has no figure, and notes its metrics.
+func line(w io.Writer, r *result.Result, l *result.LoadAnalysis, t *result.Trial, used map[string]bool) {
 	arm := &l.Arms[t.Arm]
 	var values strings.Builder
+	var metrics []string
 	for _, m := range result.Metrics() {
 		v, ok := m.Value(t)
 		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) || arm.Why(m) != "" {
 			continue
 		}
+		metrics = append(metrics, m.ID)
 		fmt.Fprintf(&values, " %s %s", strconv.FormatFloat(v, 'f', -1, 64), Unit(m))
 	}
 	if values.Len() == 0 || len(arm.Invalid()) > 0 {
 		return
+	}
+	for _, m := range metrics {
+		used[m] = true
 	}
 	fmt.Fprintf(w, "Benchmark%s/arm=%s/load=%s %d%s\n", title(r.Plan.OperationOf(r.Plan.Loads[l.Load])), word(arm.Name), word(l.Name), t.OK, values.String())
 }
