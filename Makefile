@@ -13,7 +13,7 @@ SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache
 TESTFLAGS ?= -count=1
 # Runs tests and tells of them, see its package comment. Four packages at once:
 # those that wait for a server leave the cores to others.
-TESTRUN := bin/testrun $(if $(TOTALS),-totals $(TOTALS))
+TESTRUN := bin/testrun $(if $(TOTALS),-totals $(TOTALS)) $(if $(TIMES),-times $(TIMES))
 
 .DEFAULT_GOAL := help
 

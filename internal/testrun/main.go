@@ -39,6 +39,7 @@ func main() {
 type options struct {
 	packages string
 	totals   string
+	times    string
 	memory   uint64
 	shared   bool
 	rest     bool
@@ -50,6 +51,7 @@ func parse(args []string) (o options, err error) {
 	flags := flag.NewFlagSet("testrun", flag.ContinueOnError)
 	flags.StringVar(&o.packages, "packages", "./...", "the packages to test, separated by spaces")
 	flags.StringVar(&o.totals, "totals", "", "a file to add the counts to; those in it count at the end")
+	flags.StringVar(&o.times, "times", "", "a file to write the seconds of each package to, the slowest first")
 	flags.Uint64Var(&o.memory, "memory", 0, "keep temporary files in memory, if it has so many GiB free; 0: never")
 	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are installed")
 	flags.BoolVar(&o.rest, "rest", false, "run what is not run with the packages: see rest.go")
@@ -104,6 +106,11 @@ func run(ctx context.Context, args []string, to io.Writer) (err error) {
 	counts, err := o.total(t.counts)
 	if err != nil {
 		return errors.Join(ran, err)
+	}
+	if o.times != "" {
+		if err := os.WriteFile(o.times, t.times(), 0o600); err != nil {
+			return errors.Join(ran, err)
+		}
 	}
 	t.summarise(skipped, slices.Contains(o.test, "-short"), lacking)
 	_, _ = fmt.Fprintf(to, "%s after %s\n%s\n", ending(ctx, ran), short(time.Since(t.began)), counts)

@@ -63,7 +63,7 @@ func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
 	if len(lacked)+len(chosen) == 0 {
 		return
 	}
-	t.print(fmt.Sprintf("\nNot run:\n%5s  %-22s %s\n", "tests", "for want of", "why"))
+	t.print("\nNot run (tests, for want of what, and why):\n")
 	for _, r := range slices.Concat(lacked, chosen) {
 		t.print(fmt.Sprintf("%5d  %-22s %s\n", r.tests, r.what, cut(r.why, widest-30)))
 	}
@@ -71,6 +71,23 @@ func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
 		t.print("To run what was not run for want of something: " + remedy(lacking) + "\n")
 	}
 	t.print("\n")
+}
+
+// times are the seconds of each package, the slowest first.
+func (t *teller) times() []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	names := slices.SortedFunc(maps.Keys(t.elapsed), func(a, b string) int { return cmp.Compare(t.elapsed[b], t.elapsed[a]) })
+	var b strings.Builder
+	all := 0.0
+	for _, n := range names {
+		all += t.elapsed[n]
+	}
+	fmt.Fprintf(&b, "%8.1f all\n", all)
+	for _, n := range names {
+		fmt.Fprintf(&b, "%8.1f %s\n", t.elapsed[n], folder(n))
+	}
+	return []byte(b.String())
 }
 
 // cut shortens a text to a width.
