@@ -10,6 +10,7 @@ import (
 	"wirelab/cli"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
+	"wirelab/rabbitmq/rabbitmqtest"
 )
 
 // chaosOf runs "chaos logging" and returns what it printed.
@@ -76,6 +77,9 @@ func TestChaosLosesNothing(t *testing.T) {
 	for path, faults := range all {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
+			if path == "log-rabbit" {
+				rabbitmqtest.Need(t)
+			}
 			r := chaosOf(t, path, "--fault", faults, "--rate", "200/s", "--for", whole[path])
 			keepsItsWord(t, r.Report)
 			var made []string

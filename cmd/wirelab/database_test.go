@@ -27,6 +27,7 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	postgrestest.Need(t)
 	p := begin(t, t.TempDir(), overDatabase()...)
 	p.ended(exitOK, exitNoWord)
 	p.wantNoneLeft()

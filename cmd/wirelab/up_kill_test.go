@@ -15,6 +15,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
+	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 )
 
@@ -55,6 +56,9 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(stack.PathName(c.broker, c.direct), c.kind), func(t *testing.T) {
 			t.Parallel()
+			if c.broker == stack.RabbitMQ {
+				rabbitmqtest.Need(t)
+			}
 			_, program, _ := strings.Cut(hermesProgram(t), "=")
 			s, err := stack.Start(t.Context(), stack.Options{
 				Program: os.Args[0], Env: []string{asProgram + "=1"},

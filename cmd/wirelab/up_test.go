@@ -21,9 +21,11 @@ import (
 	natsserver "wirelab/nats/server"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
+	"wirelab/postgres/postgrestest"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/rabbitmq"
+	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )
@@ -249,6 +251,8 @@ func TestUpLoggingAll(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	postgrestest.Need(t)
+	rabbitmqtest.Need(t)
 	temporary := openTemporary(t)
 	p, up := rise(t, []string{"TMPDIR=" + temporary, "WIRELAB_DB=", "XDG_STATE_HOME=" + temporary},
 		"--broker", "rabbitmq,nats", "--direct", "--published", "--db", "postgres")
