@@ -42,7 +42,7 @@ run: bin/wirelab ## compare six protocols, about two minutes
 
 .PHONY: test
 test: bin/testrun ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
-	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
+	@$(TESTRUN) -memory 8 -shared -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
 test-rest: bin/testrun ## what make test does not run: manifests, API fuzzing, Hermes tortured, the self-test

@@ -191,7 +191,8 @@ func prepare(room uint64) (p place, err error) {
 	if err := os.Chmod(p.dir, 0o777|os.ModeSticky); err != nil { //nolint:gosec // as /tmp is
 		return p, err
 	}
-	p.env = append(p.env, "TMPDIR="+p.dir)
+	// But what is compiled stays on disk: the programs of tests are gigabytes.
+	p.env = append(p.env, "TMPDIR="+p.dir, "GOTMPDIR="+os.TempDir())
 	return p, nil
 }
 
