@@ -78,7 +78,7 @@ func (s step) perform(ctx context.Context, env []string, t *teller) error {
 	command := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // it is what was asked for
 	command.Dir, command.Env = s.dir, env
 	// A group of its own: who is told to end is told so once, by us, with all its children.
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGINT) }
 	command.WaitDelay = grace
 	out, err := command.StdoutPipe()
