@@ -65,10 +65,10 @@ func install(names []string) string {
 func remedy(lacking []lack) string {
 	said := ""
 	if names := packages(lacking); len(names) > 0 {
-		said = "make tools installs " + strings.Join(names, " ") + " as root on Debian, and elsewhere says what to install."
+		said = "make tools says how to install " + strings.Join(names, " ") + ". As root on Debian it installs them."
 	}
 	if slices.ContainsFunc(lacking, func(l lack) bool { return l.Name == prereq.Root.Name }) {
-		said = strings.TrimSpace(said + " What needs root, root runs.")
+		said = strings.TrimSpace(said + " As root, run what needs root.")
 	}
 	return said
 }

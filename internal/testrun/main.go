@@ -140,7 +140,7 @@ func announce(to io.Writer, lacking []lack) error {
 	if prereq.CI() {
 		return fmt.Errorf("%s With CI set nothing may be missing. %s", said, remedy(lacking))
 	}
-	_, err := fmt.Fprintln(to, said+" Tests that need it are skipped, and told of at the end.")
+	_, err := fmt.Fprintln(to, said+" Tests that need one of these are skipped; the last lines tell which.")
 	return err
 }
 

@@ -52,8 +52,15 @@ func ordered(all map[string]*row) (rows []row) {
 	return rows
 }
 
-// widest is how wide the table may be.
+// widest is how wide a table may be where lines stay.
 const widest = 100
+
+func (t *teller) widest() int {
+	if t.width > 0 {
+		return min(t.width-1, widest)
+	}
+	return widest
+}
 
 // summarise tells in one table what was not run, why, and how it would be.
 func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
@@ -65,10 +72,10 @@ func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
 	}
 	t.print("\nNot run (tests, for want of what, and why):\n")
 	for _, r := range slices.Concat(lacked, chosen) {
-		t.print(fmt.Sprintf("%5d  %-22s %s\n", r.tests, r.what, cut(r.why, widest-30)))
+		t.print(fmt.Sprintf("%5d  %-22s %s\n", r.tests, r.what, cut(r.why, t.widest()-30)))
 	}
 	if len(lacked) > 0 {
-		t.print("To run what was not run for want of something: " + remedy(lacking) + "\n")
+		t.print("To run them too:\n  " + strings.ReplaceAll(remedy(lacking), ". ", ".\n  ") + "\n")
 	}
 	t.print("\n")
 }

@@ -254,9 +254,14 @@ func (t *teller) show() {
 	for i, p := range running {
 		running[i] = folder(p) + " " + short(time.Since(t.started[p]))
 	}
-	what := "compiling; the first time that takes minutes"
-	if len(running) > 0 {
+	what := "compiling"
+	switch {
+	case len(running) > 0:
 		what = strings.Join(running, ", ")
+	case t.done == 0:
+		what = "compiling; the first time that takes minutes"
+	case t.done >= t.packages:
+		what = "ending"
 	}
 	line := fmt.Sprintf("[%d of %d, %s] %s", t.done, t.packages, short(time.Since(t.began)), what)
 	if t.counts.failed > 0 {

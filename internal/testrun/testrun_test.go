@@ -147,7 +147,7 @@ func TestAnnounce(t *testing.T) {
 	}
 	t.Setenv("CI", "true")
 	err := announce(&said, lacking)
-	if err == nil || !strings.Contains(err.Error(), "make tools installs chromium fonts-dejavu-core rabbitmq-server as root") || !strings.Contains(err.Error(), "root runs") {
+	if err == nil || !strings.Contains(err.Error(), "make tools says how to install chromium fonts-dejavu-core rabbitmq-server.") || !strings.Contains(err.Error(), "what needs root") {
 		t.Error(err)
 	}
 }
@@ -172,7 +172,7 @@ func TestCommands(t *testing.T) {
 	if err == nil || failed != nil || tell.counts != (counts{1, 1, 1}) || tell.done != 3 {
 		t.Errorf("%v, %v: %v", err, failed, tell.counts)
 	}
-	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`, `(?m)^FAIL broken broken.*\n +last words$`, `make tools installs python3 python3-venv`} {
+	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`, `(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`} {
 		if !regexp.MustCompile(want).MatchString(said.String()) {
 			t.Errorf("it does not say %s:\n%s", want, &said)
 		}
