@@ -54,12 +54,14 @@ func (x Thing) skipAll(to io.Writer, names []string, missing error) error {
 			return fmt.Errorf("note that %s is skipped: %w", name, err)
 		}
 		if verbose {
-			if _, err := fmt.Fprintf(to, "=== RUN   %s\n    needs %s: %v\n--- SKIP: %s (0.00s)\n", name, x.Name, missing, name); err != nil {
+			if _, err := fmt.Fprintf(to, "=== RUN   %s\n    needs %s: %s\n--- SKIP: %s (0.00s)\n", name, x.Name, oneLine(missing), name); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	// As package testing ends: who reads the output takes what follows to be of the package.
+	_, err := fmt.Fprintln(to, "PASS")
+	return err
 }
 
 // value is that of a flag of the test's program, or "".

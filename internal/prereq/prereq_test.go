@@ -80,6 +80,9 @@ func TestPackage(t *testing.T) {
 	if err != nil || !strings.Contains(out, "--- SKIP: TestNeed (") || strings.Contains(out, "TestPackage") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	if !strings.HasSuffix(out, "\nPASS\n") {
+		t.Errorf("it does not end as the tests of a package do:\n%s", out)
+	}
 	noted, err := Noted(dir)
 	if err != nil || !slices.Equal(noted, []Skip{{"wirelab/internal/prereq", "TestNeed", "RabbitMQ", "none here"}}) {
 		t.Errorf("noted %v, %v", noted, err)
