@@ -16,6 +16,7 @@ import (
 
 	"wirelab/internal/doctest"
 	"wirelab/internal/prereq"
+	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/result"
 	"wirelab/workload/all"
 )
@@ -108,6 +109,9 @@ func TestDocCommands(t *testing.T) {
 // typed runs what a page shows, planned or shortened.
 func typed(t *testing.T, dir string, words []string) {
 	if last, ok := lasting[words[0]]; ok {
+		if strings.Contains(strings.Join(words, " "), "rabbit") { // a queue's path, or the broker
+			rabbitmqtest.Need(t)
+		}
 		if i := slices.Index(words, "--addr"); i > 0 { // the page's port may be in use here
 			words = slices.Concat(words[:i+1], []string{"127.0.0.1:0"}, words[i+2:])
 		}

@@ -5,9 +5,9 @@ import "slices"
 // slow are the packages whose tests take longest, the longest first. They begin
 // first, so that none is left to run alone at the end.
 var slow = []string{
-	"wirelab/cmd/wirelab", "wirelab/queue/amqp", "wirelab/workload/directory/bind", "wirelab/workload/ledger/bind",
-	"wirelab/report/html", "wirelab/workload/routeguide/bind", "wirelab/brokers/rabbitmq", "wirelab/workload/logging/bind",
-	"wirelab/store/postgres", "wirelab/rabbitmq",
+	"wirelab/cmd/wirelab", "wirelab/queue/amqp", "wirelab/workload/routeguide/bind", "wirelab/workload/directory/bind",
+	"wirelab/workload/ledger/bind", "wirelab/report/html", "wirelab/experiment", "wirelab/brokers/rabbitmq", "wirelab/dashboard",
+	"wirelab/workload/logging/bind", "wirelab/store/postgres", "wirelab/hermes/sim", "wirelab/rabbitmq", "wirelab/internal/arch",
 }
 
 // first puts the slow packages first.
