@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -46,6 +47,9 @@ func NewSegment(ctx context.Context, hosts int) (*Segment, error) {
 // hostsMost is how many hosts a segment has, at most: a /24 without its ends and us.
 const hostsMost = 253
 
+// making is held while a segment of this process is made.
+var making sync.Mutex
+
 func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 	if hosts < 1 || hosts > hostsMost {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a segment of %d hosts; 1 to %d are possible", hosts, hostsMost)
@@ -59,6 +63,10 @@ func (s *Segment) make(ctx context.Context, hosts int) (err error) {
 		}
 		return wirelab.Errorf(wirelab.Unimplemented, "this kernel makes no network namespace: %v", err)
 	}
+	// A network is free until one of its addresses is taken: two segments that are
+	// made at once would both find the same.
+	making.Lock()
+	defer making.Unlock()
 	net, name, err := freeNet()
 	if err != nil {
 		return err
