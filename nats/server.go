@@ -16,6 +16,10 @@ import (
 // password included, as JSON.
 const Environment = "WIRELAB_NATS_OPTIONS"
 
+// stopLimit is how long a server may take to end by itself: on a busy machine
+// that has much to write, longer than any other child of ours.
+const stopLimit = time.Minute
+
 // killLimit is the longest that a killed child may take to be gone.
 const killLimit = 10 * time.Second
 
@@ -57,6 +61,7 @@ func (s *Server) run(ctx context.Context) error {
 	if command.Name == "" {
 		command.Name = "NATS server"
 	}
+	command.Grace = stopLimit
 	command.Env = append(append([]string(nil), command.Env...), Environment+"="+string(said))
 	ctx, cancel := context.WithTimeout(ctx, StartLimit+killLimit)
 	defer cancel()
@@ -93,7 +98,7 @@ func (s *Server) PID() int {
 }
 
 // Stop lets the server end, and removes its directory if it was made for it.
-// It takes at most 8 s and then kills. Further calls do nothing.
+// It takes at most a minute and then kills. Further calls do nothing.
 func (s *Server) Stop(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

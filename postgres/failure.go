@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"wirelab"
 )
@@ -34,6 +35,8 @@ func Coded(ctx context.Context, err error) error {
 		return wirelab.Public(ended)
 	}
 	switch {
+	case errors.Is(err, puddle.ErrClosedPool):
+		return wirelab.Errorf(wirelab.Unavailable, "the connections to the database were closed")
 	case lost(err):
 		return wirelab.Errorf(wirelab.Unavailable, "the database cannot be reached")
 	case refused != nil:

@@ -196,6 +196,10 @@ func TestPoolLosesOneCall(t *testing.T) {
 	if failed > 1 {
 		t.Errorf("%d calls failed", failed)
 	}
+	pool.Close()
+	if _, err := pool.Exec(t.Context(), "SELECT 1"); wirelab.CodeOf(pool.Coded(t.Context(), err)) != wirelab.Unavailable {
+		t.Errorf("a pool that was closed: %v", pool.Coded(t.Context(), err))
+	}
 }
 
 // What goes wrong when a database is opened is said in a line, with where and

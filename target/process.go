@@ -4,6 +4,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,15 +32,18 @@ type Command struct {
 	Stderr io.Writer
 	// Namespace is the network namespace that it is to live in; nil: ours.
 	Namespace *os.File
+	// Grace is how long it may take to stop when told, before it is killed; 0: 8 s.
+	Grace time.Duration
 }
 
-// grace is how long a child that was told to stop may take before it is killed.
-const grace = 8 * time.Second
+// usualGrace is [Command.Grace] where none is given.
+const usualGrace = 8 * time.Second
 
 // Process is a running child. Its methods may be called by one goroutine at a
 // time, but for Kill.
 type Process struct {
 	name    string
+	grace   time.Duration
 	command *exec.Cmd
 	orders  io.WriteCloser
 	replies chan reply // closed by listen when the child's output ends
@@ -60,7 +64,7 @@ type reply struct {
 // Start starts a child and waits until it says that it is ready. If it does
 // not before ctx ends, it is stopped.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{name: c.Name, last: &tail{}, replies: make(chan reply, 1), over: make(chan struct{})}
+	p := &Process{name: c.Name, grace: cmp.Or(c.Grace, usualGrace), last: &tail{}, replies: make(chan reply, 1), over: make(chan struct{})}
 	p.command = exec.Command(c.Path, c.Args...)
 	p.command.Env = append(os.Environ(), c.Env...)
 	p.last.also = c.Stderr
@@ -170,14 +174,14 @@ func (p *Process) Kill() { _ = p.command.Process.Kill() } // an error: it has en
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
 		_ = p.orders.Close() // the child may be gone
-		killed := time.AfterFunc(grace, p.Kill)
+		killed := time.AfterFunc(p.grace, p.Kill)
 		for range p.replies {
 			// What it still says answers nothing that anybody waits for.
 		}
 		p.listening.Wait()
 		err := p.command.Wait()
 		if !killed.Stop() {
-			err = fmt.Errorf("did not stop within %v and was killed", grace)
+			err = fmt.Errorf("did not stop within %v and was killed", p.grace)
 		}
 		if err != nil {
 			p.ended = fmt.Errorf("%w%s", err, p.last.words())

@@ -233,10 +233,9 @@ func TestOrderWithoutReply(t *testing.T) {
 // A child that does not stop is killed, and the error says so.
 func TestStubbornChildIsKilled(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes the 8 s of grace")
-	}
-	p, err := start(t, "stubborn")
+	p, err := target.Start(t.Context(), target.Command{
+		Name: "child", Path: os.Args[0], Args: []string{"-test.run=^$"}, Env: []string{part + "=stubborn"}, Grace: 100 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ var rules = []rule{
 	{"sqlite", []string{"."}, "modernc.org/sqlite", "a file holds anything"},
 	{"daemon", []string{".", "place"}, "golang.org/x/sys", "a server of our own is run without knowing what it serves"},
 	{"postgres/postgrestest", []string{"internal/prereq", "postgres"}, "github.com/jackc/pgx", "a suite's server, of whatever tests"},
-	{"postgres/**", []string{".", "daemon", "place", "plan", "postgres", "probe", "result"}, "github.com/jackc/pgx github.com/pressly/goose", "a server of our own holds any database"},
+	{"postgres/**", []string{".", "daemon", "place", "plan", "postgres", "probe", "result"}, "github.com/jackc/pgx github.com/jackc/puddle github.com/pressly/goose", "a server of our own holds any database"},
 	{"rabbitmq/rabbitmqtest", []string{"internal/prereq", "rabbitmq"}, "none", "a suite's server, of whatever tests"},
 	{"rabbitmq/**", []string{".", "daemon", "place", "probe", "rabbitmq"}, "github.com/rabbitmq/amqp091-go", "a broker of our own carries any message"},
 	{"queue/queuetest", []string{".", "queue", "internal/together"}, "go.uber.org/goleak", "a suite holds any broker to the contract"},

@@ -22,23 +22,62 @@ import (
 // patience is how long a page has for what it does at once on a quiet machine.
 const patience = 30 * time.Second
 
-// Start starts a browser that lives as long as the test. Where there is none the
-// test is skipped, and that is told ([prereq]).
+// shared is the browser of a package whose tests [Main] runs.
+var shared struct {
+	wanted bool // assigned before the first test
+
+	mu      sync.Mutex // guards both
+	browser context.Context
+	stop    func()
+}
+
+// Main runs a package's tests, which look at their pages with one browser, and
+// returns the exit code: func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }.
+// A browser takes seconds to start. It starts with the first test that wants one.
+// What a page stores there the next test's finds: for pages that store nothing.
+func Main(m *testing.M) int {
+	shared.wanted = true
+	code := m.Run()
+	if shared.stop != nil {
+		shared.stop()
+	}
+	return code
+}
+
+// Start returns a browser for as long as the test lasts. Where there is none the test is skipped, and that is told ([prereq]).
 func Start(t *testing.T) context.Context {
 	t.Helper()
 	program := prereq.NeedChromium(t)
+	if !shared.wanted {
+		ctx, stop := launch(context.WithoutCancel(t.Context()), t, program)
+		t.Cleanup(stop)
+		return ctx
+	}
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.browser == nil {
+		shared.browser, shared.stop = launch(context.Background(), t, program)
+	}
+	return shared.browser
+}
+
+// launch starts a browser, which stop ends.
+func launch(parent context.Context, t *testing.T, program string) (ctx context.Context, stop func()) {
+	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
-	allocated, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...)
-	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(t.Logf), chromedp.WithLogf(func(string, ...any) {}))
-	t.Cleanup(func() {
+	allocated, end := chromedp.NewExecAllocator(parent, options...)
+	silent := func(string, ...any) {} // what it complains of is looked at by [Tab]
+	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(silent), chromedp.WithLogf(silent))
+	stop = func() {
 		done()
-		stop()
-	})
+		end()
+	}
 	if err := chromedp.Run(ctx); err != nil {
+		stop()
 		t.Fatalf("%s does not start: %v", program, err)
 	}
-	return ctx
+	return ctx, stop
 }
 
 // Tab is one page in a browser, and what it complained of or asked for.

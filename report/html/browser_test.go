@@ -35,6 +35,9 @@ type sight struct {
 	Background              string
 }
 
+// TestMain has all tests look with one browser.
+func TestMain(m *testing.M) { os.Exit(browsertest.Main(m)) }
+
 // openTab opens a page file.
 func openTab(ctx context.Context, t *testing.T, file string, width int, dark bool) *browsertest.Tab {
 	t.Helper()
@@ -104,9 +107,15 @@ func TestPagesInABrowser(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	ctx := browsertest.Start(t)
-	for name, c := range pages() {
+	for name, c := range rendered() {
 		t.Run(name, func(t *testing.T) {
-			file, _ := write(t, c.r)
+			if c.err != nil {
+				t.Fatal(c.err)
+			}
+			file := filepath.Join(t.TempDir(), "page.html")
+			if err := os.WriteFile(file, c.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			p := openTab(ctx, t, file, 375, false)
 			backgrounds := map[string]bool{}
 			for _, width := range []int{375, 500, 768, 1440} {

@@ -94,12 +94,8 @@ func TestNullEndpoint(t *testing.T) {
 	if o := loop(t, lines, 10); o.right != 10 {
 		t.Errorf("%+v", o)
 	}
-	begun := time.Now()
-	if err := server.stop(); err != nil {
+	if err := server.stop(); err != nil { // which waits as long as the test may take
 		t.Error(err)
-	}
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("it took %v to stop", took)
 	}
 	if _, err := net.Dial("tcp", server.address); err == nil {
 		t.Error("it still accepts")

@@ -376,17 +376,21 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT 1 FROM accounts WHERE account_id = $1 FOR UPDATE", alice); err != nil {
 		t.Fatal(err)
 	}
+	// PostgreSQL forgets to cancel a statement that has not come yet.
 	var wg sync.WaitGroup
+	ctx := due{t.Context(), make(chan struct{})}
 	for i := range 8 { // twice the pool
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
 			_, err := s.PostTransaction(ctx, ledger.Posting{ID: fmt.Sprint("late", i), From: alice, To: bob, Amount: 1})
 			if err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
 				t.Errorf("a posting that waits: %v", err)
 			}
 		})
 	}
+	for blocked(t, tx) < 4 { // all of the pool
+		time.Sleep(time.Millisecond) // nothing tells
+	}
+	close(ctx.ended)
 	wg.Wait()
 	if _, err := s.GetBalance(t.Context(), ledger.AccountID{ID: alice}); err != nil {
 		t.Errorf("a reader beside the lock: %v", err)
@@ -397,4 +401,34 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if _, err := s.PostTransaction(t.Context(), ledger.Posting{ID: "after", From: alice, To: bob, Amount: 1}); err != nil {
 		t.Error(err)
 	}
+}
+
+// due is a context whose deadline passes when ended is closed: whoever waits for
+// something first need not guess how long that takes.
+type due struct {
+	context.Context //nolint:containedctx // it is one
+
+	ended chan struct{}
+}
+
+func (d due) Done() <-chan struct{} { return d.ended }
+
+func (d due) Err() error {
+	select {
+	case <-d.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// blocked is how many statements of the database wait for a lock, as one of its
+// connections sees it.
+func blocked(t *testing.T, tx pgx.Tx) (n int) {
+	t.Helper()
+	if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND state = 'active' AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -238,15 +238,19 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock(1818518888, 'entries'::regclass::oid::integer)"); err != nil {
 		t.Fatal(err)
 	}
+	// PostgreSQL forgets to cancel a statement that has not come yet.
 	var wg sync.WaitGroup
+	ctx := due{t.Context(), make(chan struct{})}
 	for range 12 {
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
 			_, err := s.WriteLog(ctx, logging.Entry{Name: "late"})
 			wantCode(t, "an entry that waits", err, wirelab.DeadlineExceeded)
 		})
 	}
+	for blocked(t, tx) < 1 { // one, which writes for all
+		time.Sleep(time.Millisecond) // nothing tells
+	}
+	close(ctx.ended)
 	wg.Wait()
 	if n := len(all(t, s)); n != 0 { // readers do not wait for the lock
 		t.Errorf("%d entries while nobody may write", n)
@@ -266,6 +270,36 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 	if stored := all(t, s); len(stored) != 1 || stored[0].ID != "after" {
 		t.Errorf("stored: %v", stored)
 	}
+}
+
+// due is a context whose deadline passes when ended is closed: whoever waits for
+// something first need not guess how long that takes.
+type due struct {
+	context.Context //nolint:containedctx // it is one
+
+	ended chan struct{}
+}
+
+func (d due) Done() <-chan struct{} { return d.ended }
+
+func (d due) Err() error {
+	select {
+	case <-d.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// blocked is how many statements of the database wait for a lock, as one of its
+// connections sees it.
+func blocked(t *testing.T, tx pgx.Tx) (n int) {
+	t.Helper()
+	if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
+		WHERE datname = current_database() AND state = 'active' AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // A service that is closed leaves nothing running.
