@@ -98,6 +98,7 @@ func run(ctx context.Context, args []string, to io.Writer) (err error) {
 	}
 	t := newTeller(to, steps)
 	ran := perform(ctx, steps, place.env, lacking, t)
+	endLeft(place.skipped)
 	skipped, err := prereq.Noted(place.skipped)
 	if err != nil {
 		return errors.Join(ran, err)
@@ -178,7 +179,7 @@ func prepare(room uint64) (p place, err error) {
 	if err := os.Setenv(prereq.FolderVariable, p.skipped); err != nil { // we note some ourselves
 		return p, err
 	}
-	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped, "GOFLAGS="+flags)
+	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped, mark+"="+p.skipped, "GOFLAGS="+flags)
 	var stat syscall.Statfs_t
 	if room == 0 || syscall.Statfs(memory, &stat) != nil || stat.Bavail*uint64(stat.Bsize)>>30 < room { //nolint:gosec // a size is positive
 		return p, nil

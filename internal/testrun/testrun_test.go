@@ -96,9 +96,10 @@ func TestI(t *testing.T) { println("last words"); os.Exit(3) }`,
 func TestInterrupted(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	t.Setenv("PID_FILE", file)
-	module(t, map[string]string{"long": `import ("os"; "os/exec"; "strconv"; "testing")
+	module(t, map[string]string{"long": `import ("os"; "os/exec"; "strconv"; "syscall"; "testing")
 func TestLong(t *testing.T) {
 	child := exec.Command("sleep", "1000")
+	child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := child.Start(); err != nil { t.Fatal(err) }
 	name := os.Getenv("PID_FILE")
 	if err := os.WriteFile(name+".new", []byte(strconv.Itoa(child.Process.Pid)), 0o600); err != nil { t.Fatal(err) }

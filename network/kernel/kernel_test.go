@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
+	"wirelab/internal/prereq"
 	"wirelab/network"
 	"wirelab/network/kernel"
 )
@@ -36,7 +37,7 @@ func connect(t *testing.T) *kernel.Path {
 	p, err := kernel.Connect(t.Context())
 	if err != nil {
 		if c := wirelab.CodeOf(err); (c == wirelab.PermissionDenied || c == wirelab.Unimplemented) && strings.Contains(err.Error(), "leave via=netem out") {
-			t.Skip(err)
+			prereq.Namespaces.Need(t, err)
 		}
 		t.Fatal(err)
 	}
