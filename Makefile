@@ -41,7 +41,7 @@ run: bin/wirelab ## compare six protocols, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: bin/testrun ## every test of the packages, in at most eight minutes on two cores; skips what the machine lacks
+test: bin/testrun ## every test of the packages; skips what the machine lacks
 	@$(TESTRUN) -memory 8 -shared -- $(TESTFLAGS) -vet=all -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
@@ -61,7 +61,7 @@ selftest: build ## try wirelab itself against what is known beforehand, some twe
 	./bin/wirelab selftest --long
 
 .PHONY: short
-short: bin/testrun ## the tests that take a minute and a half together on two cores
+short: bin/testrun ## the tests that are quick
 	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -short -p 4 -timeout 5m
 
 .PHONY: race
