@@ -52,6 +52,8 @@ type Exchange[S any] struct {
 	ID string
 	// Request renders what is asked, for people.
 	Request func() string
+	// Value returns the request itself, for those who write it in a form of their own.
+	Value func() any
 	// Ask performs the call and returns every item of the reply in order.
 	// On an error it returns the items that came before it.
 	Ask func(ctx context.Context, service S) ([]any, error)
@@ -117,6 +119,7 @@ func Unary[S, Req any, Rep Message[Rep]](
 func unaryExchange[S, Req any, Rep Message[Rep]](req Req, call func(S, context.Context, Req) (Rep, error)) Exchange[S] {
 	return Exchange[S]{
 		Request: func() string { return fmt.Sprintf("%+v", req) },
+		Value:   func() any { return req },
 		Ask: func(ctx context.Context, s S) ([]any, error) {
 			rep, err := call(s, ctx, req)
 			if err != nil {
@@ -193,6 +196,7 @@ func streamExchange[S, Req any, Rep Message[Rep]](
 	}
 	return Exchange[S]{
 		Request: func() string { return fmt.Sprintf("%+v", req) },
+		Value:   func() any { return req },
 		Ask: func(ctx context.Context, s S) ([]any, error) {
 			got, err := collect(ctx, s)
 			all := make([]any, len(got))

@@ -3,6 +3,7 @@ package wirelab_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"math/rand/v2"
@@ -234,8 +235,8 @@ func TestErasedWorkload(t *testing.T) {
 		t.Errorf("unknown operation: %v, want the known ones", err)
 	}
 	request, reply, err := client.Call(t.Context(), "Next", []byte(`{"N": 1}`))
-	if err != nil || request != "{N:1}" || len(reply) != 1 || reply[0] != sum(2) {
-		t.Errorf("%s gives %v, %v", request, reply, err)
+	if err != nil || fmt.Sprintf("%+v", request) != "{N:1}" || len(reply) != 1 || reply[0] != sum(2) {
+		t.Errorf("%v gives %v, %v", request, reply, err)
 	}
 }
 

@@ -191,7 +191,7 @@ type Client interface {
 	// Call performs one call from a request in JSON (see [Operation.Parse]),
 	// or from a drawn one where data is nil, and returns what was asked and
 	// every item of the reply.
-	Call(ctx context.Context, operation string, data []byte) (request string, reply []any, err error)
+	Call(ctx context.Context, operation string, data []byte) (request any, reply []any, err error)
 	// Feed returns a function that opens a stream of an operation that is a
 	// [Feeding] one, of rate events per second, and gives each event's stamp as
 	// it is decoded, with a [*Mismatch] where its content is not the
@@ -361,10 +361,10 @@ func (c *typedClient[S]) Caller(operation, requests string, seed uint64) (func(c
 	}, nil
 }
 
-func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte) (string, []any, error) {
+func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte) (any, []any, error) {
 	o, err := c.workload.operation(operation)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	var exchange Exchange[S]
 	if data != nil {
@@ -373,10 +373,10 @@ func (c *typedClient[S]) Call(ctx context.Context, operation string, data []byte
 		exchange, err = o.Draw("", rand.New(rand.NewPCG(1, 1)))
 	}
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	reply, err := exchange.Ask(ctx, c.stub)
-	return exchange.Request(), reply, err
+	return exchange.Value(), reply, err
 }
 
 func (w Workload[S]) operation(name string) (Operation[S], error) {

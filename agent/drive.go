@@ -78,10 +78,18 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 			err = p.golden(ctx)
 		}
 		if err != nil {
-			return loads, fmt.Errorf("load %d: %w", i, err)
+			return loads, underLoad(i, len(order.Loads), err)
 		}
 	}
 	return loads, nil
+}
+
+// underLoad adds which of several loads an error is of.
+func underLoad(i, of int, err error) error {
+	if of == 1 {
+		return err
+	}
+	return fmt.Errorf("load %d of %d: %w", i+1, of, err)
 }
 
 // alike reports whether two loads differ only in when calls are due. They are
@@ -119,10 +127,18 @@ func (p *prepared) golden(ctx context.Context) error {
 		err := p.call(ctx, i%p.width)
 		cancel()
 		if err != nil {
-			return fmt.Errorf("call %d before the warm-up: %w", i, err)
+			return first(i, "call", err)
 		}
 	}
 	return nil
+}
+
+// first says which of the first calls failed; nothing is measured after that.
+func first(i int, what string, err error) error {
+	if i == 0 {
+		return fmt.Errorf("the first %s failed: %w", what, err)
+	}
+	return fmt.Errorf("%s %d of the first failed: %w", what, i+1, err)
 }
 
 // Warm implements [Load].

@@ -69,11 +69,11 @@ func (f *feedLoad) check(ctx context.Context, deadline time.Duration) error {
 		cancel()
 		switch {
 		case wrong != nil:
-			return fmt.Errorf("event %d of client %d before the warm-up: %w", events, i, wrong)
+			return first(events-1, "event", wrong)
 		case err != nil:
-			return fmt.Errorf("stream of client %d before the warm-up: %w", i, err)
+			return first(i, "stream", err)
 		case events == 0:
-			return fmt.Errorf("stream of client %d before the warm-up has no event", i)
+			return fmt.Errorf("stream %d of the first has no event", i+1)
 		}
 	}
 	return nil

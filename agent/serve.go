@@ -15,6 +15,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/probe"
 )
 
@@ -43,7 +44,7 @@ func Listen(cell wirelab.Cell, address string) (wirelab.Endpoint, control.Ready,
 		return at, ready, fmt.Errorf("protocol %s is on unknown network %q", cell.Protocol.Name, cell.Protocol.Network)
 	}
 	if err != nil {
-		return at, ready, wirelab.Errorf(wirelab.Unavailable, "cannot listen on %s: %v; choose another --addr, or port 0 for a free one", address, err)
+		return at, ready, fault.Listen(address, "--addr", err)
 	}
 	if cell.Protocol.Secure {
 		var certificate tls.Certificate

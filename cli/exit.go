@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"wirelab"
+	"wirelab/fault"
 )
 
 // The exit codes that mean the same in every program. See docs/adr/0009-usage-errors-exit-with-64.md.
@@ -58,8 +59,8 @@ func Code(err error) int {
 	return Failed
 }
 
-// Describe returns an error for the person at the terminal: without the code,
-// which is for programs.
+// Describe returns an error for the person at the terminal: in plain words, and without the code, which is
+// for programs.
 func Describe(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
@@ -77,7 +78,7 @@ func Bare(err error) string {
 		bare = own.Err
 	}
 	if coded, ok := bare.(*wirelab.Error); ok { //nolint:errorlint // see above
-		return coded.Message
+		return fault.Plain(coded.Message)
 	}
-	return bare.Error()
+	return fault.Text(bare)
 }

@@ -214,7 +214,7 @@ func (b *Processes) Shape(ctx context.Context, path network.Spec) (undo func(), 
 // Driver implements [Bench].
 func (b *Processes) Driver(ctx context.Context, arm plan.Arm) (Child, error) {
 	return start(ctx, target.Command{
-		Name: "driver of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
+		Name: "load generator of " + arm.Name, Path: b.program, Args: []string{"drive"}, CPUs: b.place.DriverCPUs,
 	})
 }
 

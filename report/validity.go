@@ -140,14 +140,30 @@ func measured(c result.Check) string {
 	if c.Unit == "" || c.Limit == 0 {
 		return ""
 	}
-	show := func(v float64) string { return Significant(v, 2) }
+	show := Significant
 	switch {
 	case strings.HasPrefix(c.Unit, "of "):
-		show = Percent
+		show = func(v float64, digits int) string { return Significant(100*v, digits) + " %" }
 	case c.Unit == "µs":
-		show = func(v float64) string { return Duration(time.Duration(math.Round(v * 1e3))) }
+		show = func(v float64, digits int) string {
+			if digits == 2 {
+				return Duration(time.Duration(math.Round(v * 1e3)))
+			}
+			return Significant(v, digits) + " µs"
+		}
 	}
-	return fmt.Sprintf(" (%s, limit %s)", show(c.Value), show(c.Limit))
+	is, limit := apart(c.Value, c.Limit, show)
+	return fmt.Sprintf(" (%s, limit %s)", is, limit)
+}
+
+// apart shows two values with as many digits as tell them apart: a reader would take "70 %, limit 70 %" for kept.
+func apart(a, b float64, show func(v float64, digits int) string) (string, string) {
+	for digits := 2; ; digits++ {
+		x, y := show(a, digits), show(b, digits)
+		if x != y || a == b || digits == 9 {
+			return x, y
+		}
+	}
 }
 
 // grouped collects lines of arms, each with the names of those it is so of.

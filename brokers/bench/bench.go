@@ -117,7 +117,7 @@ func (n Nulls) Server(ctx context.Context, arm plan.Arm) (experiment.Child, erro
 
 // Driver implements [experiment.Bench].
 func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
-	driver, err := b.Start(ctx, "driver of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)
+	driver, err := b.Start(ctx, "load generator of "+arm.Name, b.programs.Driver, b.Placement().DriverCPUs)
 	if err != nil {
 		return nil, err
 	}

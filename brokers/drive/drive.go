@@ -87,7 +87,7 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 			err = p.golden(ctx)
 		}
 		if err != nil {
-			return loads, fmt.Errorf("load %d: %w", i, err)
+			return loads, underLoad(i, len(order.Loads), err)
 		}
 	}
 	return loads, nil
@@ -153,7 +153,7 @@ func (p *prepared) golden(ctx context.Context) error {
 	for i := 0; i < goldenSends && err == nil; i++ {
 		sending, cancel := context.WithTimeout(ctx, max(p.Plan.Deadline, time.Second))
 		if err = p.lines.one(sending); err != nil {
-			err = fmt.Errorf("send %d before the warm-up: %w", i, err)
+			err = fmt.Errorf("one of the first messages was not taken: %w", err)
 		}
 		cancel()
 	}
@@ -162,7 +162,7 @@ func (p *prepared) golden(ctx context.Context) error {
 	}
 	if err == nil {
 		if a := r.ledger.Account(); a.Faults() > 0 {
-			err = fmt.Errorf("%d messages went wrong of %d before the warm-up: %s", a.Faults(), a.Sent, wrong(a))
+			err = fmt.Errorf("of the first %[2]d messages %[1]d went wrong: %[3]s", a.Faults(), a.Sent, wrong(a))
 		}
 	}
 	return errors.Join(err, r.over(ctx, p.lines))
@@ -275,4 +275,12 @@ func (p *prepared) Close() (all error) {
 	}
 	p.stage.close()
 	return all
+}
+
+// underLoad adds which of several loads an error is of.
+func underLoad(i, of int, err error) error {
+	if of == 1 {
+		return err
+	}
+	return fmt.Errorf("load %d of %d: %w", i+1, of, err)
 }

@@ -30,7 +30,7 @@ func TestFaultsBeforeTheWarmUpAreNamed(t *testing.T) {
 	t.Parallel()
 	c := drives(t, opens(&repeats{Broker: memory.New()}))
 	r := c.ask(control.Order{Dial: dialled(control.Messages{Scenario: plan.Live, Size: 64, Batch: 1, Groups: 1}, 0)})
-	if want := "2 messages went wrong of 16 before the warm-up: 2 duplicated"; !strings.HasSuffix(r.Error, want) {
+	if want := "of the first 16 messages 2 went wrong: 2 duplicated"; !strings.HasSuffix(r.Error, want) {
 		t.Errorf("%q, want %q", r.Error, want)
 	}
 }

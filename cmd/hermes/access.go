@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/hermes/access"
 )
 
@@ -101,7 +102,7 @@ func (a *app) token(file string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", cli.Usage("token: %v", err)
+		return "", fault.Read("--token-file", file, err)
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 )
@@ -102,7 +103,7 @@ func (s backupShown) String() string {
 
 // backup makes one.
 func (a *app) backup(ctx context.Context, f clientFlags, to string, only []string, asJSON bool) error {
-	c, err := a.dial(f)
+	c, err := a.dial(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 		return 0, wirelab.Errorf(wirelab.Conflict, "%s is there: another backup writes it, or one was killed; if none runs, remove it", part)
 	}
 	if err != nil {
-		return 0, err
+		return 0, fault.Write(name, err)
 	}
 	err = write(file)
 	if err == nil {
@@ -176,7 +177,7 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 func (a *app) readBackup(ctx context.Context, name string) (*os.File, backup.Contents, int64, error) {
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, backup.Contents{}, 0, wirelab.Errorf(wirelab.NotFound, "there is no file %s", name)
+		return nil, backup.Contents{}, 0, fault.Read("", name, err)
 	}
 	if err != nil {
 		return nil, backup.Contents{}, 0, err

@@ -17,6 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/metrics"
@@ -194,7 +195,7 @@ func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
 	}
 	certificate, err := tls.LoadX509KeyPair(k.cert, k.key)
 	if err != nil {
-		return nil, nil, cli.Usage("TLS %s: %v", what, err)
+		return nil, nil, cli.Usage("TLS %s: %s", what, fault.Text(err))
 	}
 	if k.ca == "" {
 		return &certificate, nil, nil
@@ -207,7 +208,7 @@ func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
 func authorities(file string) (*x509.CertPool, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, cli.Usage("authority: %v", err)
+		return nil, fault.Read("authority", file, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 )
 
 // newReadyCommand asks a node itself, unlike the commands of clients, who go on at another.
@@ -37,7 +39,7 @@ committed, whether it has room and is not stopping. It is for health checks wher
 		defer transport.CloseIdleConnections()
 		reply, err := transport.RoundTrip(request)
 		if err != nil {
-			return wirelab.Errorf(wirelab.Unavailable, "%v", err)
+			return notReached(*at, *limit, err)
 		}
 		defer reply.Body.Close() //nolint:errcheck // what was read is there
 		body, err := io.ReadAll(io.LimitReader(reply.Body, 4<<10))
@@ -50,4 +52,12 @@ committed, whether it has room and is not stopping. It is for health checks wher
 		return a.Printf("ready\n")
 	}
 	return c
+}
+
+// notReached is why a node does not answer.
+func notReached(at string, limit time.Duration, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "no answer of %s within %v", at, limit)
+	}
+	return wirelab.Errorf(wirelab.Unavailable, "no node answers: %s", fault.Text(err))
 }

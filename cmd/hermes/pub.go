@@ -89,7 +89,7 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 		}
 		message.Headers = append(message.Headers, hermes.Header{Name: name, Value: []byte(value)})
 	}
-	c, err := a.dial(f.client)
+	c, err := a.dial(ctx, f.client)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,9 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 			break
 		}
 	}
+	acknowledged := a.Waiting("acknowledgements", f.client.timeout)
 	err = errors.Join(err, reading, c.Flush(ctx))
+	acknowledged()
 	return t.end(ctx, err)
 }
 

@@ -72,7 +72,7 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 		return err
 	}
 	defer file.Close() //nolint:errcheck // it was only read
-	c, err := a.dial(f)
+	c, err := a.dial(ctx, f)
 	if err != nil {
 		return err
 	}

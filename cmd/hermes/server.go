@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/console"
@@ -147,12 +148,12 @@ type doors struct{ peer, grpc, http net.Listener }
 func (d *doors) open(c *config) error {
 	var config net.ListenConfig
 	for _, door := range []struct {
-		at string
-		l  *net.Listener
-	}{{c.peerListen, &d.peer}, {c.grpcListen, &d.grpc}, {c.httpListen, &d.http}} {
+		flag, at string
+		l        *net.Listener
+	}{{"--peer-listen", c.peerListen, &d.peer}, {"--grpc-listen", c.grpcListen, &d.grpc}, {"--http-listen", c.httpListen, &d.http}} {
 		l, err := config.Listen(context.Background(), "tcp", door.at)
 		if err != nil {
-			return errors.Join(cli.Usage("cannot listen: %v", err), d.close())
+			return cli.Both(fault.Listen(door.at, door.flag, err), d.close())
 		}
 		*door.l = l
 	}

@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir,
@@ -117,9 +118,9 @@ func readSettings(name string) (map[string]any, error) {
 	data, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wirelab.Errorf(wirelab.NotFound, "there is no file %s; hermes config prints one to begin with", name)
+		return nil, wirelab.Errorf(wirelab.NotFound, "there is no file or folder %s; hermes config prints one to begin with", name)
 	case err != nil:
-		return nil, fmt.Errorf("settings: %w", err)
+		return nil, fault.Read("--config", name, err)
 	}
 	settings := map[string]any{}
 	if err := yaml.Unmarshal(data, &settings); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wirelab/cli"
 	"wirelab/hermes/broker"
@@ -23,6 +24,7 @@ type clientFlags struct {
 	token   string // a file
 	tls     keyPair
 	timeout time.Duration
+	flags   *pflag.FlagSet
 }
 
 // serverVariable names nodes, separated by spaces.
@@ -30,17 +32,18 @@ const serverVariable = "HERMES_SERVER"
 
 func (f *clientFlags) register(c *cobra.Command) {
 	flags := c.Flags()
+	f.flags = flags
 	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC door; more than one may be given, with commas or again (default $"+serverVariable+", else "+defaultGRPC+")")
 	flags.BoolVar(&f.secure, "tls", false, "speak TLS, with the system's authorities unless --tls-ca is given")
 	flags.StringVar(&f.tls.ca, "tls-ca", "", "`file` with the authority to trust; implies --tls")
 	flags.StringVar(&f.tls.cert, "tls-cert", "", "`file` with a certificate to show; implies --tls")
 	flags.StringVar(&f.tls.key, "tls-key", "", "`file` with its key")
 	flags.StringVar(&f.token, "token-file", "", "`file` with the token to show (default $"+tokenVariable+")")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to try before giving up")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to try before giving up; unless it is given, a second where nothing listens")
 }
 
-// dial makes a client. It is connected when it is first asked.
-func (a *app) dial(f clientFlags) (*client.Client, error) {
+// dial makes a client of nodes of which one at least listens.
+func (a *app) dial(ctx context.Context, f clientFlags) (*client.Client, error) {
 	var addresses []string
 	for _, s := range f.servers {
 		addresses = append(addresses, strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })...)
@@ -73,18 +76,23 @@ func (a *app) dial(f clientFlags) (*client.Client, error) {
 			o.TLS.Certificates = []tls.Certificate{*certificate}
 		}
 	}
+	if err := a.reach(ctx, f, addresses); err != nil {
+		return nil, err
+	}
 	return client.New(o)
 }
 
 // ask makes one call within the time-out.
 func (a *app) ask(ctx context.Context, f clientFlags, do func(ctx context.Context, c *client.Client) error) error {
-	c, err := a.dial(f)
+	c, err := a.dial(ctx, f)
 	if err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
+	answered := a.Waiting("the cluster's answer", f.timeout)
 	err = do(limited, c)
+	answered()
 	_ = c.Close() // nothing is under way
 	if err != nil && ctx.Err() != nil {
 		return ctx.Err()

@@ -119,13 +119,15 @@ type headerShown struct {
 
 // sub prints messages. Ctrl-C is how one that has no count ends.
 func (a *app) sub(ctx context.Context, f subFlags, start broker.Start) (err error) {
-	c, err := a.dial(f.client)
+	c, err := a.dial(ctx, f.client)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }() // the subscription has told what there is to tell
 	opening, cancel := context.WithTimeout(ctx, f.client.timeout)
+	opened := a.Waiting("the subscription", f.client.timeout)
 	s, err := c.Subscribe(opening, start)
+	opened()
 	cancel()
 	if err != nil {
 		if ctx.Err() != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/plan"
 )
@@ -100,14 +101,14 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 func readRecording(name string) (plan.Recording, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return plan.Recording{}, cli.Usage("--arrivals %s: neither poisson, constant nor log-normal, and no file: %v", name, err)
+		return plan.Recording{}, fault.Read("--arrivals (poisson, constant, log-normal or a file)", name, err)
 	}
 	if info.Size() > plan.RecordingFileSize {
 		return plan.Recording{}, cli.Usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return plan.Recording{}, err
+		return plan.Recording{}, fault.Read("--arrivals", name, err)
 	}
 	return plan.ParseRecording(name, data)
 }

@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/plan"
 )
 
@@ -99,7 +100,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if f.ca != "" {
 		text, err := os.ReadFile(f.ca)
 		if err != nil {
-			return cli.Usage("--ca: %v", err)
+			return fault.Read("--ca", f.ca, err)
 		}
 		if to.Roots, err = authority.Trust(text); err != nil {
 			return cli.Usage("--ca %s: %v", f.ca, err)
@@ -114,10 +115,16 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	ctx, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	began := a.now()
+	answered := a.Waiting("a reply of "+f.target, f.timeout)
 	request, reply, callErr := ask(ctx, cell, to, op.Name, data)
 	took := a.now().Sub(began)
-	if callErr != nil && request == "" && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
-		return cli.Usage("--request: %s", wirelab.Public(callErr).Message) // it was never sent
+	answered()
+	if callErr != nil && request == nil && hasData && wirelab.CodeOf(callErr) == wirelab.InvalidArgument {
+		return cli.Usage("--request: %s", describe(callErr)) // it was never sent
+	}
+	asked, err := camelJSON(request)
+	if err != nil {
+		return err
 	}
 	items := make([]json.RawMessage, len(reply))
 	for i, item := range reply {
@@ -130,7 +137,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	if !*f.asJSON {
 		if !hasData && callErr == nil {
-			a.Note("asked %s", request)
+			a.Note("asked %s", asked)
 		}
 		for _, item := range items {
 			if err := a.Printf("%s\n", item); err != nil {
@@ -141,7 +148,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	report := callReport{
 		Workload: cell.Workload, Operation: op.Name, Protocol: cell.Protocol.Name, Client: cell.Client,
-		Target: f.target, Request: request, Reply: items, Took: plan.Duration(took),
+		Target: f.target, Request: string(asked), Reply: items, Took: plan.Duration(took),
 	}
 	if callErr != nil {
 		coded := wirelab.Public(callErr)
@@ -151,10 +158,10 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 }
 
 // ask connects, calls once and disconnects.
-func ask(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string, data []byte) (request string, reply []any, err error) {
+func ask(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, operation string, data []byte) (request any, reply []any, err error) {
 	client, err := cell.Dial(ctx, to)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	defer func() { err = cli.Both(err, client.Close()) }()
 	return client.Call(ctx, operation, data)
@@ -207,7 +214,7 @@ func (a *app) readData(data string) ([]byte, error) {
 	case strings.HasPrefix(data, "@"):
 		file, err := os.Open(data[1:])
 		if err != nil {
-			return nil, cli.Usage("--request: %v", err)
+			return nil, fault.Read("--request", data[1:], err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
 		from = file

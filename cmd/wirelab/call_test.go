@@ -37,7 +37,7 @@ func TestCallPrintsTheReply(t *testing.T) {
 		}
 		o := s.run(base...)
 		o.wants(t, exitOK, []string{`{"name":`}, nil)
-		if !strings.HasPrefix(o.stderr, "asked {Latitude:") {
+		if !strings.HasPrefix(o.stderr, `asked {"latitude":`) {
 			t.Errorf("%s: it is not said what was drawn: %q", protocol, o.stderr)
 		}
 	}

@@ -372,7 +372,7 @@ func TestPortInUse(t *testing.T) {
 	}
 	defer listener.Close()
 	p := begin(t, t.TempDir(), "serve", "routeguide", "grpc", "--addr", listener.Addr().String())
-	p.want(exitFailed, listener.Addr().String(), "address already in use", "--addr")
+	p.want(exitFailed, listener.Addr().String(), "another program uses this port", "--addr")
 }
 
 // Serve says where it is, and stops on a signal with 0.

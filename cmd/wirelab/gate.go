@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/report/json"
@@ -123,7 +124,7 @@ func overwrite(name string, write func(io.Writer) error) error {
 		return err
 	}
 	if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
-		return cli.Usage("%v", err)
+		return fault.Write(name, err)
 	}
 	return nil
 }

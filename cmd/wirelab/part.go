@@ -14,6 +14,7 @@ import (
 	"wirelab/agent"
 	"wirelab/cli"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"
@@ -74,7 +75,7 @@ type part struct {
 func (p *part) door(ctx context.Context, name string) (net.Listener, error) {
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.listen[name])
 	if err != nil {
-		return nil, errBusy(p.listen[name], err)
+		return nil, fault.Listen(p.listen[name], "address", err)
 	}
 	p.ready.Doors[name] = at.Addr().String()
 	p.closers = append(p.closers, func() error {
@@ -84,20 +85,6 @@ func (p *part) door(ctx context.Context, name string) (net.Listener, error) {
 		return nil // whoever served it has closed it
 	})
 	return at, nil
-}
-
-// errBusy is why an address cannot be listened on.
-func errBusy(address string, err error) error {
-	return wirelab.Errorf(wirelab.Unavailable, "cannot listen on %s: %v", address, cause(err))
-}
-
-// cause is what the system said, without the address again.
-func cause(err error) error {
-	var operation *net.OpError
-	if errors.As(err, &operation) {
-		return operation.Err
-	}
-	return err
 }
 
 // about adds something that the part stands on, with its version.

@@ -72,8 +72,8 @@ func TestReportErrors(t *testing.T) {
 		{"an unknown result lists those there are", []string{"report", "r-1", "-o", "-"}, exitUsage, id},
 		{"a file that is not there", []string{"report", "./no.json"}, exitUsage, "no.json"},
 		{"an unknown format", []string{"report", id, "--format", "pdf"}, exitUsage, `unknown format "pdf"; known: benchstat, csv, html, jmh`},
-		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, exitUsage, "no such file or directory"},
-		{"a full disk", []string{"report", id, "-o", "/dev/full"}, exitFailed, "no space left on device"},
+		{"a folder that is not there", []string{"report", id, "-o", filepath.Join(place, "no", "page.html")}, exitFailed, "there is no folder"},
+		{"a full disk", []string{"report", id, "-o", "/dev/full"}, exitFailed, "the disk is full"},
 		{"nothing to open", []string{"report", id, "--format", "csv", "--open"}, exitUsage, "--open shows a page"},
 		{"one unknown of two: nothing is written", []string{"report", id, "r-1", "-o", place}, exitUsage, "no result"},
 	} {

@@ -34,9 +34,14 @@ name stands for its result: see wirelab results name --help.`,
 	return c
 }
 
-// withStore calls do with the store and closes it.
+// withStore calls do with the store, of which results are read, and closes it.
 func (a *app) withStore(ctx context.Context, do func(store.Store) error) error {
-	s, err := a.openStore(ctx)
+	return a.with(ctx, a.openToRead, do)
+}
+
+// with calls do with what open opened, and closes it.
+func (a *app) with(ctx context.Context, open func(context.Context) (store.Store, error), do func(store.Store) error) error {
+	s, err := open(ctx)
 	if err != nil {
 		return err
 	}
@@ -150,7 +155,7 @@ or what was rescued when the store had no room.`,
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.withStore(c.Context(), func(s store.Store) error {
+			return a.with(c.Context(), a.openStore, func(s store.Store) error {
 				for _, file := range args {
 					r, err := a.readResult(file)
 					if err != nil {

@@ -183,7 +183,7 @@ func TestResultsExport(t *testing.T) {
 			t.Errorf("the help does not tell of %s", f.name)
 		}
 	}
-	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, exitUsage, nil, []string{"-o"})
+	s.run("results", "export", "-o", filepath.Join(t.TempDir(), "no", "such", "directory")).wants(t, exitFailed, nil, []string{"there is no folder"})
 
 	// What is exported as json goes in again, elsewhere.
 	other := newShell(t)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/plan"
 )
 
@@ -71,10 +72,10 @@ func loadPlan(name string) (plan.Plan, error) {
 	}
 	text, err := os.ReadFile(name)
 	if errors.Is(err, os.ErrNotExist) {
-		return plan.Plan{}, cli.Usage("no plan file %s; presets are listed by: wirelab presets", name)
+		return plan.Plan{}, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
 	}
 	if err != nil {
-		return plan.Plan{}, err
+		return plan.Plan{}, fault.Read("", name, err)
 	}
 	p, err := plan.Parse(name, text)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,6 +9,7 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/inject"
 )
 
@@ -110,7 +110,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 			return cli.Both(cli.Usage("%s has TLS: give --ca FILE to write the authority that clients must trust", cell.Protocol.Name), at.Close())
 		}
 		if err := os.WriteFile(f.ca, []byte(ready.Authority), 0o644); err != nil {
-			return cli.Both(fmt.Errorf("authority: %w", err), at.Close())
+			return cli.Both(fault.Write(f.ca, err), at.Close())
 		}
 	}
 	if database != nil {

@@ -2,17 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
 	"wirelab/dashboard"
+	"wirelab/fault"
 	"wirelab/store"
 )
 
@@ -73,11 +71,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.addr)
 	if err != nil {
-		var address *net.AddrError
-		if errors.As(err, &address) || strings.Count(f.addr, ":") == 0 {
-			return cli.Usage("--addr %.100q is not host:port", f.addr)
-		}
-		return fmt.Errorf("cannot listen on %s: %w", f.addr, err)
+		return fault.Listen(f.addr, "--addr", err)
 	}
 	page := "http://" + at.Addr().String() + "/"
 	if f.asJSON {

@@ -100,7 +100,7 @@ func TestServeResults(t *testing.T) {
 	}
 	s.env["WIRELAB_TOKEN"] = ""
 	s.run("serve-results", "--token", "short").wants(t, exitUsage, nil, []string{"16 or more"})
-	s.run("serve-results", "--addr", "nowhere").wants(t, exitUsage, nil, []string{"host:port"})
-	s.run("serve-results", "--addr", "127.0.0.1:999999").wants(t, exitUsage, nil, []string{"host:port"})
+	s.run("serve-results", "--addr", "nowhere").wants(t, exitUsage, nil, []string{"HOST:PORT"})
+	s.run("serve-results", "--addr", "127.0.0.1:999999").wants(t, exitUsage, nil, []string{"HOST:PORT"})
 	s.run("serve-results", "more").wants(t, exitUsage, nil, []string{"no arguments"})
 }

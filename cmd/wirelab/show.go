@@ -14,6 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"
@@ -204,11 +205,14 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	}
 	// A device or a pipe is written to, and not replaced by a file.
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return os.WriteFile(name, text.Bytes(), 0o644)
+		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
+			return fault.Write(name, err)
+		}
+		return nil
 	}
 	temporary, err := os.CreateTemp(filepath.Dir(name), ".wirelab-*")
 	if err != nil {
-		return cli.Usage("-o: %v", err)
+		return fault.Write(name, err)
 	}
 	_, err = temporary.Write(text.Bytes())
 	err = cli.Both(err, cli.Both(temporary.Chmod(0o644), temporary.Close()))
@@ -216,7 +220,7 @@ func writeWhole(name string, write func(io.Writer) error) error {
 		err = os.Rename(temporary.Name(), name)
 	}
 	if err != nil {
-		return cli.Both(err, os.Remove(temporary.Name()))
+		return cli.Both(fault.Write(name, err), os.Remove(temporary.Name()))
 	}
 	return nil
 }

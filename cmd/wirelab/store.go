@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"os"
 	"strings"
 
+	"wirelab/fault"
 	"wirelab/postgres"
 	"wirelab/store"
 	pgstore "wirelab/store/postgres"
@@ -21,6 +23,17 @@ func (a *app) openStore(ctx context.Context) (store.Store, error) {
 		return nil, err
 	}
 	return openStoreAt(ctx, where)
+}
+
+// openToRead opens the store for a command that only reads: where --results names a file that is not there,
+// to make an empty one and find nothing in it would hide the slip.
+func (a *app) openToRead(ctx context.Context) (store.Store, error) {
+	if a.results != "" && !isDatabase(a.results) {
+		if _, err := os.Stat(a.results); err != nil {
+			return nil, fault.Read("--results", a.results, err)
+		}
+	}
+	return a.openStore(ctx)
 }
 
 // storePlace is where results are kept: a file or a connection string.

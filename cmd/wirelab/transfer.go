@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/store"
 )
 
@@ -121,7 +122,7 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 	if !isDatabase(from) {
 		// Opening would make one, and find nothing in it.
 		if _, err := os.Stat(from); err != nil {
-			return cli.Usage("no store to copy from: %v", err)
+			return fault.Read("no store to copy from", from, err)
 		}
 	}
 	source, err := openStoreAt(ctx, from)

@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
+	"wirelab/fault"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/rabbitmq"
@@ -187,7 +188,7 @@ func free(ctx context.Context, flag, address string) error {
 	}
 	at, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return wirelab.Errorf(wirelab.Unavailable, "%s: cannot listen on %s: %v; choose another, or port 0 for any free one", flag, address, cause(err))
+		return fault.Listen(address, flag, err)
 	}
 	return at.Close()
 }

@@ -412,8 +412,8 @@ func TestUpLoggingRefuses(t *testing.T) {
 		code  int
 		words []string
 	}{
-		{"--broker none --addr " + taken, exitFailed, []string{"--addr", taken, "address already in use", "port 0"}},
-		{"--broker none --logger-grpc " + taken, exitFailed, []string{"--logger-grpc", "address already in use"}},
+		{"--broker none --addr " + taken, exitFailed, []string{"--addr", taken, "another program uses this port", "port 0"}},
+		{"--broker none --logger-grpc " + taken, exitFailed, []string{"--logger-grpc", "another program uses this port"}},
 		{"--broker none --addr 8080", exitUsage, []string{"host:port"}},
 		{"--broker kafka", exitUsage, []string{"kafka", "rabbitmq", "nats", "hermes", "none"}},
 		{"--broker nats,nats", exitUsage, []string{"twice"}},

@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
+	"wirelab/fault"
 	"wirelab/probe"
 	"wirelab/report/verify"
 	"wirelab/result"
@@ -260,7 +261,7 @@ func (a *app) readFile(name string) (data []byte, err error) {
 		data, err = os.ReadFile(name)
 	}
 	if err != nil {
-		return nil, cli.Usage("%v", err)
+		return nil, fault.Read("", name, err)
 	}
 	return data, nil
 }

@@ -206,10 +206,10 @@ func TestExitCodes(t *testing.T) {
 		{wirelab.Errorf(wirelab.NotFound, "x"), exitUsage, "x"},
 		{wirelab.Errorf(wirelab.Unavailable, "x"), exitFailed, "x"},
 		{errors.New("x"), exitFailed, "x"},
-		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), exitUsage, "file: invalid_argument: x"},
+		{fmt.Errorf("file: %w", wirelab.Errorf(wirelab.InvalidArgument, "x")), exitUsage, "file: x"},
 		{context.Canceled, exitNoWord, "interrupted"},
 		{fmt.Errorf("%w: 3 rounds are stored", errPartial), exitNoWord, "no valid answer: 3 rounds are stored"},
-		{fmt.Errorf("%w: stored: %w", errPartial, context.Canceled), exitNoWord, "no valid answer: stored: context canceled"},
+		{fmt.Errorf("%w: stored: %w", errPartial, context.Canceled), exitNoWord, "no valid answer: stored: interrupted"},
 		{cli.With(exitFailed, wirelab.Errorf(wirelab.NotFound, "x")), exitFailed, "x"},
 		{cli.With(exitNoWord, nil), exitNoWord, "exit code 3"},
 	} {

@@ -43,7 +43,7 @@ func (t *tried) failed(err error) error {
 	if more := len(t.order) - triedLimit; more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
-	return wirelab.Errorf(public.Code, "tried in vain: %s", strings.Join(all, "; "))
+	return wirelab.Errorf(public.Code, "no node answers: %s", strings.Join(all, "; "))
 }
 
 // ended is the end of ctx, with what was said.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/fault"
 	"wirelab/network"
 )
 
@@ -103,7 +104,7 @@ func Listen(address string, c Config) (*Relay, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "network %q: a relay is of tcp or udp", c.Network)
 	}
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.Unavailable, "cannot listen on %s: %v", address, err)
+		return nil, fault.Listen(address, "--listen", err)
 	}
 	return r, nil
 }
