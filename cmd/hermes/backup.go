@@ -23,7 +23,7 @@ import (
 const backupText = `Backup writes topics with their settings, groups with their positions, and
 every message with its offset and time into one file. All of it is from one
 point of the log: what was acknowledged before the backup began is in it, what
-came later is not. Publishing and reading go on meanwhile.
+came later is not. Publishing and reading continue.
 
 It is written to FILE.part and becomes FILE when it is whole and on disk; a
 FILE that was there is replaced then, and stays as it was if anything fails.

@@ -33,10 +33,10 @@ func newClusterCommand(a *app) *cobra.Command {
 		Use:   "cluster --nodes N",
 		Short: "Run a cluster on this machine, or change who is in one",
 		Long: `Cluster with --nodes runs that many nodes on this machine, each a process of its
-own, until Ctrl-C, and prints where they are. A node that dies is told and not
-started again, so that what the others do can be watched; the line that starts
-it again is printed. Data goes when the cluster ends, unless --data-dir says
-where it is to stay.
+own, until Ctrl-C, and prints where they are. A node that dies is reported
+but not restarted, so that you can watch the others. The command that starts it
+again is printed. Data is deleted when the cluster ends, unless --data-dir says
+where to keep it.
 
 The commands below change a cluster that runs, wherever it is.`,
 		Example: `  hermes cluster --nodes 3

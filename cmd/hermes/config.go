@@ -87,7 +87,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.free, "free-bytes", "free space of the disk below which publishes are refused")
 	flags.Var(&c.segment, "segment-bytes", "size of a file of the log")
 	flags.Var(&c.tail, "tail-bytes", "newest messages that are held in memory")
-	flags.Var(&c.inHand, "in-hand-bytes", "what publishers may have handed over without an answer; who publishes beyond waits")
+	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	flags.Var(&c.memory, "memory-bytes", "what the node's memory is to stay within; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC go before")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; an election comes after 10 to 20 without one")
 	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "`time` that the disk may take for one sync before a leader hands over")

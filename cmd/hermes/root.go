@@ -15,7 +15,7 @@ const rootExample = `  hermes dev                                    a node to t
   hermes sub orders --from oldest --count 1
   hermes sub orders --group billing             share the work with others of the group
   hermes status
-  hermes backup --to hermes.backup              everything, while work goes on`
+  hermes backup --to hermes.backup              everything, while the broker keeps working`
 
 // app is what commands share: the world outside.
 type app struct {

@@ -27,7 +27,7 @@ func newSubCommand(a *app) *cobra.Command {
 	var f subFlags
 	c := &cobra.Command{
 		Use:   "sub TOPIC",
-		Short: "Subscribe, and print what comes",
+		Short: "Subscribe to a topic and print its messages",
 		Long: `Sub prints the messages of a topic, each on a line, until Ctrl-C or --count of them.
 With --json each line tells its offset, time, key and headers too; a payload that
 is no text is in payload_base64.

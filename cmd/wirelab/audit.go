@@ -23,7 +23,7 @@ import (
 )
 
 const auditText = `Audit runs someone else's load generator against a service whose answer times
-are known, and prints what the tool reports beside what is true.
+are known, and compares what the tool reports with what is true.
 
 The service answers in 1 ms, but stands still for the last 500 ms of every 5 s.
 Whoever calls it at any moment waits 1 ms at the median and 251 ms at the 95th
@@ -91,7 +91,7 @@ func newAuditCommand(a *app) *cobra.Command {
 	var f auditFlags
 	command := &cobra.Command{
 		Use:     "audit --tool 'COMMAND with {target}'",
-		Short:   "Hold what another load generator reports beside the truth",
+		Short:   "Check whether another load generator reports true latencies",
 		Long:    auditText,
 		Example: auditExample,
 		Args:    cli.Arguments(0, 0, "no arguments"),

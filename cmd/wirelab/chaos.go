@@ -46,8 +46,8 @@ const rateAuto = "auto"
 func newChaosCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "chaos",
-		Short:   "Let parts of a pipeline fail under load, and account for every entry",
-		Long:    "Chaos starts services that work together, lets them fail while they are used, and tells what was lost.",
+		Short:   "Make parts of a pipeline fail under load, and account for every entry",
+		Long:    "Chaos starts services that work together, makes them fail under load, and reports what was lost.",
 		Example: `  wirelab chaos logging log-rabbit --fault all`,
 	})
 	c.AddCommand(newChaosLoggingCommand(a))
@@ -58,7 +58,7 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 	var f chaosFlags
 	c := &cobra.Command{
 		Use:   "logging [PATH…]",
-		Short: "Let parts of the log pipeline fail, and see what callers saw and what was lost",
+		Short: "Make parts of the log pipeline fail, and report what callers saw and what was lost",
 		Long: `Logging starts, for each path and fault, a log pipeline of its own, sends entries
 at a constant rate through its gateway, lets a part fail, goes on until all is
 stored that will be, and accounts for every entry by its id: what its caller was

@@ -36,7 +36,7 @@ func newCurveCommand(a *app) *cobra.Command {
 	var f curveFlags
 	command := &cobra.Command{
 		Use:   "curve ARM…",
-		Short: "Draw response time over offered rate: where arms bend, and where they break",
+		Short: "Measure response times at rising request rates, up to overload",
 		Long: `Curve offers every arm the same rates, from far below what it can do to beyond
 it, in rounds of fresh processes with the slices in random order, and reports for
 each rate what was answered, p50 and p99 with their intervals, and CPU. Times

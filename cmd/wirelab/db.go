@@ -18,7 +18,7 @@ import (
 func newDBCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "db",
-		Short: "Hold a private PostgreSQL server, and write data sets into it",
+		Short: "Run a private PostgreSQL server, and write data sets into it",
 		Long: `An experiment that needs a PostgreSQL starts one for itself, and so writes its
 data set anew each time. "db start" starts one that stays: every command uses it
 until "db stop", and data sets are written once.
@@ -132,7 +132,7 @@ func (a *app) onlySets(ctx context.Context) error {
 func newDBStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Tell whether the server runs, and what it holds",
+		Short:   "Say whether the server runs, and what it holds",
 		Example: "  wirelab db status\n  wirelab db status --json",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}

@@ -33,7 +33,7 @@ func newDecideCommand(a *app) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "decide RESULT",
-		Short: "Tell when to use which way of handing log entries on, as far as it was measured",
+		Short: "Say when to use a direct call and when a queue, from what was measured",
 		Long: `Decide makes the table "when to use which" from a result whose arms are ways to
 hand an entry on, such as log-grpc and log-rabbit: for each thing that somebody
 may want (the soonest answer, the soonest stored, most per second, least CPU,

@@ -25,7 +25,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Tell what is wrong with this machine as a place to measure on",
+		Short: "Say what makes measurements wrong or imprecise on this machine",
 		Long: `Doctor looks at what makes measurements wrong or vague on this machine: its
 CPUs, its clock, what else runs, memory and limits. Each finding is fine, a
 warning (numbers hold, but need more rounds or care) or bad (they would be wrong,

@@ -34,7 +34,7 @@ func newExplainCommand(a *app) *cobra.Command {
 	var f explainFlags
 	command := &cobra.Command{
 		Use:   "explain WORKLOAD.OPERATION | RESULT",
-		Short: "Tell why arms differ: which share is framing, which encoding, which TLS",
+		Short: "Say how much of a difference comes from framing, encoding and TLS",
 		Long: `Explain runs one operation over every combination of transport, encoding and TLS
 (and, if asked, of connections, data sets and drivers), in rounds as "compare"
 does, and tells apart what each factor does:

@@ -156,7 +156,7 @@ func newCheckCommand(a *app) *cobra.Command {
 	var g gate
 	c := &cobra.Command{
 		Use:   "check RESULT",
-		Short: "Hold a stored result, or an exported file, against thresholds again",
+		Short: "Check a stored result, or an exported file, against thresholds",
 		Long: `Check judges a result by other thresholds than it was run with, without
 measuring again. RESULT is an id, "latest", or a file that was exported.
 

@@ -65,7 +65,7 @@ func newRelayCommand(a *app) *cobra.Command {
 	var f relayFlags
 	c := &cobra.Command{
 		Use:   "relay --network NETWORK --to HOST:PORT",
-		Short: "Stand between clients and a server as a slow or lossy network would, until Ctrl-C",
+		Short: "Put a slow or lossy network in front of a server until Ctrl-C",
 		Long: `Relay passes on what it gets, for TCP or with --udp for datagrams, as late, as
 slowly and as incompletely as a network would. Experiments do the same with
 --network; this is for your own clients and servers.

@@ -22,7 +22,7 @@ func newResultsCommand(a *app) *cobra.Command {
 		Long: `Results are kept where --results or $WIRELAB_STORE says: in a file, or in a
 PostgreSQL database that a team shares (postgres://user@host/database). Without
 either they are in $XDG_DATA_HOME/wirelab/results.db, else in
-~/.local/share/wirelab/results.db. docs/results.md tells what SQL can ask.
+~/.local/share/wirelab/results.db. docs/results.md has examples for SQL.
 An id may be shortened to its beginning, as long as one result begins so, and a
 name stands for its result: see wirelab results name --help.`,
 		Example: `  wirelab results list --protocol grpc

@@ -6,8 +6,8 @@ import (
 	"wirelab/cli"
 )
 
-const rootText = `wirelab runs the same work over every way services talk, measures it so that
-the answer holds, and refuses to answer where it would not.`
+const rootText = `wirelab runs the same work over each protocol and measures what each one costs.
+If a validity check fails, it prints the reason instead of the number.`
 
 const rootExample = `  wirelab compare grpc http1-json --workload routeguide.GetFeature
   wirelab run quick                    an experiment that comes with wirelab

@@ -35,9 +35,9 @@ func newSelfTestCommand(a *app) *cobra.Command {
 	var o selfTestOptions
 	c := &cobra.Command{
 		Use:   "selftest",
-		Short: "Try wirelab itself against what is known beforehand",
+		Short: "Check wirelab against servers with known behaviour",
 		Long: `Selftest measures things whose answer is known, the way every experiment is
-measured, and prints what was found beside what must be: servers with response
+measured, and compares what was found with what must be: servers with response
 times in closed form over every wire, twins that must not be called different, a
 server that burns 5 µs more, a generator that is starved, a server that is
 stopped, replies with a wrong digit, a broker that delivers twice, files that were

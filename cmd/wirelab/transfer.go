@@ -19,7 +19,7 @@ import (
 func newPushCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "push [ID...]",
-		Short: "Copy results to another store: a team's, say",
+		Short: "Copy results to another store, such as that of a team",
 		Long:  "Copies results of the own store to another one.\n\n" + transferText,
 		Example: `  wirelab results push --to postgres://me@lab-db/results --all
   wirelab results push --to postgres://me@lab-db/results --since 24h --name quick
@@ -30,7 +30,7 @@ func newPushCommand(a *app) *cobra.Command {
 func newPullCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
-		Short: "Copy results from another store into the own",
+		Short: "Copy results from another store into yours",
 		Long:  "Copies results of another store into the own one.\n\n" + transferText,
 		Example: `  wirelab results pull --from postgres://me@lab-db/results --workload ledger --since 168h
   wirelab results pull --from postgres://me@lab-db/results r-20261121-140512-7f3a`,
@@ -40,8 +40,8 @@ func newPullCommand(a *app) *cobra.Command {
 const transferText = `The own store is that of --results, else of $WIRELAB_STORE. Which results: those
 named ("latest" is one), --all, or those that filters select, the latest first.
 
-What is there already is told by its digest and left as it is, so that a copy
-that was cut short goes on when it is asked for again. Where another result has
+A result that is already there is left as it is, so that a copy that was cut
+short continues when the command is run again. Where another result has
 the same id, neither is changed, and the exit code is 1. A password is better
 kept in ~/.pgpass or PGPASSWORD than on the command line, which others can read.
 

@@ -24,7 +24,7 @@ import (
 func newVerifyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify RESULT...",
-		Short: "Compute every number and sentence of a result again, and tell what was edited",
+		Short: "Compute every number and sentence of a result again, and say what was edited",
 		Long: `Verify takes the raw data of a result (every count and histogram) and computes
 from it again what was claimed and printed: each estimate, interval, p-value and
 verdict, each sentence and table. It checks the digest of the raw data, that
