@@ -155,7 +155,9 @@ func (c *cell[S]) judgeDeadline(outside context.Context, allowed time.Duration, 
 // cancel checks, for each operation, that a caller who gives up stops the service's work.
 func (c *cell[S]) cancel(r reporter) {
 	for _, o := range c.live() {
-		c.cancelOf(r, o)
+		if c.cancelOf(r, o); r.Failed() {
+			return // the others would say the same, each after as long a wait
+		}
 	}
 }
 

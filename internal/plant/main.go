@@ -33,7 +33,7 @@ type Fault struct {
 }
 
 // limit is how long one fault's build and run may take.
-const limit = 5 * time.Minute
+const limit = 10 * time.Minute
 
 func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
