@@ -46,8 +46,47 @@ type compareLoad struct {
 
 type compareArm struct {
 	Name, About string
-	Reference   bool
-	Rows        []compareRow
+	// Silent says of the metrics that no result has a figure of why, each reason once: a table of
+	// dashes with the same sentence in each row says no more.
+	Silent    []silence
+	Reference bool
+	Rows      []compareRow
+}
+
+// silence is a reason, and the metrics that have no figure for it.
+type silence struct {
+	Metrics []string
+	Why     string
+}
+
+// said reports whether any result has a figure in a row.
+func (r compareRow) said() bool {
+	for _, c := range r.Cells {
+		if !c.Absent && c.Refused == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// silent notes why no result has a figure of a metric.
+func (a *compareArm) silent(r compareRow) {
+	var whys []string
+	for _, c := range r.Cells {
+		why := c.Letter + ": " + c.Refused
+		if c.Absent {
+			why = c.Letter + ": not in this result"
+		}
+		whys = append(whys, why)
+	}
+	why := strings.Join(whys, "; ")
+	for i := range a.Silent {
+		if a.Silent[i].Why == why {
+			a.Silent[i].Metrics = append(a.Silent[i].Metrics, r.Metric)
+			return
+		}
+	}
+	a.Silent = append(a.Silent, silence{[]string{r.Metric}, why})
 }
 
 type compareRow struct {
@@ -190,7 +229,11 @@ func (c *comparison) loadOf(l *result.LoadAnalysis) compareLoad {
 			for i := range c.Pairs {
 				line.Cells = append(line.Cells, c.other(i, l.Load, a, m, unit))
 			}
-			arm.Rows = append(arm.Rows, line)
+			if line.said() {
+				arm.Rows = append(arm.Rows, line)
+			} else {
+				arm.silent(line)
+			}
 		}
 		t.Arms = append(t.Arms, arm)
 	}

@@ -181,10 +181,7 @@ func numbers(all []int) string {
 }
 
 func run(r *result.Result, a *result.Analysis) string {
-	rounds := fmt.Sprintf("%d rounds", a.Rounds)
-	if a.Rounds == 1 {
-		rounds = "1 round"
-	}
+	rounds := Rounds(a.Rounds)
 	took := ""
 	if d := r.Ended.Sub(r.Began); d > 0 && !r.Began.IsZero() {
 		took = d.Round(100 * time.Millisecond).String()

@@ -117,7 +117,7 @@ func TestEarlyArmsInData(t *testing.T) {
 	if err := jmh.Write(&entries, r); err != nil {
 		t.Fatal(err)
 	}
-	if marked, said := strings.Count(entries.String(), `"arm": "`+early+`°"`), strings.Count(entries.String(), `"early": "acknowledges`); marked == 0 || marked != said || strings.Contains(entries.String(), early+`"`) {
+	if marked, said := strings.Count(entries.String(), `"arm":"`+early+`°"`), strings.Count(entries.String(), `"early":"acknowledges`); marked == 0 || marked != said || strings.Contains(entries.String(), early+`"`) {
 		t.Errorf("%d entries are marked, %d say why", marked, said)
 	}
 	for _, want := range []string{`"early": "acknowledges before a message is on disk"`, `"early": [`} {

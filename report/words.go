@@ -55,6 +55,14 @@ func Place(l *result.LoadAnalysis, arm int) string {
 	return fmt.Sprint(at)
 }
 
+// Rounds counts rounds: "1 round", "12 rounds".
+func Rounds(n int) string {
+	if n == 1 {
+		return "1 round"
+	}
+	return result.Thousands(uint64(max(n, 0))) + " rounds"
+}
+
 // manyRounds is the number above which it makes no sense to be precise.
 const manyRounds = 1000
 

@@ -204,9 +204,9 @@ func soFar(r *result.Result) string {
 	whole := len(r.Rounds)
 	if whole > 0 && r.Rounds[whole-1].Cut {
 		whole--
-		return fmt.Sprintf("%d complete rounds and %d trials of the next", whole, len(r.Rounds[whole].Trials))
+		return fmt.Sprintf("%s and %d trials of the next", strings.Replace(report.Rounds(whole), " r", " complete r", 1), len(r.Rounds[whole].Trials))
 	}
-	return fmt.Sprintf("%d complete rounds", whole)
+	return strings.Replace(report.Rounds(whole), " r", " complete r", 1)
 }
 
 // invalid says of how many arms a check refuses the metric that decides, with the
