@@ -152,6 +152,8 @@ func CapacityRounds(a *result.ArmCapacity) string {
 	for i, r := range a.Rounds {
 		v, ok := r.Found.Value()
 		switch {
+		case r.Refused != nil && r.Refused.Found != nil && r.Refused.Found.Shown:
+			all[i] = Refused(Rate(r.Refused.Found.Value, 3))
 		case ok:
 			all[i] = Rate(v, 3)
 		case r.Found.Kind == result.CapacityAtLeast:
@@ -185,11 +187,22 @@ func CapacityNotes(r *result.Result, c *result.CapacityAnalysis) []string {
 		for _, note := range a.Notes {
 			notes = append(notes, a.Name+": "+note)
 		}
+		if one := a.Rate.ShownRefused(); one != nil {
+			notes = append(notes, fmt.Sprintf("%s: refused by a check: %s: %s", a.Name, RateOf(a.Rate), one.Why))
+		}
 		if limit := edge(a); limit != "" {
 			notes = append(notes, a.Name+": what limits it: "+limit)
 		}
 	}
-	return notes
+	return append(notes, RefusedProbes(c)...)
+}
+
+// CapacityCell is [CapacityOf] for a table, with the refused figure where that is to be printed.
+func CapacityCell(a *result.ArmCapacity) string {
+	if a.Rate.ShownRefused() != nil {
+		return CapacityOf(a) + " " + RateOf(a.Rate)
+	}
+	return CapacityOf(a)
 }
 
 // edge is why the last round's search stopped where it did.

@@ -63,7 +63,7 @@ func TestEveryReportHasTheCertificate(t *testing.T) {
 		"terminal":  {func(w io.Writer, r *result.Result) error { return terminal.Write(w, r, terminal.Style{Width: 300}) }, "here      " + line},
 		"markdown":  {markdown.Write, "- **here**: " + line},
 		"json":      {json.Write, `"certificate": {`},
-		"csv":       {csv.Write, ",resolves,early\n"},
+		"csv":       {csv.Write, ",resolves,early,refused\n"},
 		"benchstat": {benchfmt.Write, "wirelab-machine: " + line},
 	} {
 		var with, without strings.Builder
@@ -84,7 +84,7 @@ func TestEveryReportHasTheCertificate(t *testing.T) {
 	if err := csv.Write(&table, resulttest.Certified()); err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`(?m),server-cpu,[^,]+,ns,,,true,,0\.[0-9]+,$`).MatchString(table.String()) {
+	if !regexp.MustCompile(`(?m),server-cpu,[^,]+,ns,,,true,,0\.[0-9]+,,$`).MatchString(table.String()) {
 		t.Errorf("no row of the table has it:\n%.500s", table.String())
 	}
 }

@@ -129,6 +129,8 @@ func CurveRows(c *result.Curve, arm int) []CurveRow {
 	for _, p := range a.Points {
 		if p.ServerCPU.Known {
 			costs = append(costs, p.ServerCPU.Value)
+		} else if one := p.ServerCPU.ShownRefused(); one != nil {
+			costs = append(costs, one.Value)
 		}
 	}
 	cost := UnitFor(result.Time, costs...)
@@ -145,6 +147,8 @@ func CurveRows(c *result.Curve, arm int) []CurveRow {
 		}
 		if p.Achieved.Known {
 			rows[i].Answered = Significant(p.Achieved.Value, 4)
+		} else if one := p.Achieved.ShownRefused(); one != nil {
+			rows[i].Answered = Refused(Significant(one.Value, 4))
 		}
 		if p.P99.Interval() {
 			unit := UnitFor(result.Time, p.P99.Value)
@@ -158,6 +162,10 @@ func CurveRows(c *result.Curve, arm int) []CurveRow {
 // timed writes a time in a unit of its own: a curve reaches from microseconds
 // to seconds.
 func timed(e result.Estimate, least string) string {
+	if one := e.ShownRefused(); one != nil {
+		value, _ := IsRefused(With(e, UnitFor(result.Time, one.Value)))
+		return Refused(least + value)
+	}
 	if !e.Known {
 		return Absent
 	}

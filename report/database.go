@@ -126,6 +126,16 @@ type CountedCell struct {
 	Known bool
 	Value float64 // in the dimension's own unit
 	Text  string  // without the unit
+
+	refused *result.Refused // instead of a value
+}
+
+// value is what was counted, refused or not.
+func (c CountedCell) value() float64 {
+	if c.refused != nil {
+		return c.refused.Value
+	}
+	return c.Value
 }
 
 // Counts are the columns of what databases did for each call under a load.
@@ -139,25 +149,30 @@ func Counts(l *result.LoadAnalysis) []Counted {
 	index := map[string]int{}
 	dimension := map[string]result.Dimension{}
 	for a := range l.Arms {
-		if l.Arms[a].Database == nil || len(l.Arms[a].Invalid()) > 0 {
+		if l.Arms[a].Database == nil {
 			continue
 		}
 		for _, c := range l.Arms[a].Database.Counts {
+			if c.Refused != nil && !c.Refused.Shown {
+				continue
+			}
 			at, ok := index[c.ID]
 			if !ok {
 				at = len(all)
 				index[c.ID], dimension[c.ID] = at, c.Dimension
 				all = append(all, Counted{ID: c.ID, Head: c.Title + per, Cells: make([]CountedCell, len(l.Arms))})
 			}
-			all[at].Cells[a] = CountedCell{Known: true, Value: c.Value}
+			if all[at].Cells[a] = (CountedCell{Known: true, Value: c.Value}); c.Refused != nil {
+				all[at].Cells[a] = CountedCell{refused: c.Refused}
+			}
 		}
 	}
 	kept := all[:0]
 	for _, c := range all {
 		var values []float64
 		for _, cell := range c.Cells {
-			if cell.Value > 0 {
-				values = append(values, cell.Value)
+			if v := cell.value(); v > 0 {
+				values = append(values, v)
 			}
 		}
 		if len(values) == 0 {
@@ -167,6 +182,8 @@ func Counts(l *result.LoadAnalysis) []Counted {
 		for a := range c.Cells {
 			if c.Cells[a].Text = Absent; c.Cells[a].Known {
 				c.Cells[a].Text = Significant(c.Cells[a].Value/c.Unit.Size, 2)
+			} else if c.Cells[a].refused != nil {
+				c.Cells[a].Text = Refused(Significant(c.Cells[a].value()/c.Unit.Size, 2))
 			}
 		}
 		kept = append(kept, c)

@@ -61,6 +61,8 @@ type Way struct {
 	Figure string `json:"figure,omitempty"`
 	Behind string `json:"behind,omitempty"`
 	Why    string `json:"why,omitempty"`
+	// Refused is what was measured, marked, where a check refused it and it is to be printed.
+	Refused string `json:"refused,omitempty"`
 	// Saw, Back and Lost are of a way in the table of failures, and stand in columns
 	// there; Figure is all of them.
 	Saw  string `json:"saw,omitempty"`
@@ -77,7 +79,7 @@ const earlyMark = "°"
 func (w Way) Text() string {
 	text := w.Label() + " " + cmp.Or(w.Figure, Absent)
 	if w.Why != "" {
-		text = w.Label() + ": " + w.Why
+		text = w.Label() + ": " + strings.TrimSpace(w.Refused+" "+w.Why)
 	}
 	if w.Behind != "" {
 		text += " (" + w.Behind + ")"
@@ -113,13 +115,13 @@ func Texts(ways []Way) []string {
 	who := map[string][]string{}
 	var all []string
 	for _, w := range ways {
-		if w.Why != "" {
+		if w.Why != "" && w.Refused == "" {
 			who[w.Why] = append(who[w.Why], w.Label())
 		}
 	}
 	for _, w := range ways {
 		switch together := who[w.Why]; {
-		case w.Why == "":
+		case w.Why == "" || w.Refused != "":
 			all = append(all, w.Text())
 		case len(together) > 0:
 			all = append(all, list(together)+": "+w.Why)
@@ -187,13 +189,17 @@ func contested(r *result.Result, l *result.LoadAnalysis, c result.Contest) Decis
 	for _, e := range c.Entrants {
 		if e.Estimate.Known {
 			values = append(values, e.Estimate.Value)
+		} else if one := e.Estimate.ShownRefused(); one != nil {
+			values = append(values, one.Value)
 		}
 	}
 	unit := UnitFor(m.Dimension, values...)
 	way := func(arm int) Way {
 		e, w := c.Entrants[arm], wayOf(r, l, arm)
 		if !e.Estimate.Known {
-			w.Why = e.Estimate.Why
+			if w.Why = e.Estimate.Why; e.Estimate.ShownRefused() != nil {
+				w.Refused = With(e.Estimate, unit)
+			}
 			return w
 		}
 		w.Figure = With(e.Estimate, unit) + Marks(&l.Arms[arm], gatedBy(m))

@@ -70,6 +70,9 @@ func Secondary(l *result.LoadAnalysis) []result.Metric {
 // a count one that is not 0 as all should be. [Notes] say what is left out.
 func worthShowing(m result.Metric, row result.Row) bool {
 	return slices.ContainsFunc(row.Cells, func(c result.Cell) bool {
+		if one := c.Estimate.ShownRefused(); one != nil && (!m.Counted || one.Value > 0) {
+			return true
+		}
 		return c.Estimate.Known && (!m.Counted || c.Estimate.Value > 0)
 	})
 }

@@ -25,14 +25,16 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 	count := func(of func(*result.MessageState) uint64) func(*result.MessageState) string {
 		return func(m *result.MessageState) string { return result.Thousands(of(m)) }
 	}
-	outage := func(of func(*result.MessageState) plan.Duration) func(*result.MessageState) string {
-		return func(m *result.MessageState) string { return Duration(time.Duration(of(m))) }
+	outage := func(field string, of func(*result.MessageState) plan.Duration) func(*result.MessageState) string {
+		return func(m *result.MessageState) string { return plainOr(m.Refused, field, float64(of(m)), nanos) }
 	}
 	some := func(of func(*result.MessageState) bool) bool {
 		return slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Messages != nil && of(a.Messages) })
 	}
 	away := slices.Contains(plan.Faults(), l.Scenario) ||
-		some(func(m *result.MessageState) bool { return m.SendOutage >= longOutage })
+		some(func(m *result.MessageState) bool {
+			return m.SendOutage >= longOutage || m.Refused["send_outage"] != nil && m.Refused["send_outage"].Value >= float64(longOutage)
+		})
 	var all []ArmColumn
 	for _, c := range []struct {
 		head string
@@ -52,8 +54,8 @@ func MessageColumns(l *result.LoadAnalysis) []ArmColumn {
 		{"misrouted", some(func(m *result.MessageState) bool { return m.Misrouted > 0 }), count(func(m *result.MessageState) uint64 { return m.Misrouted })},
 		{"stray", some(func(m *result.MessageState) bool { return m.Stray > 0 }), count(func(m *result.MessageState) uint64 { return m.Stray })},
 		{"peak backlog", true, count(func(m *result.MessageState) uint64 { return uint64(max(m.Peak, 0)) })},
-		{"send outage", away, outage(func(m *result.MessageState) plan.Duration { return m.SendOutage })},
-		{"delivery outage", away, outage(func(m *result.MessageState) plan.Duration { return m.DeliveryOutage })},
+		{"send outage", away, outage("send_outage", func(m *result.MessageState) plan.Duration { return m.SendOutage })},
+		{"delivery outage", away, outage("delivery_outage", func(m *result.MessageState) plan.Duration { return m.DeliveryOutage })},
 	} {
 		if !c.show {
 			continue
@@ -306,7 +308,7 @@ func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
 		}
 		figure := func(arm int, ids ...string) string {
 			for _, id := range ids {
-				if m, row := metricOf(l, id), l.Row(id); row != nil && row.Cells[arm].Estimate.Known {
+				if m, row := metricOf(l, id), l.Row(id); row != nil && (row.Cells[arm].Estimate.Known || row.Cells[arm].Estimate.ShownRefused() != nil) {
 					return With(row.Cells[arm].Estimate, RowUnit(m, row)) + Marks(&l.Arms[arm], m)
 				}
 			}
@@ -315,7 +317,10 @@ func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
 		for arm := range l.Arms {
 			decides := figure(arm, m.ID)
 			if why := l.Arms[arm].Spoiled(m); why != "" {
-				decides = string(why)
+				if _, shown := IsRefused(decides); !shown {
+					decides = Absent
+				}
+				decides = strings.TrimPrefix(decides+" "+string(why), Absent+" ")
 			}
 			rows = append(rows, ScenarioRow{
 				Load: l.Load, Arm: arm, Scenario: scenarioOf(r.Plan, l.Load), Name: l.Arms[arm].Name, Place: Place(l, arm), Decides: m.Short,

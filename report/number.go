@@ -57,6 +57,8 @@ func RowUnit(m result.Metric, row *result.Row) Unit {
 	for _, c := range row.Cells {
 		if c.Estimate.Known {
 			values = append(values, c.Estimate.Value)
+		} else if one := c.Estimate.ShownRefused(); one != nil {
+			values = append(values, one.Value)
 		}
 	}
 	if len(values) == 0 {
@@ -73,9 +75,13 @@ const vague = 0.05
 
 // Value writes an estimate in a unit, without the unit's name: with three
 // significant digits, with two where its interval is wide or missing, and
-// whole where every round gave the same. [Absent] if it is not known.
+// whole where every round gave the same. [Absent] if it is not known; a refused
+// value that is to be printed has its mark.
 func Value(e result.Estimate, u Unit) string {
 	if !e.Known {
+		if one := e.ShownRefused(); one != nil {
+			return Refused(refusedDigits(one.Value / u.Size))
+		}
 		return Absent
 	}
 	v := e.Value / u.Size

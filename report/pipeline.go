@@ -54,22 +54,28 @@ type Processes struct {
 	// Why is why an arm has no figures; "" if it has.
 	Why  []string
 	Unit Unit
+
+	refused [][]float64 // as CPU: of arms without figures, what is to be printed all the same
 }
 
 // ProcessesOf returns what processes used under a load, nil where no arm is a
 // pipeline.
 func ProcessesOf(l *result.LoadAnalysis) *Processes {
-	p := &Processes{CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms))}
+	p := &Processes{CPU: make([][]float64, len(l.Arms)), Why: make([]string, len(l.Arms)), refused: make([][]float64, len(l.Arms))}
 	roles := []string{"gateway", "broker", "listener", "logger", "database", "driver"}
 	used := make([]bool, len(roles))
 	some := false
 	var values []float64
 	for a := range l.Arms {
 		arm := &l.Arms[a]
-		cpu := make([]float64, len(roles))
+		cpu, refused := make([]float64, len(roles)), make([]float64, len(roles))
 		for _, part := range arm.Parts {
 			some = true
 			cpu[slices.Index(roles, roleOf(part.Name))] += part.CPU
+			if one := part.Refused.Shown("cpu"); one != nil {
+				refused[slices.Index(roles, roleOf(part.Name))] += one.Value
+				refused[4], refused[5] = shownRefused(l, plan.DatabaseCPU, a), shownRefused(l, plan.ClientCPU, a)
+			}
 		}
 		if arm.Spoiled(result.Metric{ID: plan.ServerCPU}) != "" {
 			p.Why[a] = "refused by a check"
@@ -86,10 +92,10 @@ func ProcessesOf(l *result.LoadAnalysis) *Processes {
 			cpu[4], cpu[5] = known(l, plan.DatabaseCPU, a), known(l, plan.ClientCPU, a)
 		}
 		for i, v := range cpu {
-			used[i] = used[i] || v > 0
+			used[i] = used[i] || v > 0 || refused[i] > 0
 		}
-		p.CPU[a] = cpu
-		values = append(values, cpu...)
+		p.CPU[a], p.refused[a] = cpu, refused
+		values = append(append(values, cpu...), refused...)
 	}
 	if !some {
 		return nil
@@ -99,14 +105,16 @@ func ProcessesOf(l *result.LoadAnalysis) *Processes {
 			p.Roles = append(p.Roles, role)
 		}
 	}
-	for a, cpu := range p.CPU {
-		var kept []float64
-		for i := range cpu {
-			if used[i] {
-				kept = append(kept, cpu[i])
+	for _, figures := range [...][][]float64{p.CPU, p.refused} {
+		for a, cpu := range figures {
+			var kept []float64
+			for i := range cpu {
+				if used[i] {
+					kept = append(kept, cpu[i])
+				}
 			}
+			figures[a] = kept
 		}
-		p.CPU[a] = kept
 	}
 	p.Unit = UnitFor(result.Time, values...)
 	return p
@@ -132,13 +140,22 @@ func known(l *result.LoadAnalysis, id string, arm int) float64 {
 	return 0
 }
 
-// Sum is what all processes of an arm used together, in ns for each entry.
-func (p *Processes) Sum(arm int) float64 {
-	sum := 0.0
-	for _, cpu := range p.CPU[arm] {
-		sum += cpu
+// shownRefused is a refused value of an arm that is to be printed, 0 where there is none.
+func shownRefused(l *result.LoadAnalysis, id string, arm int) float64 {
+	if row := l.Row(id); row != nil && row.Cells[arm].Estimate.ShownRefused() != nil {
+		return row.Cells[arm].Estimate.Refused.Value
 	}
-	return sum
+	return 0
+}
+
+// Sum is what all processes of an arm used together, in ns for each entry.
+func (p *Processes) Sum(arm int) float64 { return sum(p.CPU[arm]) }
+
+func sum(all []float64) (total float64) {
+	for _, v := range all {
+		total += v
+	}
+	return total
 }
 
 // Text writes what a process, or all of an arm's, used.
@@ -147,6 +164,14 @@ func (p *Processes) Text(cpu float64) string {
 		return Absent
 	}
 	return Significant(cpu/p.Unit.Size, 3)
+}
+
+// text writes a figure, or what was refused of it.
+func (p *Processes) text(cpu, refused float64) string {
+	if refused > 0 {
+		return Refused(p.Text(refused))
+	}
+	return p.Text(cpu)
 }
 
 // Columns are a column for each role and one for all together; none of nil.
@@ -158,13 +183,13 @@ func (p *Processes) Columns() []ArmColumn {
 	for i, role := range p.Roles {
 		column := ArmColumn{Head: role + " " + p.Unit.Name}
 		for a := range p.CPU {
-			column.Cells = append(column.Cells, p.Text(p.CPU[a][i]))
+			column.Cells = append(column.Cells, p.text(p.CPU[a][i], p.refused[a][i]))
 		}
 		all = append(all, column)
 	}
 	column := ArmColumn{Head: "together " + p.Unit.Name}
 	for a := range p.CPU {
-		column.Cells = append(column.Cells, p.Text(p.Sum(a)))
+		column.Cells = append(column.Cells, p.text(p.Sum(a), sum(p.refused[a])))
 	}
 	return append(all, column)
 }

@@ -58,7 +58,11 @@ func Published(r *result.Result, a *result.Analysis) []PublishedRow {
 				case row != nil && row.Cells[i].Estimate.Known:
 					e := row.Cells[i].Estimate
 					line.Ours = q.ours + With(e, UnitFor(q.dimension, e.Value))
-				case q.metric == plan.MessageRate && l.Arms[i].Achieved > 0:
+				case row != nil && row.Cells[i].Estimate.ShownRefused() != nil:
+					e := row.Cells[i].Estimate
+					value, _ := IsRefused(With(e, UnitFor(q.dimension, e.Refused.Value)))
+					line.Ours = Refused(q.ours + value)
+				case q.metric == plan.MessageRate && l.Arms[i].Achieved > 0 && l.Arms[i].Spoiled(result.MustMetric(q.metric)) == "":
 					// At a rate there is no estimate of the most: it is what was asked for, if it came to that.
 					e := result.Estimate{Known: true, Value: l.Arms[i].Achieved * float64(max(r.Plan.Loads[l.Load].Batch, 1))}
 					line.Ours = With(e, UnitFor(q.dimension, e.Value))

@@ -38,7 +38,9 @@ func StreamColumns(l *result.LoadAnalysis) []ArmColumn {
 	}
 	all := []ArmColumn{
 		column("due /s in all", func(s *result.StreamState) string { return events(s.Target) }),
-		column("delivered /s in all", func(s *result.StreamState) string { return events(s.Achieved) }),
+		column("delivered /s in all", func(s *result.StreamState) string {
+			return plainOr(s.Refused, "achieved", s.Achieved, events)
+		}),
 		column("missing", func(s *result.StreamState) string { return result.Thousands(s.Missing) }),
 		column("twice", func(s *result.StreamState) string { return result.Thousands(s.Duplicated) }),
 		column("out of order", func(s *result.StreamState) string { return result.Thousands(s.Reordered) }),
@@ -49,37 +51,33 @@ func StreamColumns(l *result.LoadAnalysis) []ArmColumn {
 	}
 	return append(all,
 		column("each stream /s", func(s *result.StreamState) string {
-			low, high, _ := s.Spread(func(c result.ClientState) float64 { return c.Achieved })
-			return fromTo(events(low), events(high))
+			return streamsSpread(s, "achieved", func(c result.ClientState) float64 { return c.Achieved }, events)
 		}),
 		column("each stream's p99, µs", func(s *result.StreamState) string {
-			low, high, ok := s.Spread(func(c result.ClientState) float64 { return c.DeliveryP99 })
-			if !ok {
-				return Absent
-			}
-			return fromTo(Significant(low/1e3, 3), Significant(high/1e3, 3))
+			return streamsSpread(s, "delivery_p99", func(c result.ClientState) float64 { return c.DeliveryP99 },
+				func(ns float64) string { return Significant(ns/1e3, 3) })
 		}),
 	)
 }
 
 // slowColumns are averages over slices, of all streams together.
 func slowColumns(column func(string, func(*result.StreamState) string) ArmColumn) []ArmColumn {
-	of := func(head string, value func(*result.SlowState) float64) ArmColumn {
+	of := func(head, field string, size float64, value func(*result.SlowState) float64) ArmColumn {
 		return column(head, func(s *result.StreamState) string {
 			if s.Behind == nil {
 				return Absent
 			}
-			return events(value(s.Behind))
+			return plainOr(s.Behind.Refused, field, value(s.Behind), func(v float64) string { return events(v / size) })
 		})
 	}
 	return []ArmColumn{
-		of("due", func(s *result.SlowState) float64 { return s.Due }),
-		of("sent", func(s *result.SlowState) float64 { return s.Sent }),
-		of("read", func(s *result.SlowState) float64 { return s.Decoded }),
-		of("buffered", func(s *result.SlowState) float64 { return s.Buffered }),
-		of("buffered kB", func(s *result.SlowState) float64 { return s.BufferedBytes / 1e3 }),
-		of("pushed back", func(s *result.SlowState) float64 { return s.PushedBack }),
-		of("dropped", func(s *result.SlowState) float64 { return s.Dropped }),
+		of("due", "due", 1, func(s *result.SlowState) float64 { return s.Due }),
+		of("sent", "sent", 1, func(s *result.SlowState) float64 { return s.Sent }),
+		of("read", "decoded", 1, func(s *result.SlowState) float64 { return s.Decoded }),
+		of("buffered", "buffered", 1, func(s *result.SlowState) float64 { return s.Buffered }),
+		of("buffered kB", "buffered_bytes", 1e3, func(s *result.SlowState) float64 { return s.BufferedBytes }),
+		of("pushed back", "pushed_back", 1, func(s *result.SlowState) float64 { return s.PushedBack }),
+		of("dropped", "dropped", 1, func(s *result.SlowState) float64 { return s.Dropped }),
 	}
 }
 
@@ -140,9 +138,10 @@ func Clients(l *result.LoadAnalysis) [][]string {
 				name = l.Arms[a].Name
 			}
 			rows = append(rows, []string{
-				name, fmt.Sprint(i + 1), events(c.Target), events(c.Achieved), result.Thousands(c.Events),
+				name, fmt.Sprint(i + 1), events(c.Target), plainOr(c.Refused, "achieved", c.Achieved, events), result.Thousands(c.Events),
 				result.Thousands(c.Missing), result.Thousands(c.Duplicated), result.Thousands(c.Reordered), result.Thousands(c.Wrong),
-				micros(c.DeliveryP50), micros(c.DeliveryP99), micros(c.JitterP99),
+				plainOr(c.Refused, "delivery_p50", c.DeliveryP50, micros), plainOr(c.Refused, "delivery_p99", c.DeliveryP99, micros),
+				plainOr(c.Refused, "jitter_p99", c.JitterP99, micros),
 			})
 		}
 	}

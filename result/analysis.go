@@ -50,6 +50,8 @@ type ArmState struct {
 	// loop; 0 in the closed one.
 	Planned  float64 `json:"planned,omitempty"`
 	Achieved float64 `json:"achieved,omitempty"`
+	// Refused holds Achieved where the generator or the machine spoiled it.
+	Refused Refusals `json:"refused,omitempty"`
 	// Checks are the gates, in the order of [Gates]; those that cannot be
 	// applied to this load are not among them.
 	Checks []Check `json:"checks"`
@@ -104,6 +106,8 @@ type Estimate struct {
 	Rounds int     `json:"rounds,omitempty"`
 	// Why says in words why it is not known.
 	Why string `json:"why,omitempty"`
+	// Refused is the value where one was measured and a check refused it.
+	Refused *Refused `json:"refused,omitempty"`
 }
 
 // Interval reports whether there is one.

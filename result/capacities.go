@@ -49,7 +49,7 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 	c := r.Capacity
 	arm := ArmCapacity{Name: r.ArmName(a), Kind: CapacityUnknown, Rounds: []RoundFound{}}
 	values := map[int]float64{}
-	var closed []float64
+	var closed, most []float64
 	wrong := uint64(0)
 	for n := range c.Rounds {
 		for i := range c.Rounds[n].Searches {
@@ -62,6 +62,10 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 				f.Kind = CapacityUnknown
 			}
 			of := RoundFound{Round: n + 1, Found: f, Probes: len(s.Probes), Why: flaw}
+			if probes := refusedProbes(o, s, told); len(probes) > 0 {
+				of.Refused = &RefusedSearch{Probes: probes}
+			}
+			most = append(most, s.kept(o))
 			for j := range s.Probes {
 				wrong += s.Probes[j].Trial.Errors[WrongReply]
 				if j < len(told) && told[j].outcome == ProbeSpoiled {
@@ -91,8 +95,10 @@ func armCapacity(r *Result, o Objective, a int) (ArmCapacity, map[int]float64) {
 		arm.Why = "taken out: " + out
 	default:
 		arm.conclude(values)
+		arm.limitedAt(most)
 		return arm, values
 	}
+	arm.refuse(values)
 	return arm, nil
 }
 

@@ -159,4 +159,6 @@ type RoundFound struct {
 	// Machine: that was the machine.
 	Why     string `json:"why,omitempty"`
 	Machine bool   `json:"machine,omitempty"`
+	// Refused is what was measured and cannot be used; nil if all can.
+	Refused *RefusedSearch `json:"refused,omitempty"`
 }

@@ -50,10 +50,16 @@ func analyseRow(g grid, load *LoadAnalysis, m Metric) Row {
 
 // estimate is one arm's value of a metric.
 func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Estimate {
-	trials := g.of(load.Load, arm)
-	switch why := load.Arms[arm].Why(m); {
-	case why != "":
-		return Estimate{Why: why}
+	e := measured(g.of(load.Load, arm), m, alpha)
+	if why := load.Arms[arm].Why(m); why != "" {
+		return e.refuse(why)
+	}
+	return e
+}
+
+// measured is a metric of an arm's trials, whatever the checks say of them.
+func measured(trials []*Trial, m Metric, alpha float64) Estimate {
+	switch {
 	case len(trials) == 0:
 		return Estimate{Why: "not measured"}
 	case m.Quantile > 0:

@@ -192,9 +192,9 @@ func (c *contest) compare(g grid, load *LoadAnalysis) {
 	c.found.Metric, c.found.Alpha = c.metric.ID, alpha(g.result.Plan, c.metric.ID == load.Primary)
 	var known []int
 	for a := range load.Arms {
-		e := Estimate{Why: load.Arms[a].Why(c.gated)}
-		if e.Why == "" {
-			e = estimate(g, load, c.metric, a, c.found.Alpha)
+		e := estimate(g, load, c.metric, a, c.found.Alpha)
+		if why := load.Arms[a].Why(c.gated); why != "" && e.Refused == nil {
+			e = e.refuse(why)
 		}
 		if held := load.Arms[a].Entries; !e.Known && held != nil && held.Confirmed == 0 && c.metric.ID == plan.ConfirmedP50 && load.Arms[a].Why(c.gated) == "" {
 			e.Why = "nobody confirms its entries"

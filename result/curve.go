@@ -174,7 +174,7 @@ func point(trials []*Trial, s *ArmState) Point {
 	p := Point{Planned: s.Planned}
 	if len(trials) == 0 {
 		p.Why = "not measured"
-		return p.refused(p.Why)
+		return p.refuse(p.Why)
 	}
 	all := sum(trials)
 	if all.planned > 0 {
@@ -182,19 +182,11 @@ func point(trials []*Trial, s *ArmState) Point {
 		p.Waited = float64(min(all.late, all.planned)) / float64(all.planned)
 	}
 	p.AtLeast = p.Failed > 0
+	p.take(trials)
 	if c := refusal(s, trials, plan.ServerCPU); c != nil {
 		p.Why, p.Gate = c.Detail, c.Gate // whole arms: wrong replies, counts that do not add up
-		return p.refused(c.Detail)
+		return p.refuse(c.Detail)
 	}
-	p.ServerCPU = meanOf(trials, func(t *Trial) (float64, bool) { return MustMetric(plan.ServerCPU).Value(t) })
-	p.Cores = meanOf(trials, func(t *Trial) (float64, bool) {
-		if t.Server == nil || t.Server.Wall <= 0 {
-			return 0, false
-		}
-		return float64(t.Server.CPU) / float64(t.Server.Wall), t.Server.CPU > 0
-	})
-	p.Achieved = meanOf(trials, answered)
-	p.Share = meanOf(trials, share)
 	p.Overloaded = p.Share.Interval() && p.Share.High < 1 && p.Share.Value <= 1-shortShare
 	for _, of := range []struct {
 		into   *Estimate
@@ -202,27 +194,27 @@ func point(trials []*Trial, s *ArmState) Point {
 	}{{&p.Achieved, plan.Throughput}, {&p.Mean, plan.ResponseMean}, {&p.P50, plan.ResponseP50}, {&p.P99, plan.ResponseP99}} {
 		if c := refusal(s, trials, of.metric); c != nil {
 			p.Why, p.Gate = cmp.Or(p.Why, c.Detail), cmp.Or(p.Gate, c.Gate)
-			*of.into = Estimate{Why: c.Detail}
-			continue
-		}
-		switch m := MustMetric(of.metric); {
-		case m.Quantile > 0:
-			*of.into = waiting(trials, m.Quantile)
-		case of.metric == plan.ResponseMean:
-			p.Mean = meanOf(trials, meanWaiting)
+			*of.into = of.into.refuse(c.Detail)
 		}
 	}
 	if !p.Achieved.Known {
-		p.Share, p.Overloaded = Estimate{Why: p.Achieved.Why}, false
+		p.Share, p.Overloaded = p.Share.refuse(p.Achieved.Why), false
 	}
 	return p
 }
 
-// refused is a point without figures.
-func (p Point) refused(why string) Point {
-	none := Estimate{Why: why}
-	p.Achieved, p.Share, p.Mean, p.P50, p.P99, p.ServerCPU, p.Cores = none, none, none, none, none, none, none
-	return p
+// take takes the figures, whatever the checks say of them.
+func (p *Point) take(trials []*Trial) {
+	p.ServerCPU = meanOf(trials, func(t *Trial) (float64, bool) { return MustMetric(plan.ServerCPU).Value(t) })
+	p.Cores = meanOf(trials, func(t *Trial) (float64, bool) {
+		if t.Server == nil || t.Server.Wall <= 0 {
+			return 0, false
+		}
+		return float64(t.Server.CPU) / float64(t.Server.Wall), t.Server.CPU > 0
+	})
+	p.Achieved, p.Share, p.Mean = meanOf(trials, answered), meanOf(trials, share), meanOf(trials, meanWaiting)
+	p.P50 = waiting(trials, MustMetric(plan.ResponseP50).Quantile)
+	p.P99 = waiting(trials, MustMetric(plan.ResponseP99).Quantile)
 }
 
 // refusal tells why a metric of an arm at a level is no number. It differs

@@ -156,7 +156,9 @@ type Count struct {
 	ID        string    `json:"id"` // "database-wal"; unlike a metric's no plan may name it
 	Title     string    `json:"title"`
 	Dimension Dimension `json:"dimension"`
-	Value     float64   `json:"value"` // a call, in the dimension's unit
+	Value     float64   `json:"value,omitempty"` // a call, in the dimension's unit
+	// Refused is set instead where no figure of the arm is valid.
+	Refused *Refused `json:"refused,omitempty"`
 }
 
 // Counts returns what a trial's database did for each call, as far as it is known.

@@ -25,6 +25,8 @@ type Floors struct {
 	// fastest arm the driver sends before a broker that does nothing; Throughput is
 	// messages then, and Limited is judged by this and not by Times.
 	Headroom float64 `json:"headroom,omitempty"`
+	// Refused holds Times and Headroom where the arm's own figure in them is refused.
+	Refused Refusals `json:"refused,omitempty"`
 }
 
 // floorTimes is how many times the floor a median must be to tell more of the

@@ -120,8 +120,10 @@ type EntryState struct {
 // PartState is what one process of an arm's pipeline used.
 type PartState struct {
 	Name  string  `json:"name"`
-	CPU   float64 `json:"cpu"`   // ns per request
-	Share float64 `json:"share"` // of all of the pipeline's
+	CPU   float64 `json:"cpu,omitempty"`   // ns per request
+	Share float64 `json:"share,omitempty"` // of all of the pipeline's
+	// Refused holds both where the arm's server CPU is refused.
+	Refused Refusals `json:"refused,omitempty"`
 }
 
 // parts tells what each process of a pipeline used, the dearest first.

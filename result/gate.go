@@ -313,6 +313,7 @@ func armState(g grid, l, a int) ArmState {
 		return slices.Index(Gates(), a.Gate) - slices.Index(Gates(), b.Gate)
 	})
 	s.state.Notes = append(s.state.Notes, failures(g.result, a)...)
+	s.refuse()
 	return *s.state
 }
 

@@ -1,6 +1,8 @@
 package result
 
 import (
+	"cmp"
+
 	"wirelab/plan"
 	"wirelab/stat"
 )
@@ -65,11 +67,7 @@ func added(g grid, load *LoadAnalysis, client, raw int) Estimate {
 	if err != nil {
 		return Estimate{Why: err.Error()} // not reached: it is one of ours
 	}
-	for _, arm := range [...]int{client, raw} {
-		if why := load.Arms[arm].Why(m); why != "" {
-			return Estimate{Why: why}
-		}
-	}
+	why := cmp.Or(load.Arms[client].Why(m), load.Arms[raw].Why(m))
 	var without, with []float64
 	a, b := g.pairs(load.Load, raw, client)
 	for i := range a {
@@ -79,12 +77,19 @@ func added(g grid, load *LoadAnalysis, client, raw int) Estimate {
 			without, with = append(without, v), append(with, w)
 		}
 	}
-	if len(with) < MinRounds {
+	switch {
+	case len(with) < MinRounds && why != "":
+		return Estimate{Why: why}
+	case len(with) < MinRounds:
 		return Estimate{Why: tooFew(len(with), MinRounds).Why}
 	}
 	e, err := stat.PairedDifference(without, with, stat.DefaultAlpha)
 	if err != nil {
 		return Estimate{Why: err.Error()}
 	}
-	return Estimate{Known: true, Value: e.Value, Low: e.Low, High: e.High, Rounds: e.Rounds}
+	found := Estimate{Known: true, Value: e.Value, Low: e.Low, High: e.High, Rounds: e.Rounds}
+	if why != "" {
+		return found.refuse(why)
+	}
+	return found
 }

@@ -28,6 +28,8 @@ type MessageState struct {
 	Peak           int64         `json:"peak_backlog"`
 	SendOutage     plan.Duration `json:"send_outage"`
 	DeliveryOutage plan.Duration `json:"delivery_outage"`
+	// Refused holds the outages, in ns, that a check refuses; they are 0 above.
+	Refused Refusals `json:"refused,omitempty"`
 	// Early is what there is to know of a broker that acknowledges before a quorum
 	// has a message on disk; "" of one that does not.
 	Early string        `json:"early,omitempty"`

@@ -2,6 +2,7 @@ package result_test
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +146,7 @@ func TestEstimates(t *testing.T) {
 			for _, row := range load.Rows {
 				full := said.Loads[l].Row(row.Metric)
 				for a, c := range row.Cells {
-					if full == nil || c.Estimate != full.Cells[a].Estimate || c.Difference != nil {
+					if full == nil || !reflect.DeepEqual(c.Estimate, full.Cells[a].Estimate) || c.Difference != nil {
 						t.Errorf("%s, load %d, %s, arm %d: %+v", name, l, row.Metric, a, c)
 					}
 				}

@@ -207,7 +207,9 @@ func jitter(t *Trial) *stat.Histogram {
 type StreamState struct {
 	// Target and Achieved are events per second, of all streams together.
 	Target   float64 `json:"target"`
-	Achieved float64 `json:"achieved"`
+	Achieved float64 `json:"achieved,omitempty"`
+	// Refused holds Achieved where a check refuses it.
+	Refused Refusals `json:"refused,omitempty"`
 	// Missing, Duplicated, Reordered and Wrong are of all streams and rounds.
 	Missing    uint64 `json:"missing"`
 	Duplicated uint64 `json:"duplicated"`
@@ -222,19 +224,21 @@ type StreamState struct {
 // SlowState is a [Behind] on average over slices, in events.
 type SlowState struct {
 	Due        float64 `json:"due"`
-	Sent       float64 `json:"sent"`
-	Decoded    float64 `json:"decoded"`
-	Buffered   float64 `json:"buffered"`
-	PushedBack float64 `json:"pushed_back"`
-	Dropped    float64 `json:"dropped"`
+	Sent       float64 `json:"sent,omitempty"`
+	Decoded    float64 `json:"decoded,omitempty"`
+	Buffered   float64 `json:"buffered,omitempty"`
+	PushedBack float64 `json:"pushed_back,omitempty"`
+	Dropped    float64 `json:"dropped,omitempty"`
 	// BufferedBytes is Buffered times what an event takes on the wire.
-	BufferedBytes float64 `json:"buffered_bytes"`
+	BufferedBytes float64 `json:"buffered_bytes,omitempty"`
+	// Refused holds all but Due where no figure of the arm is valid.
+	Refused Refusals `json:"refused,omitempty"`
 }
 
 // ClientState is one stream of an arm, over all rounds.
 type ClientState struct {
 	Target     float64 `json:"target"` // events/s of this stream alone
-	Achieved   float64 `json:"achieved"`
+	Achieved   float64 `json:"achieved,omitempty"`
 	Events     uint64  `json:"events"` // right
 	Missing    uint64  `json:"missing"`
 	Duplicated uint64  `json:"duplicated"`
@@ -244,6 +248,8 @@ type ClientState struct {
 	DeliveryP50 float64 `json:"delivery_p50,omitempty"`
 	DeliveryP99 float64 `json:"delivery_p99,omitempty"`
 	JitterP99   float64 `json:"jitter_p99,omitempty"`
+	// Refused holds Achieved and the times where a check refuses them.
+	Refused Refusals `json:"refused,omitempty"`
 }
 
 // limitClients bounds what is analysed of a result from a file.

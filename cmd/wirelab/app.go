@@ -28,7 +28,9 @@ type app struct {
 	// full is what --full says: print all that was measured.
 	full bool
 	// watch shows what is being done, while something is.
-	watch     *watcher
+	watch *watcher
+	// refused is what --show-refused says: print the values that checks refused, marked.
+	refused   bool
 	databases databases
 }
 
@@ -133,12 +135,17 @@ func (a *app) colour() bool {
 
 // style is how to write at the terminal there is.
 func (a *app) style() terminal.Style {
-	return terminal.Style{Color: a.colour(), Width: a.width()}
+	return terminal.Style{Color: a.colour(), Width: a.width(), Refused: a.refused}
 }
 
 // addFullFlag adds the flag to a command that prints a result.
 func (a *app) addFullFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.full, "full", false, "print every table and note, not the short answer")
+}
+
+// addRefusedFlag adds the flag to a command that prints a result.
+func (a *app) addRefusedFlag(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.refused, "show-refused", false, "print the values that a check refused too, in parentheses, with the reasons")
 }
 
 // commandLine is what was typed, as a shell would take it again, but for what

@@ -78,6 +78,7 @@ of some arm nothing valid can be said, or it was interrupted.`,
 	f.network.register(flags)
 	f.database.register(flags)
 	a.addFullFlag(flags)
+	a.addRefusedFlag(flags)
 	if err := command.MarkFlagRequired("slo"); err != nil {
 		panic(err) // the flag is defined above
 	}

@@ -57,6 +57,7 @@ report" has the same table as a page, with --chaos too.`,
 	}
 	addChaosFiles(c, &files)
 	c.Flags().StringVar(&format, "format", formatText, "what to print: "+strings.Join(decideFormats(), ", "))
+	a.addRefusedFlag(c.Flags())
 	asJSON = cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.MarkFlagsMutuallyExclusive("json", "format")
@@ -87,8 +88,12 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	if err != nil {
 		return err
 	}
-	analysis := result.Analyse(r)
-	tables := report.Decisions(r, &analysis, outages)
+	found := result.Analyse(r)
+	analysis := &found
+	if a.refused {
+		analysis = analysis.WithRefused()
+	}
+	tables := report.Decisions(r, analysis, outages)
 	if len(tables) == 0 {
 		return undecidable(r)
 	}

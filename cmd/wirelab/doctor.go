@@ -58,7 +58,7 @@ The exit code is 0 if nothing is bad, else 1.`,
 		if *asJSON {
 			err = a.PrintJSON(e)
 		} else {
-			err = terminal.Examination(a.Stdout, e, terminal.Style{Color: a.colour(), Width: a.width()})
+			err = terminal.Examination(a.Stdout, e, a.style())
 		}
 		if err == nil && !e.Fit {
 			return cli.With(exitFailed, nil)

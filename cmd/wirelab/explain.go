@@ -62,6 +62,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 	}
 	flags := command.Flags()
 	f.register(a, flags)
+	a.addRefusedFlag(flags)
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("json", "format")
 	command.RunE = func(c *cobra.Command, args []string) error {
@@ -82,7 +83,7 @@ With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`
 		if err != nil {
 			return err
 		}
-		if set := changed(flags, "from", "to", "json", "format", "quiet", "full"); set != "" {
+		if set := changed(flags, "from", "to", "json", "format", "quiet", "full", "show-refused"); set != "" {
 			return cli.Usage("--%s is for an experiment to run; %s is a result that was measured", set, args[0])
 		}
 		return a.printExplanation(r, f.corners, f.format)
@@ -296,8 +297,14 @@ func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.A
 	case formatCSV:
 		return csv.WriteExplanation(w, r, e)
 	}
-	if !a.full {
-		return terminal.WriteSummary(w, report.SummariseExplained(r, analysis, e), a.style())
+	var err error
+	if a.full {
+		err = terminal.WriteExplanation(w, r, analysis, e, a.style())
+	} else {
+		err = terminal.WriteSummary(w, report.SummariseExplained(r, analysis, e), a.style())
 	}
-	return terminal.WriteExplanation(w, r, analysis, e, a.style())
+	if err != nil || !a.refused {
+		return err
+	}
+	return terminal.WriteRefused(w, r, analysis, a.style())
 }

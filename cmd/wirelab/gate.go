@@ -207,6 +207,9 @@ func (a *app) printResult(r *result.Result, analysis *result.Analysis, j *result
 	}
 	style := a.style()
 	if !a.full {
+		if a.refused {
+			analysis = analysis.WithRefused()
+		}
 		return terminal.WriteSummary(a.Stdout, report.Summarise(r, analysis, j), style)
 	}
 	if err := terminal.WriteAnalysed(a.Stdout, r, analysis, style); err != nil || j == nil {

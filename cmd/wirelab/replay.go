@@ -58,6 +58,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 	c.Flags().DurationVar(&limit, "for", 0, "start no round after so long, once the fewest are done")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(c.Flags(), &certificate)
+	a.addRefusedFlag(c.Flags())
 	asJSON := cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -126,6 +127,9 @@ func (a *app) tellAgreement(was, here *result.Result, asJSON bool) error {
 		err = terminal.WriteAgreement(a.Stdout, was, here, &agreement, a.style())
 	default:
 		err = terminal.WriteSummary(a.Stdout, report.SummariseAgreement(was, here, &agreement), a.style())
+	}
+	if err == nil && a.refused && !asJSON {
+		err = terminal.WriteRefused(a.Stdout, here, &now, a.style())
 	}
 	if err != nil {
 		return err

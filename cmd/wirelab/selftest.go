@@ -147,7 +147,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	if o.json {
 		err = json.Write(a.Stdout, report)
 	} else {
-		err = terminal.Write(a.Stdout, report, terminal.Style{Color: a.colour(), Width: a.width()})
+		err = terminal.Write(a.Stdout, report, a.style())
 	}
 	switch {
 	case err != nil:

@@ -118,6 +118,7 @@ func newShowCommand(a *app) *cobra.Command {
 		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
 	}
+	a.addRefusedFlag(c.Flags())
 	asJSON := cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {

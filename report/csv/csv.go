@@ -23,11 +23,14 @@
 //   - early: what there is to know of an arm that acknowledges messages before a
 //     quorum has them on disk; empty of every other. Its figures are of less than
 //     those of arms without a word here.
+//   - refused: the value that was measured, in a row that has a reason in invalid and
+//     so no value. It may be looked at, and neither compared nor quoted.
 //
 // Of an open loop there are also the metrics "planned" and "achieved", the
 // calls per second that fell due and that were answered rightly: a curve is
 // achieved and response times over planned, and overload where achieved is
-// less. They are never refused. Of a search for capacities there is a row for
+// less. Planned is never refused, achieved where the generator or the machine
+// spoiled it. Of a search for capacities there is a row for
 // each probe, metric "probe", its load the rate and its value 1 if it passed, 0
 // if not, none if it was spoiled, with why in "invalid"; and for each search
 // one, metric "capacity", in calls per second, without a value where it is only
@@ -42,7 +45,8 @@
 // "stream-1-duplicated", "stream-1-reordered", "stream-1-delivery-p99" and
 // "stream-1-jitter-p99"; and where readers are slow, of all streams together on
 // average at a slice's end, "due", "sent", "decoded", "buffered", "pushed-back"
-// and "dropped". They are never refused either: they are what a refusal is about.
+// and "dropped". What is missing, duplicated or reordered is never refused: it is what
+// a refusal is about. Rates and times are, and all of slow readers but what was due.
 //
 // Of a load that sends messages there is the account of each trial: "sent",
 // "acknowledged", "unsure", "expected", "delivered", "missing", "kept",
@@ -67,7 +71,7 @@ import (
 
 // Columns returns the heads of the columns.
 func Columns() []string {
-	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves", "early"}
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves", "early", "refused"}
 }
 
 // Write writes the result, heads first. The error is w's.
@@ -114,18 +118,18 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) {
 			continue
 		}
-		value, invalid := strconv.FormatFloat(v, 'g', -1, 64), arm.Why(m)
+		value, invalid, refused := figure(v), arm.Why(m), ""
 		if invalid != "" {
-			value = ""
+			value, refused = "", value
 		}
 		floor := ""
 		if v, ok := report.Floor(arm, m); ok {
-			floor = strconv.FormatFloat(v, 'g', -1, 64)
+			floor = figure(v)
 		}
 		all = append(all, []string{
 			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
 			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
-			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm),
+			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
 		})
 	}
 	return all

@@ -9,15 +9,19 @@ import (
 	"wirelab/result"
 )
 
-// line is a row without what most rows lack.
+// line is a row without what most rows lack. A value with a reason in invalid is refused.
 func line(r *result.Result, round, arm int, load, metric, value, unit, steady, invalid string) []string {
 	var is result.Arm
 	if arm >= 0 && arm < len(r.Arms) {
 		is = r.Arms[arm]
 	}
+	refused := ""
+	if invalid != "" {
+		value, refused = "", value
+	}
 	return []string{
 		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, is.Server, is.Client,
-		metric, value, unit, "", "", steady, invalid, "", r.Early(arm),
+		metric, value, unit, "", "", steady, invalid, "", r.Early(arm), refused,
 	}
 }
 
@@ -31,12 +35,21 @@ func rates(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 	seconds := time.Duration(t.Window).Seconds()
 	var all [][]string
 	for _, of := range []struct {
-		metric string
-		calls  uint64
-	}{{"planned", t.Planned}, {"achieved", t.Completed}} {
-		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), ""))
+		metric  string
+		calls   uint64
+		invalid string
+	}{{"planned", t.Planned, ""}, {"achieved", t.Completed, reason(l.Arms[t.Arm].Refused["achieved"])}} {
+		all = append(all, line(r, round+1, t.Arm, l.Name, of.metric, figure(float64(of.calls)/seconds), "/s", strconv.FormatBool(t.Steady), of.invalid))
 	}
 	return all
+}
+
+// reason is why a value is refused; "" if it is not.
+func reason(refused *result.Refused) string {
+	if refused == nil {
+		return ""
+	}
+	return refused.Why
 }
 
 // counts are the rows of what a trial's database did for each call.
@@ -45,7 +58,7 @@ func counts(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial
 	for _, c := range t.Counts() {
 		value, invalid := figure(c.Value), ""
 		if why := l.Arms[t.Arm].Invalid(); len(why) > 0 {
-			value, invalid = "", why[0]
+			invalid = why[0]
 		}
 		all = append(all, line(r, round+1, t.Arm, l.Name, c.ID, value, report.BaseUnit(c.Dimension), strconv.FormatBool(t.Steady), invalid))
 	}
@@ -78,6 +91,8 @@ func probes(r *result.Result) [][]string {
 			value, invalid := "", round.Why
 			if v, ok := round.Found.Value(); ok {
 				value, invalid = figure(v), ""
+			} else if round.Refused != nil && round.Refused.Found != nil {
+				value, invalid = figure(round.Refused.Found.Value), a.Why
 			}
 			all = append(all, line(r, round.Round, arm, r.Capacity.Objective, "capacity", value, "/s", "", invalid))
 		}

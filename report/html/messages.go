@@ -36,11 +36,11 @@ func (s *sheet) messages(l *result.LoadAnalysis) *figure {
 		line := []string{l.Arms[a].Name}
 		for _, n := range []uint64{
 			m.Sent, m.Acknowledged, m.Unsure, m.Expected, m.Delivered, m.Missing, m.Kept, m.Duplicated, m.Redelivered, m.Reordered, m.Displaced,
-			m.Corrupted, m.Misrouted, m.Stray, uint64(max(m.Peak, 0)), uint64(max(m.SendOutage, 0)), uint64(max(m.DeliveryOutage, 0)),
+			m.Corrupted, m.Misrouted, m.Stray, uint64(max(m.Peak, 0)),
 		} {
 			line = append(line, itoa64(n))
 		}
-		raw = append(raw, append(line, m.Early))
+		raw = append(raw, append(line, plain(m.Refused, "send_outage", float64(m.SendOutage)), plain(m.Refused, "delivery_outage", float64(m.DeliveryOutage)), m.Early))
 	}
 	f.data(s.file("messages", l), raw)
 	return f

@@ -191,6 +191,14 @@ func figures(text string) cell { return cell{Text: text, Right: true} }
 // exact writes a number so that it is read back the same.
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
+// plain is a field's number, or nothing where it is refused.
+func plain(refused result.Refusals, field string, v float64) string {
+	if refused[field] != nil {
+		return ""
+	}
+	return exact(v)
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

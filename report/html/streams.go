@@ -34,9 +34,9 @@ func (s *sheet) clients(l *result.LoadAnalysis) *figure {
 		}
 		for i, c := range arm.Streams.Clients {
 			raw = append(raw, []string{
-				arm.Name, itoa(i + 1), exact(c.Target), exact(c.Achieved), itoa64(c.Events),
+				arm.Name, itoa(i + 1), exact(c.Target), plain(c.Refused, "achieved", c.Achieved), itoa64(c.Events),
 				itoa64(c.Missing), itoa64(c.Duplicated), itoa64(c.Reordered), itoa64(c.Wrong),
-				exact(c.DeliveryP50), exact(c.DeliveryP99), exact(c.JitterP99),
+				plain(c.Refused, "delivery_p50", c.DeliveryP50), plain(c.Refused, "delivery_p99", c.DeliveryP99), plain(c.Refused, "jitter_p99", c.JitterP99),
 			})
 		}
 	}

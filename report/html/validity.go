@@ -199,17 +199,17 @@ func (s *sheet) floors() *figure {
 			switch {
 			case floor.Known:
 				row := []cell{
-					words(name), words(arm.Name), figures(report.Duration(time.Duration(floor.P50))), figures(report.Significant(floor.Times, 3) + " ×"),
+					words(name), words(arm.Name), figures(report.Duration(time.Duration(floor.P50))), figures(report.FloorTimes(arm)),
 					figures(report.Duration(time.Duration(floor.ClientCPU))), absent, words(""),
 				}
-				if floor.Headroom > 0 {
-					row[5] = figures(report.Significant(floor.Headroom, 3) + " ×")
+				if floor.Headroom > 0 || floor.Refused["headroom"] != nil {
+					row[5] = figures(report.FloorHeadroom(arm))
 				}
 				if floor.Limited {
 					row[6] = words("floor-limited")
 				}
 				f.Rows = append(f.Rows, row)
-				raw = append(raw, []string{name, arm.Name, exact(floor.P50), exact(floor.Times), exact(floor.ClientCPU), exact(floor.Headroom), fmt.Sprint(floor.Limited)})
+				raw = append(raw, []string{name, arm.Name, exact(floor.P50), plain(floor.Refused, "times", floor.Times), exact(floor.ClientCPU), plain(floor.Refused, "headroom", floor.Headroom), fmt.Sprint(floor.Limited)})
 			case floor.Why != "":
 				f.Rows = append(f.Rows, []cell{words(name), words(arm.Name), absent, absent, absent, absent, words("none: " + floor.Why)})
 				raw = append(raw, []string{name, arm.Name, "", "", "", "", floor.Why})
@@ -231,5 +231,5 @@ func (s *sheet) floors() *figure {
 
 // headroom reports whether a load's drivers were judged by how many messages they send alone.
 func headroom(l result.LoadAnalysis) bool {
-	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Floor.Headroom > 0 })
+	return slices.ContainsFunc(l.Arms, func(arm result.ArmState) bool { return arm.Floor.Headroom > 0 || arm.Floor.Refused["headroom"] != nil })
 }

@@ -46,18 +46,15 @@ func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
 	for i := range c.Arms {
 		a := &c.Arms[i]
 		ratio, interval := report.CapacityRatio(a.Difference)
-		verdict, closed, probes := "", report.Absent, 0
+		verdict, probes := "", 0
 		if a.Difference != nil {
 			verdict = report.CapacityWord(a.Difference)
-		}
-		if a.Closed.Known {
-			closed = report.Rate(a.Closed.Value, 3)
 		}
 		for _, round := range a.Rounds {
 			probes += round.Probes
 		}
 		p.row([]string{
-			escape(a.Name), escape(report.CapacityOf(a)), ratio, escape(interval), verdict, closed,
+			escape(a.Name), escape(report.CapacityCell(a)), ratio, escape(interval), verdict, report.RateOf(a.Closed),
 			strconv.Itoa(probes), escape(report.CapacityRounds(a)),
 		})
 	}

@@ -73,7 +73,5 @@ func WriteDecisions(w io.Writer, tables []report.DecisionTable) error {
 // WriteWithOutages is [Write] with what runs showed in which parts failed.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
 	a := result.Analyse(r)
-	p := &page{out: bufio.NewWriter(w), outages: outages}
-	p.report(r, &a)
-	return p.out.Flush()
+	return write(w, r, &a, outages)
 }

@@ -17,8 +17,19 @@ import (
 // Write writes the result. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
 	a := result.Analyse(r)
-	p := &page{out: bufio.NewWriter(w)}
-	p.report(r, &a)
+	return write(w, r, &a, nil)
+}
+
+// WriteRefused is [Write] with the values that checks refused, marked as refused, and
+// with what runs showed in which parts failed.
+func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
+	a := result.Analyse(r)
+	return write(w, r, a.WithRefused(), outages)
+}
+
+func write(w io.Writer, r *result.Result, a *result.Analysis, outages []report.Outage) error {
+	p := &page{out: bufio.NewWriter(w), outages: outages}
+	p.report(r, a)
 	return p.out.Flush() // remembers the first error of all writes
 }
 
@@ -112,6 +123,9 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 	for _, line := range report.Legend(l) {
 		p.line("- " + escape(line))
 	}
+	if report.ShowsRefused(l) {
+		p.line("- " + escape(report.RefusedLegend))
+	}
 	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
 		p.line("- " + escape(note))
 	}
@@ -156,11 +170,24 @@ func (p *page) table(l *result.LoadAnalysis, metrics []result.Metric, main bool)
 				cells = append(cells, difference(m, arm, c)...)
 			}
 			p.row(cells)
-			if v, ok := report.Floor(arm, m); ok && arm.Spoiled(m) == "" {
-				p.row(append([]string{"", "floor of " + escape(arm.Name), report.With(result.Estimate{Known: true, Value: v}, unit)}, make([]string, len(cells)-3)...))
+			if text := floor(arm, m, unit); text != "" {
+				p.row(append([]string{"", "floor of " + escape(arm.Name), text}, make([]string, len(cells)-3)...))
 			}
 		}
 	}
+}
+
+// floor is a metric before a server that does nothing, with its unit; "" if there is none.
+func floor(arm *result.ArmState, m result.Metric, unit report.Unit) string {
+	v, ok := report.Floor(arm, m)
+	text := report.With(result.Estimate{Known: true, Value: v}, unit)
+	switch _, shown := report.IsRefused(report.FloorText(arm, m, unit)); {
+	case shown:
+		return report.Refused(text)
+	case ok && arm.Spoiled(m) == "":
+		return text
+	}
+	return ""
 }
 
 // counts is the table of what databases did for each call.
@@ -173,7 +200,7 @@ func (p *page) counts(l *result.LoadAnalysis) {
 	p.row([]string{"---", "---", "---:"})
 	for _, c := range counts {
 		for a, one := range c.Cells {
-			if one.Known {
+			if _, refused := report.IsRefused(one.Text); one.Known || refused {
 				p.row([]string{c.Head, escape(l.Arms[a].Name), strings.TrimSpace(one.Text + " " + c.Unit.Name)})
 			}
 		}

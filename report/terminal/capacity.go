@@ -37,17 +37,13 @@ func (p *page) capacity(r *result.Result, c *result.CapacityAnalysis) {
 		for _, round := range a.Rounds {
 			probes += round.Probes
 		}
-		closed := report.Absent
-		if a.Closed.Known {
-			closed = report.Rate(a.Closed.Value, 3)
-		}
 		t.body = append(t.body, []cell{
 			{text: a.Name},
-			{text: report.CapacityOf(a)},
+			{text: report.CapacityCell(a)},
 			{text: ratio, right: true},
 			{text: interval},
 			verdict,
-			{text: closed, right: true},
+			{text: report.RateOf(a.Closed), right: true},
 			{text: result.Thousands(uint64(probes)), right: true},
 		})
 	}

@@ -50,6 +50,9 @@ func (p *page) curve(r *result.Result, c *result.Curve) {
 		p.narrowed(t)
 	}
 	p.wrapped("", report.CurveLegend, faint)
+	if p.style.Refused {
+		p.wrapped("", report.RefusedLegend, red)
+	}
 	for _, note := range report.CurveNotes(r, c) {
 		p.wrapped("· ", note, plain)
 	}

@@ -69,9 +69,8 @@ func marksOf(l *result.LoadAnalysis, m result.Metric) []string {
 func (g *group) floors(l *result.LoadAnalysis, m result.Metric, unit report.Unit, marks []string) {
 	for _, a := range report.Floored(l) {
 		line := make([]cell, len(g.head[len(g.head)-1]))
-		// Of an arm that has no figure the floor is of no use either.
-		if v, ok := report.Floor(&l.Arms[a], m); ok && l.Arms[a].Spoiled(m) == "" {
-			line[0] = cell{text: report.Significant(v/unit.Size, 3) + marks[len(l.Arms)], in: faint, right: true}
+		if text := report.FloorText(&l.Arms[a], m, unit); text != "" {
+			line[0] = cell{text: text + marks[len(l.Arms)], in: faint, right: true}
 		}
 		g.body = append(g.body, line)
 	}
@@ -152,7 +151,7 @@ func rateGroups(l *result.LoadAnalysis) []group {
 	}
 	for _, arm := range l.Arms {
 		planned.body = append(planned.body, []cell{{text: report.Significant(arm.Planned, 3), right: true}})
-		achieved.body = append(achieved.body, []cell{{text: report.Significant(arm.Achieved, 3), right: true}})
+		achieved.body = append(achieved.body, []cell{{text: report.Answered(&arm), right: true}})
 	}
 	for range report.Floored(l) {
 		planned.body, achieved.body = append(planned.body, []cell{{}}), append(achieved.body, []cell{{}})

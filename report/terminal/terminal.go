@@ -20,6 +20,8 @@ type Style struct {
 	Color bool
 	// Width is how many columns there are; 0 means 80, less than 64 is taken as 64.
 	Width int
+	// Refused asks for the values that checks refused, each marked as refused.
+	Refused bool
 }
 
 const (
@@ -37,6 +39,9 @@ func Write(w io.Writer, r *result.Result, s Style) error {
 func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
 	p := newPage(w, s)
 	r, a = report.Marked(r, a)
+	if s.Refused {
+		a = a.WithRefused()
+	}
 	if r.SelfTest != nil {
 		p.selfTest(r)
 		return p.out.Flush()
@@ -194,6 +199,9 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		}
 		for _, line := range report.Legend(l) {
 			p.wrapped("", line, faint)
+		}
+		if p.style.Refused && report.ShowsRefused(l) {
+			p.wrapped("", report.RefusedLegend, red)
 		}
 		p.blank()
 		p.pipeline(l)

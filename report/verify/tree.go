@@ -7,7 +7,9 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // tree reads JSON with its numbers as text.
@@ -25,12 +27,16 @@ type absent struct{}
 // walk tells of every place at which two trees differ, the deepest that can be
 // named.
 func walk(path string, stored, computed any, tell func(Difference)) {
+	if _, none := computed.(absent); none && zero(stored) {
+		return
+	}
 	switch s := stored.(type) {
 	case map[string]any:
 		c, ok := computed.(map[string]any)
 		if !ok {
 			break
 		}
+		c = asBefore(s, c)
 		keys := maps.Clone(s)
 		maps.Copy(keys, c)
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
@@ -61,6 +67,53 @@ func walk(path string, stored, computed any, tell func(Difference)) {
 		skip = sameBytes(s, c)
 	}
 	tell(Difference{Path: path, Stored: cut(s, skip), Computed: cut(c, skip)})
+}
+
+// refused is the member that holds values which a check refused.
+const refused = "refused"
+
+// asBefore is what is computed as documents had it before refused values stood apart:
+// without them, and with those that were in plain members there. A document that has
+// refused values is held against them.
+func asBefore(stored, computed map[string]any) map[string]any {
+	apart, has := computed[refused].(map[string]any)
+	if _, new := stored[refused]; new || !has {
+		return computed
+	}
+	was := maps.Clone(computed)
+	delete(was, refused)
+	for key, one := range apart {
+		value, isMap := one.(map[string]any)
+		plain, there := stored[key]
+		if !isMap || !there {
+			continue
+		}
+		if _, set := was[key]; !set || zero(was[key]) || fmt.Sprint(was[key]) == "0s" {
+			was[key] = likeBefore(plain, value["value"])
+		}
+	}
+	return was
+}
+
+// likeBefore is a refused value in the form of the plain member that held it: times
+// in ns were text.
+func likeBefore(plain, value any) any {
+	text, isText := plain.(string)
+	number, isNumber := value.(json.Number)
+	if !isText || !isNumber {
+		return value
+	}
+	if d, err := time.ParseDuration(text); err == nil && alike(number, json.Number(strconv.FormatInt(int64(d), 10))) {
+		return text
+	}
+	return value
+}
+
+// zero reports whether a member holds the number 0, which is the same as none.
+func zero(value any) bool {
+	n, ok := value.(json.Number)
+	f, err := n.Float64()
+	return ok && err == nil && f == 0
 }
 
 // context is how much is shown before the place where two texts part.

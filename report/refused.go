@@ -1,0 +1,164 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/result"
+)
+
+// Refused writes a value that a check refused, where its figure would stand: "(24.1)".
+func Refused(text string) string { return "(" + text + ")" }
+
+// IsRefused reports whether a text is one that [Refused] wrote, and returns the
+// value without the mark.
+func IsRefused(text string) (value string, refused bool) {
+	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
+		return text[1 : len(text)-1], true
+	}
+	return text, false
+}
+
+// RefusedLegend says what the mark of refused values means.
+const RefusedLegend = "(…) measured, and refused by a check: not to be compared or quoted; the reasons are below"
+
+// ShowsRefused reports whether a load has a refused value that is to be printed.
+func ShowsRefused(l *result.LoadAnalysis) bool {
+	for _, row := range l.Rows {
+		if slices.ContainsFunc(row.Cells, func(c result.Cell) bool { return c.Estimate.ShownRefused() != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainOr writes a plain field, or what was refused of it: marked if it is to be
+// printed, [Absent] if not.
+func plainOr(refused result.Refusals, field string, plain float64, write func(float64) string) string {
+	if refused[field] == nil {
+		return write(plain)
+	}
+	if one := refused.Shown(field); one != nil {
+		return Refused(write(one.Value))
+	}
+	return Absent
+}
+
+// refusedDigits writes a refused value as [Value] would with its interval: with
+// three digits, or whole where it is.
+func refusedDigits(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return group(fmt.Sprintf("%.0f", v))
+	}
+	return Significant(v, 3)
+}
+
+// Answered writes how many calls per second an arm answered in an open loop.
+func Answered(arm *result.ArmState) string {
+	return plainOr(arm.Refused, "achieved", arm.Achieved, func(v float64) string { return Significant(v, 3) })
+}
+
+// FloorText writes a metric before a server that does nothing, in a unit and without
+// its name; "" where there is none, and where it stands beside a figure that is
+// refused, unless that is to be printed.
+func FloorText(arm *result.ArmState, m result.Metric, unit Unit) string {
+	v, ok := Floor(arm, m)
+	switch {
+	case !ok:
+	case arm.Spoiled(m) == "":
+		return Significant(v/unit.Size, 3)
+	case arm.Floor.Refused.Shown("times") != nil:
+		return Refused(Significant(v/unit.Size, 3))
+	}
+	return ""
+}
+
+// FloorTimes writes how many times its floor an arm's median is, and FloorHeadroom how
+// many times the fastest arm's messages its driver sends alone.
+func FloorTimes(arm *result.ArmState) string {
+	return plainOr(arm.Floor.Refused, "times", arm.Floor.Times, times3)
+}
+
+// FloorHeadroom is said at [FloorTimes].
+func FloorHeadroom(arm *result.ArmState) string {
+	return plainOr(arm.Floor.Refused, "headroom", arm.Floor.Headroom, times3)
+}
+
+func times3(v float64) string { return Significant(v, 3) + " ×" }
+
+// RateOf writes an estimate of calls per second: "21.4k/s".
+func RateOf(e result.Estimate) string {
+	switch one := e.ShownRefused(); {
+	case e.Known:
+		return Rate(e.Value, 3)
+	case one != nil:
+		return Refused(Rate(one.Value, 3))
+	}
+	return Absent
+}
+
+// streamsSpread writes the range of what an arm's streams have of one thing.
+func streamsSpread(s *result.StreamState, field string, of func(result.ClientState) float64, write func(float64) string) string {
+	low, high, ok := s.Spread(of)
+	if ok || !slices.ContainsFunc(s.Clients, func(c result.ClientState) bool { return c.Refused[field] != nil }) {
+		if !ok && field != "achieved" {
+			return Absent
+		}
+		return fromTo(write(low), write(high))
+	}
+	low, high, ok = s.Spread(func(c result.ClientState) float64 {
+		if one := c.Refused.Shown(field); one != nil {
+			return one.Value
+		}
+		return 0
+	})
+	if !ok {
+		return Absent
+	}
+	return Refused(fromTo(write(low), write(high)))
+}
+
+// nanos writes a time in ns, as a duration.
+func nanos(ns float64) string { return Duration(time.Duration(ns)) }
+
+// RefusedProbes says of each probe of a search that cannot be trusted what it came
+// to and why it is refused; none where they are not to be printed.
+func RefusedProbes(c *result.CapacityAnalysis) []string {
+	var lines []string
+	for i := range c.Arms {
+		for _, round := range c.Arms[i].Rounds {
+			if round.Refused == nil {
+				continue
+			}
+			for _, p := range round.Refused.Probes {
+				if p.Shown {
+					lines = append(lines, fmt.Sprintf("%s, round %d, a probe at %s: %s refused: %s",
+						c.Arms[i].Name, round.Round, Rate(p.Rate, 3), Refused(p.Says), p.Why))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// RefusedFigures lists the refused values that are to be printed of the metrics that
+// loads are judged by, each with its reason: for forms that have no table of them.
+func RefusedFigures(r *result.Result, a *result.Analysis) []string {
+	var lines []string
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		for _, m := range Main(l) {
+			row := l.Row(m.ID)
+			for arm, c := range row.Cells {
+				if c.Estimate.ShownRefused() != nil {
+					lines = append(lines, fmt.Sprintf("%s of %s, %s: %s refused: %s", m.Title, l.Arms[arm].Name,
+						LoadName(r.Plan, l.Load), With(c.Estimate, RowUnit(m, row)), c.Estimate.Why))
+				}
+			}
+		}
+	}
+	return lines
+}
