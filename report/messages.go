@@ -291,6 +291,7 @@ type ScenarioRow struct {
 	// Figure is the arm's of that; P50 and P99 are until a message is delivered.
 	Figure, P50, P99, Rate, Outage string
 	Account                        string
+	Why                            string // why a figure is refused; "" if none is
 }
 
 // Scenarios puts what several loads of messages came to into one table, a row for
@@ -327,6 +328,9 @@ func Scenarios(r *result.Result, a *result.Analysis) []ScenarioRow {
 				Figure: decides, P50: figure(arm, plan.DeliveredP50), P99: figure(arm, plan.DeliveredP99),
 				Rate: figure(arm, plan.MessageRate, plan.DeliveredRate), Outage: figure(arm, plan.SendOutage), Account: Account(&l.Arms[arm]),
 			})
+			if failed := l.Arms[arm].Failed(); len(failed) > 0 {
+				rows[len(rows)-1].Why = failed[0].Detail
+			}
 		}
 	}
 	return rows

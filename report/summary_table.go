@@ -104,7 +104,11 @@ func untold(l *result.LoadAnalysis, m result.Metric, row *result.Row) bool {
 func (s *summary) cell(l *result.LoadAnalysis, m result.Metric, arm int, value, head string) SummaryCell {
 	c := l.Row(m.ID).Cells[arm]
 	if !c.Estimate.Known {
-		return SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, head)}
+		none := SummaryCell{Value: Absent, Mark: s.refusals.add(s.r.Plan, l, m, arm, head)}
+		if c.Estimate.ShownRefused() != nil {
+			none.Value = Value(c.Estimate, RowUnit(m, l.Row(m.ID)))
+		}
+		return none
 	}
 	found := SummaryCell{Value: value, Mark: Marks(&l.Arms[arm], m)}
 	d := c.Difference

@@ -18,6 +18,7 @@ import (
 	"wirelab/cli"
 	"wirelab/report/html"
 	"wirelab/report/jmh"
+	"wirelab/report/markdown"
 	"wirelab/result"
 )
 
@@ -91,6 +92,7 @@ All but html go to standard output unless -o says otherwise. Of several results
 	c.Flags().StringVarP(&output, "output", "o", "", `file to write, replaced if it is there; "-" is standard output`)
 	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
 	addChaosFiles(c, &chaosFiles)
+	a.addRefusedFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		i := slices.Index(names, format)
 		if i < 0 {
@@ -100,12 +102,33 @@ All but html go to standard output unless -o says otherwise. Of several results
 			return cli.Usage("--open shows a page that is in a file: it needs --format html, and no -o -")
 		}
 		form, err := a.withChaos(reportFormats()[i], chaosFiles, len(args))
+		if err == nil && a.refused {
+			form, err = a.withRefused(form, chaosFiles)
+		}
 		if err != nil {
 			return err
 		}
 		return a.report(c.Context(), args, form, output, open)
 	}
 	return c
+}
+
+// withRefused lets a form of "wirelab report" begin with the values that checks refused.
+func (a *app) withRefused(f reportFormat, chaosFiles []string) (reportFormat, error) {
+	outages, err := a.readOutages(chaosFiles)
+	if err != nil {
+		return f, err
+	}
+	switch f.name {
+	case "html":
+		f.write = func(w io.Writer, r *result.Result) error { return html.WriteRefused(w, r, outages) }
+	case "markdown":
+		f.write = func(w io.Writer, r *result.Result) error { return markdown.WriteRefused(w, r, outages) }
+	case formatJSON, formatCSV: // always, in a member and a column of their own
+	default:
+		return f, cli.Usage("--show-refused: %s has no way to mark a refused value, and leaves it out; html, markdown, csv and json have one", f.name)
+	}
+	return f, nil
 }
 
 // report writes the reports of results. All are read before any is written, so

@@ -71,15 +71,23 @@ func (s *sheet) capacity(c *result.CapacityAnalysis) *figure {
 		if d := arm.Difference; d != nil && d.Known {
 			ratio, interval = report.Change(d), report.Interval(d)
 		}
-		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", result.Frequency, arm.Rate)
+		rate := s.curveCell("capacity/"+itoa(i), arm.Name+" · capacity", result.Frequency, s.shown.Capacity.Arms[i].Rate)
 		f.Rows = append(f.Rows, []cell{words(arm.Name), rate, figures(estimateInterval(result.Frequency, arm.Rate)), figures(ratio), figures(interval), figures(strconv.Itoa(len(arm.Rounds))), words(arm.Why)})
-		raw = append(raw, []string{arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound), exact(arm.Closed.Value), itoa(len(arm.Rounds)), arm.Why})
+		raw = append(raw, []string{arm.Name, string(arm.Kind), rate.V, rate.Low, rate.High, exact(arm.Bound), closedOf(arm), itoa(len(arm.Rounds)), arm.Why})
 	}
 	f.data(s.file("capacity", nil), raw)
 	if plot.scan() {
 		f.draw(report.Capacities(c), plot.paint)
 	}
 	return f
+}
+
+// closedOf is what an arm did in the closed loop; nothing where that is refused.
+func closedOf(arm *result.ArmCapacity) string {
+	if arm.Closed.Refused != nil {
+		return ""
+	}
+	return exact(arm.Closed.Value)
 }
 
 // capacities is the plot.

@@ -33,7 +33,7 @@ func (s *sheet) curve(i int) *figure {
 		}
 		plot.arms = append(plot.arms, a)
 	}
-	s.curveTable(f, c, i)
+	s.curveTable(f, &s.shown.Curves[i], i)
 	if plot.scan() {
 		f.draw(plot.describe(), plot.paint)
 		if !plot.faceted() {
@@ -121,7 +121,12 @@ func (s *sheet) curveCell(key, what string, d result.Dimension, e result.Estimat
 	c := cell{Text: report.With(e, u), Right: true, Key: key, Rounds: itoa(e.Rounds)}
 	tip := what + "\n" + c.Text
 	if !e.Known {
-		c.Text, c.Class, c.Tip = "refused", "refused", s.tip(what+"\nrefused: "+e.Why).Value
+		if one := e.ShownRefused(); one != nil {
+			c.Text = report.With(e, report.UnitFor(d, one.Value))
+		} else {
+			c.Text = "refused"
+		}
+		c.Instead, c.Why, c.Class, c.Tip = "refused", e.Why, "refused", s.tip(what+"\nrefused: "+e.Why).Value
 		return c
 	}
 	c.V = exact(e.Value)

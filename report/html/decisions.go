@@ -14,7 +14,7 @@ var decisionsText string
 // WriteWithOutages is [Write] with what runs showed in which parts failed.
 func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
 	a := result.Analyse(r)
-	return write(w, r, &a, nil, outages)
+	return write(w, r, &a, options{outages: outages})
 }
 
 // decisionTable is a table of when to use which, with a name for links.
@@ -22,14 +22,17 @@ type decisionTable struct {
 	report.DecisionTable
 	ID       string
 	Failures bool // rows are what happens when parts fail, by way
+	// Shown are the rows with what was refused.
+	Shown []report.Decision
 }
 
 // decisionTables are those of a result, and of runs in which parts failed.
 func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
 	var all []decisionTable
+	shown := report.Decisions(s.r, s.shown, outages)
 	for i, t := range report.Decisions(s.r, s.a, outages) {
 		t.Title = capital(t.Title)
-		all = append(all, decisionTable{DecisionTable: t, ID: itoa(i + 1), Failures: t.Load < 0})
+		all = append(all, decisionTable{DecisionTable: t, ID: itoa(i + 1), Failures: t.Load < 0, Shown: shown[i].Rows})
 	}
 	return all
 }

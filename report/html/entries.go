@@ -41,7 +41,7 @@ func (s *sheet) columns(l *result.LoadAnalysis, id, title, caption string, colum
 	for a := range l.Arms {
 		row := []cell{words(l.Arms[a].Name)}
 		for _, c := range columns {
-			row = append(row, figures(c.Cells[a]))
+			row = append(row, figures(c.Cells[a]).because(refusedBecause(&l.Arms[a])))
 		}
 		f.Rows = append(f.Rows, row)
 	}
@@ -181,7 +181,7 @@ func (s *sheet) stageTable(l *result.LoadAnalysis, f *figure, all []staged) {
 				n := s.numbers(l, m)[one.arm]
 				c := n.cell(n.value())
 				if !n.e.Known {
-					c.Text = "refused"
+					c.Text, c.Instead = "refused", "refused"
 				} else if in := n.interval(); in != "" {
 					c.Text += " " + in
 				}

@@ -38,6 +38,8 @@ var (
 type sheet struct {
 	r *result.Result
 	a *result.Analysis
+	// shown is a with the refused values to be seen: of tables, and never of charts.
+	shown *result.Analysis
 	// explained is why arms differ, once it was asked for.
 	explained *result.Explanation
 	asked     bool
@@ -69,6 +71,9 @@ type page struct {
 	Method                 method
 	Tips                   []string
 	Links                  []Link
+	// Refused is whether there are values that a check refused, and ShowRefused
+	// whether the page begins with them to be seen.
+	Refused, ShowRefused bool
 }
 
 // Link leads from a page to others beside it, where somebody serves them.
@@ -109,16 +114,23 @@ func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis) error {
 // WriteLinked is [WriteAnalysed] for those who serve the page among others: links
 // are shown above it, and the page is not one to save.
 func WriteLinked(w io.Writer, r *result.Result, a *result.Analysis, links []Link) error {
-	return write(w, r, a, links, nil)
+	return write(w, r, a, options{links: links})
 }
 
-func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outages []report.Outage) error {
+// options are what a page may have beside a result.
+type options struct {
+	links   []Link
+	outages []report.Outage
+	refused bool // the page begins with refused values to be seen
+}
+
+func write(w io.Writer, r *result.Result, a *result.Analysis, o options) error {
 	r, a = report.Marked(r, a)
-	s := &sheet{r: r, a: a, tipped: map[string]int{}}
+	s := &sheet{r: r, a: a, shown: a.WithRefused(), tipped: map[string]int{}}
 	p := page{
 		Title: title(r), About: r.Plan.About, Work: work(r), ID: r.ID, Name: r.Label,
-		Links: links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
-		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r), Verdicts: s.verdicts(), Decisions: s.decisionTables(outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
+		Refused: anyRefused(s.shown), ShowRefused: o.refused, Links: o.links, Policy: Policy(), Style: template.CSS(styleText), Script: template.JS(scriptText),
+		Absent: report.AbsentNotes(r), First: s.first(), Scenarios: s.scenarios(), Early: report.EarlyLegend(r), Verdicts: s.verdicts(), Decisions: s.decisionTables(o.outages), Validity: s.validity(), Across: s.across(), Published: s.published(), Method: s.method(),
 	}
 	if !r.Began.IsZero() {
 		p.When = r.Began.UTC().Format("2 January 2006, 15:04 UTC")
@@ -131,7 +143,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, links []Link, outa
 	}
 	p.Charted = len(p.Across)+len(p.Undrawn) > 0 || slices.ContainsFunc(p.Loads, func(l load) bool { return len(l.Figures) > 0 })
 	p.Tips = s.tips
-	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone}).Parse(pageText + decisionsText + scenariosText)
+	text, err := template.New("page").Funcs(template.FuncMap{"tied": tied, "tone": decisionTone, "refusable": refusable, "refusedWays": refusedWays}).Parse(pageText + decisionsText + scenariosText)
 	if err != nil {
 		return err
 	}
@@ -173,13 +185,14 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	if p.Empty {
 		return p
 	}
-	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(l), s.allNumbers(l), report.Saturation(l), s.counts(l)
-	for _, f := range []*figure{s.entries(l), s.messages(l), s.processes(l)} {
+	shown := s.shownLoad(l)
+	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(shown), s.allNumbers(shown), report.Saturation(l), s.counts(shown)
+	for _, f := range []*figure{s.entries(shown), s.messages(shown), s.processes(shown)} {
 		if f != nil {
 			p.Pipeline = append(p.Pipeline, f)
 		}
 	}
-	p.Streams, p.Clients = s.streams(l), s.clients(l)
+	p.Streams, p.Clients = s.streams(shown), s.clients(shown)
 	if p.Folded = report.InCurve(s.a, l.Load); p.Folded {
 		return p // so many rates are shown as a curve
 	}

@@ -62,19 +62,19 @@ type scenarioGroup struct {
 
 // scenarios makes the table over several scenarios; nil where there is one.
 func (s *sheet) scenarios() *scenarios {
-	rows := report.Scenarios(s.r, s.a)
+	rows, shown := report.Scenarios(s.r, s.a), report.Scenarios(s.r, s.shown)
 	if len(rows) == 0 {
 		return nil
 	}
 	t := &scenarios{Caption: report.ScenarioCaption}
 	raw := [][]string{{"scenario", "arm", "place", "decides", "figure", "delivered p50", "delivered p99", "messages/s", "outage", "account"}}
 	last := -1
-	for _, row := range rows {
+	for i, row := range rows {
 		if row.Load != last {
 			t.Groups, last = append(t.Groups, scenarioGroup{Name: row.Scenario, Decides: row.Decides}), row.Load
 		}
 		g := &t.Groups[len(t.Groups)-1]
-		g.Rows = append(g.Rows, row)
+		g.Rows = append(g.Rows, shown[i])
 		raw = append(raw, []string{row.Scenario, row.Name, row.Place, row.Decides, row.Figure, row.P50, row.P99, row.Rate, row.Outage, row.Account})
 	}
 	f := &figure{}

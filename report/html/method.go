@@ -104,7 +104,7 @@ func (s *sheet) published() *published {
 		return nil
 	}
 	p := &published{Caption: report.PublishedCaption(s.r), Notes: report.PublishedNotes(s.r.Plan), ByWork: report.PublishedByOperation(s.r.Plan)}
-	for _, row := range report.Published(s.r, s.a) {
+	for _, row := range report.Published(s.r, s.shown) {
 		cells := []cell{words(row.Arm), figures(row.Theirs), figures(row.Ours), words(row.Source)}
 		if p.ByWork {
 			cells = append([]cell{words(row.Operation)}, cells...)

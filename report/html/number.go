@@ -43,9 +43,17 @@ func (n number) state() *result.ArmState { return &n.load.Arms[n.arm] }
 // value is the figure with its unit and marks: "24.1 µs†".
 func (n number) value() string {
 	if !n.e.Known {
-		return report.Absent
+		return report.With(n.e, refusedUnit(n.e, n.unit))
 	}
 	return report.With(n.e, n.unit) + report.Marks(n.state(), n.metric)
+}
+
+// refusedUnit is the unit of a refused value; none where there is nothing to have it.
+func refusedUnit(e result.Estimate, u report.Unit) report.Unit {
+	if e.ShownRefused() == nil {
+		return report.Unit{Size: 1}
+	}
+	return u
 }
 
 // interval is what bounds the figure: "[23.5, 24.6]", "exact", "" for none.
@@ -156,6 +164,7 @@ func (s *sheet) tip(text string) svg.Attr {
 // number as the analysis has it, so that nothing on the page rests on rounding.
 type cell struct {
 	Text, Class  string
+	Instead, Why string // of a refused figure: what is seen where the switch is off, and the reason
 	Tip          string // the place of its hint among all
 	Right        bool
 	Key          string
@@ -172,7 +181,7 @@ func (n number) cell(text string) cell {
 	if n.e.Known {
 		c.V = exact(n.e.Value)
 	} else {
-		c.Class = "refused"
+		c.Class, c.Why = "refused", n.e.Why
 	}
 	if n.e.Interval() {
 		c.Low, c.High = exact(n.e.Low), exact(n.e.High)
@@ -187,6 +196,12 @@ func (n number) cell(text string) cell {
 func words(text string) cell { return cell{Text: text} }
 
 func figures(text string) cell { return cell{Text: text, Right: true} }
+
+// because gives a cell the reason for which its figure is refused.
+func (c cell) because(why string) cell {
+	c.Why = why
+	return c
+}
 
 // exact writes a number so that it is read back the same.
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

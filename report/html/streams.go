@@ -20,10 +20,14 @@ func (s *sheet) clients(l *result.LoadAnalysis) *figure {
 	}
 	f := &figure{ID: fmt.Sprintf("clients-%d", l.Load+1), Title: "Each stream by itself", Head: report.ClientHead()}
 	raw := [][]string{{"arm", "stream", "target", "achieved", "events", "missing", "duplicated", "reordered", "wrong", "delivery_p50_ns", "delivery_p99_ns", "jitter_p99_ns"}}
+	var arm *result.ArmState
 	for _, row := range rows {
 		line := []cell{words(row[0])}
+		if arm = armOf(l, row[0], arm); arm == nil {
+			continue // not reached: the first line of an arm names it
+		}
 		for _, text := range row[1:] {
-			line = append(line, figures(text))
+			line = append(line, figures(text).because(refusedBecause(arm)))
 		}
 		f.Rows = append(f.Rows, line)
 	}

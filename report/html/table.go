@@ -2,6 +2,7 @@ package html
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,7 @@ const many = 7
 type head struct {
 	Name, Unit string
 	Primary    bool
+	Refused    bool // there is no figure but refused ones
 }
 
 // line is an arm.
@@ -57,7 +59,10 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	g.Many = len(metrics) >= many || l.Scenario != "" && len(metrics) == many-1 // brokers have long descriptions
 	for i, m := range metrics {
 		columns[i] = s.numbers(l, m)
-		g.Heads = append(g.Heads, head{Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary})
+		g.Heads = append(g.Heads, head{
+			Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary,
+			Refused: m.ID != l.Primary && !slices.ContainsFunc(columns[i], func(n number) bool { return n.e.Known && (!m.Counted || n.e.Value > 0) }),
+		})
 	}
 	for a := range l.Arms {
 		one := line{Name: l.Arms[a].Name, About: report.Arm(s.r, a), Series: a, Reference: a == 0 && len(l.Arms) > 1}
@@ -146,7 +151,7 @@ func (s *sheet) counts(l *result.LoadAnalysis) *figure {
 	for a := range l.Arms {
 		row, line := []cell{words(l.Arms[a].Name)}, []string{l.Arms[a].Name}
 		for _, c := range columns {
-			row = append(row, figures(c.Cells[a].Text))
+			row = append(row, figures(c.Cells[a].Text).because(refusedBecause(&l.Arms[a])))
 			value := ""
 			if c.Cells[a].Known {
 				value = exact(c.Cells[a].Value)

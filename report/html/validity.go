@@ -190,10 +190,10 @@ func (s *sheet) floors() *figure {
 	f := &figure{ID: "floors", Title: "Floors: the same driver before a server that does nothing"}
 	f.Head = []string{"load", "arm", "floor, median", "arm, times the floor", "floor, client CPU", "floor, rate of the fastest arm's", ""}
 	raw := [][]string{{"load", "arm", "floor_p50_ns", "times", "floor_client_cpu_ns", "headroom", "limited"}}
-	for i := range s.a.Loads {
+	for i := range s.shown.Loads {
 		name := report.LoadName(s.r.Plan, i)
-		for a := range s.a.Loads[i].Arms {
-			arm := &s.a.Loads[i].Arms[a]
+		for a := range s.shown.Loads[i].Arms {
+			arm := &s.shown.Loads[i].Arms[a]
 			floor := arm.Floor
 			absent := figures(report.Absent)
 			switch {
@@ -216,7 +216,7 @@ func (s *sheet) floors() *figure {
 			}
 		}
 	}
-	if !slices.ContainsFunc(s.a.Loads, headroom) { // of messages alone
+	if !slices.ContainsFunc(s.shown.Loads, headroom) { // of messages alone
 		f.Head = slices.Delete(f.Head, 5, 6)
 		for i := range f.Rows {
 			f.Rows[i] = slices.Delete(f.Rows[i], 5, 6)
