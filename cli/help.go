@@ -107,7 +107,10 @@ func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 		b.WriteString("\nExamples:\n" + examples(c.Example, columns))
 	}
 	writeCommands(&b, c, columns)
-	more := writeFlags(&b, c, columns, all) || Details(c) != "" && !all
+	more := Details(c) != "" && !all
+	if c.Runnable() || c.HasSubCommands() { // a page of help has nothing to give a flag to
+		more = writeFlags(&b, c, columns, all) || more
+	}
 	if more {
 		b.WriteString("\n" + strings.Join(Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
 	}
