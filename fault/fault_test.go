@@ -70,8 +70,10 @@ func TestPlain(t *testing.T) {
 		`failed to WebSocket dial: failed to send handshake request: Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused`: "nothing listens at 127.0.0.1:1",
 		`dial tcp: lookup nohost.invalid on 10.0.0.1:53: no such host`:                                                                             "there is no host nohost.invalid",
 		`invalid character 'b' looking for beginning of object key string`:                                                                         "it is not JSON: 'b' stands where it must not",
-		`json: unknown field "x"`:                      `it has a field "x", which is not known`,
-		`the rest stays: 5 rounds; see wirelab --help`: `the rest stays: 5 rounds; see wirelab --help`,
+		`json: unknown field "x"`:                        `it has a field "x", which is not known`,
+		`bad.json: json: unknown field "x"`:              `bad.json: it has a field "x", which is not known`,
+		`bad.json: not a result; listener-nats: it died`: `bad.json: not a result; listener-nats: it died`,
+		`the rest stays: 5 rounds; see wirelab --help`:   `the rest stays: 5 rounds; see wirelab --help`,
 	} {
 		if got := fault.Plain(theirs); got != ours {
 			t.Errorf("%s: %q, want %q", theirs, got, ours)

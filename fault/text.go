@@ -27,7 +27,6 @@ var texts = []struct {
 	{regexp.MustCompile(`hostname resolving error: `), ""},
 	{regexp.MustCompile(`nats: no servers available for connection`), "no NATS server answers there"},
 	{regexp.MustCompile(`nats: timeout`), "NATS did not answer in time"},
-	{regexp.MustCompile(`\bnats: `), ""},
 	{regexp.MustCompile(`Exception \(\d+\) Reason: "(.*?)"`), "$1"},
 	// SQLite.
 	{regexp.MustCompile(`unable to open database file(?: \(\d+\))?`), "the file or its folder cannot be opened"},
@@ -38,7 +37,7 @@ var texts = []struct {
 	{regexp.MustCompile(`unexpected end of JSON input|unexpected EOF`), "it ends too early"},
 	{regexp.MustCompile(`json: unknown field "(.*?)"`), `it has a field "$1", which is not known`},
 	{regexp.MustCompile(`json: cannot unmarshal (\w+) into Go (?:struct field \w+\.([\w.]+)|value) of type \S+`), "$2 is a $1, which does not fit"},
-	{regexp.MustCompile(`\bjson: `), ""},
+	{regexp.MustCompile(`(^|[ (])json: `), "$1"}, // not of a file's name: "result.json: "
 	// YAML.
 	{regexp.MustCompile(`sequence end token '\]' not found`), "a list that begins with [ does not end with ]"},
 	{regexp.MustCompile(`could not find flow mapping end token '\}'`), "a { is never closed with }"},
