@@ -119,7 +119,9 @@ func (s *subject) refuse() {
 		whole = all[0]
 	}
 	// An arm that does not keep up is refused, and shown by how little it answers.
-	if c := refusal(state, s.trials, plan.Throughput); c != nil {
+	if s.load.Streaming() {
+		state.Refused.move("achieved", &state.Achieved, why(plan.EventRate))
+	} else if c := refusal(state, s.trials, plan.Throughput); c != nil {
 		state.Refused.move("achieved", &state.Achieved, c.Detail)
 	}
 	f := &state.Floor
