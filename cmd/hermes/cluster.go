@@ -94,7 +94,7 @@ func newMemberCommand[T any](a *app, use, short string, parse func(string) (T, e
 			if err != nil {
 				return err
 			}
-			return a.showStatus(s, *asJSON)
+			return a.showStatus(s, a.hear(ctx, f, s), *asJSON)
 		})
 	}
 	return c

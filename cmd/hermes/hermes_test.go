@@ -383,6 +383,14 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	if out := must(t, at, "", "pub", "orders", "three"); out != "published 1 to orders, offsets 2 to 2\n" {
 		t.Errorf("pub after the leader's death says %q", out)
 	}
+	// Whoever of the two that are left answers knows that the third does not.
+	for _, n := range []int{0, 2} {
+		from := map[string]string{serverVariable: l.nodes[n].GRPC}
+		out := must(t, from, "", "status")
+		if !strings.Contains(out, "2 of 3 nodes reached") || !strings.Contains(out, "follower, unreachable") {
+			t.Errorf("node %d says after node 2 died: %s", n+1, out)
+		}
+	}
 	if out := must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "3"); out != "one\ntwo\nthree\n" {
 		t.Errorf("sub after the leader's death says %q", out)
 	}

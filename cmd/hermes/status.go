@@ -44,6 +44,18 @@ func (f *clientFlags) register(c *cobra.Command) {
 
 // dial makes a client of nodes of which one at least listens.
 func (a *app) dial(ctx context.Context, f clientFlags) (*client.Client, error) {
+	o, err := a.clientOptions(f)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.reach(ctx, f, o.Addresses); err != nil {
+		return nil, err
+	}
+	return client.New(o)
+}
+
+// clientOptions is what the flags and the environment say of how to speak to a broker.
+func (a *app) clientOptions(f clientFlags) (o client.Options, err error) {
 	var addresses []string
 	for _, s := range f.servers {
 		addresses = append(addresses, strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })...)
@@ -56,30 +68,27 @@ func (a *app) dial(ctx context.Context, f clientFlags) (*client.Client, error) {
 	}
 	token, err := a.token(f.token)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	o := client.Options{Addresses: addresses, RetryFor: f.timeout, Token: token}
+	o = client.Options{Addresses: addresses, RetryFor: f.timeout, Token: token}
 	if f.secure || f.tls != (keyPair{}) {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
 		if f.tls.ca != "" {
 			pool, err := authorities(f.tls.ca)
 			if err != nil {
-				return nil, err
+				return o, err
 			}
 			o.TLS.RootCAs = pool
 		}
 		if f.tls.cert != "" || f.tls.key != "" {
 			certificate, _, err := keyPair{f.tls.cert, f.tls.key, ""}.load("of this client")
 			if err != nil {
-				return nil, err
+				return o, err
 			}
 			o.TLS.Certificates = []tls.Certificate{*certificate}
 		}
 	}
-	if err := a.reach(ctx, f, addresses); err != nil {
-		return nil, err
-	}
-	return client.New(o)
+	return o, nil
 }
 
 // ask makes one call within the time-out.
@@ -116,7 +125,7 @@ func newStatusCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.showStatus(s, *asJSON)
+			return a.showStatus(s, a.hear(ctx, f, s), *asJSON)
 		})
 	}
 	return c
@@ -143,13 +152,16 @@ type memberShown struct {
 	Leader  bool   `json:"leader,omitempty"`
 	Match   uint64 `json:"match,omitempty"`   // of the leader only
 	Reached bool   `json:"reached,omitempty"` // of the leader only
+	State   string `json:"state,omitempty"`   // what is wrong with it, as far as can be told
 }
 
-func (a *app) showStatus(s broker.Status, asJSON bool) error {
+func (a *app) showStatus(s broker.Status, h heard, asJSON bool) error {
 	if asJSON {
 		shown := statusShown{Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied, Unready: s.Unready, Members: []memberShown{}}
 		for _, m := range s.Members {
-			shown.Members = append(shown.Members, memberShown(m))
+			shown.Members = append(shown.Members, memberShown{
+				m.ID, m.Name, m.Peer, m.GRPC, m.HTTP, m.Learner, m.Leader, m.Match, m.Reached, h.state(m),
+			})
 		}
 		return a.PrintJSON(shown)
 	}
@@ -157,7 +169,14 @@ func (a *app) showStatus(s broker.Status, asJSON bool) error {
 	if s.Leader != 0 {
 		leader = fmt.Sprintf("node %d leads", s.Leader)
 	}
-	if err := a.Printf("%s in term %d; node %d has applied %d of %d entries\n", leader, s.Term, s.Node, s.Applied, s.Committed); err != nil {
+	well := 0
+	for _, m := range s.Members {
+		if h.state(m) == "" {
+			well++
+		}
+	}
+	if err := a.Printf("%s in term %d; %d of %d nodes reached; node %d has applied %d of %d entries\n",
+		leader, s.Term, well, len(s.Members), s.Node, s.Applied, s.Committed); err != nil {
 		return err
 	}
 	if s.Unready != "" {
@@ -176,9 +195,9 @@ func (a *app) showStatus(s broker.Status, asJSON bool) error {
 		}
 		if s.Node == s.Leader { // nobody else knows
 			match = strconv.FormatUint(m.Match, 10)
-			if !m.Reached && !m.Leader {
-				role += ", not reached"
-			}
+		}
+		if wrong := h.state(m); wrong != "" {
+			role, match = role+", "+wrong, "-"
 		}
 		rows = append(rows, []string{strconv.FormatUint(m.ID, 10), cmp.Or(m.Name, "-"), role, cmp.Or(m.Peer, "-"), cmp.Or(m.GRPC, "-"), cmp.Or(m.HTTP, "-"), match})
 	}
