@@ -59,3 +59,34 @@ func TestConsoleOfANode(t *testing.T) {
 		t.Error(complaint)
 	}
 }
+
+// With a dead node the leader's console is not green, and shows no figure of that node.
+func TestConsoleOfAClusterWithADeadNode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	browser := browsertest.Start(t)
+	t.Setenv(playHermes, "yes")
+	l := start(t, 3, "cluster", "--nodes", "3", "--log-level", "error")
+	must(t, l.at(), "", "pub", "orders", "one", "--create")
+	must(t, l.at(), "", "cluster", "transfer", "1")
+	victim, err := os.FindProcess(l.nodes[2].PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p := browsertest.Open(browser, t, "http://"+l.nodes[0].HTTP+"/")
+	p.Look(1280, "light")
+	p.Do(chromedp.Navigate("http://" + l.nodes[0].HTTP + "/console"))
+	p.Until("the header says it", `(document.querySelector("#state.warn")?.textContent ?? "").includes("2 of 3 nodes reached")`)
+	p.Until("the dead node has no figure", `document.querySelector("#members").rows[2].cells[3].textContent === "–"`)
+	if *shots != "" {
+		var picture []byte
+		p.Do(chromedp.FullScreenshot(&picture, 100))
+		if err := os.WriteFile(filepath.Join(*shots, "console-dead.png"), picture, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

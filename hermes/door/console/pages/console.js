@@ -41,7 +41,7 @@ const showMembers = rows(of("members"), () => cells(6), (row, { member, cluster 
 	if (self || !known) put(reached, self ? "–" : "the leader knows", "none");
 	else put(reached, member.reached ? "yes" : "no", member.reached ? "good" : "bad");
 	const lack = Math.max(0, cluster.committed - (self ? cluster.applied : member.match ?? 0));
-	if (self || known) put(behind, lack === 0 ? "0" : count(lack) + (lack === 1 ? " entry" : " entries"), "number");
+	if (self || known && member.reached) put(behind, lack === 0 ? "0" : count(lack) + (lack === 1 ? " entry" : " entries"), "number");
 	else put(behind, "–", "number none");
 	put(grpc, member.grpc || "–", "code");
 	const to = self ? "" : consoleOf(member.http ?? "");
@@ -62,7 +62,11 @@ const lookAtNodes = async () => {
 		(cluster.unready ? " This node is not ready: " + cluster.unready + "." : "") +
 		(known ? "" : " Who is reached, and how far behind, the leader’s console tells."));
 	const leads = leader ? (leader.name || "node " + leader.id) + " leads " + cluster.members.length + (cluster.members.length === 1 ? " node" : " nodes") : "nobody leads";
-	put(of("state"), cluster.unready ? leads + "; this one is not ready" : leads, leader && !cluster.unready ? "state good" : "state bad");
+	// A follower does not know whether the others live: then the light is neither green nor amber.
+	const reached = cluster.members.filter((member) => member.id === cluster.node || member.reached).length;
+	const lacking = known && reached < cluster.members.length;
+	put(of("state"), leads + (cluster.unready ? "; this one is not ready" : lacking ? "; " + reached + " of " + cluster.members.length + " nodes reached" : ""),
+		!leader || cluster.unready ? "state bad" : lacking ? "state warn" : known ? "state good" : "state");
 };
 
 // Topics.
