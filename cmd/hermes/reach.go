@@ -44,10 +44,12 @@ func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) erro
 		case time.Since(began) >= f.timeout, certain && time.Since(began) >= patience:
 			return wirelab.Errorf(wirelab.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server where one is", fault.Text(err))
 		}
+		pause := time.NewTimer(min(refusalPause, patience))
 		select {
 		case <-ctx.Done():
+			pause.Stop()
 			return ctx.Err()
-		case <-time.After(min(refusalPause, patience)):
+		case <-pause.C:
 		}
 	}
 }
