@@ -108,7 +108,7 @@ func TestCompareWithACertificate(t *testing.T) {
 	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil {
 		t.Fatal(err)
 	}
-	p := begin(t, dir, brief(1, "--certificate", "auto")...)
+	p := begin(t, dir, brief(1, "--certificate", "auto", "--full")...)
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Fatalf("exit code %d\n%s", code, p.said.String())
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/hermes/local"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/rabbitmq/rabbitmqtest"
@@ -59,14 +59,15 @@ func TestUpLoggingLosesNothing(t *testing.T) {
 			if c.broker == stack.RabbitMQ {
 				rabbitmqtest.Need(t)
 			}
-			_, program, _ := strings.Cut(hermesProgram(t), "=")
+			named := map[string]string{}
+			for _, setting := range []string{hermesProgram(t), natsProgram(t)} {
+				variable, program, _ := strings.Cut(setting, "=")
+				named[variable] = program
+			}
 			s, err := stack.Start(t.Context(), stack.Options{
 				Program: os.Args[0], Env: []string{asProgram + "=1"},
 				Getenv: func(key string) string {
-					if key == local.ProgramVariable {
-						return program
-					}
-					return os.Getenv(key)
+					return cmp.Or(named[key], os.Getenv(key))
 				},
 				Database: wirelab.DatabaseAddress{Kind: embeddedKind, Source: filepath.Join(t.TempDir(), "log.db")},
 				Brokers: []stack.Broker{{Kind: c.broker, Direct: c.direct, Queue: queue.Options{
