@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"wirelab"
 	"wirelab/brokers"
@@ -146,12 +147,12 @@ func (b *Broker) Publisher(ctx context.Context, width int) (brokers.Publisher, e
 		}
 		return &streamer{client: c, mode: b.mode}, nil
 	}
-	status, err := b.client.Status(ctx)
+	members, err := b.members(ctx)
 	if err != nil {
 		return nil, err
 	}
 	// The one that leads first, which saves a hop, as other brokers' clients do.
-	slices.SortStableFunc(status.Members, func(x, y broker.Member) int {
+	slices.SortStableFunc(members, func(x, y broker.Member) int {
 		switch {
 		case x.Leader == y.Leader:
 			return 0
@@ -162,11 +163,32 @@ func (b *Broker) Publisher(ctx context.Context, width int) (brokers.Publisher, e
 	})
 	switch b.turn() {
 	case REST:
-		return newWeb(b, status.Members, width, restForm{b.mode}), nil
+		return newWeb(b, members, width, restForm{b.mode}), nil
 	case GraphQL:
-		return newWeb(b, status.Members, width, graphqlForm{b.mode}), nil
+		return newWeb(b, members, width, graphqlForm{b.mode}), nil
 	}
-	return newCaller(b, status.Members)
+	return newCaller(b, members)
+}
+
+// members are the nodes, once each has told where it is: one that has just started is
+// known by its number before it is by its addresses.
+func (b *Broker) members(ctx context.Context) ([]broker.Member, error) {
+	for {
+		status, err := b.client.Status(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(status.Members, func(m broker.Member) bool { return m.GRPC == "" }) {
+			return status.Members, nil
+		}
+		pause := time.NewTimer(refusedPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, wirelab.Errorf(wirelab.Unavailable, "a node of the cluster has not told its addresses: %v", context.Cause(ctx))
+		}
+	}
 }
 
 // turn is the way of the next publisher.
