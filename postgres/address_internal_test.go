@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"wirelab"
+	"wirelab/internal/prereq"
 )
 
 // What is shown of a connection string is where the database is (systems.md
@@ -125,9 +126,7 @@ func TestCoded(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	here, err := Find(t.Context(), os.Getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prereq.PostgreSQL.Need(t, err)
 	none := func(string) string { return "" }
 	if _, err := find(t.Context(), none); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), "apt-get install postgresql") {
 		t.Errorf("without any: %v", err)

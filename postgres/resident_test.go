@@ -12,6 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 )
 
 // A server that stays is started once, however many ask at once; comes back
@@ -19,6 +20,7 @@ import (
 // it is stopped (systems.md grb-D15: servers were left in the background).
 func TestResident(t *testing.T) {
 	t.Parallel()
+	postgrestest.Need(t)
 	home := shortDir(t)
 	getenv := func(name string) string {
 		if name == "WIRELAB_STORE" {
