@@ -361,7 +361,7 @@ func TestUnreachableTarget(t *testing.T) {
 	t.Parallel()
 	address := porttest.Refusing(t)
 	p := begin(t, t.TempDir(), "compare", "grpc,target="+address, "--workload", "routeguide.GetFeature")
-	p.want(exitFailed, address, "refused")
+	p.want(exitFailed, "nothing listens at "+address)
 }
 
 func TestPortInUse(t *testing.T) {

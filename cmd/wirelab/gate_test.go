@@ -54,7 +54,7 @@ func TestCheckExitCodes(t *testing.T) {
 		{"no threshold", closed, nil, 64, "--fail-if"},
 		{"no metric", closed, []string{"speed > +3%"}, 64, "did you mean throughput or p50?"},
 		{"no such arm", closed, []string{"soap: p99 > 1s"}, 64, "known: connect, grpc, http1-proto"},
-		{"no such file", closed + "x", []string{"p99 > 1s"}, 64, "no such file"},
+		{"no such file", closed + "x", []string{"p99 > 1s"}, 64, "there is no file or folder"},
 		{"no such result", "r-2026", []string{"p99 > 1s"}, 64, "no result"},
 	} {
 		args := []string{"results", "check", c.file}
@@ -106,8 +106,15 @@ func TestGateFiles(t *testing.T) {
 	if o := s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--junit", "-"); !strings.HasPrefix(o.stdout, "<?xml") {
 		t.Errorf("%.100s", o.stdout)
 	}
-	for _, args := range [][]string{{"--json", "--markdown", "-"}, {"--junit", "-", "--markdown", "-"}, {"--junit", filepath.Join(dir, "no", "where")}} {
-		s.run(append([]string{"results", "check", "latest", "--fail-if", "p99 > 1s"}, args...)...).wants(t, exitUsage, nil, nil)
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"--json", "--markdown", "-"}, exitUsage},
+		{[]string{"--junit", "-", "--markdown", "-"}, exitUsage},
+		{[]string{"--junit", filepath.Join(dir, "no", "where")}, exitNoWord}, // 1 would say that a threshold is crossed
+	} {
+		s.run(append([]string{"results", "check", "latest", "--fail-if", "p99 > 1s"}, c.args...)...).wants(t, c.code, nil, nil)
 	}
 }
 
