@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,10 +27,11 @@ import (
 
 var folder = flag.String("pages", "", "write the pages of the made-up results into this folder, to be looked at")
 
-// element is one of a page, with its attributes and the text in it.
+// element is one of a page, with its attributes and the text in it; struck is the
+// text of the refused values in it, which is no part of text.
 type element struct {
-	tag, text string
-	attrs     map[string]string
+	tag, text, struck string
+	attrs             map[string]string
 }
 
 // read returns a page's elements.
@@ -48,16 +50,30 @@ func read(t *testing.T, page []byte) []element {
 		for _, a := range n.Attr {
 			e.attrs[a.Key] = a.Val
 		}
-		var text strings.Builder
+		var text, struck strings.Builder
 		for c := range n.Descendants() {
-			if c.Type == parse.TextNode {
+			switch {
+			case c.Type != parse.TextNode:
+			case refusedIn(c):
+				struck.WriteString(c.Data)
+			default:
 				text.WriteString(c.Data)
 			}
 		}
-		e.text = text.String()
+		e.text, e.struck = text.String(), struck.String()
 		all = append(all, e)
 	}
 	return all
+}
+
+// refusedIn reports whether a node is in a value that is struck through.
+func refusedIn(n *parse.Node) bool {
+	for up := range n.Ancestors() {
+		if up.Data == "s" && slices.ContainsFunc(up.Attr, func(a parse.Attribute) bool { return a.Key == "class" && a.Val == "refused-value" }) {
+			return true
+		}
+	}
+	return false
 }
 
 // page is one of the pages with its result.
@@ -293,6 +309,9 @@ func compare(t *testing.T, a *result.Analysis, key string, e element) {
 	}
 	if shown := strings.TrimSpace(e.text); !estimate.Known && (d == nil || !d.Known) && strings.ContainsAny(strings.TrimPrefix(shown, report.Absent), "0123456789") && !strings.Contains(shown, "not measured") {
 		t.Errorf("%s is refused, and the page shows %q", key, shown)
+	}
+	if e.struck != "" && (estimate.Refused == nil || !strings.Contains(plain(e.struck), "refused: "+estimate.Refused.Why)) {
+		t.Errorf("%s: the page strikes through %q, the analysis has %+v", key, e.struck, estimate)
 	}
 }
 
