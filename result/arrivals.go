@@ -3,6 +3,8 @@ package result
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"wirelab/plan"
@@ -148,14 +150,14 @@ func (s *subject) lateness() {
 			is := time.Duration(own.Quantile(q))
 			return micros(is), is <= limit(t.Service, t.Response), true
 		})
-		text := fmt.Sprintf("%s of calls were made up to %v after they were due, the limit is %v", name, brief(is), brief(most))
+		text := fmt.Sprintf("%s later than %v after it was due, the limit is %v", oneIn(q, "call was made"), brief(is), brief(most))
 		if punctual.Count() > 0 {
-			made := "calls were made"
+			made := "call was made"
 			if s.load.Messaging() {
-				made = "messages were sent"
+				made = "message was sent"
 				c.Fix = "a lower --rate, or fewer processes beside it (wirelab doctor)" // there is no raw driver
 			}
-			text = fmt.Sprintf("%s of %s up to %v after they were due, which moved that quantile by %s", name, made, brief(is), percent(moved))
+			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", oneIn(q, made), brief(is), name, percent(moved))
 			if c.OK = c.OK || moved <= lagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, lagShare, "of the quantile"
 				c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
@@ -173,9 +175,16 @@ func (s *subject) lateness() {
 		}
 		return time.Duration(lagShare * float64(h.Quantile(q)))
 	}
-	check(OnTime50, "99 %", 0.99, 0.5, func(service, _ *stat.Histogram) time.Duration { return max(lagFloor, share(service, 0.5)) })
-	check(OnTime99, "99.9 %", 0.999, 0.99, func(_, response *stat.Histogram) time.Duration { return share(response, 0.99) })
-	check(OnTime999, "99.99 %", 0.9999, 0.999, func(_, response *stat.Histogram) time.Duration { return share(response, 0.999) })
+	check(OnTime50, "the median", 0.99, 0.5, func(service, _ *stat.Histogram) time.Duration { return max(lagFloor, share(service, 0.5)) })
+	check(OnTime99, "the 99th percentile", 0.999, 0.99, func(_, response *stat.Histogram) time.Duration { return share(response, 0.99) })
+	check(OnTime999, "the 99.9th percentile", 0.9999, 0.999, func(_, response *stat.Histogram) time.Duration { return share(response, 0.999) })
+}
+
+// oneIn says what a quantile of lateness means: of 0.99, "1 call in 100 was made", and later than the quantile.
+// That 99 % were made up to it would read as if nearly all were late.
+func oneIn(q float64, made string) string {
+	noun, verb, _ := strings.Cut(made, " ")
+	return fmt.Sprintf("1 %s in %s %s", noun, strconv.Itoa(int(math.Round(1/(1-q)))), verb)
 }
 
 // movedBy is by what share of itself a quantile of the response times is above what it

@@ -148,7 +148,7 @@ func late(o Objective, t *Trial) string {
 		limit := time.Duration(ownShare * float64(b.Limit))
 		if own != nil && own.Count() > 0 {
 			if is := time.Duration(own.Quantile(q)); is > limit {
-				return fmt.Sprintf("generator late: %.4g %% of calls were made up to %v after they were due, the limit is %v", 100*q, brief(is), limit)
+				return fmt.Sprintf("generator late: %s later than %v after it was due, the limit is %v", oneIn(q, "call was made"), brief(is), limit)
 			}
 		}
 		if u := used(t); u != nil && t.Calls() > 0 && time.Duration(u.PauseP99) > limit && hit(t, u) > 1-q {

@@ -17,9 +17,11 @@ const (
 
 const exitCodesText = `Exit codes of wirelab, for scripts:
 
-   0  Done. A comparison gave a claim for every arm, "no difference shown" too;
-      with --fail-if every threshold is proved to be kept; what "verify" looked
-      at agrees; every primary conclusion holds in a replay.
+   0  Done. No check refused an arm's numbers of the metric that decides (--primary);
+      what is claimed, "no difference shown" too, and which other metrics are
+      refused or undecided, the report says. With --fail-if every threshold is
+      proved to be kept; what "verify" looked at agrees; every primary conclusion
+      holds in a replay.
    1  What was asked for failed: a call got an error, a server could not be
       reached, an arm failed, the store is full. With --fail-if: a threshold is
       proved to be crossed, and nothing else. A file that "verify" finds edited;
@@ -29,8 +31,8 @@ const exitCodesText = `Exit codes of wirelab, for scripts:
       proved to be kept. More rounds would decide; the report says how many. Of
       some arm's capacity there is only a bound.
    3  There is no valid answer: the experiment was interrupted, or a check found
-      its numbers invalid, or with --fail-if something failed. What was measured
-      is stored all the same, and its id printed. An arm was absent, since a broker
+      the numbers of the metric that decides invalid, or with --fail-if something
+      failed. What was measured is stored all the same, and its id printed. An arm was absent, since a broker
       that it needs cannot be had here; the others were measured. A load generator
       that "audit" could not judge.
   64  The command itself is wrong: an unknown name or flag, a plan that does not
