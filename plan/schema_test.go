@@ -194,7 +194,7 @@ func TestErrorsPointAtTheLine(t *testing.T) {
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, part := range []string{"my.yaml", "[5:3]", `unknown field "mim"; known: max, min`, "mim: 5", "^"} {
+	for _, part := range []string{"my.yaml", "[5:3]", `unknown field "mim"; did you mean min? Known: max, min`, "mim: 5", "^"} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error lacks %q:\n%v", part, err)
 		}
