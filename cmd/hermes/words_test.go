@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -74,3 +75,40 @@ restore
 token more
 version more
 `), "\n")
+
+// One fault has one text and one exit code, whichever command meets it.
+func TestOneFaultOneText(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close() //nolint:errcheck // nothing was sent
+	dir := t.TempDir()
+	fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace
+	for _, f := range []struct {
+		code  int
+		says  string
+		lines []string
+	}{
+		{exitFailed, "cannot listen at TAKEN: another program uses this port; choose another --", []string{
+			"dev --grpc-listen TAKEN", "dev --grpc-listen 127.0.0.1:0 --http-listen TAKEN", "server --data-dir DIR/node --grpc-listen TAKEN",
+		}},
+		{exitFailed, "no node answers: nothing listens at 127.0.0.1:1; start one with hermes dev", []string{
+			"status --server 127.0.0.1:1", "pub t m --server 127.0.0.1:1", "sub t --server 127.0.0.1:1", "topic list --server 127.0.0.1:1",
+			"group list t --server 127.0.0.1:1", "cluster remove 3 --server 127.0.0.1:1", "backup --to DIR/b --server 127.0.0.1:1",
+		}},
+		{exitUsage, "there is no file or folder DIR/absent", []string{
+			"restore --from DIR/absent", "server --config DIR/absent", "status --tls-ca DIR/absent", "status --token-file DIR/absent",
+		}},
+		{exitUsage, "is not HOST:PORT", []string{"status --server nohost", "dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
+	} {
+		for _, line := range f.lines {
+			code, _, said := tried(t, nil, "", strings.Fields(fill(line))...)
+			clitest.Refused(t, line, code, said)
+			if code != f.code || !strings.Contains(said, fill(f.says)) {
+				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, code, said, f.code, fill(f.says))
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,3 +125,56 @@ audit --tool
 doctor more
 version more
 `), "\n")
+
+// One fault has one text and one exit code, whichever command meets it. TAKEN is an address that another program
+// listens at, CLOSED one where nothing does.
+func TestOneFaultOneText(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	taken, closed := listening(t), listening(t)
+	at := closed.Addr().String()
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(s.env["WIRELAB_STORE"])
+	for _, f := range []struct {
+		code  int
+		says  string
+		lines []string
+	}{
+		{exitFailed, "cannot listen at TAKEN: another program uses this port; choose another --", []string{
+			"serve routeguide grpc --addr TAKEN", "serve-results --addr TAKEN", "up logging --broker none --addr TAKEN",
+			"relay --listen TAKEN --to CLOSED --network lan",
+		}},
+		{exitFailed, "nothing listens at CLOSED", []string{
+			"call routeguide.GetFeature --protocol grpc --target CLOSED", "call routeguide.GetFeature --protocol http1-json --target CLOSED",
+			"call routeguide.GetFeature --protocol netrpc --target CLOSED", "call routeguide.GetFeature --protocol websocket --target CLOSED",
+		}},
+		{exitUsage, "there is no file or folder DIR/absent", []string{
+			"run DIR/absent.yaml", "results import DIR/absent", "verify DIR/absent", "results list --results DIR/absent",
+			"results show --results DIR/absent", "results pull --all --from DIR/absent",
+			"compare grpc grpc -w routeguide.GetFeature --rate 5 --arrivals DIR/absent",
+			"call routeguide.GetFeature --protocol grpc-tls --target CLOSED --ca DIR/absent",
+			"call routeguide.GetFeature --protocol grpc --target CLOSED --request @DIR/absent",
+		}},
+	} {
+		for _, line := range f.lines {
+			fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "CLOSED", at, "DIR", dir).Replace
+			o := s.run(strings.Fields(fill(line))...)
+			clitest.Refused(t, line, o.code, o.stderr)
+			if o.code != f.code || !strings.Contains(o.stderr, fill(f.says)) {
+				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, f.code, fill(f.says))
+			}
+		}
+	}
+}
+
+func listening(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // one is closed already
+	return l
+}
