@@ -362,7 +362,7 @@ func TestUpLoggingAPartDies(t *testing.T) {
 					}
 				}
 			}
-			p.want(exitFailed, "signal: killed", "the others are stopped")
+			p.want(exitFailed, "was killed (signal 9)", "the others are stopped")
 			wantDead(t, up.Parts)
 		})
 	}
