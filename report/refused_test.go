@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -29,6 +30,15 @@ func refusedResults() map[string]*result.Result {
 		"calls": resulttest.Closed(), "open": resulttest.Open(), "streams": resulttest.Streams(), "messages": resulttest.MessageScenarios(),
 		"entries": resulttest.Pipeline(), "database": resulttest.Ledger(), "curve": resulttest.Curves(), "decisions": resulttest.FourWays(12),
 	}
+	capacity := resulttest.Capacity()
+	for n := range capacity.Capacity.Rounds {
+		for i := range capacity.Capacity.Rounds[n].Searches {
+			if s := &capacity.Capacity.Rounds[n].Searches[i]; s.Arm == 1 {
+				s.Closed.Errors = map[string]uint64{result.WrongReply: 1}
+			}
+		}
+	}
+	all["capacity"] = capacity
 	for _, r := range all {
 		for n := range r.Rounds {
 			for i := range r.Rounds[n].Trials {
@@ -42,6 +52,89 @@ func refusedResults() map[string]*result.Result {
 		}
 	}
 	return all
+}
+
+// places are where a refused figure of each kind stands in the analysis.
+func places() map[string][]string {
+	return map[string][]string{
+		"calls":     {"cells/estimate", "floor/times"},
+		"open":      {"arms/achieved", "cells/estimate"},
+		"streams":   {"arms/achieved", "streams/achieved", "clients/achieved", "clients/delivery_p50", "clients/delivery_p99", "clients/jitter_p99"},
+		"messages":  {"messages/send_outage", "messages/delivery_outage", "cells/estimate"},
+		"entries":   {"parts/cpu", "parts/share", "cells/estimate"},
+		"database":  {"database/counts", "cells/estimate"},
+		"curve":     {"points/achieved", "points/p50", "points/p99", "points/server_cpu", "points/cores"},
+		"decisions": {"contests/arms/estimate"},
+		"capacity":  {"arms/rate", "arms/closed", "rounds/found"},
+	}
+}
+
+// placesOf finds them in an analysis as JSON, and tells of plain members that hold a
+// value beside a refused one.
+func placesOf(v any, path string, found map[string]bool, plain func(path string)) {
+	switch one := v.(type) {
+	case map[string]any:
+		apart, _ := one["refused"].(map[string]any)
+		if _, single := apart["value"]; single {
+			found[path] = true
+			if one["value"] != nil {
+				plain(path)
+			}
+			apart = nil
+		}
+		for field, member := range apart {
+			if is, ok := member.(map[string]any); !ok || is["value"] == nil {
+				continue
+			}
+			found[path+"/"+field] = true
+			switch held := one[field].(type) {
+			case nil:
+			case float64:
+				if held != 0 {
+					plain(path + "/" + field)
+				}
+			case string:
+				if held != "0s" {
+					plain(path + "/" + field)
+				}
+			}
+		}
+		for key, member := range one {
+			if key != "refused" {
+				placesOf(member, path+"/"+key, found, plain)
+			}
+		}
+	case []any:
+		for i := range one {
+			placesOf(one[i], path, found, plain)
+		}
+	}
+}
+
+// A figure of each kind is refused where its arm's are, and its plain member holds nothing.
+func TestFiguresOfEveryKindAreRefused(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for name, r := range refusedResults() {
+		text, err := stdjson.Marshal(result.Analyse(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var analysis any
+		if err := stdjson.Unmarshal(text, &analysis); err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]bool{}
+		placesOf(analysis, "", found, func(path string) { t.Errorf("%s: %s holds a value that is refused beside it", name, path) })
+		all := slices.Collect(maps.Keys(found))
+		for _, place := range places()[name] {
+			if !slices.ContainsFunc(all, func(path string) bool { return strings.HasSuffix(path, place) }) {
+				t.Errorf("%s: nothing is refused at %s, only at %v", name, place, all)
+			}
+		}
+	}
 }
 
 // valuesOf are the refused values of an analysis, exact, that cannot be another
@@ -145,11 +238,18 @@ func marked(t *testing.T, name string, r *result.Result, a *result.Analysis) {
 	on := write(func(w io.Writer) error { return terminal.Write(w, r, terminal.Style{Width: 140, Refused: true}) })
 	text := write(func(w io.Writer) error { return markdown.WriteRefused(w, r, nil) })
 	page := write(func(w io.Writer) error { return html.Write(w, r) })
-	if mark := regexp.MustCompile(`[ |]\([0-9][0-9.,]*\)`); mark.MatchString(off) || !mark.MatchString(on) || !mark.MatchString(text) {
+	mark := regexp.MustCompile(`[ |]\([0-9][0-9.,]*\)`)
+	if a.Capacity != nil { // a rate has its unit
+		mark = regexp.MustCompile(`[ |]\([0-9][0-9.,]*k?/s\)`)
+	}
+	if mark.MatchString(off) || !mark.MatchString(on) || !mark.MatchString(text) {
 		t.Errorf("%s: refused values are not shown where they are asked for, and only there", name)
 	}
 	if !strings.Contains(page, `id="show-refused">`) || !strings.Contains(page, `<s class="refused-value" tabindex="0" title="refused: `) {
 		t.Errorf("%s: the page has no switch, or nothing that it shows", name)
+	}
+	if a.Capacity != nil {
+		return
 	}
 	why := a.Loads[0].Arms[1].Invalid()[0]
 	if !strings.Contains(on, strings.Fields(why)[0]) || !strings.Contains(on, "refused by a check") {
