@@ -130,6 +130,9 @@ func TestPageFollowsFromTheResult(t *testing.T) {
 			}
 			a := result.Analyse(stored)
 			all := read(t, c.text)
+			if regexp.MustCompile(`(?m)^(<<<<<<<|=======|>>>>>>>|&gt;&gt;)`).Match(c.text) {
+				t.Error("a template was merged by half")
+			}
 			shown, named := report.Marked(stored, &a) // as arms are called on pages
 			sentences(t, shown, named, all)
 			numbers(t, &a, all)
