@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -180,6 +181,36 @@ func put(t *testing.T, s *rabbitmq.Server, body string) {
 	if ok, err := confirmed.WaitContext(t.Context()); err != nil || !ok {
 		t.Fatal("it was not confirmed:", err)
 	}
+	// RabbitMQ answers before the queue's definition is in a file, up to two seconds
+	// later: a server that is killed before that has no such queue.
+	for !defined(t, s.Directory()) {
+		select {
+		case <-t.Context().Done():
+			t.Fatal("the queue's definition came into no file")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// defined is whether a file of the database of definitions has the queue "test".
+func defined(t *testing.T, directory string) (found bool) {
+	t.Helper()
+	name := []byte("m\x00\x00\x00\x04test") // a binary in Erlang's external term format
+	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil // what came and went is of no interest
+		}
+		if base := entry.Name(); base != "LATEST.LOG" && !strings.HasPrefix(base, "rabbit_durable_queue.DC") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		found = found || err == nil && bytes.Contains(text, name)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }
 
 // get takes a message out of the queue.
