@@ -387,7 +387,7 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 			}
 		})
 	}
-	for blocked(t, tx) < 4 { // all of the pool
+	for postgrestest.Waiting(t, tx) < 4 { // all of the pool
 		time.Sleep(time.Millisecond) // nothing tells
 	}
 	close(ctx.ended)
@@ -420,15 +420,4 @@ func (d due) Err() error {
 	default:
 		return nil
 	}
-}
-
-// blocked is how many statements of the database wait for a lock, as one of its
-// connections sees it.
-func blocked(t *testing.T, tx pgx.Tx) (n int) {
-	t.Helper()
-	if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
-		WHERE datname = current_database() AND state = 'active' AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }

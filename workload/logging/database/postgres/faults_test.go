@@ -247,7 +247,7 @@ func TestGiveUpWhileWaiting(t *testing.T) {
 			wantCode(t, "an entry that waits", err, wirelab.DeadlineExceeded)
 		})
 	}
-	for blocked(t, tx) < 1 { // one, which writes for all
+	for postgrestest.Waiting(t, tx) < 1 { // one, which writes for all
 		time.Sleep(time.Millisecond) // nothing tells
 	}
 	close(ctx.ended)
@@ -289,17 +289,6 @@ func (d due) Err() error {
 	default:
 		return nil
 	}
-}
-
-// blocked is how many statements of the database wait for a lock, as one of its
-// connections sees it.
-func blocked(t *testing.T, tx pgx.Tx) (n int) {
-	t.Helper()
-	if err := tx.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity
-		WHERE datname = current_database() AND state = 'active' AND wait_event_type = 'Lock'`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
 
 // A service that is closed leaves nothing running.
