@@ -13,6 +13,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/hermes/local"
+	"wirelab/internal/prereq"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/store"
@@ -158,6 +159,7 @@ func TestMessagesConductorIsKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	prereq.NeedNamespaces(t) // for scenario partition
 	for name, when := range map[string]func(store.Running) bool{
 		"coming up": does(experiment.Starting, ""), "measuring": does(experiment.Measuring, "partition"),
 	} {
