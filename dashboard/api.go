@@ -140,7 +140,7 @@ func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return wirelab.Errorf(wirelab.InvalidArgument, "the result did not arrive whole")
 	}
-	release, err := take(r.Context(), d.heavy, "too many results at once")
+	release, err := d.take(r.Context(), d.heavy, "too many results at once")
 	if err != nil {
 		return err
 	}

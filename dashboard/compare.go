@@ -67,7 +67,7 @@ func (q *query) ids() []string {
 
 // compare reads the results and sets each beside the first.
 func (d *Dashboard) compare(ctx context.Context, ids []string) (*comparison, error) {
-	release, err := take(ctx, d.heavy, "too many comparisons at once")
+	release, err := d.take(ctx, d.heavy, "too many comparisons at once")
 	if err != nil {
 		return nil, err
 	}

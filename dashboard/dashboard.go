@@ -41,7 +41,6 @@ const TokenLength = 16
 const (
 	headerTime = 5 * time.Second  // to send a request's head
 	readTime   = 60 * time.Second // to send all of it
-	workTime   = 30 * time.Second // to answer it
 	idleTime   = 60 * time.Second
 	stopTime   = 5 * time.Second // for answers in progress when it stops
 	headerSize = 32 << 10
@@ -50,9 +49,22 @@ const (
 	readers    = 64       // streams of news
 )
 
+// limits are how long an answer may take. Tests of what is answered have other ones: a machine
+// with much to do needs more time, which is no fault of the answer.
+type limits struct {
+	work  time.Duration // to answer a request
+	place time.Duration // to wait for a place among those that are answered
+	// gist is for a page's results of which no gist is kept: those that an earlier wirelab stored.
+	// What it does not come to is looked at when the page is asked for again.
+	gist time.Duration
+}
+
+var usual = limits{work: 30 * time.Second, place: 5 * time.Second, gist: 2 * time.Second}
+
 // Dashboard serves a store's results.
 type Dashboard struct {
 	config Config
+	limits limits
 	token  [sha256.Size]byte
 	pages  *pages
 	// description is the OpenAPI document.
@@ -75,7 +87,7 @@ func New(c Config) (*Dashboard, error) {
 		return nil, err
 	}
 	return &Dashboard{
-		config: c, token: sha256.Sum256([]byte(c.Token)), pages: p, description: description(),
+		config: c, limits: usual, token: sha256.Sum256([]byte(c.Token)), pages: p, description: description(),
 		known: newCache[*record](knownResults), made: newCache[[]byte](madeBytes),
 		busy: make(chan struct{}, atOnce), heavy: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), open: make(chan struct{}, readers),
 	}, nil

@@ -134,24 +134,21 @@ func (d *Dashboard) run(a action, w http.ResponseWriter, r *http.Request) error 
 	if a.streams {
 		return a.do(w, r)
 	}
-	release, err := take(r.Context(), d.busy, "too many requests at once")
+	release, err := d.take(r.Context(), d.busy, "too many requests at once")
 	if err != nil {
 		return err
 	}
 	defer release()
-	ctx, cancel := context.WithTimeout(r.Context(), workTime)
+	ctx, cancel := context.WithTimeout(r.Context(), d.limits.work)
 	defer cancel()
 	// An answer that nobody reads ends, too.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * workTime)) // no server, in a test: no deadline
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(2 * d.limits.work)) // no server, in a test: no deadline
 	return a.do(w, r.WithContext(ctx))
 }
 
-// patience is how long a request waits for its place.
-const patience = 5 * time.Second
-
 // take takes one of a bounded number of places.
-func take(ctx context.Context, places chan struct{}, full string) (release func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (d *Dashboard) take(ctx context.Context, places chan struct{}, full string) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, d.limits.place)
 	defer cancel()
 	select {
 	case places <- struct{}{}:
@@ -186,7 +183,7 @@ func (f *failure) Error() string { return f.message }
 
 // failureOf turns any error into an answer. Messages about the caller's request
 // are told; of the others, which may name files and hosts, only what kind.
-func failureOf(err error) *failure {
+func (d *Dashboard) failureOf(err error) *failure {
 	var f *failure
 	if errors.As(err, &f) {
 		return f
@@ -206,7 +203,7 @@ func failureOf(err error) *failure {
 	case wirelab.ResourceExhausted:
 		return &failure{http.StatusInsufficientStorage, code, "the store has no room; nothing stored before is lost"}
 	case wirelab.DeadlineExceeded, wirelab.Canceled:
-		return &failure{http.StatusServiceUnavailable, wirelab.DeadlineExceeded, fmt.Sprintf("it took more than %v; ask for less, or again: what was read is kept for a while", workTime)}
+		return &failure{http.StatusServiceUnavailable, wirelab.DeadlineExceeded, fmt.Sprintf("it took more than %v; ask for less, or again: what was read is kept for a while", d.limits.work)}
 	default:
 		return &failure{http.StatusInternalServerError, code, "the store cannot do this; the log of the dashboard says why"}
 	}
@@ -224,7 +221,7 @@ type problemText struct {
 
 // fail answers with an error: JSON to programs, a page to people.
 func (d *Dashboard) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := failureOf(err)
+	f := d.failureOf(err)
 	if f.status >= http.StatusInternalServerError {
 		// Not the address: a query may hold what should be in no log.
 		d.config.Log.Warn("request failed", "path", r.URL.EscapedPath(), "status", f.status, "error", err)

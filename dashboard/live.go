@@ -68,7 +68,7 @@ func (d *Dashboard) stream(ending context.Context, w http.ResponseWriter, r *htt
 	if err := ask(r, false).done(); err != nil {
 		return err
 	}
-	release, err := take(r.Context(), d.open, "too many readers of news")
+	release, err := d.take(r.Context(), d.open, "too many readers of news")
 	if err != nil {
 		return err
 	}

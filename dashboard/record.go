@@ -38,7 +38,7 @@ type figures struct {
 // recall returns the records of results, from before or read anew, a few at
 // once, in their order.
 func (d *Dashboard) recall(ctx context.Context, list []store.Summary) ([]*record, error) {
-	release, err := take(ctx, d.heavy, "too many histories at once")
+	release, err := d.take(ctx, d.heavy, "too many histories at once")
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (d *Dashboard) tagged(w http.ResponseWriter, r *http.Request, media, tag st
 
 // produce makes what costs time, as many at once as there are CPUs.
 func (d *Dashboard) produce(ctx context.Context, make func() ([]byte, error)) ([]byte, error) {
-	release, err := take(ctx, d.heavy, "too many reports at once")
+	release, err := d.take(ctx, d.heavy, "too many reports at once")
 	if err != nil {
 		return nil, err
 	}

@@ -19,15 +19,11 @@ type row struct {
 	Why   string // why nothing is said of it
 }
 
-// gistTime is how long a page may take to look at results of which no gist is kept: those that an
-// earlier wirelab stored. What it does not come to is looked at when the page is asked for again.
-const gistTime = 2 * time.Second
-
 var errLater = errors.New("not looked at yet; load the page again")
 
 // rows are what a page shows of results.
 func (d *Dashboard) rows(ctx context.Context, list []store.Summary) []row {
-	until := time.Now().Add(gistTime)
+	until := time.Now().Add(d.limits.gist)
 	rows := make([]row, len(list))
 	for i, m := range list {
 		r := row{Summary: m, Title: m.Label}

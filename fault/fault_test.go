@@ -14,12 +14,13 @@ import (
 
 	"wirelab"
 	"wirelab/fault"
+	"wirelab/internal/porttest"
 )
 
 // A fault has one text, whether its error is whole or a library left only the text of it.
 func TestText(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", porttest.Held(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,7 @@ const storeLimit = 16 << 30
 
 // StartLimit is the longest that a server may take to be ready, the reading of
 // what it kept included.
-const StartLimit = 60 * time.Second
+const StartLimit = 180 * time.Second
 
 // URL returns a server's URL, which holds its password.
 func (o Options) URL() string {

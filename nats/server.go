@@ -21,7 +21,7 @@ const Environment = "WIRELAB_NATS_OPTIONS"
 const stopLimit = time.Minute
 
 // killLimit is the longest that a killed child may take to be gone.
-const killLimit = 10 * time.Second
+const killLimit = 60 * time.Second
 
 // Server is a NATS server in a child process of ours. Its methods may be called
 // by several goroutines.

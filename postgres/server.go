@@ -28,7 +28,7 @@ const (
 // The longest that a server may take to be ready, a crash's recovery included,
 // and to stop, a last checkpoint included.
 const (
-	startLimit = 60 * time.Second
+	startLimit = 180 * time.Second
 	stopLimit  = 30 * time.Second
 )
 

@@ -28,9 +28,9 @@ const owner = "wirelab"
 // The longest that a server may take to be ready, the recovery of a crash
 // included, and to stop by itself, and until the killed are gone.
 const (
-	startLimit = 120 * time.Second
+	startLimit = 300 * time.Second
 	stopLimit  = 30 * time.Second
-	killLimit  = 10 * time.Second
+	killLimit  = 60 * time.Second
 )
 
 // Options say how a server is started; the zero value is good for all.
@@ -154,7 +154,7 @@ func (s *Server) run(ctx context.Context) error {
 	}
 	s.process = p
 	return p.Ready(ctx, daemon.Waiting{Limit: startLimit, Every: 10 * pause, Words: s.at.words, Try: func(context.Context) (bool, error) {
-		conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(time.Second)})
+		conn, err := amqp.DialConfig(s.URL(), amqp.Config{Dial: amqp.DefaultDial(10 * time.Second)})
 		if err != nil {
 			return false, err
 		}

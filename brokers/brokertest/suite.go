@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long anything may take before a test gives up.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Run tries a broker that open connects to, each time anew.
 func Run(t *testing.T, open func(t *testing.T) brokers.Broker) {

@@ -46,7 +46,7 @@ func run(m *testing.M) (code int, err error) {
 // cluster starts nodes, and stops them with the test.
 func cluster(t *testing.T, nodes int) *local.Cluster {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	c, err := local.Start(ctx, local.Options{Program: program, Nodes: nodes, Dir: t.TempDir(), MayBeKilled: true})
 	if err != nil {
@@ -64,7 +64,7 @@ func cluster(t *testing.T, nodes int) *local.Cluster {
 
 func open(t *testing.T, r brokers.Reach, way driver.Way) brokers.Broker {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	b, err := driver.Open(ctx, r, way)
 	if err != nil {
@@ -121,7 +121,7 @@ func TestModesAreKept(t *testing.T) {
 				if kept {
 					want = 3
 				}
-				for wait := time.Now().Add(10 * time.Second); got.Load() < want && time.Now().Before(wait); {
+				for wait := time.Now().Add(2 * time.Minute); got.Load() < want && time.Now().Before(wait); {
 					time.Sleep(10 * time.Millisecond)
 				}
 				if !kept {

@@ -55,7 +55,7 @@ func start(t *testing.T) *nats.Server {
 
 func open(t *testing.T, addresses ...string) brokers.Broker {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	b, err := jetstream.Open(ctx, brokers.Reach{Addresses: addresses})
 	if err != nil {

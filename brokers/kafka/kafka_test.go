@@ -22,7 +22,7 @@ func TestContract(t *testing.T) {
 	}
 	t.Cleanup(cluster.Close)
 	brokertest.Run(t, func(t *testing.T) brokers.Broker {
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		b, err := kafka.Open(ctx, brokers.Reach{Addresses: cluster.ListenAddrs()})
 		if err != nil {

@@ -55,7 +55,7 @@ func TestEachArrives(t *testing.T) {
 	t.Parallel()
 	for name, kind := range kinds() {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			b, err := kind.open(ctx, brokers.Reach{Addresses: []string{serve(t, kind.server)}, Brief: true})
 			if err != nil {
@@ -93,7 +93,7 @@ type arrivals struct{ count, turned, last atomic.Int64 }
 
 func (a *arrivals) await(t *testing.T, n int64) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); a.count.Load() < n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); a.count.Load() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d messages of %d arrived", a.count.Load(), n)
 		}
@@ -119,7 +119,7 @@ func reads(ctx context.Context, t *testing.T, b brokers.Broker, topic brokers.To
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			if err := sub.Close(ctx); err != nil {
 				t.Error(err)
@@ -175,7 +175,7 @@ func FuzzConversation(f *testing.F) {
 			t.Skip("the null has left already")
 		}
 		_ = conn.(*net.TCPConn).CloseWrite() // it may have left
-		_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 		buffer := make([]byte, 1<<16)
 		for {
 			if _, err := conn.Read(buffer); err != nil {

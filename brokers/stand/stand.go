@@ -242,4 +242,4 @@ func (s *Stand) settle() (err error) {
 }
 
 // readyLimit is how long a node that was started again may take until it can be used.
-const readyLimit = time.Minute
+const readyLimit = 3 * time.Minute

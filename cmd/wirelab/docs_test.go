@@ -1,7 +1,6 @@
 package main
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"wirelab/internal/doctest"
+	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/result"
@@ -282,12 +282,7 @@ func tools(t *testing.T, name string) {
 // for the server where the block starts it.
 func runBlock(t *testing.T, block string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
+	address := porttest.Held(t)
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

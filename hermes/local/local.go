@@ -29,7 +29,7 @@ const NodesLimit = 9
 // The longest that a node may take to start, its log's recovery included, and to
 // stop by itself; it is killed then.
 const (
-	startLimit = 60 * time.Second
+	startLimit = 180 * time.Second
 	stopLimit  = 20 * time.Second
 )
 

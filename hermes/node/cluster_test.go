@@ -16,6 +16,7 @@ import (
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/internal/porttest"
 )
 
 // cluster is nodes in this process that talk over TCP on the loopback.
@@ -72,7 +73,7 @@ func planned(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
 	}
 	for i := range n {
 		id := uint64(i + 1)
-		c.listeners[id] = c.listen("127.0.0.1:0")
+		c.listeners[id] = c.listen(porttest.Held(t)) // where it listens again after a restart
 		c.members = append(c.members, broker.Member{ID: id, Name: fmt.Sprint("node-", id), Peer: c.listeners[id].Addr().String()})
 		c.fs[id], c.disks[id] = c.disk()
 	}

@@ -16,6 +16,7 @@ import (
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/peer/peertest"
+	"wirelab/internal/porttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -270,21 +271,22 @@ func TestSilenceEndsAConnection(t *testing.T) {
 // A node that is started again is dialled as soon as it dials.
 func TestPeerThatComesBack(t *testing.T) {
 	a := start(t, 1, memory(t))
-	b := start(t, 2, memory(t))
+	address := porttest.Held(t)
+	there := func(o *peer.Options) {
+		o.Listener.Close()
+		var err error
+		if o.Listener, err = net.Listen("tcp", address); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := start(t, 2, memory(t), there)
 	meet(a, 1, b, 2)
 	reach(t, a, 2)
-	address := b.Addr().String()
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
 	receive(t, a.broken, "word of the broken connection")
-	b = start(t, 2, memory(t), func(o *peer.Options) {
-		o.Listener.Close()
-		var err error
-		if o.Listener, err = net.Listen("tcp", address); err != nil {
-			t.Skipf("somebody took the port: %v", err)
-		}
-	})
+	b = start(t, 2, memory(t), there)
 	b.SetPeer(1, a.Addr().String())
 	reach(t, a, 2)
 	reach(t, b, 1)

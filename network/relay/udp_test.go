@@ -208,7 +208,7 @@ func TestDatagramsToNobody(t *testing.T) {
 	t.Parallel()
 	var c net.Conn
 	var back net.PacketConn
-	for back == nil { // another process may have the port meanwhile
+	for back == nil { // another process may have the port by then: once more with another
 		gone, err := net.ListenPacket("udp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)

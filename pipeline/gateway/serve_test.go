@@ -14,14 +14,15 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/internal/porttest"
 	"wirelab/pipeline/gateway"
 	"wirelab/workload/logging"
 )
 
-// serve serves a gateway until stop, or the end of the test.
+// serve serves a gateway until stop, or the end of the test. Afterwards nothing listens there.
 func serve(t *testing.T, g http.Handler, timeouts gateway.Timeouts) (address string, stop func()) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", porttest.Held(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/porttest"
 	"wirelab/pipeline/journal"
 )
 
@@ -311,14 +312,13 @@ func TestReadFails(t *testing.T) {
 			}
 		})
 	}
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	if _, err := journal.Read(t.Context(), server.URL, 0); wirelab.CodeOf(err) != wirelab.Unavailable {
+	gone := "http://" + porttest.Refusing(t)
+	if _, err := journal.Read(t.Context(), gone, 0); wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("nobody there: %v, want Unavailable", err)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := journal.Read(ended, server.URL, 0); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := journal.Read(ended, gone, 0); wirelab.CodeOf(err) != wirelab.Canceled {
 		t.Errorf("a caller that left: %v, want Canceled", err)
 	}
 }

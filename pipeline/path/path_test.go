@@ -3,13 +3,13 @@ package path_test
 import (
 	"context"
 	"errors"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"wirelab"
+	"wirelab/internal/porttest"
 	"wirelab/pipeline/path"
 	"wirelab/queue"
 	"wirelab/workload/logging"
@@ -111,7 +111,7 @@ func TestBadEntries(t *testing.T) {
 // would be Unavailable.
 func everyPath(t *testing.T) map[string]path.Path {
 	t.Helper()
-	const address = "127.0.0.1:1" // a port that was given and let go of may be another test's by now
+	address := porttest.Refusing(t)
 	all := map[string]path.Path{
 		"queue":                   path.Queue(&publisher{}, path.Options{}),
 		"queue per call":          path.QueuePerCall(&broker{}, queue.Options{Name: "q"}, path.Options{}),
@@ -246,9 +246,8 @@ func TestReconnects(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			l := &logger{}
-			at := listen(t, "127.0.0.1:0")
-			address := at.Addr().String()
-			shut := d.open(t, l, at)
+			address := porttest.Held(t)
+			shut := d.open(t, l, listen(t, address))
 			p := d.way(t, address, path.Options{})
 			defer p.Close()
 			if _, err := p.Log(t.Context(), logging.Entry{Name: "before"}); err != nil {
@@ -258,7 +257,7 @@ func TestReconnects(t *testing.T) {
 			if _, err := p.Log(t.Context(), logging.Entry{Name: "while"}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
 				t.Errorf("while it is away: %v", err)
 			}
-			shut = d.open(t, l, again(t, address))
+			shut = d.open(t, l, listen(t, address))
 			defer shut()
 			var err error
 			for t.Context().Err() == nil {
@@ -271,20 +270,6 @@ func TestReconnects(t *testing.T) {
 			}
 			t.Errorf("never found again: %v", err)
 		})
-	}
-}
-
-// again listens where somebody did.
-func again(t *testing.T, address string) *counted {
-	t.Helper()
-	for {
-		l, err := net.Listen("tcp", address)
-		if err == nil {
-			return &counted{Listener: l}
-		}
-		if t.Context().Err() != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

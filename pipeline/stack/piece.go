@@ -57,7 +57,7 @@ type child struct {
 }
 
 // startLimit is how long a part may take to be there and to be well.
-const startLimit = 30 * time.Second
+const startLimit = 120 * time.Second
 
 func (c *child) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, wirelab.Errorf(wirelab.Unavailable, "it was not there after %v", startLimit))

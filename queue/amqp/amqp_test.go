@@ -42,7 +42,7 @@ func TestContract(t *testing.T) {
 				return b.AtOnce(), nil
 			},
 			Doomed: doomed, Kill: server.Kill, Revive: server.Restart,
-			Patience: 3 * time.Minute,
+			Patience: 10 * time.Minute,
 		}
 	})
 }

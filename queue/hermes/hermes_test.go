@@ -103,7 +103,7 @@ func contract(t *testing.T, nodes int) {
 				return nil
 			},
 			Revive:   func(ctx context.Context) error { return c.Start(ctx) },
-			Patience: 40 * time.Second,
+			Patience: 5 * time.Minute,
 		}
 	})
 }

@@ -78,7 +78,7 @@ func TestContract(t *testing.T) {
 				}
 				return b, relay.Cut, err
 			},
-			Kill: s.Kill, Revive: s.Restart, Patience: 40 * time.Second,
+			Kill: s.Kill, Revive: s.Restart, Patience: 5 * time.Minute,
 		}
 	})
 }

@@ -24,7 +24,7 @@ func Freeze(t *testing.T, pid int) (thaw func()) {
 		}
 	}
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) }) // it may be gone, or go on
-	for deadline := time.Now().Add(time.Minute); !stands(t, pid); {
+	for deadline := time.Now().Add(5 * time.Minute); !stands(t, pid); {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %d still runs, a minute after SIGSTOP", pid)
 		}

@@ -32,7 +32,7 @@ type Server struct {
 	// Kill ends the server at once, as kill -9 does; Revive starts it again with
 	// what is on its disk, at the same address, and returns once it takes connections.
 	Kill, Revive func(ctx context.Context) error
-	// Patience is how long anything may take that must happen; 0: a minute.
+	// Patience is how long anything may take that must happen; 0: five minutes.
 	Patience time.Duration
 }
 
@@ -153,7 +153,7 @@ type bench struct {
 func newBench(tb testing.TB, s *Server, kind queue.Kind) *bench {
 	patience := s.Patience
 	if patience == 0 {
-		patience = time.Minute
+		patience = 5 * time.Minute
 	}
 	ctx, cancel := context.WithTimeoutCause(tb.Context(), patience, wirelab.Errorf(wirelab.DeadlineExceeded, "it did not happen within %v", patience))
 	tb.Cleanup(cancel)

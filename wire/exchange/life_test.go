@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/porttest"
 	"wirelab/wire/exchange"
 )
 
@@ -183,7 +184,7 @@ func TestStopDrains(t *testing.T) {
 		for name, call := range kinds() {
 			t.Run(name, func(t *testing.T) {
 				h := newHeld()
-				r := w.start(t, "127.0.0.1:0", h.service(), time.Hour)
+				r := w.start(t, porttest.Held(t), h.service(), time.Hour)
 				busy, idle := w.client(t, r.address, 1), w.client(t, r.address, 1)
 				go func() { <-h.entered; h.release <- struct{}{} }()
 				if err := call(bounded(t), idle); err != nil {
@@ -236,7 +237,7 @@ func TestStopCutsWhatOutlivesTheDrain(t *testing.T) {
 func TestReconnectAfterARestart(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
-		r := w.start(t, "127.0.0.1:0", service{}, 0)
+		r := w.start(t, porttest.Held(t), service{}, 0)
 		c := w.client(t, r.address, 2)
 		wantEcho(t, "before", c)
 		if err := r.stop(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/porttest"
 	"wirelab/wire/netrpc"
 )
 
@@ -390,7 +391,7 @@ func TestStopCutsWhatOutlivesTheDrain(t *testing.T) {
 
 func TestReconnectAfterARestart(t *testing.T) {
 	t.Parallel()
-	r := start(t, "127.0.0.1:0", 0, plain)
+	r := start(t, porttest.Held(t), 0, plain)
 	c := dial(t, r.address)
 	if _, err := say(bounded(t), c, "x"); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/porttest"
 )
 
 // relay forwards connections to a server and passes what comes back through
@@ -246,7 +247,7 @@ func TestServerComesBack(t *testing.T) {
 			t.Parallel()
 			protocol, library, _ := strings.Cut(name, " ")
 			cell := one(t, protocol, library)
-			server := start(t, cell.Protocol.Secure, "", cell.Serve)
+			server := start(t, cell.Protocol.Secure, porttest.Held(t), cell.Serve)
 			slots := 3
 			if cell.Protocol.Multiplexed {
 				slots = 9

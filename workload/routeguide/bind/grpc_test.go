@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/conformance"
+	"wirelab/internal/porttest"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )
@@ -53,7 +54,7 @@ type rpcServer struct {
 // serve serves service on loopback until the test ends or stop is called.
 func (p rpcPair) serve(t *testing.T, service routeguide.Service, drain time.Duration) rpcServer {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", porttest.Held(t))
 	if err != nil {
 		t.Fatal(err)
 	}
