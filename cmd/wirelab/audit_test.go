@@ -248,7 +248,7 @@ func TestAuditInterrupted(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			p := begin(t, dir, "audit", "--tool", "touch "+filepath.Join(dir, "begun")+"; "+command)
-			eventually(t, "the tool", func() bool {
+			p.eventually("the tool", func() bool {
 				_, err := os.Stat(filepath.Join(dir, "begun"))
 				return err == nil && (name != "heeds" || len(p.processes("sleep")) > 0) // which the shell starts after the file
 			})

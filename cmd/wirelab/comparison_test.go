@@ -11,33 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/internal/programtest"
 	report "wirelab/report/json"
 	"wirelab/result"
 )
 
-// folders are those that all tests share. The end of all tests removes them.
-var folders struct {
-	sync.Mutex
-	names []string
-}
-
-// sharedFolder makes one.
-func sharedFolder(pattern string) (string, error) {
-	folders.Lock()
-	defer folders.Unlock()
-	dir, err := os.MkdirTemp("", pattern)
-	if err == nil {
-		folders.names = append(folders.names, dir)
-	}
-	return dir, err
-}
+// shared are the programs and folders that all tests share. The end of all tests
+// removes them.
+var shared programtest.Shared
 
 // leaveNothing ends all tests.
 func leaveNothing(code int) {
-	folders.Lock() // for good
-	for _, name := range folders.names {
-		_ = os.RemoveAll(name) // it is a temporary one
-	}
+	_ = shared.Close() // the folders are temporary ones
 	os.Exit(code)
 }
 
@@ -52,7 +37,7 @@ type comparison struct {
 
 // measured runs it: two loads, a threshold, and a certificate made for it.
 var measured = sync.OnceValues(func() (*comparison, error) {
-	dir, err := sharedFolder("wirelab-compared-")
+	dir, err := shared.Folder("wirelab-compared-")
 	if err != nil {
 		return nil, err
 	}

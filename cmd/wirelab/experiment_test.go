@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -38,6 +39,7 @@ type program struct {
 	stdout  bytes.Buffer
 	stderr  *bufio.Reader
 	said    strings.Builder // of stderr, as far as read
+	over    chan struct{}   // closed once it has ended, by itself or killed
 }
 
 // begin starts wirelab in a directory of its own with a store there.
@@ -78,12 +80,43 @@ func (p *program) start() {
 	if err := p.command.Start(); err != nil {
 		p.t.Fatal(err)
 	}
+	p.over = make(chan struct{})
+	go p.watch(stderr.(*os.File))
 	// A test that fails half way must leave nothing behind either.
 	p.t.Cleanup(func() {
 		for pid := range p.processes("") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	})
+}
+
+// watch notes that it has ended, and leaves it to be collected by [program.end]. What it
+// left running may hold standard error for longer: nobody waits for that for good.
+func (p *program) watch(stderr *os.File) {
+	defer close(p.over)
+	for errors.Is(unix.Waitid(unix.P_PID, p.command.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+	}
+	_ = stderr.SetReadDeadline(time.Now().Add(time.Minute))
+}
+
+// eventually waits until something holds of a program that runs. It fails the test at
+// once, with what the program said, where it ends before.
+func (p *program) eventually(what string, holds func() bool) {
+	p.t.Helper()
+	last, limited := p.t.Deadline()
+	for over := false; !holds(); {
+		switch {
+		case over:
+			p.t.Fatalf("it ended with exit code %d before this: %s\n%s", p.end(), what, p.said.String())
+		case limited && time.Until(last) < 10*time.Second: // later only the stacks of all tests would be told
+			p.t.Fatalf("the tests' time is over before this: %s", what)
+		}
+		select {
+		case <-p.over:
+			over = true // what it did at last counts too
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // until reads standard error up to a line that holds text.
@@ -113,10 +146,10 @@ func (p *program) within(patience time.Duration) *program {
 func (p *program) end() int {
 	p.t.Helper()
 	rest, err := io.ReadAll(p.stderr)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	p.said.Write(rest)
+	if err != nil { // a process that it left holds standard error
+		p.t.Fatalf("standard error: %v; running: %v\n%s", err, p.processes(""), p.said.String())
+	}
 	_ = p.command.Wait() // the code tells
 	return p.command.ProcessState.ExitCode()
 }
@@ -209,11 +242,11 @@ func TestCompare(t *testing.T) {
 	if c.code != exitUndecided {
 		t.Errorf("exit code %d, want %d\n%s", c.code, exitUndecided, c.said)
 	}
-	shared, err := measured()
+	original, err := measured()
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&program{t: t, mark: shared.mark()}).wantNoneLeft()
+	(&program{t: t, mark: original.mark()}).wantNoneLeft()
 	r := c.result(t)
 	if len(r.Rounds) != 2 || len(r.Rounds[0].Trials) != 4 || r.Ending != result.RoundsDone {
 		t.Fatalf("stored %d rounds, ending %q", len(r.Rounds), r.Ending)
@@ -329,18 +362,14 @@ func TestKilledChildren(t *testing.T) {
 
 func killOne(t *testing.T, p *program, kind string) {
 	t.Helper()
-	for began := time.Now(); time.Since(began) < time.Minute; { // a busy machine starts it late
+	p.eventually("a process "+kind, func() bool {
 		for pid, line := range p.processes(" " + kind + " ") {
-			if strings.Contains(line, "compare") {
-				continue
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
-				return
+			if !strings.Contains(line, "compare") && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				return true
 			}
 		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("no %s process was seen", kind)
+		return false
+	})
 }
 
 // A conductor that is killed leaves no process behind, and the store whole.

@@ -4,49 +4,34 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"wirelab/hermes/local"
-	"wirelab/internal/programtest"
 	"wirelab/nats"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
 )
 
-// The programs of brokers are built from this source when a test first wants them, in
-// folders that the end of all tests removes.
-var (
-	builtHermes = sync.OnceValues(func() (string, error) { return build("hermes") })
-	builtNATS   = sync.OnceValues(func() (string, error) { return build("wirelab-nats") })
-)
-
-func build(name string) (string, error) {
-	dir, err := sharedFolder("wirelab-program-")
-	if err != nil {
-		return "", err
-	}
-	return programtest.Build(dir, name)
-}
-
 // hermesProgram is the setting that tells where Hermes is.
 func hermesProgram(t *testing.T) string {
 	t.Helper()
-	program, err := builtHermes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return local.ProgramVariable + "=" + program
+	return local.ProgramVariable + "=" + built(t, "hermes")
 }
 
 // natsProgram is the setting that tells where the NATS server is.
 func natsProgram(t *testing.T) string {
 	t.Helper()
-	program, err := builtNATS()
+	return nats.ProgramVariable + "=" + built(t, "wirelab-nats")
+}
+
+// built is a program of a broker, from this source.
+func built(t *testing.T, name string) string {
+	t.Helper()
+	program, err := shared.Build(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return nats.ProgramVariable + "=" + program
+	return program
 }
 
 // A pipeline with Hermes comes up, by the program that lies where it is said to, and
@@ -61,7 +46,7 @@ func TestUpLoggingWithHermes(t *testing.T) {
 	if said := p.said.String(); !strings.Contains(said, "hermes is up: Hermes ") {
 		t.Errorf("said %s", said)
 	}
-	carriesByHermes(t, up, 2)
+	carriesByHermes(p, up, 2)
 	var url string
 	for _, part := range up.Parts {
 		if part.Name == stack.Hermes {
@@ -89,7 +74,8 @@ func TestUpLoggingWithHermes(t *testing.T) {
 }
 
 // carriesByHermes sends an entry each way to a broker, and waits until all are stored.
-func carriesByHermes(t *testing.T, up upStatus, ways int) {
+func carriesByHermes(p *program, up upStatus, ways int) {
+	t := p.t
 	t.Helper()
 	service := loggerAt(t, up.Parts)
 	for _, url := range up.Paths {
@@ -101,7 +87,7 @@ func carriesByHermes(t *testing.T, up upStatus, ways int) {
 		if status, reply, err := post(t.Context(), url, logging.Entry{ID: id, Name: "n"}); err != nil || status != http.StatusAccepted || reply.Message != "logged via hermes" {
 			t.Errorf("%s: %d %+v, %v", url, status, reply, err)
 		}
-		eventually(t, url, func() bool {
+		p.eventually(url, func() bool {
 			_, err := service.GetEntry(t.Context(), logging.EntryID{ID: id})
 			return err == nil
 		})

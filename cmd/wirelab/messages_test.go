@@ -104,7 +104,7 @@ func (p *program) reaches(wanted func(store.Running) bool, within time.Duration)
 		p.t.Fatal(err)
 	}
 	defer func() { _ = results.Close() }()
-	telling(p.t, results, wanted)
+	p.telling(results, wanted)
 	time.Sleep(rand.N(within)) // nothing depends on it
 }
 
@@ -232,11 +232,7 @@ func TestUpMessaging(t *testing.T) {
 func TestMessagesRefused(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	program, err := builtHermes()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.env[local.ProgramVariable] = program
+	s.set(hermesProgram(t))
 	for name, c := range map[string]struct {
 		args []string
 		says []string

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,20 +16,20 @@ import (
 )
 
 // telling waits until an experiment tells what is wanted of it.
-func telling(t *testing.T, s store.Store, wanted func(store.Running) bool) store.Running {
-	t.Helper()
-	for {
-		all, err := s.Running(t.Context())
+func (p *program) telling(s store.Store, wanted func(store.Running) bool) (told store.Running) {
+	p.t.Helper()
+	p.eventually("what it was to tell in the store", func() bool {
+		all, err := s.Running(p.t.Context())
 		if err != nil {
-			t.Fatal(err)
+			p.t.Fatal(err)
 		}
-		for _, r := range all {
-			if wanted(r) {
-				return r
-			}
+		i := slices.IndexFunc(all, wanted)
+		if i >= 0 {
+			told = all[i]
 		}
-		time.Sleep(20 * time.Millisecond) // the test's own deadline ends this
-	}
+		return i >= 0
+	})
+	return told
 }
 
 // An experiment that has a store tells it how far it is and what stands so
@@ -45,7 +46,7 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	r := telling(t, s, func(r store.Running) bool { return r.Standing != nil && r.Round > 1 })
+	r := p.telling(s, func(r store.Running) bool { return r.Standing != nil && r.Round > 1 })
 	if r.Workload != "routeguide" || r.RoundsMin != 1000 || r.Phase == "" || r.Elapsed <= 0 || r.Stale || r.Host == "" ||
 		len(r.ArmNames) != 2 || r.ArmNames[0] != "grpc" || len(r.LoadNames) != 1 {
 		t.Errorf("told %+v", r)
@@ -78,7 +79,7 @@ func TestKilledExperimentGoesStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	r := telling(t, s, func(store.Running) bool { return true })
+	r := p.telling(s, func(store.Running) bool { return true })
 	if err := p.command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -269,7 +269,7 @@ func TestUpLoggingAll(t *testing.T) {
 	service := loggerAt(t, up.Parts)
 	for i, url := range up.Paths {
 		id := fmt.Sprintf("e-%d", i)
-		eventually(t, url, func() bool {
+		p.eventually(url, func() bool {
 			stored, err := service.GetEntry(t.Context(), logging.EntryID{ID: id})
 			return err == nil && stored.Data == url
 		})
@@ -336,7 +336,7 @@ func TestUpLoggingBrokerElsewhere(t *testing.T) {
 		t.Errorf("%d %+v, %v", status, reply, err)
 	}
 	service := loggerAt(t, up.Parts)
-	eventually(t, "the entry", func() bool {
+	p.eventually("the entry", func() bool {
 		_, err := service.GetEntry(t.Context(), logging.EntryID{ID: "a"})
 		return err == nil
 	})
