@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,6 +114,7 @@ type child struct {
 	kill    context.CancelFunc
 	done    chan struct{}
 	err     error // read after done
+	killed  atomic.Bool
 	began   time.Time
 }
 
@@ -146,6 +148,7 @@ func (c *child) CPU() (time.Duration, error) { return time.Since(c.began), nil }
 
 // Kill ends it as a signal would: no more is read, no more is said.
 func (c *child) Kill() {
+	c.killed.Store(true)
 	c.kill()
 	c.orders.Close()
 	c.output.Close()
@@ -166,6 +169,9 @@ func (c *child) Stop() error {
 	c.orders.Close()
 	<-c.done
 	c.kill()
+	if c.killed.Load() {
+		return errors.New("killed")
+	}
 	return nil
 }
 

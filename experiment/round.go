@@ -462,7 +462,7 @@ func (w *round) stop(ctx context.Context) {
 		}
 		a.stopped = true
 		all.Go(func() {
-			for _, child := range []Child{a.driver, a.relay, a.server} {
+			for i, child := range []Child{a.driver, a.relay, a.server} {
 				if child == nil {
 					continue
 				}
@@ -472,8 +472,12 @@ func (w *round) stop(ctx context.Context) {
 				if ctx.Err() != nil {
 					child.Kill()
 				}
-				if err := child.Stop(); err != nil && a.failed == nil {
+				switch err := child.Stop(); {
+				case err == nil || errors.Is(a.failed, err):
+				case a.failed == nil:
 					a.failed = fmt.Errorf("while stopping: %w", err)
+				default: // the load generator may have failed because its server had died
+					a.failed = fmt.Errorf("%w; while stopping the %s: %w", a.failed, [...]string{"load generator", "relay", "server"}[i], err)
 				}
 			}
 		})
