@@ -109,13 +109,10 @@ func TestAbsentEndsWithThree(t *testing.T) {
 	if err := refused(&result.Result{}, nil); err != nil {
 		t.Errorf("nothing is absent: %v", err)
 	}
-	if testing.Short() {
-		return
-	}
 	// One round decides nothing, and is no reason for 3 by itself.
-	p := beginWith(t, t.TempDir(), hidden(t), "compare", "log-grpc", "log-rabbit", "-w", "logging.WriteLog", "--in-flight", "2", "--slice", "200ms",
-		"--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--fail-if", "log-grpc: errors > 50%", "-q")
-	p.want(exitNoWord, "of the others the result is stored as")
+	if said := describe(refused(absent, cli.With(exitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
+		t.Errorf("said %q", said)
+	}
 }
 
 // Where none of the arms can be had, or all are needed, nothing is run, and the
@@ -141,19 +138,17 @@ func TestAbsentArmsThatAreNeeded(t *testing.T) {
 	s.run(strings.Fields("compare log-rabbit log-grpc -w logging.WriteLog --db embedded --print-plan")...).wants(t, exitOK, []string{"log-rabbit"}, nil)
 }
 
-// A path that was named and cannot be had is said to be absent, and the others
-// are run.
+// A path of chaos that was named and cannot be had ends a run that went well with 3, and
+// one that was not named does not. That the others are run,
+// TestChaosInterruptedKeepsWhatWasMeasured checks.
 func TestAbsentPathOfChaos(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
+	absent := chaosRun{Path: "log-rabbit", Absent: "no broker"}
+	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); err != nil {
+		t.Errorf("it was not named: %v", err)
 	}
-	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-http", "--fault", "logger-down=300ms", "--for", "3s", "--rate", "50",
-		"--db", "embedded", "--in-flight", "8", "--patience", "1s", "--json")
-	p.want(exitNoWord, "log-rabbit is absent: ")
-	p.wantNoneLeft()
-	runs := decode[[]chaosRun](t, p.stdout.String())
-	if len(runs) != 2 || runs[0].Report != nil || !strings.Contains(runs[0].Absent, "rabbitmq-server") || runs[1].Report == nil {
-		t.Errorf("%s", p.stdout.String())
+	absent.wanting = true
+	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
+		t.Errorf("it was named: %v", err)
 	}
 }

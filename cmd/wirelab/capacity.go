@@ -156,7 +156,7 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 		return err
 	}
 	if r.Ending == result.Interrupted {
-		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Capacity.Rounds), r.ID))
+		return interrupted(completeRounds(len(r.Capacity.Rounds)), r.ID)
 	}
 	var unknown, bounds []string
 	for i := range analysis.Capacity.Arms {

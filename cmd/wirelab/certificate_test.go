@@ -94,36 +94,28 @@ func TestStoredCertificates(t *testing.T) {
 	}
 }
 
-// A comparison takes the certificate that is there, keeps it with its result
-// and prints it; none is none though there is one; another word is a mistake.
-func TestCompareWithACertificate(t *testing.T) {
+// None is none though there is one; another word is a mistake. That a comparison takes the
+// one that is there, TestExperimentTellsHowFarItIs checks.
+func TestWordsForCertificates(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	dir := t.TempDir()
-	// Of the program's own environment: it is this test's binary.
-	made := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
-	s := openTestStore(t, filepath.Join(dir, "results.db"))
-	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil {
+	s := openTestStore(t, filepath.Join(t.TempDir(), "results.db"))
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if err := s.Put(t.Context(), equals(t, probe.Environment(), now.Add(-time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	p := begin(t, dir, brief(1, "--certificate", "auto", "--full")...)
-	if code := p.end(); code != exitOK && code != exitNoWord {
-		t.Fatalf("exit code %d\n%s", code, p.said.String())
+	a := &app{now: time.Now, getenv: func(string) string { return "" }}
+	p := resulttest.Closed().Plan
+	if c, err := a.certificate(t.Context(), s, p, "", true); c == nil || err != nil {
+		t.Errorf("without a word: %+v, %v", c, err)
 	}
-	if strings.Contains(p.said.String(), "with itself") {
-		t.Errorf("a burst was made although there was a certificate:\n%s", p.said.String())
-	}
-	r := p.stored()
-	if r.Certificate == nil || !r.Certificate.Made.Equal(made) || !strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
-		t.Errorf("certificate %+v in\n%s", r.Certificate, p.stdout.String())
-	}
-	a := &app{now: time.Now}
-	if c, err := a.certificate(t.Context(), s, r.Plan, certificateNone, true); c != nil || err != nil {
+	if c, err := a.certificate(t.Context(), s, p, certificateNone, true); c != nil || err != nil {
 		t.Errorf("--certificate none: %+v, %v", c, err)
 	}
-	begin(t, dir, brief(1, "--certificate", "old")...).want(exitUsage, `unknown certificate "old"; known: auto, new, none`)
+	a.getenv = func(name string) string { return map[string]string{certificateEnv: certificateNone}[name] }
+	if c, err := a.certificate(t.Context(), s, p, "", true); c != nil || err != nil {
+		t.Errorf("%s=none: %+v, %v", certificateEnv, c, err)
+	}
+	newShell(t).run(brief(1, "--certificate", "old")...).wants(t, exitUsage, nil, []string{`unknown certificate "old"; known: auto, new, none`})
 }
 
 // BenchmarkCertificate holds what a burst of 10 s promises for a minute

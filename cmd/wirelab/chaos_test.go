@@ -136,24 +136,27 @@ func TestChaosFindsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Ctrl-C keeps what was measured, accounts for it, and leaves nothing running.
+// Ctrl-C keeps what was measured, accounts for it, and leaves nothing running. A path that
+// was named and cannot be had is said to be absent, and the others are run.
 func TestChaosInterruptedKeepsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "chaos", "logging", "log-grpc", "log-http", "--fault", "logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
+	p := beginWith(t, t.TempDir(), hidden(t), "chaos", "logging", "log-rabbit", "log-grpc", "log-http", "--fault", "logger-down=1m", "--rate", "50", "--json", "--db", "embedded", "--in-flight", "8")
 	p.until("logger-down=1m0s after")
 	p.interrupt()
-	p.want(exitNoWord, "interrupted")
-	p.wantNoneLeft()
+	p.want(exitNoWord, "interrupted", "log-rabbit is absent: ")
 	runs := decode[[]chaosRun](t, p.stdout.String())
-	if len(runs) != 2 || runs[0].Report == nil || runs[1].Report != nil {
+	if len(runs) != 3 || runs[1].Report == nil || runs[2].Report != nil {
 		t.Fatalf("%s", p.stdout.String())
 	}
-	a := runs[0].Report.Account
-	if !runs[0].Report.Interrupted || a.Sent == 0 || a.Missing > 0 || len(runs[0].Report.Effects) != 1 {
-		t.Errorf("%+v", runs[0].Report)
+	if runs[0].Report != nil || !strings.Contains(runs[0].Absent, "rabbitmq-server") {
+		t.Errorf("of the absent path: %+v", runs[0])
+	}
+	a := runs[1].Report.Account
+	if !runs[1].Report.Interrupted || a.Sent == 0 || a.Missing > 0 || len(runs[1].Report.Effects) != 1 {
+		t.Errorf("%+v", runs[1].Report)
 	}
 }
 

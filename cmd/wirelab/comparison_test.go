@@ -35,14 +35,14 @@ type comparison struct {
 	stdout, said string
 }
 
-// measured runs it: two loads, a threshold, and a certificate made for it.
+// measured runs it: two loads and a threshold.
 var measured = sync.OnceValues(func() (*comparison, error) {
 	dir, err := shared.Folder("wirelab-compared-")
 	if err != nil {
 		return nil, err
 	}
 	c := &comparison{dir: dir}
-	command := exec.Command(os.Args[0], brief(2, "--in-flight", "1,4", "--json", "--certificate", "new",
+	command := exec.Command(os.Args[0], brief(2, "--in-flight", "1,4", "--json", "--certificate", "none",
 		"--fail-if", "errors > 0.0001%", "--markdown", "comment.md", "--junit", "junit.xml")...)
 	command.Dir = dir
 	command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+c.mark())

@@ -188,7 +188,7 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return cli.With(exitNoWord, fmt.Errorf("interrupted; %s are stored as %s", soFar(r), r.ID))
+		return interrupted(soFar(r), r.ID)
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	case r.Ending == result.Failed:
@@ -205,9 +205,18 @@ func soFar(r *result.Result) string {
 	whole := len(r.Rounds)
 	if whole > 0 && r.Rounds[whole-1].Cut {
 		whole--
-		return fmt.Sprintf("%s and %d trials of the next", strings.Replace(report.Rounds(whole), " r", " complete r", 1), len(r.Rounds[whole].Trials))
+		return fmt.Sprintf("%s and %d trials of the next", completeRounds(whole), len(r.Rounds[whole].Trials))
 	}
-	return strings.Replace(report.Rounds(whole), " r", " complete r", 1)
+	return completeRounds(whole)
+}
+
+// completeRounds is "1 complete round", or another number of them.
+func completeRounds(n int) string { return strings.Replace(report.Rounds(n), " r", " complete r", 1) }
+
+// interrupted is how an experiment ends that was interrupted: with what was measured, and
+// where it is.
+func interrupted(measured, id string) error {
+	return cli.With(exitNoWord, fmt.Errorf("interrupted; stored as %s: %s", id, measured))
 }
 
 // invalid says of how many arms a check refuses the metric that decides, with the

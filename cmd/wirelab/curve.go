@@ -266,7 +266,7 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return interrupted(completeRounds(len(r.Rounds)), r.ID)
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	}

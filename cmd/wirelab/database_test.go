@@ -11,15 +11,6 @@ import (
 	"wirelab/postgres/postgrestest"
 )
 
-// overDatabase are the flags of an experiment on the ledger that is quick
-// rather than good.
-func overDatabase(more ...string) []string {
-	return append([]string{
-		"compare", "grpc", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
-		"--rounds", "1", "--slices", "1", "--slice", "100ms",
-	}, more...)
-}
-
 // Without a word of it an experiment starts a PostgreSQL of its own, says in
 // the result what it was, and leaves neither a process nor a password behind.
 func TestExperimentStartsItsOwnDatabase(t *testing.T) {
@@ -28,7 +19,8 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	postgrestest.Need(t)
-	p := begin(t, t.TempDir(), overDatabase()...)
+	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
+		"--rounds", "1", "--slices", "1", "--slice", "100ms")
 	p.ended(exitOK, exitNoWord)
 	p.wantNoneLeft()
 	r := p.stored()
@@ -50,26 +42,23 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	}
 }
 
-// Arms over the three kinds stand in one experiment, each labelled. A machine
-// without PostgreSQL gets the embedded one, and is told.
+// Arms over several kinds stand in one experiment, each labelled. A machine without
+// PostgreSQL gets the embedded one for an arm that names none, and is told.
 func TestResultsAreLabelledWithTheirDatabase(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "-w", "ledger.GetBalance", "--data", "100x1000",
-		"--rounds", "1", "--slices", "1", "--slice", "100ms", "--db", "embedded", "-q")
+	alone := []string{postgres.BinVariable + "=" + t.TempDir(), "HOME=" + t.TempDir(), "XDG_DATA_HOME="}
+	p := beginWith(t, t.TempDir(), alone, "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
+		"--rounds", "1", "--slices", "1", "--slice", "100ms", "-q")
 	p.ended(exitOK, exitNoWord)
 	r := p.stored()
-	if len(r.Arms) != 2 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") {
-		t.Errorf("arms are over %q and %q, want memory and SQLite", r.Arms[0].Database, r.Arms[1].Database)
+	if len(r.Arms) != 3 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") || !strings.Contains(r.Arms[2].Database, "SQLite") {
+		t.Errorf("arms %+v, want them over memory, SQLite and SQLite", r.Arms)
 	}
-
-	alone := []string{postgres.BinVariable + "=" + t.TempDir(), "HOME=" + t.TempDir(), "XDG_DATA_HOME="}
-	p = beginWith(t, t.TempDir(), alone, overDatabase("-q")...)
-	p.ended(exitOK, exitNoWord)
-	if arm := p.stored().Arms[0]; !strings.Contains(arm.Database, "SQLite") || !strings.Contains(p.said.String(), "the embedded database instead") {
-		t.Errorf("without PostgreSQL the arm is over %q, and standard error says:\n%s", arm.Database, p.said.String())
+	if !strings.Contains(p.said.String(), "the embedded database instead") {
+		t.Errorf("without PostgreSQL standard error says:\n%s", p.said.String())
 	}
 }
 
@@ -148,33 +137,5 @@ func TestDatabasesThatCannotBe(t *testing.T) {
 		if o.code == exitOK || !strings.Contains(o.stderr, want) || strings.Contains(o.stderr, "s3cret") {
 			t.Errorf("%v: exit code %d, said %q; want %q and no password", args, o.code, o.stderr, want)
 		}
-	}
-}
-
-// Arms that share a database must not share the ids of what they post, or the
-// second would only be told what the first one did.
-func everyArmPostsForItself(t *testing.T, dsn string) {
-	t.Helper()
-	ctx := t.Context()
-	right := uint64(0)
-	for range 2 { // the same seed again, over the same database
-		p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
-			"--db", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q")
-		p.ended(exitOK, exitNoWord)
-		for _, trial := range p.stored().Rounds[0].Trials {
-			right += trial.OK
-		}
-	}
-	pool, err := postgres.Open(ctx, dsn, postgres.Pooling{Size: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	posted := uint64(0)
-	if err := pool.QueryRow(ctx, `SELECT count(*) FROM ledger_100x1000.transactions WHERE position > 1000`).Scan(&posted); err != nil {
-		t.Fatal(err)
-	}
-	if right == 0 || posted < right {
-		t.Errorf("%d postings were right, and %d are in the log", right, posted)
 	}
 }

@@ -6,8 +6,11 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"wirelab/doctor"
+	"wirelab/plan"
+	"wirelab/probe"
 	"wirelab/result"
 )
 
@@ -17,7 +20,7 @@ func TestDoctor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "doctor", "--json", "--burst", "3s")
+	p := begin(t, t.TempDir(), "doctor", "--json", "--burst", "1s")
 	code := p.end()
 	var e doctor.Examination
 	if err := json.Unmarshal(p.stdout.Bytes(), &e); err != nil {
@@ -41,6 +44,12 @@ func TestDoctor(t *testing.T) {
 	case e.Certificate.Rounds < result.MinRounds || e.Result == "":
 		t.Errorf("certificate %+v of result %q", e.Certificate, e.Result)
 	default:
+		if why := e.Certificate.Stale(probe.Environment(), time.Now()); why != "" {
+			t.Errorf("the new certificate does not hold: %s", why)
+		}
+		if _, ok := e.Certificate.Of(plan.ServerCPU); !ok {
+			t.Errorf("nothing about server CPU: %+v", e.Certificate)
+		}
 		again, err := result.Certify(p.stored())
 		if err != nil || !reflect.DeepEqual(again.Metrics, e.Certificate.Metrics) {
 			t.Errorf("it does not follow from the stored result: %v", err)

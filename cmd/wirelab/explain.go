@@ -252,7 +252,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	}
 	switch r.Ending {
 	case result.Interrupted:
-		return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(r.Rounds), r.ID))
+		return interrupted(completeRounds(len(r.Rounds)), r.ID)
 	case result.Failed:
 		return cli.With(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
 	}

@@ -136,7 +136,7 @@ func TestMessagesAreInterrupted(t *testing.T) {
 				return // before there was anything to be measured
 			}
 			r := p.stored()
-			if r.Ending != result.Interrupted || !strings.Contains(p.said.String(), "are stored as "+r.ID) {
+			if r.Ending != result.Interrupted || !strings.Contains(p.said.String(), "stored as "+r.ID) {
 				t.Errorf("ending %q\n%s", r.Ending, p.said.String())
 			}
 			if wrong := result.Inconsistencies(r); len(wrong) > 0 {

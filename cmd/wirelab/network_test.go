@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
@@ -58,13 +57,7 @@ func TestCompareOverNetwork(t *testing.T) {
 	s.run("verify", "latest", file).wants(t, exitOK, []string{": holds"}, nil)
 	edited := strings.Replace(p.stdout.String(), `"via": "relay"`, `"via": "netem"`, 1)
 	s.runWith(t.Context(), edited, "verify", "-").wants(t, 1, []string{"digest"}, nil)
-	again := begin(t, dir, "replay", "latest", "--rounds", "1", "--json", "-q")
-	again.want(exitNoWord)
-	var said replayed
-	if err := json.Unmarshal(again.stdout.Bytes(), &said); err != nil {
-		t.Fatal(err)
-	}
-	if here := again.stored(); here.ID != said.Here || here.Plan.Network != r.Plan.Network || here.Network == nil || here.Network.Spec != r.Network.Spec {
+	if here := replays(t, dir, r); here.Plan.Network != r.Plan.Network || here.Network == nil || here.Network.Spec != r.Network.Spec {
 		t.Errorf("the replay's network is %+v", here.Network)
 	}
 }

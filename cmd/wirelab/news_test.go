@@ -2,13 +2,15 @@ package main
 
 import (
 	"encoding/json"
-	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"wirelab/experiment"
 	"wirelab/plan"
+	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/store"
@@ -32,20 +34,23 @@ func (p *program) telling(s store.Store, wanted func(store.Running) bool) (told 
 	return told
 }
 
-// An experiment that has a store tells it how far it is and what stands so
-// far; when it is over its result is there instead.
+// An experiment that has a store tells it how far it is and what stands so far. Ctrl-C
+// keeps the complete rounds, says so, and ends with 3; the result is then there instead.
+// It has the certificate that was there, which its report shows, and of an open loop the
+// calls that its rate plans, with their lag.
 func TestExperimentTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
-		"--rounds", "1000", "--slices", "1", "--slice", "50ms", "-q")
-	s, err := sqlite.Open(t.Context(), p.mark)
-	if err != nil {
+	dir := t.TempDir()
+	made := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
+	s := openTestStore(t, filepath.Join(dir, "results.db"))
+	if err := s.Put(t.Context(), equals(t, probe.Environment(), made)); err != nil { // the program is this test's binary
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
+	p := begin(t, dir, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--rate", "400",
+		"--rounds", "1000", "--slices", "1", "--slice", "50ms", "--certificate", "auto", "--full")
 	r := p.telling(s, func(r store.Running) bool { return r.Standing != nil && r.Round > 1 })
 	if r.Workload != "routeguide" || r.RoundsMin != 1000 || r.Phase == "" || r.Elapsed <= 0 || r.Stale || r.Host == "" ||
 		len(r.ArmNames) != 2 || r.ArmNames[0] != "grpc" || len(r.LoadNames) != 1 {
@@ -55,21 +60,34 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	if err := json.Unmarshal(r.Standing.Analysis, &standing); err != nil || standing.Rounds != r.Standing.Round || len(standing.Loads) != 1 {
 		t.Errorf("stands %+v, %v", standing, err)
 	}
-	if err := p.command.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	p.want(exitNoWord, "interrupted")
-	p.wantNoneLeft()
+	p.interrupt()
+	p.want(exitNoWord, "interrupted; stored as r-", "complete round")
 	all, err := s.Running(t.Context())
 	if err != nil || len(all) != 0 {
 		t.Errorf("when it is over: %+v, %v", all, err)
 	}
-	if got := p.stored(); got.ID != r.ID {
-		t.Errorf("stored as %s, told of as %s", got.ID, r.ID)
+	got := p.stored()
+	if got.ID != r.ID || got.Ending != result.Interrupted || len(got.Rounds) < r.Standing.Round || len(got.Rounds) >= 1000 {
+		t.Errorf("stored as %s with %d rounds, ending %q; told of as %s in round %d", got.ID, len(got.Rounds), got.Ending, r.ID, r.Round)
+	}
+	for _, round := range got.Rounds {
+		for _, trial := range round.Trials {
+			if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent || trial.Watched <= trial.OK {
+				t.Errorf("planned %d, sent %d, lag of %d, watched %d, right %d",
+					trial.Planned, trial.Sent, trial.Lag.Count(), trial.Watched, trial.OK)
+			}
+		}
+	}
+	if strings.Contains(p.said.String(), "with itself") {
+		t.Errorf("a burst was made although there was a certificate:\n%s", p.said.String())
+	}
+	if got.Certificate == nil || !got.Certificate.Made.Equal(made) || !strings.Contains(p.stdout.String(), "here      60 s can resolve ") {
+		t.Errorf("certificate %+v in\n%s", got.Certificate, p.stdout.String())
 	}
 }
 
-// One that is killed is told of until its news is old.
+// One that is killed leaves no process behind and the store whole, and is told of until
+// its news is old.
 func TestKilledExperimentGoesStale(t *testing.T) {
 	t.Parallel()
 	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
@@ -79,7 +97,7 @@ func TestKilledExperimentGoesStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	r := p.telling(s, func(store.Running) bool { return true })
+	r := p.telling(s, func(r store.Running) bool { return r.Round > 1 })
 	if err := p.command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +114,7 @@ func TestKilledExperimentGoesStale(t *testing.T) {
 	if all, err = s.Running(t.Context()); err != nil || len(all) != 1 || !all[0].Stale {
 		t.Errorf("after a while: %+v, %v", all, err)
 	}
+	begin(t, p.command.Dir, "results", "list").want(exitOK)
 }
 
 // Looks at what is measured so far take at most their share of the time.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"wirelab/plan"
@@ -49,7 +47,7 @@ func TestCurveIsHonestInOverload(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), "curve", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
-		"--rates", "40,100,400", "--in-flight", "4", "--rounds", "2", "--slice", "500ms", "--json", "-q")
+		"--rates", "40,100,400", "--in-flight", "4", "--rounds", "1", "--slice", "500ms", "--json", "-q")
 	p.ended(exitOK, exitNoWord)
 	said := p.printed()
 	if len(said.Analysis.Curves) != 1 || len(said.Analysis.Curves[0].Levels) != 3 || said.Result.Plan.Name != "curve" {
@@ -99,19 +97,21 @@ func TestCurveFindsItsRates(t *testing.T) {
 	}
 }
 
-// TestCapacityRuns: a search over real wires and processes is stored whole,
-// can be verified and shown, and is not replayed.
+// TestCapacityRuns: a search over real wires and processes is stored whole, can be
+// verified and shown, and is not replayed. Ctrl-C keeps the rounds that are complete.
 func TestCapacityRuns(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), "capacity", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
-		"--slo", "p50<200ms,errors<50%", "--in-flight", "2", "--probe", "300ms", "--rounds", "1", "--json", "-q")
-	p.ended(exitOK, exitUndecided, exitNoWord)
+		"--slo", "p50<200ms,errors<50%", "--in-flight", "2", "--probe", "300ms", "--rounds", "50", "--json")
+	p.until("round 1 of 50")
+	p.interrupt()
+	p.want(exitNoWord, "interrupted; stored as r-", "complete round", "left")
 	said := p.printed()
 	c := said.Result.Capacity
-	if c == nil || c.Objective != "p50<200ms,errors<50%" || !c.Short || len(c.Rounds) != 1 || len(c.Rounds[0].Searches) != 1 {
+	if c == nil || c.Objective != "p50<200ms,errors<50%" || !c.Short || len(c.Rounds) == 0 || len(c.Rounds) >= 50 || len(c.Rounds[0].Searches) != 1 {
 		t.Fatalf("capacity %+v", c)
 	}
 	if search := c.Rounds[0].Searches[0]; len(search.Probes) == 0 || len(search.Probes[0].Parts) != result.ProbeParts || search.Closed.Completed == 0 {
@@ -125,27 +125,6 @@ func TestCapacityRuns(t *testing.T) {
 	s.run("results", "show", "--full").wants(t, exitOK, []string{"── capacity", "a trial, and no measurement"}, nil)
 	s.run("results", "export", "--format", "csv").wants(t, exitOK, []string{",probe,"}, nil)
 	s.run("replay", "latest").wants(t, exitUsage, nil, []string{"search for capacities", "--slo"})
-}
-
-// TestCapacityInterrupted: Ctrl-C keeps the rounds that are complete.
-func TestCapacityInterrupted(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	p := begin(t, t.TempDir(), "capacity", "http1-proto", "-w", "routeguide.GetFeature",
-		"--slo", "p50<200ms", "--in-flight", "2", "--probe", "100ms", "--rounds", "50")
-	p.until("round 1 of 50")
-	if err := p.command.Process.Signal(os.Signal(syscall.SIGINT)); err != nil {
-		t.Fatal(err)
-	}
-	p.ended(exitNoWord)
-	if !strings.Contains(p.said.String(), "complete rounds are stored as r-") || !strings.Contains(p.said.String(), "left") {
-		t.Errorf("it said %s", p.said.String())
-	}
-	if left := p.processes(" serve "); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
-	}
 }
 
 func TestRatesAndObjectivesAreChecked(t *testing.T) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -86,7 +85,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 			return err
 		}
 		if here.Ending == result.Interrupted {
-			return cli.With(exitNoWord, fmt.Errorf("interrupted; %d complete rounds are stored as %s", len(here.Rounds), here.ID))
+			return interrupted(completeRounds(len(here.Rounds)), here.ID)
 		}
 		return a.tellAgreement(was, here, *asJSON)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -12,30 +11,30 @@ import (
 	"wirelab/result/resulttest"
 )
 
-// A replay runs the plan again with its seed, stores what it measured, and an
-// original of two rounds, which concludes nothing, gives it nothing to hold.
-func TestReplay(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	p := begin(t, compared(t).dir, "replay", "latest", "--rounds", "1", "--json", "-q")
+// replays replays the latest result in a folder's store, of one round, and returns what
+// was measured: by the plan and seed that it had, and stored as well. One round
+// concludes nothing, which gives the replay nothing to hold.
+func replays(t *testing.T, dir string, was *result.Result) *result.Result {
+	t.Helper()
+	p := begin(t, dir, "replay", "latest", "--rounds", "1", "--json", "-q")
 	p.want(exitNoWord)
-	var said replayed
-	if err := json.Unmarshal(p.stdout.Bytes(), &said); err != nil {
-		t.Fatalf("%v\n%s", err, p.stdout.String())
-	}
-	if said.Original == said.Here || said.Here == "" || said.Sentence != "The original concludes nothing, so there is nothing to hold." || said.Agreement.Environment != nil {
+	said := decode[replayed](t, p.stdout.String())
+	if said.Original != was.ID || said.Here == "" || said.Here == was.ID ||
+		said.Sentence != "The original concludes nothing, so there is nothing to hold." || said.Agreement.Environment != nil {
 		t.Errorf("%+v", said)
 	}
-	s := &shell{t, map[string]string{"WIRELAB_STORE": p.mark}}
-	var here struct{ Result result.Result }
-	if err := json.Unmarshal([]byte(s.run("results", "export", said.Here).stdout), &here); err != nil {
-		t.Fatal(err)
+	here := p.stored()
+	if here.ID != said.Here || here.Plan.Seed != was.Plan.Seed || len(here.Rounds) != 1 || here.Plan.Slices != was.Plan.Slices {
+		t.Errorf("%s: seed %d, %d rounds of %d slices", here.ID, here.Plan.Seed, len(here.Rounds), here.Plan.Slices)
 	}
-	if here.Result.Plan.Seed != 11 || len(here.Result.Rounds) != 1 || here.Result.Plan.Slices != 2 {
-		t.Errorf("seed %d, %d rounds of %d slices", here.Result.Plan.Seed, len(here.Result.Rounds), here.Result.Plan.Slices)
-	}
+	return here
+}
+
+// What cannot be replayed is told before anything is measured. A replay itself is part of
+// TestCompareOverNetwork.
+func TestReplayMistakes(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
 	s.run("replay", "latest", "--rounds", "-1").wants(t, exitUsage, nil, []string{"--rounds"})
 	s.run("replay", "r-1999").wants(t, exitUsage, nil, []string{"no result"})
 	s.run("replay").wants(t, exitUsage, nil, []string{"one id or file"})

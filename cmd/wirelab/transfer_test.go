@@ -180,24 +180,14 @@ func TestTransferShowsHowFarItIs(t *testing.T) {
 	}
 }
 
-// What is done with a PostgreSQL that runs, each part in a database of its own.
+// All commands that know results do with a PostgreSQL what they do with a
+// file, and no password is shown or stored (grb-D14).
 func TestInPostgreSQL(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, part := range map[string]func(*testing.T, string){"results": resultsInPostgreSQL, "posts": everyArmPostsForItself} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			part(t, postgrestest.Fresh(t))
-		})
-	}
-}
-
-// All commands that know results do with a PostgreSQL what they do with a
-// file, and no password is shown or stored (grb-D14).
-func resultsInPostgreSQL(t *testing.T, dsn string) {
-	t.Helper()
+	dsn := postgrestest.Fresh(t)
 	s := newShell(t)
 	s.stored(3)
 	shown := "postgres://" + postgres.Redact(dsn)
@@ -217,12 +207,9 @@ func resultsInPostgreSQL(t *testing.T, dsn string) {
 	s.run("results", "pull", "--from", dsn, "--all").wants(t, exitOK, []string{"0 copied", "2 there already"}, nil)
 
 	// An experiment stores its result there, and says nothing of how.
-	p := beginWith(t, t.TempDir(), nil, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
-		"--rounds", "1", "--slices", "1", "--slice", "50ms", "-q", "--json", "--results", dsn)
-	p.ended(exitOK, exitNoWord)
-	p.wantNoneLeft()
+	p := everyArmPostsForItself(t, dsn)
 	list := decode[[]store.Summary](t, team.run("results", "list", "--json", "--limit", "1").stdout)
-	if len(list) != 1 || list[0].ID == storetest.Sample(2).ID || list[0].Workload != "routeguide" {
+	if len(list) != 1 || list[0].ID == storetest.Sample(2).ID || list[0].Workload != "ledger" {
 		t.Fatalf("%+v", list)
 	}
 	password := dsn[strings.Index(dsn, ":")+1:]
@@ -234,6 +221,36 @@ func resultsInPostgreSQL(t *testing.T, dsn string) {
 	if !strings.Contains(export, "--results postgres://") {
 		t.Errorf("the command line is not what was typed: %.500s", export)
 	}
+}
+
+// everyArmPostsForItself runs an experiment twice, by one seed, over a database that both
+// its arms share, and returns the second run. Neither arms nor runs may share the ids of
+// what they post, or the later would only be told what the first one did.
+func everyArmPostsForItself(t *testing.T, dsn string) (p *program) {
+	t.Helper()
+	right := uint64(0)
+	for range 2 {
+		p = begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.PostTransaction", "--data", "100x1000",
+			"--db", dsn, "--results", dsn, "--seed", "7", "--rounds", "1", "--slices", "1", "--slice", "30ms", "-q", "--json")
+		p.ended(exitOK, exitNoWord)
+		p.wantNoneLeft()
+		for _, trial := range p.printed().Result.Rounds[0].Trials {
+			right += trial.OK
+		}
+	}
+	conn, err := postgres.Connect(t.Context(), dsn, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	posted := uint64(0)
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM ledger_100x1000.transactions WHERE position > 1000`).Scan(&posted); err != nil {
+		t.Fatal(err)
+	}
+	if right == 0 || posted < right {
+		t.Errorf("%d postings were right, and %d are in the log", right, posted)
+	}
+	return p
 }
 
 // A server that dies under an experiment costs no result: it is in a file, and
