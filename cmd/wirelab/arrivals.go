@@ -32,10 +32,10 @@ const (
 )
 
 func (f *arrivalFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.arrivals, "arrivals", "", "how calls of the open loop arrive: poisson, constant, log-normal, or as in a `file` of recorded times (default poisson)")
-	flags.StringVar(&f.replay, "replay", "", "of a recording: sequential, all of it in each slice, or sampled, its gaps drawn (default sequential)")
-	flags.Float64Var(&f.speed, "speed-up", 0, "of a recording: so many `times` as fast as it was recorded (default 1; or give --rate)")
-	flags.Float64Var(&f.spread, "spread", 0, "of log-normal arrivals: standard deviation of the times between calls over their mean (default 2)")
+	flags.StringVar(&f.arrivals, "arrivals", "", "open loop: how calls arrive: poisson, constant, log-normal, or as recorded in a `file` (default poisson)")
+	flags.StringVar(&f.replay, "replay", "", "for a recording: sequential (each slice plays all of it) or sampled (times between arrivals are drawn from it) (default sequential)")
+	flags.Float64Var(&f.speed, "speed-up", 0, "for a recording: play it so many `times` as fast (default 1; or give --rate)")
+	flags.Float64Var(&f.spread, "spread", 0, "for log-normal arrivals: standard deviation of the times between calls, divided by their mean (default 2)")
 }
 
 // loads are the open loads at the rates that were typed, none where the loop is closed.
@@ -143,9 +143,12 @@ func newArrivalsCommand(a *app) *cobra.Command {
 		Short: "Show, or make, the recorded arrivals that compare replays",
 		Long: `Arrivals shows what is in a recording of arrivals, or makes one.
 
-A recording is a JSON object whose inter_arrival_ms are the times between
-arrivals in milliseconds, or CSV: one column of them, or with a head the column
-inter_arrival_ms, or timestamp (seconds since 1970, or RFC 3339).`,
+A recording is a file in one of two forms:
+
+  JSON   an object; inter_arrival_ms is a list of the times between arrivals,
+         in milliseconds
+  CSV    one column of these times; or columns with names, of which one is
+         inter_arrival_ms or timestamp (seconds since 1970, or RFC 3339)`,
 		Example: "  wirelab arrivals make --rate 500 > bursty.json\n  wirelab arrivals show bursty.json",
 	})
 	c.AddCommand(newArrivalsShowCommand(a), newArrivalsMakeCommand(a))
@@ -192,7 +195,7 @@ func describeRecording(r plan.Recording) recordingFile {
 
 func newArrivalsShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "show FILE", Short: "Say what a recording is like",
+		Use: "show FILE", Short: "Describe a recording",
 		Example: "  wirelab arrivals show docs/arrivals-bursty.json",
 		Args:    cli.Arguments(1, 1, "one file"),
 	}
@@ -229,15 +232,15 @@ func newArrivalsMakeCommand(a *app) *cobra.Command {
 	var seed uint64
 	c := &cobra.Command{
 		Use: "make FILE", Short: "Draw log-normal arrivals and write them as a recording",
-		Long: `Make draws times between arrivals from a log-normal law and writes them to FILE,
-which must not be there yet. The same seed draws the same.`,
+		Long: `Make draws random times between arrivals (log-normal) and writes them to FILE.
+FILE must not exist yet. The same seed gives the same recording.`,
 		Example: "  wirelab arrivals make bursty.json --rate 100 --spread 3 --count 2000 --seed 7",
 		Args:    cli.Arguments(1, 1, "one file"),
 	}
 	c.Flags().StringVar(&rate, "rate", "100", "arrivals per second on average")
-	c.Flags().Float64Var(&spread, "spread", 2, "standard deviation of the gaps over their mean")
-	c.Flags().IntVar(&count, "count", 1000, "gaps to draw, 1 to 100000")
-	c.Flags().Uint64Var(&seed, "seed", 1, "what they are drawn by")
+	c.Flags().Float64Var(&spread, "spread", 2, "standard deviation of the times, divided by their mean")
+	c.Flags().IntVar(&count, "count", 1000, "number of times to draw, 1 to 100000")
+	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		r, err := drawRecording(rate, spread, count, seed)
 		if err != nil {

@@ -22,15 +22,15 @@ import (
 	"wirelab/workload/routeguide/schema"
 )
 
-const auditText = `Audit runs someone else's load generator against a service whose answer times
-are known, and compares what the tool reports with what is true.
+const auditText = `Audit runs another load generator against a service with known response times,
+and compares what the tool reports with what is true.
 
-The service answers in 1 ms, but stands still for the last 500 ms of every 5 s.
-Whoever calls it at any moment waits 1 ms at the median and 251 ms at the 95th
-percentile. A tool that waits for answers before it sends on leaves out the
-calls that would have waited, and reports a few milliseconds.
+The service answers in 1 ms, but stops for the last 500 ms of every 5 s. So the
+true median is 1 ms, and the true 95th percentile is 251 ms. A tool that waits
+for an answer before it sends the next call leaves out the slow calls, and
+reports a few milliseconds.
 
-The command is run by the shell. In it stand, in braces:
+The shell runs the command. You can use these placeholders in it:
 
   {target}    URL that answers a POST of {body}
   {get}       URL that answers a GET
@@ -45,17 +45,17 @@ The command is run by the shell. In it stand, in braces:
               it prints
   {ca}        file with the authority to trust, for protocols with TLS
 
-Values are quoted as their place demands. Known are the outputs of fortio, ghz,
-h2load, hey, k6, oha, vegeta, wrk and wrk2, in text and, where they have it, in
-JSON. Give the tool a constant rate, and run it for a multiple of 5 s.
+Audit quotes the values for you. It reads the output of fortio, ghz, h2load,
+hey, k6, oha, vegeta, wrk and wrk2 (text, or JSON if the tool has it). Give the
+tool a constant rate, and run it for a multiple of 5 s.
 
-What counts as true: at most 10 % and 1 ms above the closed form, or 10 % and
-0.1 ms below, at a level that may be one percentage point off. A witness, which
-is wirelab's own caller at 20 calls a second, calls beside the tool. Where it
-has to wait too long, a tool is not blamed for numbers that are too high.
+A value is true if it is at most 10 % and 1 ms too high, or 10 % and 0.1 ms too
+low; the percentile may be one point off. wirelab makes 20 calls a second of its
+own at the same time. If these have to wait too long, the machine is too busy,
+and the tool is not blamed for values that are too high.
 
-Exit codes: 0 the tool tells the truth, 1 it does not, 3 it could not be judged,
-64 the command is wrong or the tool not there.`
+Exit code 0: the tool reports true latencies; 1: it does not; 3: it could not be
+judged; 64: the command is wrong, or the tool is not installed.`
 
 const auditExample = `  wirelab audit --tool "hey -z 20s -q 20 -c 10 -m POST -T application/json -d {body} {target}"
   wirelab audit --tool "ghz --insecure --rps 200 -c 10 -n 4000 --call {method} -d {data} {address}"
@@ -103,11 +103,11 @@ func newAuditCommand(a *app) *cobra.Command {
 	flags.StringVar(&f.tool, "tool", "", "the tool's `command`, with placeholders (required)")
 	flags.StringVar(&f.protocol, "protocol", "", "`protocol` of the service (default: grpc for ghz and fortio -grpc, h2c-proto for h2load, else http1-json)")
 	flags.StringVar(&f.inject, "inject", "frozen 1ms 500ms 5s", "`behaviour` of the service; see wirelab serve --help")
-	flags.StringVar(&f.parser, "parser", "", "read the output as this `tool`'s (default: known by its command or output)")
-	flags.StringVar(&f.rate, "rate", "", "arrivals per `second` in all that the command asks for (default: read from its options)")
+	flags.StringVar(&f.parser, "parser", "", "read the output as that of this `tool` (default: recognised by its command or output)")
+	flags.StringVar(&f.rate, "rate", "", "calls per `second` in all that the command asks for (default: read from its options)")
 	flags.DurationVar(&f.length, "for", 0, "how long the command sends (default: read from its options)")
-	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "end the tool after so long")
-	flags.BoolVar(&f.alone, "alone", false, "without the witness: 20 calls a second of our own beside the tool's, to tell a busy machine from a wrong tool")
+	flags.DurationVar(&f.timeout, "timeout", 5*time.Minute, "stop the tool after this time")
+	flags.BoolVar(&f.alone, "alone", false, "without the 20 calls a second that wirelab makes to tell a busy machine from a wrong tool")
 	flags.BoolVar(&f.json, "json", false, "print JSON, for programs")
 	flags.BoolVar(&f.markdown, "markdown", false, "print the rows of a Markdown table")
 	flags.BoolVar(&f.verbose, "verbose", false, "print what the tool printed, on standard error")

@@ -51,12 +51,12 @@ func newCallCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "call WORKLOAD.OPERATION --protocol PROTOCOL --target HOST:PORT",
 		Short: "Make one call to a server and print its reply",
-		Long: `Makes one call over a protocol and prints the reply as JSON, one item on a
-line. The request is JSON too: an object, or an array of them where requests are
-a stream; "-" reads it from standard input, "@FILE" from a file. Without --request
-one is drawn from the workload's data set.
+		Long: `Call makes one call over a protocol and prints the reply as JSON, one item on a
+line. The request is JSON too: an object, or an array of objects for a stream of
+requests. "-" reads the request from standard input, "@FILE" from a file. Without
+--request, wirelab draws one from the data set of the workload.
 
-"took" in --json includes connecting: it is no measurement.`,
+The time "took" in --json includes connecting. It is not a measurement.`,
 		Example: `  wirelab call routeguide.GetFeature --protocol grpc --target 127.0.0.1:9000 \
       --request '{"latitude": 409146138, "longitude": -746188906}'
   wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --request @route.json
@@ -69,9 +69,9 @@ one is drawn from the workload's data set.
 	c.Flags().StringVar(&f.protocol, "protocol", "", "protocol to call over; see wirelab matrix")
 	c.Flags().StringVar(&f.client, "client", "", "library to call with (default: the usual one)")
 	c.Flags().StringVar(&f.target, "target", "", "HOST:PORT of the server")
-	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: one is drawn)")
+	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: a random one)")
 	c.Flags().StringVar(&f.ca, "ca", "", "PEM file of the authority to trust (default: the system's)")
-	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest to wait, connecting included")
+	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.call(c.Context(), args[0], c.Flags().Changed("request"), f)

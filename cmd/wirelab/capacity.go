@@ -36,29 +36,31 @@ func newCapacityCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "capacity ARM… --slo OBJECTIVE",
 		Short: "Find the highest rate at which each arm keeps an objective",
-		Long: `Capacity searches, for each arm, the highest rate of Poisson arrivals at which it
-keeps a service level objective, and says it with an interval and as a ratio to
-the first arm. An objective is
+		Long: `Capacity finds the highest rate at which each arm keeps a service level
+objective. It prints the rate with its interval, and the ratio to the first arm.
+The progress line shows the time that is left. An objective is
 
   p99<10ms                        a time: p50, p90, p99, p99.9 or mean
-  p50<2ms,p99<10ms,errors<0.1%    several; errors is 0.1% where it is left out
+  p50<2ms,p99<10ms,errors<0.1%    several; without errors it is errors<0.1%
 
-In every round, of fresh processes, each search begins at a quarter of what the
-arm does in the closed loop, doubles (or halves) until the edge is between two
-rates, and bisects to 3 %. A probe lasts 5 s, or until 100 calls lie beyond the
-greatest quantile; it passes if the upper end of each time's 95 % interval is
-within its limit, few enough calls failed, and the generator was up to it. Times
-count from when a call was due. The arms' probes take turns in random order.
+Each round starts new processes. A search begins at a quarter of the arm's
+closed-loop rate. It doubles or halves the rate until the capacity is between
+two rates, and then narrows it down to 3 %. The arms take turns in random order.
 
-Where the edge is not found, that is said, and no number: a capacity is at least
-the highest rate that passed, or below the lowest that did not. A probe that the
-generator or the machine spoiled neither passes nor fails: it is made again, and
-then the capacity is generator-limited.
+Each try is a probe. It lasts 5 s, or until 100 calls are slower than the highest
+percentile of the objective. It passes if the upper end of the 95 % interval of
+each time is within its limit, and few enough calls failed. Times count from when
+a call was due; calls arrive at random (Poisson).
 
---probe shortens probes, for trials: the result is marked as one.
+If the limit is not found, there is no number: the capacity is at least the
+highest rate that passed, or below the lowest one that did not. If the generator
+or the machine spoils a probe, it is repeated; if that happens again, the
+capacity is marked generator-limited.
 
-Exit code 0: every arm has a capacity; 2: of some arm there is only a bound; 3:
-of some arm nothing valid can be said, or it was interrupted.`,
+--probe makes probes shorter, to try things out. The result is marked.
+
+Exit code 0: every arm has a capacity; 2: some arm has only a bound; 3: there is
+nothing valid to say about some arm, or the search was interrupted.`,
 		Example: `  wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<10ms,errors<0.1%'
   wirelab capacity grpc connect -w routeguide.GetFeature --slo 'p50<1ms,p99<5ms' --rounds 10
   wirelab capacity grpc -w routeguide.GetFeature --slo 'p99<20ms' --probe 1s --rounds 1
@@ -69,8 +71,8 @@ of some arm nothing valid can be said, or it was interrupted.`,
 	f.register(command)
 	flags := command.Flags()
 	flags.StringVar(&f.slo, "slo", "", "the `objective`, such as 'p99<10ms,errors<0.1%' (required)")
-	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as a claim among the arms needs, 6 for two; fewer than 5 allow none)")
-	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, for trials (default 5s, or 100 calls beyond the greatest quantile)")
+	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as are needed to claim a difference, 6 for two arms; with fewer than 5 none is claimed)")
+	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, to try things out (default 5s, or 100 calls beyond the highest percentile)")
 	flags.BoolVar(&f.json, "json", false, "print the result and what may be claimed of it as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.certificate)

@@ -59,36 +59,33 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging [PATH…]",
 		Short: "Make parts of the log pipeline fail, and report what callers saw and what was lost",
-		Long: `Logging starts, for each path and fault, a log pipeline of its own, sends entries
-at a constant rate through its gateway, lets a part fail, goes on until all is
-stored that will be, and accounts for every entry by its id: what its caller was
-told, and whether the logger's store has it. Paths are those of "up logging";
-without any: log-grpc, log-rabbit where RabbitMQ is installed, log-nats, and
-log-hermes where the program hermes is.
+		Long: `Logging starts a new log pipeline for each path and each fault. It sends entries
+to the gateway at a constant rate, makes a part fail, and waits until no more
+entries are stored. Then it compares by id what each caller was told with what
+the logger has stored. At the start it says how long this will take.
 
-  logger-down=10s   the logger is ended, and started again after so long
-  listener-kill     kill -9 of what takes entries from the queue; started at once
-  broker-restart    kill -9 of RabbitMQ, NATS or Hermes; started at once
-  burst=10x5s       so many times as many entries as can be sustained, for so long
+Paths are those of "up logging". Without PATH: log-grpc, and log-rabbit, log-nats
+and log-hermes if their brokers are here. The faults are:
 
-Each --fault is a run of its own; faults with + between them are one run, and so
-is "all". A path without broker has no listener and no broker that could fail.
+  logger-down=10s   the logger is stopped, and started again after 10 s
+  listener-kill     the listener is killed (kill -9), and started again at once
+  broker-restart    RabbitMQ, NATS or Hermes is killed, and started again at once
+  burst=10x5s       for 5 s, 10 times the entries that the path can sustain
 
-A path is in its objective while the 99th percentile of every second is within
---slo, from when entries were due, and no call fails; told is how long after the
-fault's beginning and end it was back for good, for responses and for the time
-until entries were stored. Of an accepted entry the logger (on paths without
-broker) or the broker (with confirms) has said that it will be kept.
+Each --fault is one run. Faults joined with + are one run, and so is "all". A path
+without a broker has no listener and no broker that could fail.
 
---rate auto finds in a trial of two seconds what the path can sustain, and sends
-half of it; a burst is a multiple of what can be sustained, and of --rate where
-that is given. Runs of one path share the trial. Without --for a run is over once
-all was well again for some seconds after the fault, and two minutes after the
-beginning of a burst at the latest; the default takes five to eight minutes.
+The report says how long it took until the path kept its objective again: the
+99th percentile of every second is within --slo, and no call fails. It counts from
+the beginning and the end of the fault, for responses and for stored entries.
 
-Exit code 0: nothing is missing that somebody had promised to keep. 1: an entry
-is, or is stored twice. 3: interrupted, or a path that was named is absent, since
-its broker is not installed; what was measured is printed.`,
+--rate auto measures for two seconds what the path can sustain, and sends half of
+that. A burst is a multiple of the sustained rate, or of --rate. Without --for, a
+run ends when everything has worked again for some seconds.
+
+Exit code 0: no entry is missing that the logger or the broker had promised to
+keep; 1: one is missing, or stored twice; 3: the run was interrupted, or the
+broker of a path that you named is not installed.`,
 		Example: `  wirelab chaos logging
   wirelab chaos logging log-rabbit log-grpc --fault logger-down=10s --rate 500/s
   wirelab chaos logging log-rabbit --fault all --rate 1200/s --for 80s
@@ -96,17 +93,17 @@ its broker is not installed; what was measured is printed.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
 	}
 	flags := c.Flags()
-	flags.StringSliceVar(&f.faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several with +, or all (default: a run for each)")
+	flags.StringSliceVar(&f.faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all (default: one run for each)")
 	flags.StringVar(&f.rate, "rate", rateAuto, "`entries` per second, such as 500/s, or auto")
-	flags.DurationVar(&f.whole, "for", 0, "how long entries are sent in each run (default: until all is well again after the fault, 15s at most, and 90s after a burst)")
-	flags.StringVar(&f.slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit of the 99th percentile")
-	flags.DurationVar(&f.every, "every", 0, "`time` between two rows of what callers saw, in steps of 100ms (default 1s)")
-	flags.DurationVar(&f.patience, "patience", chaos.DefaultPatience, "how long nothing more is stored before what was accepted and is not there is missing")
-	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls under way at once; what is due beyond waits, and its time counts")
+	flags.DurationVar(&f.whole, "for", 0, "how long entries are sent in each run (default: until everything works again after the fault, at most 15s, or 90s after a burst)")
+	flags.StringVar(&f.slo, "slo", "p99<"+chaos.DefaultLimit.String(), "the `objective`: a limit for the 99th percentile")
+	flags.DurationVar(&f.every, "every", 0, "`time` between two rows of the report, in steps of 100ms (default 1s)")
+	flags.DurationVar(&f.patience, "patience", chaos.DefaultPatience, "if nothing more is stored for so long, accepted entries that are not there count as missing")
+	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway answer without the broker's word that it has the entry")
+	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
 	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: drawn)")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	f.database.register(flags)

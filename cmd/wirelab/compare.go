@@ -23,12 +23,13 @@ type compareFlags struct {
 }
 
 // compareLong is what "wirelab compare --help" explains.
-const compareLong = `Compare makes the same calls over each arm, in rounds of fresh processes. For each
-number it prints what each arm costs, the difference from the first arm with its
-interval, and a verdict: better, worse, equivalent, or undecided with the number of
-rounds that would decide. A number that a check refuses is called invalid.
+const compareLong = `Compare makes the same calls over each arm, in rounds with new processes. For each
+metric it prints what each arm costs, the difference from the first arm with its
+interval, and a verdict: better, worse, equivalent, or undecided. If a check
+refuses a number, compare prints the reason instead. The progress line shows the
+time that is left.
 
-An ARM is a protocol, with settings if need be. wirelab matrix lists them.
+An ARM is a protocol, with or without settings. wirelab matrix lists protocols.
 
   grpc                              the usual libraries
   grpc,client=connect-go            another client library
@@ -40,53 +41,49 @@ An ARM is a protocol, with settings if need be. wirelab matrix lists them.
 // compareDetails is what --help-all explains beside it.
 const compareDetails = `More settings of an ARM:
 
-  grpc,data=100                     over another of the workload's data sets
-  log-rabbit,queue=classic          through the log pipeline, by such a queue
+  grpc,data=100                     another data set of the workload
+  log-rabbit,queue=classic          another kind of queue in the log pipeline
 
-Arms of logging.WriteLog whose names begin with log- are ways through the log
-pipeline: a call of its gateway, and what that does then. The pipeline is started
-for each, broker and all, and counted as the server; each entry is followed by
-its id, and timed to when it is confirmed and when it is stored. A queue is
-quorum, classic or stream, unconfirmed, transient, prefetch-8, several with +;
-log-rabbit-direct stores from the queue, log-http-published does as the published
-client did. See wirelab up logging --help, and wirelab matrix for their names.
-Where there is no RabbitMQ the arms that need it are absent: reports say so in
-their places, the others are compared, and the exit code is 3.
+Log pipeline: arms of logging.WriteLog whose names begin with log- are paths
+through the log pipeline. wirelab starts a pipeline for each, broker included,
+and counts all of it as the server. It tracks each entry by its id until it is
+confirmed and stored. queue= is quorum, classic or stream; unconfirmed, transient
+and prefetch-8 can be added with +. log-rabbit-direct stores from the queue;
+log-http-published does what the published client did. If RabbitMQ is not
+installed, the arms that need it are left out, the report says so, and the exit
+code is 3. See wirelab up logging --help and wirelab matrix logging.
 
---driver client calls as a user would, through the protocol's library; what is
-measured is what a call costs both sides. --driver raw calls through a client
-of our own with requests built beforehand, so that what is left is what the
-server costs. --driver client,raw runs each arm both ways, and the report then
-tells apart what the server costs and what the library adds.
+Drivers: --driver client calls through the protocol's library, as a user would.
+--driver raw calls through wirelab's own small client, with requests prepared in
+advance, to show the cost of the server. --driver client,raw runs each arm both
+ways, and the report separates the server's cost from the library's.
 
-With --in-flight the loop is closed: so many calls are always in flight. With
---rate it is open: calls are due at their times whatever becomes of them, and
-the time of each counts from when it was due. --arrivals says how they come:
-Poisson, constant, log-normal (bursts), or as in a file that wirelab arrivals
-shows and makes; a recording is then replayed, all of it in each slice, or
-with --replay sampled its gaps are drawn.
+Loads: with --in-flight the loop is closed: so many calls are always in flight.
+With --rate the loop is open: calls are due at given times, whether the server
+keeps up or not, and their times count from when they were due. --arrivals says
+how they arrive: poisson, constant, log-normal (bursts), or as recorded in a file
+(see wirelab arrivals).
 
-With --streams nothing is called: so many streams of a feed are held open at
-once and read to the end of each slice, --rate events per second of all of them
-together. Each event is checked and timed from when it was due; what is missing,
-comes twice or out of order is counted, and an arm with any of it has no figure.
-With --reader 50% the streams are read at half their rate, to see what becomes
-of the rest on each wire: buffered, pushed back, or dropped.
+Streams: --streams 100 makes no calls, but holds 100 streams open and reads them
+to the end of each slice. --rate is the rate of all streams together. Each event
+is checked, and timed from when it was due. If an event is missing, or arrives
+twice or out of order, its arm gets no figures. --reader 50% reads each stream at
+half of its rate; the report then says where the rest is.
 
-With --workload messaging the arms are message brokers, hermes-grpc, hermes-rest,
-hermes-graphql, hermes-grpc-stream, hermes-all, nats-jetstream and rabbitmq, each
-a cluster of --nodes that is started anew for each round, or runs at target=, as
-kafka must. Every message is followed by its number: one that is acknowledged and
-missing, or is duplicated, reordered or corrupted, leaves an arm without a figure.
---scenario says what happens meanwhile: live, slow, disk, late, crash, isolation,
-fanout, sustained, or to the broker itself leader-kill, follower-kill, partition,
-pause, disk-full, rolling-restart. --durability fsync has each acknowledge once a
-quorum has a message on disk; with default each runs with its default settings, and
-the report says in the same row which do not.
+Messages: with --workload messaging the arms are message brokers: hermes-grpc,
+hermes-rest, hermes-graphql, hermes-grpc-stream, hermes-all, nats-jetstream,
+rabbitmq, and kafka (only with target=). wirelab starts a cluster of --nodes for
+each arm in each round, or uses the one at target=. If an acknowledged message is
+missing, or a message is duplicated, reordered or corrupted, the arm gets no
+figures. --scenario says what happens: live, slow, disk, late, crash, isolation,
+fanout or sustained; or what happens to the broker: leader-kill, follower-kill,
+partition, pause, disk-full or rolling-restart. With --durability fsync a broker
+acknowledges when a quorum has a message on disk. With default each broker has
+its default settings, and the report marks those that acknowledge earlier.
 
---network puts a path between driver and server, for TCP and UDP, and in front
-of a server that somebody else runs: lan, cloud, wan, mobile, or settings. What
-the path takes is in the floors too. See wirelab relay --help.
+Network: --network puts a path between driver and server, for TCP and UDP, also in
+front of target=: lan, cloud, wan, mobile, or settings. The floors are measured
+over the same path. See wirelab relay --help.
 
 More examples:
 
@@ -131,23 +128,23 @@ func newCompareCommand(a *app) *cobra.Command {
 func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
-	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1)")
+	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(flags)
 	f.streams.register(flags)
 	f.messages.register(flags, &f.plan)
-	flags.StringSliceVar(&f.drivers, "driver", nil, "what calls: client, raw, or both as `client,raw` (default client)")
+	flags.StringSliceVar(&f.drivers, "driver", nil, "which client makes the calls: client, raw, or both as `client,raw` (default client)")
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
-	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
-	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, 2s with streams)")
-	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms that name none; see wirelab matrix (default: the workload's first)")
-	flags.StringVar(&f.plan.Primary, "primary", "", "metric that --until and the ranking look at (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")
-	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
-	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
+	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until and the ranking (default server-cpu; response-p99 in the open loop, event-server-cpu with streams)")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	f.conduct.register(a, flags)
 	if err := command.MarkFlagRequired("workload"); err != nil {
 		panic(err) // the flag is defined above

@@ -37,24 +37,25 @@ func newCurveCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "curve ARM…",
 		Short: "Measure response times at rising request rates, up to overload",
-		Long: `Curve offers every arm the same rates, from far below what it can do to beyond
-it, in rounds of fresh processes with the slices in random order, and reports for
-each rate what was answered, p50 and p99 with their intervals, and CPU. Times
-count from when a call was due, whatever became of it. It says for each arm
+		Long: `Curve sends calls to every arm at the same rates, from far below its limit to
+beyond it. For each rate it reports how many calls were answered, p50 and p99 with
+their intervals, and CPU. Times count from when a call was due. Each round starts
+new processes, and slices are in random order. The progress line shows the time
+that is left. For each arm it finds
 
-  the knee        the rate of most power: calls per second by mean response time
-  saturation      the lowest rate of which fewer calls are answered than arrive
-  collapse        a rate at which fewer are answered than at a lower one
+  the knee        the rate with the highest ratio of calls per second to mean
+                  response time
+  saturation      the lowest rate at which fewer calls are answered than arrive
+  collapse        a rate at which fewer calls are answered than at a lower rate
 
-Overload is shown as it is: nothing that was due is left out, and a figure is
-refused only where the generator or the machine spoiled it. In overload times
-grow as long as a slice lasts.
+In overload no call that was due is left out, so times grow as long as the slice
+lasts. A figure is refused only if the generator or the machine spoiled it.
 
-Without --rates or --to each arm is first driven in a closed loop for a second,
-and rates are chosen from 10 % to 120 % of what it did, the same for all arms.
+Without --rates or --to, wirelab first measures each arm in a closed loop for a
+second. Then it uses rates from 10 % to 120 % of that, the same for all arms.
 
-An ARM is a protocol with settings if need be, as wirelab compare has them. It is
-called by our raw driver where there is one; --driver client calls as a user would.`,
+An ARM is a protocol, with or without settings; see wirelab compare --help. The raw
+driver makes the calls if the protocol has one; --driver client uses the library.`,
 		Example: `  wirelab curve grpc http1-json -w directory.GetPerson
   wirelab curve grpc -w routeguide.GetFeature --rates 500,1k,2k,5k
   wirelab curve grpc connect -w routeguide.GetFeature --to 20k --steps 8 --driver client
@@ -64,12 +65,12 @@ called by our raw driver where there is one; --driver client calls as a user wou
 	}
 	f.register(command)
 	flags := command.Flags()
-	flags.StringVar(&f.rates, "rates", "", "the `rates` to offer, in calls per second, such as 500,1k,2k")
-	flags.StringVar(&f.to, "to", "", "offer rates up to this `rate`, at equal distances; see --steps")
-	flags.IntVar(&f.steps, "steps", curveSteps, fmt.Sprintf("how many rates, 3 to %d; fewer are used where they would be too close", plan.LevelsMax))
-	flags.StringVar(&f.arrivals, "arrivals", "", "law of the arrivals: poisson or constant (default poisson)")
-	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no round after so long, once the fewest are done")
-	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; fewer than 10 allow no claim)")
+	flags.StringVar(&f.rates, "rates", "", "the `rates` to measure, in calls per second, such as 500,1k,2k")
+	flags.StringVar(&f.to, "to", "", "measure rates up to this `rate`, at equal distances; see --steps")
+	flags.IntVar(&f.steps, "steps", curveSteps, fmt.Sprintf("how many rates, 3 to %d; fewer if they would be too close together", plan.LevelsMax))
+	flags.StringVar(&f.arrivals, "arrivals", "", "how calls arrive: poisson or constant (default poisson)")
+	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", curveSlices, "slices of each arm and rate in a round")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s)")

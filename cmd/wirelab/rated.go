@@ -25,13 +25,13 @@ const inFlightUsual = 256
 func (f *ratedFlags) register(command *cobra.Command) {
 	flags := command.Flags()
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
-	flags.StringVar(&f.driver, "driver", "", "what calls: `client` or raw (default: raw where there is one, since it is on time at higher rates)")
-	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls under way at once; what is due beyond waits, and its time counts")
-	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are drawn; see wirelab matrix (default: the operation's first way)")
-	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms that name none; see wirelab matrix (default: the workload's first)")
-	flags.DurationVar((*time.Duration)(&f.plan.Deadline), "deadline", 0, "how long a call may take before it has failed")
-	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of every order and request (default: drawn and printed)")
-	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on cores of their own; none (default auto)")
+	flags.StringVar(&f.driver, "driver", "", "which client makes the calls: `client` or raw (default: raw if the protocol has it, because it is on time at higher rates)")
+	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls in flight; further calls wait, and this time counts")
+	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
+	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
+	flags.DurationVar((*time.Duration)(&f.plan.Deadline), "deadline", 0, "a call that takes longer has failed")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	if err := command.MarkFlagRequired("workload"); err != nil {
 		panic(err) // the flag is defined above
 	}

@@ -54,7 +54,7 @@ conclusion is not decided here, or the original concludes nothing.`,
 		ValidArgsFunction: a.completeIDs,
 	}
 	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly so many rounds instead of what the plan says")
-	c.Flags().DurationVar(&limit, "for", 0, "start no round after so long, once the fewest are done")
+	c.Flags().DurationVar(&limit, "for", 0, "start no more rounds after this time, once the fewest rounds are done")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(c.Flags(), &certificate)
 	a.addRefusedFlag(c.Flags())
