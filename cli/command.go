@@ -70,6 +70,10 @@ func pages(c *cobra.Command) []string {
 // an unknown word after it is an error that says which are known.
 func Group(c *cobra.Command) *cobra.Command {
 	c.Args = cobra.ArbitraryArgs
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[holdsAnnotation] = "yes"
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return c.Help()
@@ -78,6 +82,12 @@ func Group(c *cobra.Command) *cobra.Command {
 	}
 	return c
 }
+
+// holdsAnnotation marks what [Group] made.
+const holdsAnnotation = "wirelab_holds"
+
+// IsGroup tells whether a command only holds others.
+func IsGroup(c *cobra.Command) bool { return c.Annotations[holdsAnnotation] != "" }
 
 // Unknown is the error of a word that is none of a command's.
 func Unknown(c *cobra.Command, word string) error {

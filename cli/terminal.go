@@ -23,7 +23,11 @@ type Terminal struct {
 	// read one after the other want it.
 	Indented bool
 
-	started bool // a command runs: flags and arguments were right
+	// Clock is nil except in tests.
+	Clock Clock
+
+	started bool  // a command runs: flags and arguments were right
+	busy    *busy // what is told while a command runs; nil: nothing
 }
 
 // Main runs a program with its process's surroundings and returns its exit code. The first
@@ -62,7 +66,9 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	root.SetErr(t.Stderr)
 	command, err := root.ExecuteContextC(ctx)
 	if e.Last != nil {
+		ended := t.tell("stopping what the command started")
 		err = Both(err, e.Last())
+		ended()
 	}
 	if err == nil {
 		return OK
@@ -104,7 +110,7 @@ func (t *Terminal) watch(c *cobra.Command) {
 	if do := c.RunE; do != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			t.started = true
-			return do(c, args)
+			return t.telling(c, args, do)
 		}
 	}
 	for _, sub := range c.Commands() {

@@ -109,10 +109,11 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 	}
 	defer c.Close() //nolint:errcheck // nothing is under way
 	var totals backup.Totals
-	progress := a.far()
+	saving := a.Doing("writing the backup")
+	defer saving.Done()
 	size, err := replaceFile(to, func(w io.Writer) error {
 		totals, err = backup.Save(ctx, c, only, w, func(t backup.Totals) {
-			progress("backup: %d messages of %d topics, %s", t.Messages, t.Topics, bytesOf(int64(t.Bytes)))
+			saving.Far(fmt.Sprintf("%d messages of %d topics, %s", t.Messages, t.Topics, bytesOf(int64(t.Bytes))))
 		})
 		return err
 	})
@@ -127,17 +128,6 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 		return a.PrintJSON(shown)
 	}
 	return a.Printf("%s: %v\n", to, shown)
-}
-
-// far tells how far something is on standard error, where it takes long.
-func (a *app) far() func(format string, args ...any) {
-	last := time.Now()
-	return func(format string, args ...any) {
-		if now := time.Now(); now.Sub(last) >= progressAfter {
-			last = now
-			a.Note("hermes: "+format, args...)
-		}
-	}
 }
 
 // replaceFile writes a file whole or not at all: beside its name first, and under it once it is
@@ -185,11 +175,12 @@ func (a *app) readBackup(ctx context.Context, name string) (*os.File, backup.Con
 	info, err := file.Stat()
 	var contents backup.Contents
 	if err == nil {
-		tell, done := a.progress("reading "+name), int64(0)
+		reading, done := a.Doing("reading "+name), int64(0)
+		defer reading.Done()
 		contents, err = backup.Verify(ctx, readerFunc(func(p []byte) (int, error) {
 			n, err := file.Read(p)
 			done += int64(n)
-			tell(done, info.Size())
+			reading.Far(bytesOf(done) + " of " + bytesOf(info.Size()))
 			return n, err
 		}))
 	}

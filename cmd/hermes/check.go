@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +16,6 @@ import (
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 )
-
-// progressAfter is how long something may take in silence, and then how often it is told how far it is.
-const progressAfter = 2 * time.Second
 
 func newCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
@@ -88,7 +84,9 @@ type memberOfBook struct {
 
 // check reads a directory and tells what it found.
 func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
-	found, err := node.Check(ctx, vfs.OS{}, dir, a.progress("check"))
+	reading := a.Doing("checking " + dir)
+	defer reading.Done()
+	found, err := node.Check(ctx, vfs.OS{}, dir, func(done, total int64) { reading.Far(bytesOf(done) + " of " + bytesOf(total)) })
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
 		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Conflict, "a node runs on %s: stop it first, or check a copy", dir))
@@ -110,17 +108,6 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 		return cli.With(exitFailed, nil)
 	}
 	return nil
-}
-
-// progress tells how far something is on standard error, where it takes long.
-func (a *app) progress(what string) func(done, total int64) {
-	last := time.Now()
-	return func(done, total int64) {
-		if now := time.Now(); now.Sub(last) >= progressAfter {
-			last = now
-			a.Note("hermes: %s: %s of %s", what, bytesOf(done), bytesOf(total))
-		}
-	}
 }
 
 // bytesOf is a number of bytes for people.

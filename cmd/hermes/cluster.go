@@ -134,6 +134,7 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	if err := a.sayCluster(cluster, f.asJSON); err != nil {
 		return err
 	}
+	a.Idle(ctx, "stopping the nodes")
 	return a.watch(ctx, program, cluster.Nodes)
 }
 

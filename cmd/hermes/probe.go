@@ -39,6 +39,9 @@ committed, whether it has room and is not stopping. It is for health checks wher
 		defer transport.CloseIdleConnections()
 		reply, err := transport.RoundTrip(request)
 		if err != nil {
+			if c.Context().Err() != nil {
+				return c.Context().Err()
+			}
 			return notReached(*at, *limit, err)
 		}
 		defer reply.Body.Close() //nolint:errcheck // what was read is there

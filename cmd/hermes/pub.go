@@ -105,7 +105,9 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 	t := &told{app: a, topic: topic, mode: mode, asJSON: *f.asJSON}
 	next := slices.Values(payloads)
 	var reading error
+	read := func() {}
 	if len(payloads) == 0 {
+		read = a.Reading()
 		next = input(a.Stdin, f.raw, &reading)
 	}
 	for payload := range next {
@@ -114,6 +116,7 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 			break
 		}
 	}
+	read()
 	acknowledged := a.Waiting("acknowledgements", f.client.timeout)
 	err = errors.Join(err, reading, c.Flush(ctx))
 	acknowledged()

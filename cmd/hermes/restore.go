@@ -102,9 +102,10 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	progress := a.far()
+	restoring := a.Doing("restoring")
+	defer restoring.Done()
 	err = backup.Restore(ctx, c, contents, plan, file, func(t backup.Totals) {
-		progress("restore: %d of %d messages read, %d of %d topics", t.Messages, contents.Messages, t.Topics, contents.Topics)
+		restoring.Far(fmt.Sprintf("%d of %d messages read, %d of %d topics", t.Messages, contents.Messages, t.Topics, contents.Topics))
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:

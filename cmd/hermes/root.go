@@ -55,5 +55,6 @@ func newRootCommand(a *app) *cobra.Command {
 		"mode": words("consistent", "eventual", "performance"), "log-level": words("debug", "info", "warn", "error"), "from": words("tail", "oldest"),
 	})
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText))
+	cli.Lasts(root, lasts())
 	return root
 }

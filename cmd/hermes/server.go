@@ -227,6 +227,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if err := a.say(r, asJSON); err != nil {
 		return errors.Join(err, closeNode(ctx, n))
 	}
+	a.Idle(ctx, "stopping the node")
 	return a.hold(ctx, n, serving)
 }
 

@@ -135,6 +135,7 @@ func (a *app) sub(ctx context.Context, f subFlags, start broker.Start) (err erro
 		}
 		return err
 	}
+	a.Idle(ctx, "ending the subscription")
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.client.timeout)
 		defer cancel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -27,8 +26,6 @@ type app struct {
 	label   string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
-	// watch shows what is being done, while something is.
-	watch *watcher
 	// refused is what --show-refused says: print the values that checks refused, marked.
 	refused   bool
 	databases databases
@@ -123,7 +120,7 @@ func library(what, name string, cells []wirelab.Cell, of func(wirelab.Cell) stri
 
 // terminal reports whether standard output is a terminal.
 func (a *app) terminal() bool {
-	f, ok := a.Stdout.(*os.File)
+	f, ok := cli.FileOf(a.Stdout)
 	return ok && isatty.IsTerminal(f.Fd())
 }
 

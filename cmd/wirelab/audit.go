@@ -304,7 +304,9 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 			err = cli.Both(err, failed)
 		}()
 	}
+	ended := a.Waiting("the tool", f.timeout)
 	o, done.Took, err = audit.Execute(ctx, done.Command)
+	ended()
 	if text, e := os.ReadFile(files.values["out"]); e == nil {
 		o.File = string(text)
 	} else if !errors.Is(e, os.ErrNotExist) {

@@ -211,6 +211,7 @@ func (a *app) readData(data string) ([]byte, error) {
 	switch {
 	case data == "-":
 		from = a.Stdin
+		defer a.Reading()()
 	case strings.HasPrefix(data, "@"):
 		file, err := os.Open(data[1:])
 		if err != nil {

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"wirelab/cli/clitest"
 	"wirelab/internal/porttest"
 )
 
@@ -116,20 +116,9 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 		wants(t, exitFailed, nil, []string{"--ca names its authority"})
 }
 
-// silent accepts connections and never answers.
-func silent(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return l.Addr().String()
-}
-
 func TestCallEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
-	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", silent(t), "--timeout", "50ms").
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t), "--timeout", "50ms").
 		wants(t, exitFailed, nil, []string{"deadline_exceeded", "no reply within 50ms", "speaks http1-json"})
 }
 
@@ -137,7 +126,7 @@ func TestCallCanBeInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	newShell(t).runWith(ctx, "", "call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", silent(t)).
+	newShell(t).runWith(ctx, "", "call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t)).
 		wants(t, exitNoWord, nil, []string{"interrupted"})
 }
 

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/pflag"
 
 	"wirelab"
@@ -122,13 +120,14 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	if !quiet {
 		a.Note("comparing %s with itself for %v, to see what this machine can tell apart …", p.Arms[0].Protocol, long)
 	}
-	// Without a terminal there would be a line for each of many rounds.
-	f, ok := a.Stderr.(*os.File)
-	watch := a.newWatcher(quiet || !ok || !isatty.IsTerminal(f.Fd()))
+	watch := a.watch("comparing a protocol with itself")
+	defer watch.Done()
 	news := a.watched(conductor, results, func(e experiment.Event) {
 		// Equal arms need no names, and how many rounds there will be time tells.
 		e.Arm, e.Load, e.RoundsMin, e.RoundsMax, e.Width = "", "", 0, 0, 0
-		watch.observe(e)
+		if e.Phase != experiment.RoundOver { // they are many, and short
+			watch.observe(e)
+		}
 	})
 	defer news.close()
 	// A machine on which ten rounds take so much longer than they should gets
@@ -136,7 +135,6 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	bounded, cancel := context.WithTimeout(ctx, burstPatience*long)
 	defer cancel()
 	r, err := conductor.Run(bounded)
-	a.done(watch)
 	news.stop()
 	switch {
 	case ctx.Err() != nil:

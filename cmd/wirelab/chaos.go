@@ -150,7 +150,9 @@ func (a *app) chaosLogging(ctx context.Context, paths []string, f chaosFlags) er
 				done, all := possible(runs[:i]), possible(runs)
 				a.Note("run %d of %d: %s, %s; %s to go", done+1, all, r.Path, r.Faults, estimate(runs[i:]))
 			}
+			running := a.Doing(fmt.Sprintf("run %d of %d: %s, %s", possible(runs[:i])+1, possible(runs), r.Path, r.Faults))
 			r.Report, err = chaos.Run(ctx, r.options)
+			running.Done()
 			if err != nil && ctx.Err() == nil {
 				r.Failed = describe(err)
 				failed = append(failed, fmt.Errorf("%s, %s: %w", r.Path, r.Faults, err))

@@ -115,18 +115,17 @@ func (a *app) measureBy(
 	if err != nil {
 		return nil, err
 	}
-	watch := a.newWatcher(quiet)
-	a.say(watch, "preparing")
+	watch := a.watch("preparing the experiment")
+	defer watch.Done()
 	conductor, err := a.conductor(ctx, p, arms)
 	if err != nil {
-		a.done(watch)
 		return nil, err
 	}
 	conductor.Absent = absent
 	news := a.watched(conductor, results, watch.observe)
 	defer news.close()
 	r, err = run(conductor, ctx)
-	a.done(watch)
+	watch.Step("storing what was measured")
 	news.stop() // the store is for the result now
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ func (d *databases) postgres(ctx context.Context, a *app) (string, error) {
 	if running {
 		return resident.Source, nil
 	}
+	defer a.Doing("starting a PostgreSQL").Done()
 	server, err := postgres.Start(ctx, postgres.Options{Getenv: a.getenv, CPUs: d.cpus})
 	if err != nil {
 		return "", err

@@ -261,6 +261,7 @@ schema of its own; nothing else in the database is touched.`,
 		if err != nil {
 			return err
 		}
+		defer a.Doing("writing data set " + set.Name()).Done()
 		done, err := kept.Seed(c.Context(), source, set, again)
 		if err != nil {
 			return err

@@ -29,10 +29,10 @@ func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*
 	if err != nil {
 		return nil, err
 	}
-	watch := a.newWatcher(quiet)
+	watch := a.watch(what)
 	conductor.Observe = watch.observeAs(what + ": ")
 	r, err := conductor.Run(ctx)
-	a.done(watch)
+	watch.Done()
 	if err != nil {
 		return nil, err
 	}

@@ -124,6 +124,7 @@ func (a *app) relay(ctx context.Context, f relayFlags) error {
 	for _, note := range spec.Notes(!f.udp, f.udp) {
 		a.Note("model: %s", note)
 	}
+	a.Idle(ctx, "ending the connections")
 	if err := r.Run(ctx); err != nil {
 		return err
 	}

@@ -160,9 +160,11 @@ func (a *app) report(ctx context.Context, names []string, f reportFormat, output
 		case output == "":
 			name = "-"
 		}
+		writing := a.Doing("writing the report of " + r.ID)
 		if err := a.reportOne(r, f, name); err != nil {
 			return err
 		}
+		writing.Done()
 		if open {
 			if err := show(ctx, name); err != nil {
 				return err

@@ -31,5 +31,6 @@ func newRootCommand(a *app) *cobra.Command {
 	a.complete(root)
 	root.AddCommand(cli.Topic("exit-codes", "What the exit codes mean", exitCodesText),
 		cli.Topic("metrics", "The names of metrics, for --fail-if and --primary", metricsText()))
+	cli.Lasts(root, lasts())
 	return root
 }

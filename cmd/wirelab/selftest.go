@@ -130,7 +130,9 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	for i, t := range tests {
 		news.test(t.Name, i, len(tests))
 		e.Say(fmt.Sprintf("test %d of %d, %s: about %v", i+1, len(tests), t.Name, takes(t, o.long)))
+		testing := a.Doing(fmt.Sprintf("test %d of %d, %s", i+1, len(tests), t.Name))
 		done, err := t.Run(ctx, e)
+		testing.Done()
 		if err != nil {
 			report.Ending = result.Interrupted
 			break

@@ -117,6 +117,7 @@ func (a *app) serve(ctx context.Context, cell wirelab.Cell, f serveFlags) (err e
 		a.Note("data is kept in %s", database.About())
 	}
 	a.sayServing(cell, ready.Address, f.ca)
+	a.Idle(ctx, "ending the calls in progress")
 	return cell.Serve(ctx, at)
 }
 

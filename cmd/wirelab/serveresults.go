@@ -88,6 +88,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 	if err != nil {
 		return cli.Both(err, at.Close())
 	}
+	a.Idle(ctx, "ending the answers in progress")
 	served, stop := context.WithCancel(ctx)
 	defer stop()
 	done := make(chan error, 1)

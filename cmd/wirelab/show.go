@@ -87,7 +87,7 @@ func (a *app) width() int {
 	if n, err := strconv.Atoi(a.getenv("COLUMNS")); err == nil && n > 0 {
 		return n
 	}
-	f, ok := a.Stdout.(*os.File)
+	f, ok := cli.FileOf(a.Stdout)
 	if !ok {
 		return 0
 	}

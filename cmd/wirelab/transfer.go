@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"wirelab"
@@ -161,8 +159,8 @@ func (a *app) transfer(ctx context.Context, from, to string, ids []string, f sto
 // copyAll copies ids, or what a filter selects. An error means that the rest
 // cannot be copied either.
 func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f store.Filter, done *transferred) error {
-	counted := a.newCounter()
-	defer counted.wipe()
+	copying := a.Doing("copying results")
+	defer copying.Done()
 	each := func(id string) error {
 		whole, copied, err := store.Copy(ctx, from, to, id)
 		switch {
@@ -175,7 +173,7 @@ func (a *app) copyAll(ctx context.Context, from, to store.Store, ids []string, f
 		default:
 			done.Failed = append(done.Failed, notCopied{whole, wirelab.CodeOf(err) == wirelab.Conflict, describe(err)})
 		}
-		counted.show(len(done.Copied)+len(done.Present)+len(done.Failed), done.Selected)
+		copying.Far(fmt.Sprintf("%d of %d", len(done.Copied)+len(done.Present)+len(done.Failed), done.Selected))
 		return nil
 	}
 	if len(ids) > 0 {
@@ -246,48 +244,4 @@ func (a *app) printTransferred(done *transferred) error {
 		}
 	}
 	return a.Printf("\n")
-}
-
-// counter shows how far something is that takes longer than a moment: one line
-// that changes on a terminal, a line now and then elsewhere.
-type counter struct {
-	a            *app
-	terminal     bool
-	began, shown time.Time
-}
-
-// How long something may take before it is shown how far it is, and how often.
-const (
-	counterPatience = 2 * time.Second
-	counterTerminal = 200 * time.Millisecond
-	counterPipe     = 10 * time.Second
-)
-
-func (a *app) newCounter() *counter {
-	f, ok := a.Stderr.(*os.File)
-	return &counter{a: a, terminal: ok && isatty.IsTerminal(f.Fd()), began: a.now()}
-}
-
-func (c *counter) show(done, all int) {
-	now := c.a.now()
-	every := counterPipe
-	if c.terminal {
-		every = counterTerminal
-	}
-	if now.Sub(c.began) < counterPatience || now.Sub(c.shown) < every {
-		return
-	}
-	c.shown = now
-	if c.terminal {
-		_, _ = fmt.Fprintf(c.a.Stderr, "\r%d of %d results\x1b[K", done, all) // as note: nowhere to tell
-		return
-	}
-	c.a.Note("%d of %d results", done, all)
-}
-
-// wipe takes the line away, so that something else can follow.
-func (c *counter) wipe() {
-	if c.terminal && !c.shown.IsZero() {
-		_, _ = fmt.Fprint(c.a.Stderr, "\r\x1b[K")
-	}
 }

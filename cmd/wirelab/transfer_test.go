@@ -161,24 +161,6 @@ func (c *cancelling) PutText(ctx context.Context, text []byte) error {
 	return err
 }
 
-// What takes long shows how far it is; what does not is quiet.
-func TestTransferShowsHowFarItIs(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-	a := &app{Terminal: cli.Terminal{Stderr: &out}, now: func() time.Time { return now }}
-	c := a.newCounter()
-	for n := range 30 {
-		c.show(n, 30)
-		if now = now.Add(time.Second); n == 1 && out.Len() > 0 {
-			t.Errorf("after a moment: %q", out.String())
-		}
-	}
-	c.wipe()
-	if got := strings.Count(out.String(), "of 30 results\n"); got != 3 {
-		t.Errorf("%d lines in 30 s:\n%s", got, out.String())
-	}
-}
 
 // All commands that know results do with a PostgreSQL what they do with a
 // file, and no password is shown or stored (grb-D14).

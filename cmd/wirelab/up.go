@@ -130,6 +130,7 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	if err := a.sayUp(s, f); err != nil {
 		return cli.Both(err, s.Stop(context.WithoutCancel(ctx)))
 	}
+	a.Idle(ctx, "stopping the log pipeline")
 	var died error
 	select {
 	case death := <-s.Died():

@@ -83,6 +83,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	err = a.sayMessaging(s, f)
 	if err == nil {
 		a.Note("up; stop with Ctrl-C")
+		a.Idle(ctx, "stopping the cluster")
 		<-ctx.Done()
 		a.Note("stopping")
 	}

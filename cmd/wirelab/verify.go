@@ -256,7 +256,9 @@ func differenceLine(d verify.Difference) string {
 // readFile reads a file; "-" is standard input.
 func (a *app) readFile(name string) (data []byte, err error) {
 	if name == "-" {
+		read := a.Reading()
 		data, err = io.ReadAll(a.Stdin)
+		read()
 	} else {
 		data, err = os.ReadFile(name)
 	}

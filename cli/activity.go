@@ -1,0 +1,347 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// silence is how long a program may print nothing before it says what it does.
+	silence = 2 * time.Second
+	// redraw is how often the line on a terminal shows that time passes. Seldom enough to cost nothing to a
+	// machine that is measured.
+	redraw = time.Second
+	// often is the least time between two drawings: an experiment's steps are as short as 30 ms.
+	often = 200 * time.Millisecond
+	// rarest is the longest pause between two lines where there is no terminal: they end up in logs.
+	rarest = time.Minute
+)
+
+// Clock is the time by which a program says how long it waits. Tests have one that they move.
+type Clock interface {
+	Now() time.Time
+	After(d time.Duration) <-chan time.Time
+}
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time                         { return time.Now() }
+func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+
+// Activity is something that takes time, and that standard error tells of: on a terminal in one line that
+// changes and is wiped at the end, elsewhere in a line now and then. What ends within two seconds is not
+// mentioned. Of activities within each other the innermost is shown. All methods may be called on nil, which
+// shows nothing, and from several goroutines.
+type Activity struct {
+	b     *busy
+	what  string
+	how   string        // how far it is; may be empty
+	most  time.Duration // it is given up then; 0: never
+	began time.Time     // or when its last step began
+}
+
+// busy is what a program does now. There is one for a command that runs.
+type busy struct {
+	out      io.Writer
+	terminal bool
+	columns  int
+	clock    Clock
+
+	mu      sync.Mutex
+	stack   []*Activity
+	said    time.Time     // when anything was printed last
+	pause   time.Duration // without a terminal: how long until the next line
+	drawn   bool          // something stands on the current line of the terminal
+	drawnAt time.Time
+	writing int           // writes to standard output that have not returned: a pager may hold them
+	wake    chan struct{} // holds one once there is an activity again
+	ended   chan struct{}
+	ticks   sync.WaitGroup
+}
+
+// newBusy starts the telling for a command.
+func (t *Terminal) newBusy() *busy {
+	b := &busy{out: t.Stderr, clock: t.Clock, columns: Columns, pause: silence, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	if b.clock == nil {
+		b.clock = systemClock{}
+	}
+	if f, ok := FileOf(t.Stderr); ok {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
+			b.terminal = true
+			if size.Col > 0 {
+				b.columns = int(size.Col)
+			}
+		}
+	}
+	b.said = b.clock.Now()
+	b.ticks.Go(b.tick)
+	return b
+}
+
+// end ends the telling; nothing of it comes afterwards.
+func (b *busy) end() {
+	b.mu.Lock()
+	b.stack = nil
+	b.wipe()
+	close(b.ended)
+	b.mu.Unlock()
+	b.ticks.Wait()
+}
+
+// tick looks again and again whether there is something to say.
+func (b *busy) tick() {
+	for {
+		var due <-chan time.Time
+		b.mu.Lock()
+		switch {
+		case len(b.stack) == 0: // until there is one: what only serves is not to be woken each second
+		case b.terminal:
+			due = b.clock.After(redraw)
+		default: // something may be printed until then, and it is too early
+			due = b.clock.After(max(b.pause-b.clock.Now().Sub(b.said), time.Millisecond))
+		}
+		b.mu.Unlock()
+		select {
+		case <-b.ended:
+			return
+		case <-b.wake:
+			continue
+		case <-due:
+		}
+		b.mu.Lock()
+		select {
+		case <-b.ended:
+		default:
+			b.look()
+		}
+		b.mu.Unlock()
+	}
+}
+
+// look says what is done, if nothing was printed for long enough.
+func (b *busy) look() {
+	now := b.clock.Now()
+	if b.writing > 0 {
+		b.said = now
+	}
+	if len(b.stack) == 0 || b.writing > 0 {
+		return
+	}
+	quiet := now.Sub(b.said)
+	top := b.stack[len(b.stack)-1]
+	switch {
+	case top.what == "":
+	case b.terminal && (b.drawn || quiet >= silence):
+		b.draw(top, now)
+	case !b.terminal && quiet >= b.pause:
+		b.pause = min(3*b.pause, rarest)
+		b.said = now
+		_, _ = io.WriteString(b.out, top.line(now)+"\n")
+	}
+}
+
+// draw writes over the line on the terminal.
+func (b *busy) draw(a *Activity, now time.Time) {
+	text, since := a.text(), a.since(now)
+	most := max(b.columns-1-width(since), 0) // some terminals wrap when the last column is filled
+	b.drawn, b.drawnAt = true, now
+	_, _ = io.WriteString(b.out, "\r"+cut(text, most)+since+"\x1b[K")
+}
+
+// wipe takes the line away, so that something else can be printed.
+func (b *busy) wipe() {
+	if b.drawn {
+		b.drawn = false
+		_, _ = io.WriteString(b.out, "\r\x1b[K")
+	}
+}
+
+// text is what is done and how far it is.
+func (a *Activity) text() string {
+	if a.how == "" {
+		return a.what
+	}
+	return a.what + ": " + a.how
+}
+
+// since is " (7s so far, at most 30s)"; nothing in the first second.
+func (a *Activity) since(now time.Time) string {
+	so := now.Sub(a.began).Round(time.Second)
+	switch {
+	case so < time.Second:
+		return ""
+	case a.most > so:
+		return " (" + so.String() + " so far, at most " + a.most.String() + ")"
+	}
+	return " (" + so.String() + " so far)"
+}
+
+func (a *Activity) line(now time.Time) string { return a.text() + a.since(now) }
+
+// Doing begins an activity, such as "reading the result".
+func (t *Terminal) Doing(what string) *Activity { return t.doing(what, 0) }
+
+func (t *Terminal) doing(what string, most time.Duration) *Activity {
+	if t.busy == nil {
+		return nil
+	}
+	return t.busy.begin(what, most)
+}
+
+func (b *busy) begin(what string, most time.Duration) *Activity {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := &Activity{b: b, what: what, most: most, began: b.clock.Now()}
+	if len(b.stack) == 0 {
+		b.said = a.began
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+	b.stack = append(b.stack, a)
+	return a
+}
+
+// Waiting is Doing for what others do: "waiting for" it. most is when it is given up; 0: never.
+func (t *Terminal) Waiting(what string, most time.Duration) (done func()) {
+	return t.doing("waiting for "+what, most).Done
+}
+
+// Reading says that standard input is read. Somebody who types is told so once, and nothing is drawn into the text.
+func (t *Terminal) Reading() (done func()) {
+	f, ok := t.Stdin.(*os.File)
+	if ok {
+		_, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+		ok = err == nil
+	}
+	if !ok {
+		return t.Doing("reading standard input").Done
+	}
+	t.Note("reading standard input; end it with Ctrl-D")
+	return t.Doing("").Done
+}
+
+// Idle ends what a command does while one waits for it: from now on it runs until ctx ends, and that it says
+// nothing is no sign of trouble. Afterwards it does what stopping says, such as "stopping the node".
+func (t *Terminal) Idle(ctx context.Context, stopping string) {
+	b := t.busy
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.stack = nil
+	b.wipe()
+	b.ticks.Go(func() {
+		select {
+		case <-ctx.Done():
+			b.begin(stopping, 0)
+		case <-b.ended:
+		}
+	})
+}
+
+// Step says what is done now, whose time begins now. A terminal shows it at once.
+func (a *Activity) Step(what string) { a.step(what, false) }
+
+// Stage is Step for one that is worth a line of its own where there is no terminal, such as a round that is over.
+func (a *Activity) Stage(what string) { a.step(what, true) }
+
+func (a *Activity) step(what string, kept bool) {
+	if a == nil {
+		return
+	}
+	b := a.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.stack, a) {
+		return
+	}
+	now := b.clock.Now()
+	a.what, a.how, a.began = what, "", now
+	switch {
+	case b.terminal && (kept || !b.drawn || now.Sub(b.drawnAt) >= often):
+		b.draw(a, now)
+	case !b.terminal && kept:
+		b.said = now
+		_, _ = io.WriteString(b.out, what+"\n")
+	}
+}
+
+// Far says how far the activity is, such as "12 of 500 results".
+func (a *Activity) Far(how string) {
+	if a == nil {
+		return
+	}
+	a.b.mu.Lock()
+	defer a.b.mu.Unlock()
+	a.how = how
+	if now := a.b.clock.Now(); a.b.drawn && now.Sub(a.b.drawnAt) >= often && len(a.b.stack) > 0 {
+		a.b.draw(a.b.stack[len(a.b.stack)-1], now)
+	}
+}
+
+// Done ends the activity, and wipes what stands of it. It may be called twice.
+func (a *Activity) Done() {
+	if a == nil {
+		return
+	}
+	a.b.mu.Lock()
+	defer a.b.mu.Unlock()
+	if i := slices.Index(a.b.stack, a); i >= 0 {
+		a.b.stack = slices.Delete(a.b.stack, i, i+1)
+		a.b.wipe()
+	}
+}
+
+// heard is standard output or error while a command runs: what is printed wipes the line that is shown, and
+// ends a silence.
+type heard struct {
+	io.Writer
+	b *busy
+	// output tells that a reader may hold a write as long as it likes, as a pager does.
+	output bool
+}
+
+func (h *heard) Write(p []byte) (int, error) {
+	h.b.mu.Lock()
+	h.b.wipe()
+	h.b.said = h.b.clock.Now()
+	if !h.output { // with the lock, so that nothing is drawn into it
+		defer h.b.mu.Unlock()
+		return h.Writer.Write(p)
+	}
+	h.b.writing++
+	h.b.mu.Unlock()
+	defer func() {
+		h.b.mu.Lock()
+		h.b.writing--
+		h.b.said = h.b.clock.Now()
+		h.b.mu.Unlock()
+	}()
+	return h.Writer.Write(p)
+}
+
+// FileOf is the file that a program's output goes to, if it is one.
+func FileOf(w io.Writer) (*os.File, bool) {
+	if h, ok := w.(*heard); ok {
+		w = h.Writer
+	}
+	f, ok := w.(*os.File)
+	return f, ok
+}
+
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if width(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:max(most-1, 0)]) + "…"
+}

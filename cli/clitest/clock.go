@@ -1,0 +1,100 @@
+package clitest
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Clock is a clock that stands still until a test moves it.
+type Clock struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	now     time.Time
+	due     map[chan time.Time]time.Time
+	over    bool
+}
+
+// hang is after how long a test that waits for the clock in vain fails instead of hanging.
+const hang = 30 * time.Second
+
+// NewClock returns a clock.
+func NewClock(t *testing.T) *Clock {
+	t.Helper()
+	c := &Clock{now: time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC), due: map[chan time.Time]time.Time{}}
+	c.changed = sync.NewCond(&c.mu)
+	guard := time.AfterFunc(hang, c.End)
+	t.Cleanup(func() { guard.Stop() })
+	return c
+}
+
+// Now implements cli.Clock.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// After implements cli.Clock.
+func (c *Clock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := make(chan time.Time, 1)
+	c.due[at] = c.now.Add(d)
+	c.changed.Broadcast()
+	return at
+}
+
+// Pass moves the clock on, once something waits for it, and returns when all that came of it is done and
+// something waits for it again. It is false if that will not be.
+func (c *Clock) Pass(d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.awaited() {
+		return false
+	}
+	c.now = c.now.Add(d)
+	for at, when := range c.due {
+		if !when.After(c.now) {
+			at <- c.now
+			delete(c.due, at)
+		}
+	}
+	return c.awaited()
+}
+
+func (c *Clock) awaited() bool {
+	for len(c.due) == 0 && !c.over {
+		c.changed.Wait()
+	}
+	return !c.over
+}
+
+// End tells who waits that there is nothing to wait for.
+func (c *Clock) End() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	c.changed.Broadcast()
+}
+
+// Output is what a program prints, written by several goroutines and read by a test.
+type Output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is all that was printed.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
