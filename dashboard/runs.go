@@ -88,15 +88,35 @@ func rans(r *result.Result, loads []result.LoadAnalysis) []ran {
 					*into = new(row.Cells[a].Estimate.Value / 1e6)
 				}
 			}
-			if !slices.ContainsFunc(load.Arms[a].Checks, func(c result.Check) bool { return !c.OK && (c.Gate == result.Answers || c.Gate == result.InPlay) }) && one.DurationSec > 0 {
+			if one.DurationSec > 0 {
 				one.Throughput = new(float64(completed) / one.DurationSec)
 			}
+			one.refuse(&load.Arms[a])
 			if one.TotalSamples > 0 {
 				all = append(all, one)
 			}
 		}
 	}
 	return all
+}
+
+// refuse takes away what the failed checks of its arm cover and what is no metric: each
+// figure goes with the metric that it is the nearest to.
+func (one *ran) refuse(arm *result.ArmState) {
+	for _, figure := range []struct {
+		of     **float64
+		metric string
+	}{{&one.Least, plan.ResponseP50}, {&one.Most, plan.ResponseP999}, {&one.CPU, plan.ClientCPU}} {
+		if arm.Spoiled(result.MustMetric(figure.metric)) != "" {
+			*figure.of = nil
+		}
+	}
+	// Of an open loop the rate is what was offered, unless answers are in doubt: a busy
+	// generator does not change it.
+	open := arm.Planned > 0
+	if open && arm.Refused["achieved"] != nil || !open && arm.Spoiled(result.MustMetric(plan.Throughput)) != "" {
+		one.Throughput = nil
+	}
 }
 
 // count adds up an arm's trials under a load, and returns the calls that were

@@ -5,54 +5,23 @@ import (
 	stdjson "encoding/json"
 	"io"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"
 	"wirelab/report/html"
 	"wirelab/report/jmh"
 	"wirelab/report/json"
+	"wirelab/report/junit"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 )
-
-// refusedResults have an arm of which a check refuses every figure, of every kind that
-// there is: of calls, streams, messages, entries and their processes, databases, curves.
-func refusedResults() map[string]*result.Result {
-	all := map[string]*result.Result{
-		"calls": resulttest.Closed(), "open": resulttest.Open(), "streams": resulttest.Streams(), "messages": resulttest.MessageScenarios(),
-		"entries": resulttest.Pipeline(), "database": resulttest.Ledger(), "curve": resulttest.Curves(), "decisions": resulttest.FourWays(12),
-	}
-	capacity := resulttest.Capacity()
-	for n := range capacity.Capacity.Rounds {
-		for i := range capacity.Capacity.Rounds[n].Searches {
-			if s := &capacity.Capacity.Rounds[n].Searches[i]; s.Arm == 1 {
-				s.Closed.Errors = map[string]uint64{result.WrongReply: 1}
-			}
-		}
-	}
-	all["capacity"] = capacity
-	for _, r := range all {
-		for n := range r.Rounds {
-			for i := range r.Rounds[n].Trials {
-				if t := &r.Rounds[n].Trials[i]; t.Arm == 1 {
-					t.Errors = map[string]uint64{result.WrongReply: 1}
-					if t.Messages != nil {
-						t.Messages.Missing++
-					}
-				}
-			}
-		}
-	}
-	return all
-}
 
 // places are where a refused figure of each kind stands in the analysis.
 func places() map[string][]string {
@@ -117,7 +86,7 @@ func TestFiguresOfEveryKindAreRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, r := range refusedResults() {
+	for name, r := range resulttest.Refused() {
 		text, err := stdjson.Marshal(result.Analyse(r))
 		if err != nil {
 			t.Fatal(err)
@@ -137,37 +106,6 @@ func TestFiguresOfEveryKindAreRefused(t *testing.T) {
 	}
 }
 
-// valuesOf are the refused values of an analysis, exact, that cannot be another
-// figure by chance: at least six digits of a fraction.
-func valuesOf(v reflect.Value, into map[string]bool) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if one, ok := v.Interface().(*result.Refused); ok && one != nil {
-			if text := strconv.FormatFloat(one.Value, 'g', -1, 64); len(text) > 8 && strings.Contains(text, ".") && !strings.Contains(text, "e") {
-				into[text] = true
-			}
-			return
-		}
-		if !v.IsNil() {
-			valuesOf(v.Elem(), into)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			valuesOf(v.Index(i), into)
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			valuesOf(v.MapIndex(key), into)
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				valuesOf(v.Field(i), into)
-			}
-		}
-	}
-}
-
 // What a check refused is in no output without the mark: not in a plain column, field or
 // cell, whatever its kind.
 func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
@@ -176,18 +114,9 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	struck := regexp.MustCompile(`<s class="refused-value".*?</s>`)
-	for name, r := range refusedResults() {
+	for name, r := range resulttest.Refused() {
 		a := result.Analyse(r)
-		values := map[string]bool{}
-		valuesOf(reflect.ValueOf(&a), values)
-		for _, l := range a.Loads {
-			for _, arm := range l.Arms {
-				delete(values, strconv.FormatFloat(arm.Planned, 'g', -1, 64)) // what was asked for, and answered just so
-				for _, c := range arm.Checks {
-					delete(values, strconv.FormatFloat(c.Value, 'g', -1, 64)) // what a check read is shown with its limit
-				}
-			}
-		}
+		values, written := resulttest.RefusedValues(&a), writtenRefused(&a)
 		if len(values) == 0 {
 			t.Errorf("%s has no refused value", name)
 		}
@@ -199,6 +128,8 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 			"html":      func(w io.Writer) error { return html.WriteRefused(w, r, nil) },
 			"markdown":  func(w io.Writer) error { return markdown.Write(w, r) },
 			"terminal":  func(w io.Writer) error { return terminal.Write(w, r, terminal.Style{}) },
+			"summary":   func(w io.Writer) error { return writeSummary(t, w, r, &a) },
+			"junit":     func(w io.Writer) error { return writeJUnit(t, w, r, &a) },
 		} {
 			var out bytes.Buffer
 			if err := write(&out); err != nil {
@@ -209,7 +140,10 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 			case "csv":
 				text = withoutLastColumn(text)
 			case "json":
-				text = withoutRefused(t, out.Bytes())
+				var err error
+				if text, err = resulttest.WithoutRefused(out.Bytes()); err != nil {
+					t.Fatal(err)
+				}
 			case "html":
 				text = struck.ReplaceAllString(text, "")
 			}
@@ -218,9 +152,95 @@ func TestRefusedValuesAreMarkedEverywhere(t *testing.T) {
 					t.Errorf("%s, %s: the refused value %s is there without a mark", name, form, value)
 				}
 			}
+			for value := range written {
+				if (form == "summary" || form == "junit") && regexp.MustCompile(`(^|[^0-9.,])`+regexp.QuoteMeta(value)).MatchString(text) {
+					t.Errorf("%s, %s: the refused value is there without a mark, as %s", name, form, value)
+				}
+			}
 		}
 		marked(t, name, r, &a)
 	}
+}
+
+// writtenRefused are the refused values of an analysis as reports would write them, with
+// their unit, but for those that an arm with a figure has too.
+func writtenRefused(a *result.Analysis) map[string]bool {
+	written, known := map[string]bool{}, map[string]bool{}
+	for i := range a.Loads {
+		l := &a.Loads[i]
+		for k := range l.Rows {
+			m, err := result.MetricByID(l.Rows[k].Metric)
+			if err != nil || m.Counted {
+				continue
+			}
+			unit := report.RowUnit(m, &l.Rows[k])
+			for _, c := range l.Rows[k].Cells {
+				switch {
+				case c.Estimate.Known:
+					known[report.With(c.Estimate, unit)] = true
+				case c.Estimate.Refused != nil:
+					one := report.With(result.Estimate{Known: true, Value: c.Estimate.Refused.Value}, unit)
+					if strings.Contains(one, ".") && unit.Name != "" {
+						written[one] = true
+					}
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(written, func(text string, _ bool) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(known)), func(one string) bool { return strings.Contains(one, text) })
+	})
+	return written
+}
+
+// writeSummary writes the short answer, with limits on the metrics that are judged. The
+// cells of the arm whose figures are refused must have no figure and no verdict.
+func writeSummary(t *testing.T, w io.Writer, r *result.Result, a *result.Analysis) error {
+	t.Helper()
+	j := result.Judge(r, a, everyThreshold(a))
+	s := report.Summarise(r, a, &j)
+	name := r.ArmName(1)
+	for _, table := range s.Tables {
+		for _, column := range table.Columns {
+			for i, c := range column.Cells {
+				if (table.Names[i] == name || column.Head == name) &&
+					(strings.ContainsAny(c.Value+c.Change, "0123456789") || c.Verdict.Claim() || c.Sign != "") {
+					t.Errorf("the summary has a figure of the refused arm under %s: %+v", column.Head, c)
+				}
+			}
+		}
+	}
+	return terminal.WriteSummary(w, s, terminal.Style{Width: 140})
+}
+
+// writeJUnit writes how a result stands against these limits. A case of the arm whose figures are refused must be no pass and no failure.
+func writeJUnit(t *testing.T, w io.Writer, r *result.Result, a *result.Analysis) error {
+	t.Helper()
+	j := result.Judge(r, a, everyThreshold(a))
+	for i := range j.Findings {
+		if f := &j.Findings[i]; f.Arm == 1 && (f.Known || f.Value != 0 || f.Outcome == result.Passed || f.Outcome == result.Crossed) {
+			t.Errorf("%s of the refused arm is %+v", f.Threshold, f)
+		}
+	}
+	return junit.Write(w, r, &j)
+}
+
+// everyThreshold is a limit on each metric that loads are judged by, on the value and on
+// the difference.
+func everyThreshold(a *result.Analysis) []result.Threshold {
+	var all []result.Threshold
+	seen := map[string]bool{}
+	for i := range a.Loads {
+		for _, m := range report.Main(&a.Loads[i]) {
+			if seen[m.ID] {
+				continue
+			}
+			seen[m.ID] = true
+			all = append(all, result.Threshold{Text: m.ID, Metric: m.ID, Below: m.Higher, Limit: 1, LimitText: "1"},
+				result.Threshold{Text: m.ID + " +0%", Metric: m.ID, Below: m.Higher, Relative: true, Limit: 1, LimitText: "+0%"})
+		}
+	}
+	return all
 }
 
 // marked checks the forms for people: a refused value of the metrics that are shown is
@@ -266,36 +286,6 @@ func withoutLastColumn(text string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// withoutRefused is a document without its raw data, and without the members called refused.
-func withoutRefused(t *testing.T, data []byte) string {
-	t.Helper()
-	var document map[string]any
-	if err := stdjson.Unmarshal(data, &document); err != nil {
-		t.Fatal(err)
-	}
-	delete(document, "result")
-	var clean func(v any) any
-	clean = func(v any) any {
-		switch one := v.(type) {
-		case map[string]any:
-			delete(one, "refused")
-			for key := range one {
-				one[key] = clean(one[key])
-			}
-		case []any:
-			for i := range one {
-				one[i] = clean(one[i])
-			}
-		}
-		return v
-	}
-	text, err := stdjson.Marshal(clean(document))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // An analysis whose refused values are to be seen is a copy, and as it was in all else.

@@ -336,3 +336,20 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("rate %v: it is the total, and said so (grb-M03)", rate)
 	}
 }
+
+// The least and the most are no metrics: what refuses the quantile next to them refuses
+// them too, as it does in the dashboard's form of the same rows.
+func TestRefusedTimesHaveNoExtremes(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Refused()["calls"]
+	a := result.Analyse(r)
+	const least, most = 17, 18 // the columns of the table runs
+	for _, u := range gather(r) {
+		row := u.row(r.ID, sayings(&a, u), armOf(&a, u))
+		for _, column := range []int{least, most} {
+			if value, ok := row[column].(*int64); !ok || (value == nil) != (u.arm == 1) {
+				t.Errorf("arm %d, column %d: %v", u.arm, column, row[column])
+			}
+		}
+	}
+}

@@ -55,7 +55,7 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 	reservoirs := newTable("reservoirs", `result_id arm load seed population rounds latency_ns errors`)
 	for _, u := range gather(r) {
 		says := sayings(a, u)
-		all.add(u.row(r.ID, says, achieved(a, u))...)
+		all.add(u.row(r.ID, says, armOf(a, u))...)
 		for _, f := range says {
 			figures.add(f.row(r.ID, u)...)
 		}
@@ -72,7 +72,7 @@ func runs(r *result.Result, a *result.Analysis) []*table {
 }
 
 // row is the run's row of the table runs.
-func (u *run) row(id string, says []saying, achieved float64) []any {
+func (u *run) row(id string, says []saying, arm *result.ArmState) []any {
 	var window, driver, watched time.Duration
 	var planned, sent, ok, completed, unsent, peak uint64
 	var server *int64
@@ -97,11 +97,17 @@ func (u *run) row(id string, says []saying, achieved float64) []any {
 	}
 	var least, most *int64
 	if h := u.pooled(response); h.Count() > 0 {
-		least, most = new(h.Min()), new(h.Max())
+		// Neither is a metric. What refuses the quantile next to it refuses it too.
+		if !refuses(arm, plan.ResponseP50) {
+			least = new(h.Min())
+		}
+		if !refuses(arm, plan.ResponseP999) {
+			most = new(h.Max())
+		}
 	}
 	rate := valueOf(says, rateMetrics())
-	if achieved > 0 && !slices.ContainsFunc(says, func(s saying) bool { return slices.Contains(rateMetrics(), s.metric.ID) }) {
-		rate = number(achieved) // of an open loop, for which it is no metric to compare
+	if arm != nil && arm.Achieved > 0 && !slices.ContainsFunc(says, func(s saying) bool { return slices.Contains(rateMetrics(), s.metric.ID) }) {
+		rate = number(arm.Achieved) // of an open loop, for which it is no metric to compare
 	}
 	return []any{
 		id, u.arm, u.load, len(u.trials), int64(window), count(planned), count(sent), count(ok), count(completed), count(unsent), object(errors),
@@ -187,14 +193,19 @@ func sayings(a *result.Analysis, u *run) []saying {
 	return all
 }
 
-// achieved is what a run of an open loop did in a second; 0 of others.
-func achieved(a *result.Analysis, u *run) float64 {
-	for _, load := range a.Loads {
-		if load.Load == u.load && u.arm < len(load.Arms) {
-			return load.Arms[u.arm].Achieved
+// armOf is a run's arm in the analysis; nil if it is not there.
+func armOf(a *result.Analysis, u *run) *result.ArmState {
+	for i := range a.Loads {
+		if l := &a.Loads[i]; l.Load == u.load && u.arm < len(l.Arms) {
+			return &l.Arms[u.arm]
 		}
 	}
-	return 0
+	return nil
+}
+
+// refuses reports whether a check refuses an arm's figures of a metric.
+func refuses(arm *result.ArmState, metric string) bool {
+	return arm != nil && arm.Spoiled(result.MustMetric(metric)) != ""
 }
 
 // row is its row of the table figures.
