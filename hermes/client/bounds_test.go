@@ -136,7 +136,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 		m.Publish(ctx, run, done)
 	}}
-	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1, Patience: 100 * time.Millisecond})
+	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1, Patience: time.Second})
 	const n = 3 * hermes.ProducerRuns
 	if failed := numbers(t, c, n); len(failed) > 0 {
 		t.Error(failed)

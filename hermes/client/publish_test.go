@@ -349,7 +349,7 @@ func TestNodeHangs(t *testing.T) {
 			return broker.Member{}, false
 		}
 	}
-	c := connect(t, client.Options{Addresses: []string{serve(t, silent, door.Options{}).address}, Patience: 50 * time.Millisecond})
+	c := connect(t, client.Options{Addresses: []string{serve(t, silent, door.Options{}).address}, Patience: time.Second})
 	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{Payload: []byte("0")}); err != nil {
 		t.Error(err)
 	}

@@ -130,7 +130,7 @@ func TestTripsTakeWhatWasAsked(t *testing.T) {
 				t.Errorf("the first trip took %v, less than a handshake and a trip, %v", took, least+parse(t, spec).RTT)
 			}
 			for i := range 10 {
-				if took := trip(t, c); took < least || took > least+20*time.Second {
+				if took := trip(t, c); took < least || took > least+2*time.Minute {
 					t.Errorf("trip %d took %v, want at least %v", i, took, least)
 				}
 			}

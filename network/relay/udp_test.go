@@ -78,7 +78,7 @@ func TestDatagrams(t *testing.T) {
 				}
 			}
 			buffer := make([]byte, 1<<16)
-			_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 			for i, size := range sizes {
 				n, err := c.Read(buffer)
 				if err != nil || n != size || buffer[0] != client<<4|byte(i) || buffer[n-1] != buffer[0] {
@@ -124,7 +124,7 @@ func TestLossShare(t *testing.T) {
 				break
 			}
 			if int64(did.Forwarded) > got.Load() {
-				_ = sink.SetReadDeadline(time.Now().Add(30 * time.Second))
+				_ = sink.SetReadDeadline(time.Now().Add(2 * time.Minute))
 				if _, _, err := sink.ReadFrom(buffer); err != nil || binary.BigEndian.Uint32(buffer) != i {
 					t.Fatalf("datagram %d: %v came, %v", i, buffer[:4], err)
 				}

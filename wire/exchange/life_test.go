@@ -118,27 +118,42 @@ func TestDeadlineReachesTheServer(t *testing.T) {
 func TestServerHonoursADeadlineAlone(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
-		waiting := make(chan error, 1)
+		entered, waiting := make(chan struct{}, 16), make(chan error, 16)
 		_, c := w.pair(t, service{chat: func(_ context.Context, reqs iter.Seq2[string, error]) iter.Seq2[string, error] {
 			return func(func(string, error) bool) {
+				entered <- struct{}{}
 				_, err := collect(reqs) // heeds no context, only what it reads
 				waiting <- err
 			}
 		}})
 		wantEcho(t, "before, which connects", c)
-		silent := make(chan struct{})
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second) // time enough to reach the service
-		defer cancel()
-		done := make(chan error, 1)
-		go func() {
-			_, err := collect(chat().CallBidiStream(ctx, c, func(func(string, error) bool) { <-silent }))
-			done <- err
-		}()
-		if err := await(t, "the service's read", waiting); err == nil {
-			t.Error("a chat that ran out of time looks like one that ended")
+		reached := false
+		// A slow machine may use a deadline up before the service is reached, so each
+		// attempt allows more.
+		for after := 2 * time.Second; !reached && after < 2*patience; after *= 4 {
+			silent := make(chan struct{})
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			done := make(chan error, 1)
+			go func() {
+				_, err := collect(chat().CallBidiStream(ctx, c, func(func(string, error) bool) { <-silent }))
+				done <- err
+			}()
+			var err error
+			select {
+			case <-entered:
+				reached, err = true, await(t, "the service's read", waiting)
+				if err == nil {
+					t.Error("a chat that ran out of time looks like one that ended")
+				}
+			case <-ctx.Done():
+			}
+			close(silent)
+			wantCode(t, "the caller", await(t, "the caller", done), wirelab.DeadlineExceeded)
+			cancel()
 		}
-		close(silent)
-		wantCode(t, "the caller", await(t, "the caller", done), wirelab.DeadlineExceeded)
+		if !reached {
+			t.Error("no call reached the service")
+		}
 	})
 }
 
