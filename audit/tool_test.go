@@ -94,7 +94,7 @@ func TestExecuteEndsTheWholeGroup(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Killed is not yet reaped by whoever inherited it.
-			for range 500 {
+			for range 12_000 {
 				if dead(pid) {
 					return
 				}

@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"syscall"
 	"time"
 
 	"wirelab"
@@ -155,7 +157,7 @@ func (c *cell[S]) restarts(r reporter) {
 	if got.err == nil || got.err.Code != wirelab.Unavailable && got.err.Code != wirelab.DeadlineExceeded {
 		r.Errorf("%s without a server answers %s, want the code unavailable", o.Name, short(got.String()))
 	}
-	run, err := c.serve(c.workload.New(), g.tape, again, setup{})
+	run, err := c.serveAgain(g.tape, again)
 	if err != nil {
 		r.Errorf("the server cannot listen again: %v", err)
 		return
@@ -163,6 +165,26 @@ func (c *cell[S]) restarts(r reporter) {
 	g.server = run
 	g.goTo(run.address)
 	c.reconnects(r, g, o.Name, e, want)
+}
+
+// serveAgain starts a server at an address that may be another's for a while: that of a
+// datagram wire is given up in between.
+func (c *cell[S]) serveAgain(tape *tape, address string) (run *running, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.patience)
+	defer cancel()
+	retry := time.NewTicker(20 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		run, err = c.serve(c.workload.New(), tape, address, setup{})
+		if !errors.Is(err, syscall.EADDRINUSE) {
+			return run, err
+		}
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // reconnects asks until the stub has found its server again.

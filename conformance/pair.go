@@ -100,7 +100,7 @@ func Listening(t testing.TB, serve func(context.Context, wirelab.Endpoint) error
 }
 
 // driving bounds the calls of one [Drive]; nothing passes by being quicker.
-const driving = 30 * time.Second
+const driving = 5 * time.Minute
 
 // Drive makes calls by a cell's raw driver, two at once, and returns the first
 // error. Requests are drawn with seed 1; a cell that does not carry the

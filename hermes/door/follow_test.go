@@ -97,9 +97,10 @@ func TestGroupsAreAlike(t *testing.T) {
 		ok(t, at, want{call: "makeGroup", topic: topic, group: "late", age: 200 * time.Millisecond, attempts: 1000})
 		ok(t, at, want{call: "makeGroup", topic: topic, group: "g", age: time.Hour, attempts: 2})
 		late := at.subscribe(start{topic: topic, group: "late", inFlight: 1})
-		reads(t, late, 0)
-		if again := reads(t, late, 0); again[0].attempt != 2 {
-			t.Errorf("what was not acknowledged comes as attempt %d; want 2", again[0].attempt)
+		// An attempt may be over on a slow machine before its message has left the node.
+		once := reads(t, late, 0)
+		if again := reads(t, late, 0); again[0].attempt <= once[0].attempt || again[0].attempt < 2 {
+			t.Errorf("what was not acknowledged comes as attempt %d after %d", again[0].attempt, once[0].attempt)
 		}
 		late.leave()
 

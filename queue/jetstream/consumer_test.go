@@ -21,7 +21,7 @@ import (
 // A handler may take longer than the server waits for a word: it is given one.
 func TestLongHandler(t *testing.T) {
 	t.Parallel()
-	b := open(t, within(t, nats.Options{}), jetstream.Settings{AckWait: time.Second})
+	b := open(t, within(t, nats.Options{}), jetstream.Settings{AckWait: 3 * time.Second})
 	p := declare(t, b, safe)
 	publish(t, p, "long")
 	ctx, stop := context.WithCancel(t.Context())
@@ -31,8 +31,8 @@ func TestLongHandler(t *testing.T) {
 		defer stop()
 		if err := b.Consume(ctx, safe, func(ctx context.Context, d queue.Delivery) error {
 			calls++
-			// Four times what the server would wait.
-			long := time.NewTimer(4 * time.Second)
+			// Three times what the server would wait.
+			long := time.NewTimer(9 * time.Second)
 			defer long.Stop()
 			<-long.C
 			stop()

@@ -144,7 +144,7 @@ func leave(t *testing.T, call func(context.Context, word) iter.Seq2[size, error]
 		t.Helper()
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("%s has not ended in the service", what)
 		}
 	}

@@ -62,7 +62,7 @@ func askOf(t *testing.T, data []byte) (string, error) {
 	defer listener.Close()
 	c := Dial(wirelab.Dialing{Address: listener.Addr().String()})
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	return Call[string, string](ctx, c, "Echo.Say", "x")
 }

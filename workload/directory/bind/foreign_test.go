@@ -95,7 +95,7 @@ func foreign(t *testing.T, test func(t *testing.T, conn *grpc.ClientConn)) {
 func TestForeignGRPCClient(t *testing.T) {
 	t.Parallel()
 	foreign(t, func(t *testing.T, conn *grpc.ClientConn) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		client := gen.NewPersonServiceClient(conn)
 		get := func(id string) func() error {
@@ -156,7 +156,7 @@ func (asIs) Name() string                       { return "proto" }
 func TestForeignBytes(t *testing.T) {
 	t.Parallel()
 	foreign(t, func(t *testing.T, conn *grpc.ClientConn) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		for why, bytes := range map[string][]byte{
 			"a length beyond the message's end": {0x0a, 0x7f, 'x'},

@@ -281,7 +281,7 @@ func TestGraphQLReplyLimit(t *testing.T) {
 // post posts a body and returns status, type and text of the reply.
 func post(t testing.TB, address, accept string, body []byte) (status int, mediaType, text string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/graphql", bytes.NewReader(body))
 	if err != nil {

@@ -27,7 +27,7 @@ func rawConversation(t testing.TB, address string, count int, says ...string) (h
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	for _, message := range says {
