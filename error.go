@@ -87,10 +87,18 @@ func ParseCode(name string) (c Code, ok bool) {
 type Error struct {
 	Code    Code
 	Message string
+	// Unknown is the name that is not known, where that is the fault; "" else. It does not cross wires:
+	// it lets a program say what the name stands for elsewhere.
+	Unknown string
 }
 
 // Error returns "code: message".
 func (e *Error) Error() string { return e.Code.String() + ": " + e.Message }
+
+// Behind returns an error that says the same with a text in front of it, and keeps what programs decide by.
+func (e *Error) Behind(text string) error {
+	return &Error{Code: e.Code, Message: text + e.Message, Unknown: e.Unknown}
+}
 
 // Errorf returns an *Error. Like fmt.Errorf it takes a format, unlike it it
 // does not wrap: what travels must not depend on what cannot.

@@ -16,7 +16,9 @@ const listed = 140
 // reader need not look them up. Of a long list it has a few; whole, where given, is the command that
 // prints all of them.
 func UnknownName(what, name string, known []string, whole ...string) error {
-	return Errorf(InvalidArgument, "unknown %s %.100q%s", what, name, Known(name, known, whole...))
+	return &Error{
+		Code: InvalidArgument, Message: fmt.Sprintf("unknown %s %.100q%s", what, name, Known(name, known, whole...)), Unknown: name,
+	}
 }
 
 // Known is what [UnknownName] says behind the name, for errors that begin in another way: "; did you

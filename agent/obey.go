@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/probe"
 )
@@ -106,7 +107,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		err = errors.New("an order that says nothing")
 	}
 	if err != nil {
-		return control.Reply{Error: err.Error()}
+		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it
 	}
 	return reply
 }

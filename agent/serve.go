@@ -132,7 +132,7 @@ func takeOrders(ready control.Ready, in io.Reader, out io.Writer, answer func(co
 func usage(self *probe.Account) control.Reply {
 	used, err := self.Read()
 	if err != nil {
-		return control.Reply{Error: err.Error()}
+		return control.Reply{Error: fault.Text(err)}
 	}
 	return control.Reply{Usage: &used}
 }

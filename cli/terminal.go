@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"wirelab/fault"
 )
 
 // Terminal is where a program reads and writes.
@@ -136,9 +139,16 @@ func (t *Terminal) Printf(format string, args ...any) error {
 }
 
 // Note writes a line to standard error, for the person and not for the pipe.
-// An error is of no use: there is nowhere left to tell it.
+// Errors among args are told in plain words. That a note cannot be written is told
+// to no one: there is nowhere left to tell it.
 func (t *Terminal) Note(format string, args ...any) {
-	_, _ = fmt.Fprintf(t.Stderr, format+"\n", args...)
+	plain := slices.Clone(args)
+	for i, arg := range plain {
+		if err, is := arg.(error); is && err != nil {
+			plain[i] = fault.Text(err)
+		}
+	}
+	_, _ = fmt.Fprintf(t.Stderr, format+"\n", plain...)
 }
 
 // PrintJSON writes a value as JSON.

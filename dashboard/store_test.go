@@ -28,13 +28,13 @@ func (m memory) Get(_ context.Context, id string) (*result.Result, error) {
 	if r := m.one(); r.ID == id {
 		return r, nil
 	}
-	return nil, store.NoSuch(id, nil)
+	return nil, store.NoSuch(id, nil, nil)
 }
 
 func (m memory) Raw(_ context.Context, id string) (store.Stored, error) {
 	r := m.one()
 	if r.ID != id {
-		return store.Stored{}, store.NoSuch(id, nil)
+		return store.Stored{}, store.NoSuch(id, nil, nil)
 	}
 	text, err := store.Encode(r)
 	return store.Stored{Summary: store.Summarize(r), JSON: text}, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -112,7 +113,7 @@ func (s *searching) run(ctx context.Context) (result.CapacityRound, error) {
 	}
 	for _, a := range s.arms {
 		if a.failed != nil {
-			done.Failures = append(done.Failures, result.Failure{Arm: a.index, Why: a.failed.Error()})
+			done.Failures = append(done.Failures, result.Failure{Arm: a.index, Why: fault.Text(a.failed)})
 		}
 	}
 	for _, a := range s.searches {
@@ -145,7 +146,7 @@ func (s *searching) closed(ctx context.Context) {
 		}
 		t := a.trials[0]
 		if t.Completed == 0 || t.Window <= 0 {
-			a.failed = fmt.Errorf("no call was answered in the closed loop: %v", t.Errors)
+			a.failed = fmt.Errorf("no call was answered in the closed loop: %s", load.Kinds(t.Errors))
 			continue
 		}
 		rate := float64(t.Completed) / time.Duration(t.Window).Seconds()

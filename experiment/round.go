@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -76,7 +77,7 @@ func (w *round) run(ctx context.Context) (result.Round, error) {
 	for _, a := range w.arms {
 		own += a.cpu
 		if a.failed != nil {
-			done.Failures = append(done.Failures, result.Failure{Arm: a.index, Why: a.failed.Error()})
+			done.Failures = append(done.Failures, result.Failure{Arm: a.index, Why: fault.Text(a.failed)})
 			continue
 		}
 		for _, t := range a.trials {

@@ -179,7 +179,7 @@ func filing(err error) (string, bool) {
 	case errors.Is(err, syscall.EISDIR):
 		return "it is a folder, not a file", true
 	case errors.Is(err, syscall.ENOTDIR):
-		return "it is a file, not a folder", true
+		return "a part of this path is a file, not a folder", true
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return "too many files are open; raise the limit (ulimit -n)", true
 	case errors.Is(err, syscall.ENAMETOOLONG):

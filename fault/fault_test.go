@@ -71,10 +71,16 @@ func TestPlain(t *testing.T) {
 		`failed to WebSocket dial: failed to send handshake request: Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused`: "nothing listens at 127.0.0.1:1",
 		`dial tcp: lookup nohost.invalid on 10.0.0.1:53: no such host`:                                                                             "there is no host nohost.invalid",
 		`invalid character 'b' looking for beginning of object key string`:                                                                         "it is not JSON: 'b' stands where it must not",
-		`json: unknown field "x"`:                        `it has a field "x", which is not known`,
-		`bad.json: json: unknown field "x"`:              `bad.json: it has a field "x", which is not known`,
-		`bad.json: not a result; listener-nats: it died`: `bad.json: not a result; listener-nats: it died`,
-		`the rest stays: 5 rounds; see wirelab --help`:   `the rest stays: 5 rounds; see wirelab --help`,
+		`json: unknown field "x"`: `it has a field "x", which is not known`,
+		`driver of grpc: the first call failed: unavailable: unavailable: nothing there`:          `driver of grpc: the first call failed: nothing there`,
+		`permission_denied: (deadline_exceeded: late); internal: x; it is unavailable: try again`: `(late); x; it is unavailable: try again`,
+		`read header: EOF; or unexpected EOF`:                                                     `read header: it ends too early; or it ends too early`,
+		`mkdir /a/b: not a directory`:                                                             `/a/b: a part of this path is a file, not a folder`,
+		`write /a: no space left on device`:                                                       `/a: the disk is full`,
+		`open /a: read-only file system`:                                                          `/a: the disk is read-only`,
+		`bad.json: json: unknown field "x"`:                                                       `bad.json: it has a field "x", which is not known`,
+		`bad.json: not a result; listener-nats: it died`:                                          `bad.json: not a result; listener-nats: it died`,
+		`the rest stays: 5 rounds; see wirelab --help`:                                            `the rest stays: 5 rounds; see wirelab --help`,
 	} {
 		if got := fault.Plain(theirs); got != ours {
 			t.Errorf("%s: %q, want %q", theirs, got, ours)

@@ -1,6 +1,11 @@
 package fault
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+
+	"wirelab"
+)
 
 // texts are what libraries leave of an error that they met below: its text, in theirs. The address of a
 // connection and the name of a file are kept.
@@ -34,7 +39,7 @@ var texts = []struct {
 	{regexp.MustCompile(`attempt to write a readonly database(?: \(\d+\))?`), "the file is read-only"},
 	// Package json.
 	{regexp.MustCompile(`invalid character '(.*?)' (?:looking for beginning of (?:object key string|value)|after (?:top-level value|object key(?::value pair)?|array element)|in (?:literal \w+ \(expecting '.'\)|string literal|string escape code|numeric literal))`), "it is not JSON: '$1' stands where it must not"},
-	{regexp.MustCompile(`unexpected end of JSON input|unexpected EOF`), "it ends too early"},
+	{regexp.MustCompile(`unexpected end of JSON input|\b(?:unexpected )?EOF\b`), "it ends too early"},
 	{regexp.MustCompile(`json: unknown field "(.*?)"`), `it has a field "$1", which is not known`},
 	{regexp.MustCompile(`json: cannot unmarshal (\w+) into Go (?:struct field \w+\.([\w.]+)|value) of type \S+`), "$2 is a $1, which does not fit"},
 	{regexp.MustCompile(`(^|[ (])json: `), "$1"}, // not of a file's name: "result.json: "
@@ -57,6 +62,9 @@ var texts = []struct {
 	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): no such file or directory`), "there is no file or folder $1"},
 	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): permission denied`), "no permission for $1"},
 	{regexp.MustCompile(`\b(?:open|read|write) (\S+): is a directory`), "$1 is a folder, not a file"},
+	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): (not a directory|read-only file system|no space left on device)`), "$1: $2"},
+	{regexp.MustCompile(`\bnot a directory\b`), "a part of this path is a file, not a folder"},
+	{regexp.MustCompile(`\bread-only file system\b`), "the disk is read-only"},
 	{regexp.MustCompile(`no space left on device`), "the disk is full"},
 	{regexp.MustCompile(`exec: "(.*?)": executable file not found in \$PATH`), "the program $1 is not installed, or not on the PATH"},
 	{regexp.MustCompile(`\bsignal: killed\b`), "it was killed (signal 9)"},
@@ -71,12 +79,25 @@ func Plain(text string) string {
 	for _, t := range texts {
 		text = t.theirs.ReplaceAllString(text, t.ours)
 	}
+	text = coded.ReplaceAllString(text, "$1")
 	return once.ReplaceAllStringFunc(text, func(said string) string {
 		if parts := once.FindStringSubmatch(said); parts[1] == parts[3] {
 			return parts[2] + parts[3]
 		}
 		return said
 	})
+}
+
+// coded finds our codes where an error begins in a text: "the first call failed: unavailable: …". Errors that
+// crossed from one process to another as text have them, and only programs decide by them.
+var coded = regexp.MustCompile(`(^|[:;,] |\()(?:(?:` + strings.Join(codes(), "|") + `): )+`)
+
+func codes() []string {
+	var names []string
+	for _, c := range wirelab.Codes() {
+		names = append(names, c.String())
+	}
+	return names
 }
 
 // once finds an address that is told twice: "HOST:PORT: nothing listens at HOST:PORT".

@@ -1,7 +1,10 @@
 package load
 
 import (
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"wirelab/stat"
@@ -165,6 +168,18 @@ func (r *Recording) Failures() uint64 {
 		sum += n
 	}
 	return sum
+}
+
+// Kinds says how many calls failed of each kind, for a person: "12 deadline exceeded, 3 unavailable".
+func Kinds(errors map[string]uint64) string {
+	if len(errors) == 0 {
+		return "not one was made"
+	}
+	said := make([]string, 0, len(errors))
+	for _, kind := range slices.Sorted(maps.Keys(errors)) {
+		said = append(said, fmt.Sprintf("%d %s", errors[kind], strings.ReplaceAll(kind, "_", " ")))
+	}
+	return strings.Join(said, ", ")
 }
 
 // InFlight is the mean number of calls in flight by Little's law: all time

@@ -97,7 +97,7 @@ func (warming Warming) warm(run func() (*Recording, error)) (*Warmth, error) {
 				if empty++; rec.Sent == 0 && empty <= emptyLimit {
 					continue
 				}
-				return w, fmt.Errorf("load: warm-up: no call of window %d succeeded: %v", len(w.Median), rec.Errors)
+				return w, fmt.Errorf("no call of the warm-up succeeded: %s", Kinds(rec.Errors))
 			}
 			w.Median = append(w.Median, float64(rec.Response.Quantile(0.5)))
 			w.Throughput = append(w.Throughput, rec.Throughput())

@@ -160,8 +160,9 @@ func presetNamed(name string) (Spec, error) {
 			return p.spec, nil
 		}
 	}
-	return Spec{}, wirelab.Errorf(wirelab.InvalidArgument, "unknown network %.100q%s; or write settings: rtt=40ms,jitter=2ms,loss=1%%,bandwidth=1Gbit",
-		name, wirelab.Known(name, presetNames()))
+	unknown := wirelab.Public(wirelab.UnknownName("network", name, presetNames()))
+	unknown.Message += "; or write settings: rtt=40ms,jitter=2ms,loss=1%,bandwidth=1Gbit"
+	return Spec{}, unknown
 }
 
 // set applies one setting.

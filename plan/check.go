@@ -214,7 +214,11 @@ func (p Plan) checkArms() error {
 	names := map[string]bool{}
 	for i, a := range p.Arms {
 		if err := a.check(); err != nil {
-			return wirelab.Errorf(wirelab.CodeOf(err), "arms[%d].%s", i, wirelab.Public(err).Message)
+			said := wirelab.Public(err)
+			if said.Unknown != "" {
+				return said.Behind(fmt.Sprintf("arms[%d]: ", i))
+			}
+			return said.Behind(fmt.Sprintf("arms[%d].", i)) // its message begins with a field
 		}
 		if a.Name != "" && names[a.Name] {
 			return bad(fmt.Sprintf("arms[%d].name", i), a.Name, "unlike the names before it")

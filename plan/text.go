@@ -113,11 +113,11 @@ func ParseArm(text string) (Arm, error) {
 		}
 		seen[key] = true
 		if err := arm.set(key, value); err != nil {
-			return Arm{}, wirelab.Errorf(wirelab.CodeOf(err), "arm %.100q: %s", text, wirelab.Public(err).Message)
+			return Arm{}, wirelab.Public(err).Behind(fmt.Sprintf("arm %.100q: ", text))
 		}
 	}
 	if err := arm.check(); err != nil {
-		return Arm{}, wirelab.Errorf(wirelab.CodeOf(err), "arm %.100q: %s", text, wirelab.Public(err).Message)
+		return Arm{}, wirelab.Public(err).Behind(fmt.Sprintf("arm %.100q: ", text))
 	}
 	return arm, nil
 }

@@ -140,7 +140,8 @@ func thresholdMetric(text, name string) (Metric, error) {
 	if m, err := MetricByID(word); err == nil {
 		return m, nil
 	}
-	return Metric{}, refuse(text, "%s", wirelab.Public(wirelab.UnknownName("metric", name, ThresholdMetrics(), "wirelab help metrics")).Message)
+	unknown := wirelab.Public(wirelab.UnknownName("metric", name, ThresholdMetrics(), "wirelab help metrics"))
+	return Metric{}, unknown.Behind(fmt.Sprintf("threshold %.80q: ", text))
 }
 
 // limitForm is sign, number and unit.

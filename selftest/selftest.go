@@ -14,6 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/experiment"
+	"wirelab/fault"
 	"wirelab/plan"
 	"wirelab/result"
 )
@@ -88,7 +89,7 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	done.Found, done.Pass, done.Figures, done.Kept = f.found, f.pass && err == nil, f.figures, f.kept
 	done.Refused = !done.Pass && err == nil && f.refused
 	if err != nil {
-		done.Found = "could not be run: " + err.Error()
+		done.Found = "could not be run: " + fault.Text(err)
 	}
 	done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 	return done, nil

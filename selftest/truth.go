@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/fault"
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"
@@ -232,12 +233,12 @@ func measureOnce(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful 
 		Slices: 1, Slice: plan.Duration(l.window * 10 / 9), WarmUp: plan.Duration(l.warmUp),
 	}, nil, nil)
 	if err != nil {
-		t.why = err.Error()
+		t.why = fault.Text(err)
 		return t
 	}
 	behaviour, err := inject.Parse(l.inject)
 	if err != nil {
-		t.why = err.Error()
+		t.why = fault.Text(err)
 		return t
 	}
 	truth, _ := behaviour.Truth()

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
+	"wirelab/nearest"
 	"wirelab/result"
 )
 
@@ -250,16 +251,15 @@ func DefaultPath(getenv func(string) string) (string, error) {
 }
 
 // Resolve returns the one id that is, or begins with, text. ids are those
-// that begin so, as many as [ResolveLimit]; latest are for the error.
-// It is for stores, so that they all answer alike.
-func Resolve(text string, ids, latest []string) (string, error) {
+// that begin so, as many as [ResolveLimit]. It is for stores, so that they all answer alike.
+func Resolve(text string, ids []string) (string, error) {
 	switch {
 	case slices.Contains(ids, text):
 		return text, nil
 	case len(ids) == 1 && text != "":
 		return ids[0], nil
 	case len(ids) == 0:
-		return "", NoSuch(text, latest)
+		return "", NoSuch(text, nil, nil)
 	}
 	more := ""
 	if len(ids) >= ResolveLimit {
@@ -304,12 +304,27 @@ func CheckLabel(label string) error {
 // ResolveLimit is how many ids an error lists.
 const ResolveLimit = 8
 
-// NoSuch is the error for an id that is not there.
-func NoSuch(text string, latest []string) error {
-	if len(latest) == 0 {
-		return wirelab.Errorf(wirelab.NotFound, "no result %.40q; nothing is stored yet", text)
+// NearLimit is how many results a store looks through for one that may have been meant.
+const NearLimit = 1000
+
+// latestShown is how many of the latest results an error names.
+const latestShown = 3
+
+// NoSuch is the error for an id or a name that is not there. ids are those of the latest results, the latest
+// first, and labels the names that they have.
+func NoSuch(text string, ids, labels []string) error {
+	said := "nothing is stored yet"
+	if near := nearest.Names(text, slices.Concat(labels, ids)); len(near) > 0 {
+		for i, name := range near {
+			if strings.Contains(name, " ") {
+				near[i] = strconv.Quote(name) // as it is typed
+			}
+		}
+		said = "did you mean " + strings.Join(near, " or ") + "?"
+	} else if len(ids) > 0 {
+		said = "the latest are " + strings.Join(ids[:min(latestShown, len(ids))], ", ")
 	}
-	return wirelab.Errorf(wirelab.NotFound, "no result %.40q; the latest are %s", text, strings.Join(latest, ", "))
+	return &wirelab.Error{Code: wirelab.NotFound, Message: fmt.Sprintf("no result %.40q; %s", text, said), Unknown: text}
 }
 
 // makePrivate makes a directory that only its owner can read: results name

@@ -62,7 +62,7 @@ func Check(p plan.Plan) error {
 			return err
 		case err == nil && !p.Messaging():
 			return wirelab.Errorf(wirelab.InvalidArgument,
-				"arm %s is a way to a message broker, which is sent messages: say with --scenario what happens meanwhile, such as live", arm.Name)
+				"%s is a message broker: it belongs to the workload messaging, and not to %s; write --workload messaging", arm.Protocol, p.Workload)
 		case p.Messaging() && arm.Target == "" && !slices.Contains(ways.Started(), Make(arm)):
 			return wirelab.Errorf(wirelab.InvalidArgument, "arm %s is of a broker that is not started here: give the address of one that runs, %s,target=127.0.0.1:9092", arm.Name, arm.Protocol)
 		case p.Messaging() && (arm.Inject != "" || arm.Data != "" || arm.Database != ""):

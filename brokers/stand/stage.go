@@ -13,6 +13,7 @@ import (
 
 	"wirelab/brokers/ways"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/place"
 	"wirelab/probe"
 	"wirelab/result"
@@ -76,7 +77,7 @@ func (s *Stand) answerDeed(w http.ResponseWriter, r *http.Request) {
 	}
 	done, err := s.do(r.Context(), deed)
 	if err != nil {
-		done.Error = err.Error()
+		done.Error = fault.Text(err)
 	}
 	answer(w, done)
 }

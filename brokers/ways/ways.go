@@ -102,7 +102,7 @@ func Find(protocol string) (Way, error) {
 		}
 		known = append(known, w.Protocol.Name)
 	}
-	return Way{}, wirelab.UnknownName("way to a message broker", protocol, known)
+	return Way{}, wirelab.UnknownName("protocol of messaging", protocol, known)
 }
 
 // Open connects to a broker by a protocol's name.

@@ -14,6 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/fault"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
@@ -181,10 +182,18 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 			return nil
 		case n := <-died:
 			left--
-			a.Note("node %d ended: %v; %d of %d run; start it again with: %s %s", n.ID, n.Err(), left, len(nodes), program, strings.Join(n.Args(), " "))
+			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes), program, strings.Join(n.Args(), " "))
 		}
 	}
 	return wirelab.Errorf(wirelab.Unavailable, "no node is left")
+}
+
+// how says how a node ended, behind "ended"; nothing of one that ended well.
+func how(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + fault.Text(err)
 }
 
 // saying lets several processes write lines to one writer.

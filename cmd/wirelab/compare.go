@@ -161,7 +161,7 @@ func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
 	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok && p.Workload == messagingWorkload {
 		p.Operation = "Publish"
 	} else if !ok {
-		return p, cli.Usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+		return p, noOperation(f.workload)
 	}
 	for _, text := range arms {
 		arm, err := plan.ParseArm(text)

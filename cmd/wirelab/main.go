@@ -22,5 +22,5 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Indented: true},
 		args:     args, getenv: getenv, works: all.Works(), now: time.Now,
 	}
-	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.databases.Close})
+	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.databases.Close})
 }

@@ -45,7 +45,7 @@ func (f *ratedFlags) parse(a *app, name string, arms []string) (p plan.Plan, sai
 	p.Name = name
 	var ok bool
 	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
-		return p, "", cli.Usage("--workload %q: want WORKLOAD.OPERATION, such as routeguide.GetFeature; see wirelab matrix", f.workload)
+		return p, "", noOperation(f.workload)
 	}
 	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
 		return p, "", cli.Usage("--driver %q: want client or raw", f.driver)

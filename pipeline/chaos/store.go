@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/fault"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
@@ -81,7 +82,7 @@ func (r *run) follow(ctx context.Context) {
 		case <-tick.C:
 		case death := <-r.stack.Died():
 			r.mu.Lock()
-			r.deaths = append(r.deaths, death.Err.Error())
+			r.deaths = append(r.deaths, fault.Text(death.Err))
 			r.mu.Unlock()
 		case <-ctx.Done():
 			return

@@ -173,16 +173,20 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if len(ids) == 0 {
 		return "", s.noSuch(ctx, text)
 	}
-	return store.Resolve(text, ids, nil)
+	return store.Resolve(text, ids)
 }
 
 // noSuch is the error for an id that is not there.
 func (s *Store) noSuch(ctx context.Context, text string) error {
-	latest, err := s.ids(ctx, `SELECT id FROM wirelab_results.results ORDER BY began DESC, id DESC LIMIT $1`, store.ResolveLimit)
+	ids, err := s.ids(ctx, `SELECT id FROM wirelab_results.results ORDER BY began DESC, id DESC LIMIT $1`, store.NearLimit)
 	if err != nil {
 		return err
 	}
-	return store.NoSuch(text, latest)
+	labels, err := s.ids(ctx, `SELECT label FROM wirelab_results.results WHERE label <> '' ORDER BY began DESC, id DESC LIMIT $1`, store.NearLimit)
+	if err != nil {
+		return err
+	}
+	return store.NoSuch(text, ids, labels)
 }
 
 func (s *Store) ids(ctx context.Context, query string, args ...any) (ids []string, err error) {

@@ -189,16 +189,20 @@ func (s *Store) resolve(ctx context.Context, text string) (string, error) {
 	if len(ids) == 0 {
 		return "", s.noSuch(ctx, text)
 	}
-	return store.Resolve(text, ids, nil)
+	return store.Resolve(text, ids)
 }
 
 // noSuch is the error for an id that is not there.
 func (s *Store) noSuch(ctx context.Context, text string) error {
-	latest, err := s.ids(ctx, `SELECT id FROM results ORDER BY began DESC, id DESC LIMIT ?`, store.ResolveLimit)
+	ids, err := s.ids(ctx, `SELECT id FROM results ORDER BY began DESC, id DESC LIMIT ?`, store.NearLimit)
 	if err != nil {
 		return err
 	}
-	return store.NoSuch(text, latest)
+	labels, err := s.ids(ctx, `SELECT label FROM beside WHERE label <> '' ORDER BY result_id DESC LIMIT ?`, store.NearLimit)
+	if err != nil {
+		return err
+	}
+	return store.NoSuch(text, ids, labels)
 }
 
 func (s *Store) ids(ctx context.Context, query string, args ...any) ([]string, error) {

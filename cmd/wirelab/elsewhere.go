@@ -1,0 +1,91 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/network"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// describe is an error for the person at the terminal. Of a name that is not known where it was written it
+// says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
+func (a *app) describe(err error) string {
+	text := describe(err)
+	coded := new(wirelab.Error)
+	if !errors.As(err, &coded) || coded.Unknown == "" {
+		return text
+	}
+	says := a.elsewhere(coded.Unknown)
+	quoted := fmt.Sprintf("%.100q", coded.Unknown)
+	if says == "" || !strings.Contains(text, quoted) {
+		return text
+	}
+	return strings.Replace(text, quoted, quoted+"; "+coded.Unknown+" is "+says, 1)
+}
+
+// elsewhere says what a name stands for, and where it is written; "" if nothing has that name.
+func (a *app) elsewhere(name string) string {
+	var says []string
+	is := func(what string) { says = append(says, what) }
+	var carried []string
+	for _, w := range a.works {
+		if slices.Contains(protocolNames(w), name) {
+			carried = append(carried, w.Name)
+		}
+		for _, o := range w.Operations {
+			if o.Name == name || w.Name+"."+o.Name == name {
+				is("an operation: --workload " + w.Name + "." + o.Name)
+			}
+		}
+		if w.Name == name {
+			is("a workload: --workload " + a.exampleOf(w))
+		}
+	}
+	if len(carried) > 0 {
+		is("a protocol of " + strings.Join(carried, ", "))
+	}
+	if slices.Contains(presetNames(), name) {
+		is("a preset: wirelab run " + name)
+	}
+	if slices.ContainsFunc(network.Presets(), func(p network.Preset) bool { return p.Name == name }) {
+		is("a network: --network " + name)
+	}
+	if slices.Contains(plan.Scenarios(), name) {
+		is("a scenario of messaging: --scenario " + name)
+	}
+	if slices.Contains(stack.Brokers(), name) && len(carried) == 0 {
+		is("a broker: wirelab up logging --broker " + name)
+	}
+	switch {
+	case slices.Contains(plan.MetricIDs(), name):
+		is("a metric: --primary " + name)
+	case slices.Contains(result.ThresholdMetrics(), name):
+		is("a metric of --fail-if")
+	}
+	if slices.Contains([]string{postgresKind, embeddedKind, "memory"}, name) {
+		is("a database: --db " + name)
+	}
+	return strings.Join(says, ", and ")
+}
+
+// noOperation is the error for what is written where WORKLOAD.OPERATION belongs.
+func noOperation(text string) error {
+	return &wirelab.Error{
+		Code: wirelab.InvalidArgument, Unknown: text,
+		Message: fmt.Sprintf("--workload: unknown operation %.100q; want WORKLOAD.OPERATION, such as routeguide.GetFeature; wirelab matrix lists them", text),
+	}
+}
+
+// exampleOf is an operation of a workload, as --workload takes it.
+func (a *app) exampleOf(w wirelab.Work) string {
+	if w.Name == messagingWorkload || len(w.Operations) == 0 {
+		return w.Name
+	}
+	return w.Name + "." + w.Operations[0].Name
+}
