@@ -16,6 +16,8 @@ import (
 	"wirelab/internal/doctest"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
+	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/result"
 	"wirelab/workload/all"
@@ -41,22 +43,21 @@ func serves(b doctest.Block) bool {
 	return strings.Contains(b.Text, "bin/wirelab serve ") && strings.Contains(b.Text, "kill %1")
 }
 
-// planned are the flags that keep a command from measuring, or let it measure
-// next to nothing.
+// planned are the flags that keep a command from measuring.
 var planned = map[string][]string{
 	"compare":  {"--print-plan"},
 	"run":      {"--print-plan"},
 	"explain":  {"--print-plan"},
 	"curve":    {"--print-plan", "--rates", "10,20,30"},
-	"capacity": {"--rounds", "1", "--probe", "100ms"}, // has no plan: it is searched for
+	"capacity": {"--certificate", "planned"}, // has no plan: it is searched for
+	"replay":   {"--certificate", "planned"}, // the stored plan is run as it is
 	"doctor":   {"--no-burst"},
 }
 
 // unproved are the exit codes, next to 0, of commands that find the one round
 // of the test's result too few, or of another workload, or the machine unfit.
 var unproved = map[string][]int{
-	"results check": {exitUndecided, exitNoWord}, "replay": {exitNoWord}, "decide": {exitUsage},
-	"capacity": {exitUndecided, exitNoWord}, "doctor": {exitFailed},
+	"results check": {exitUndecided, exitNoWord}, "decide": {exitUsage}, "doctor": {exitFailed},
 }
 
 // lasting are the commands that run until they are told to stop: what they say
@@ -118,7 +119,11 @@ func typed(t *testing.T, dir string, words []string) {
 		if words[0] == "chaos" && !slices.Contains(words, "--rate") { // to find one it would saturate each path
 			words = append(words, "--rate", "50")
 		}
-		p := beginWith(t, dir, []string{hermesProgram(t)}, words...).within(3 * time.Minute)
+		environment := []string{hermesProgram(t)}
+		if slices.Contains(words, "logging") && prereq.Shared(prereq.PostgreSQLVariable) != "" { // else each starts a server for its entries
+			environment = append(environment, postgres.Variable+"="+postgrestest.Fresh(t))
+		}
+		p := beginWith(t, dir, environment, words...).within(3 * time.Minute)
 		p.until(last.says)
 		p.interrupt()
 		p.want(last.code)
@@ -135,8 +140,9 @@ func typed(t *testing.T, dir string, words []string) {
 			words = append(words, flag)
 		}
 	}
-	if words[0] == "capacity" { // what it finds is not the latest result of the lines after it
-		dir = t.TempDir()
+	if slices.Contains(words, "planned") { // a certificate is looked for last, when all else is right
+		begin(t, dir, words...).want(exitUsage, `unknown certificate "planned"`)
+		return
 	}
 	begin(t, dir, words...).ended(codes...)
 }
