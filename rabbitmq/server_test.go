@@ -198,7 +198,7 @@ func defined(t *testing.T, directory string) (found bool) {
 	name := []byte("m\x00\x00\x00\x04test") // a binary in Erlang's external term format
 	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil // what came and went is of no interest
+			return nil //nolint:nilerr // what came and went is of no interest
 		}
 		if base := entry.Name(); base != "LATEST.LOG" && !strings.HasPrefix(base, "rabbit_durable_queue.DC") {
 			return nil

@@ -3,6 +3,7 @@
 package clitest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -42,7 +43,7 @@ func Help(t *testing.T, root *cobra.Command, run func(args ...string) (code int,
 	t.Helper()
 	for _, words := range Commands(root) {
 		for _, flag := range []string{"--help", "--help-all"} {
-			args := append(words[:len(words):len(words)], flag)
+			args := slices.Concat(words, []string{flag})
 			code, out := run(args...)
 			if code != cli.OK || out == "" {
 				t.Errorf("%v: exit code %d, %q", args, code, out)

@@ -83,7 +83,7 @@ func TestOneFaultOneText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // nothing was sent
+	defer taken.Close()
 	dir := t.TempDir()
 	fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace
 	for _, f := range []struct {

@@ -180,8 +180,7 @@ func prepare(room uint64) (p place, err error) {
 		return p, err
 	}
 	p.env = append(os.Environ(), prereq.FolderVariable+"="+p.skipped, mark+"="+p.skipped, "GOFLAGS="+flags)
-	var stat syscall.Statfs_t
-	if room == 0 || syscall.Statfs(memory, &stat) != nil || stat.Bavail*uint64(stat.Bsize)>>30 < room { //nolint:gosec // a size is positive
+	if room == 0 || free(memory)>>30 < room {
 		return p, nil
 	}
 	// A file system that has just lost thousands of files is slow to make new ones, and
@@ -195,6 +194,15 @@ func prepare(room uint64) (p place, err error) {
 	// But what is compiled stays on disk: the programs of tests are gigabytes.
 	p.env = append(p.env, "TMPDIR="+p.dir, "GOTMPDIR="+os.TempDir())
 	return p, nil
+}
+
+// free is how many bytes a file system has room for; 0 if there is none there.
+func free(folder string) uint64 {
+	var stat syscall.Statfs_t
+	if syscall.Statfs(folder, &stat) != nil {
+		return 0
+	}
+	return stat.Bavail * uint64(stat.Bsize) //nolint:gosec // a size is positive
 }
 
 func (p place) remove() error {
