@@ -137,12 +137,12 @@ func (a *app) style() terminal.Style {
 
 // addFullFlag adds the flag to a command that prints a result.
 func (a *app) addFullFlag(flags *pflag.FlagSet) {
-	flags.BoolVar(&a.full, "full", false, "print every table and note, not the short answer")
+	flags.BoolVar(&a.full, "full", false, "print every table and note instead of the short answer")
 }
 
 // addRefusedFlag adds the flag to a command that prints a result.
 func (a *app) addRefusedFlag(flags *pflag.FlagSet) {
-	flags.BoolVar(&a.refused, "show-refused", false, "print the values that a check refused too, in parentheses, with the reasons")
+	flags.BoolVar(&a.refused, "show-refused", false, "also print values that a check refused, in parentheses, with the reasons")
 }
 
 // commandLine is what was typed, as a shell would take it again, but for what

@@ -73,7 +73,7 @@ nothing valid to say about some arm, or the search was interrupted.`,
 	flags.StringVar(&f.slo, "slo", "", "the `objective`, such as 'p99<10ms,errors<0.1%' (required)")
 	flags.IntVar(&f.rounds, "rounds", 0, "rounds (default: as many as are needed to claim a difference, 6 for two arms; with fewer than 5 none is claimed)")
 	flags.DurationVar(&f.probe, "probe", 0, "length of a probe, to try things out (default 5s, or 100 calls beyond the highest percentile)")
-	flags.BoolVar(&f.json, "json", false, "print the result and what may be claimed of it as JSON")
+	flags.BoolVar(&f.json, "json", false, "print the result and its claims as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.certificate)
 	addNameFlag(flags, &f.name)

@@ -35,7 +35,7 @@ const burstPatience = 3
 
 // addCertificateFlag adds the flag; conduct reads what it says.
 func addCertificateFlag(flags *pflag.FlagSet, value *string) {
-	flags.StringVar(value, "certificate", "", "what this machine can tell apart, for the report's head: auto (one made within the hour, else a burst of 5 s first), new, none (default $"+certificateEnv+", else auto)")
+	flags.StringVar(value, "certificate", "", "the smallest difference that this machine can detect, for the report: auto (use the one of the last hour, or measure for 5 s), new, none (default $"+certificateEnv+", else auto)")
 }
 
 // certificate returns the certificate for an experiment that begins now, as

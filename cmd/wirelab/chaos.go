@@ -102,7 +102,7 @@ broker of a path that you named is not installed.`,
 	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
 	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
-	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
+	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")

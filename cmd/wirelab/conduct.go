@@ -42,8 +42,8 @@ type conductOptions struct {
 func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 	a.addFullFlag(flags)
 	a.addRefusedFlag(flags)
-	flags.BoolVar(&o.json, "json", false, "print the result and what may be claimed of it as JSON")
-	flags.BoolVar(&o.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
+	flags.BoolVar(&o.json, "json", false, "print the result and its claims as JSON")
+	flags.BoolVar(&o.plan, "print-plan", false, "print the whole plan as a file for wirelab run, and run nothing")
 	flags.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &o.certificate)
 	addNameFlag(flags, &o.name)

@@ -34,8 +34,8 @@ type databaseFlags struct {
 }
 
 func (f *databaseFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.database, "db", "", "what servers keep their data in: postgres, embedded, memory, or a `DSN` of a PostgreSQL "+
-		"(default, of a workload that has databases: $WIRELAB_DB, a server of wirelab db start, a private one; else embedded)")
+	flags.StringVar(&f.database, "db", "", "where servers keep their data: postgres, embedded, memory, or the `DSN` of a PostgreSQL "+
+		"(default, if the workload has a database: $WIRELAB_DB, else the server of wirelab db start, else a temporary one, else embedded)")
 	flags.IntVar(&f.pool, "pool", 0, "`connections` to the database that each server holds (default 16)")
 }
 

@@ -19,15 +19,14 @@ func newDBCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "db",
 		Short: "Run a private PostgreSQL server, and write data sets into it",
-		Long: `An experiment that needs a PostgreSQL starts one for itself, and so writes its
-data set anew each time. "db start" starts one that stays: every command uses it
-until "db stop", and data sets are written once.
+		Long: `An experiment that needs PostgreSQL starts a temporary server and writes its data
+set each time. "db start" starts a server that stays. Every command uses it until
+"db stop", and each data set is written only once.
 
-The server is of the system's binaries, listens on 127.0.0.1 and a Unix socket,
-and lives in a directory for temporary files. Its password is drawn at random;
-the connection string is in the file that "db status" names, which only you can
-read. With ` + postgres.Variable + ` set to a connection string, commands use that server
-instead.`,
+The server uses the installed PostgreSQL. It listens on 127.0.0.1 and a Unix
+socket, and its data is in a temporary directory. Its password is random. The
+connection string is in a file that only you can read; "db status" names it.
+If ` + postgres.Variable + ` is set to a connection string, commands use that server instead.`,
 		Example: `  wirelab db start
   wirelab db seed --accounts 1000000 --transactions 10000000
   wirelab db status
@@ -40,10 +39,10 @@ instead.`,
 func newDBStartCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "start",
-		Short: "Start the server, unless it runs",
-		Long: `Starts a PostgreSQL server that runs until "db stop". One that runs already is
-left alone; one that died, or was stopped with --keep, is started again with
-all it held.`,
+		Short: "Start the server if it does not run",
+		Long: `Start starts a PostgreSQL server that runs until "db stop". If it runs already,
+nothing changes. If it died, or was stopped with --keep, it is started again with
+its data.`,
 		Example: "  wirelab db start\n  wirelab db start --json",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
@@ -70,15 +69,15 @@ func newDBStopCommand(a *app) *cobra.Command {
 	var keep, discard bool
 	c := &cobra.Command{
 		Use:   "stop",
-		Short: "Stop the server and remove what it holds",
-		Long: `Stops the server and removes its data sets, which "db seed" writes again. If it
-holds anything else, such as results or log entries, or does not run, it says so and does
-nothing until it is told what to do with the data.`,
+		Short: "Stop the server and remove its data",
+		Long: `Stop stops the server and removes its data sets; "db seed" can write them again.
+If the server has other data, such as results or log entries, or if it does not
+run, stop says so and does nothing. Then choose --keep or --discard.`,
 		Example: "  wirelab db stop\n  wirelab db stop --keep",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	c.Flags().BoolVar(&keep, "keep", false, "keep what it holds for the next db start")
-	c.Flags().BoolVar(&discard, "discard", false, "remove what it holds, whatever it is")
+	c.Flags().BoolVar(&keep, "keep", false, "keep the data for the next db start")
+	c.Flags().BoolVar(&discard, "discard", false, "remove all data")
 	c.MarkFlagsMutuallyExclusive("keep", "discard")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if !keep && !discard {
@@ -132,7 +131,7 @@ func (a *app) onlySets(ctx context.Context) error {
 func newDBStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Say whether the server runs, and what it holds",
+		Short:   "Show whether the server runs, and which data it has",
 		Example: "  wirelab db status\n  wirelab db status --json",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
@@ -240,17 +239,17 @@ func newDBSeedCommand(a *app) *cobra.Command {
 	var accounts, transactions int
 	c := &cobra.Command{
 		Use:   "seed",
-		Short: "Write a data set of the ledger into the server, unless it is there",
-		Long: `Writes a data set into the server of "db start", or into the one that
-` + postgres.Variable + ` names. The same sizes always give the same data. Each set has a
-schema of its own; nothing else in the database is touched.`,
+		Short: "Write a data set of the ledger into the server if it is not there",
+		Long: `Seed writes a data set into the server of "db start", or into the one that
+` + postgres.Variable + ` names. The same sizes always give the same data. Each set has its own
+schema; nothing else in the database is touched.`,
 		Example: "  wirelab db seed\n  wirelab db seed --accounts 100 --transactions 1000 --again",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
 	usual, usualLog := usualSet()
-	c.Flags().IntVar(&accounts, "accounts", usual, "so many accounts")
-	c.Flags().IntVar(&transactions, "transactions", usualLog, "so many transactions in the log")
-	c.Flags().BoolVar(&again, "again", false, "remove the set first, with what was posted since")
+	c.Flags().IntVar(&accounts, "accounts", usual, "number of accounts")
+	c.Flags().IntVar(&transactions, "transactions", usualLog, "number of transactions in the log")
+	c.Flags().BoolVar(&again, "again", false, "remove the set first, with all transactions that were added")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		set, err := ledger.SetOf(fmt.Sprintf("%dx%d", accounts, transactions))

@@ -33,21 +33,23 @@ func newDecideCommand(a *app) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "decide RESULT",
-		Short: "Say when to use a direct call and when a queue, from what was measured",
-		Long: `Decide makes the table "when to use which" from a result whose arms are ways to
-hand an entry on, such as log-grpc and log-rabbit: for each thing that somebody
-may want (the soonest answer, the soonest stored, most per second, least CPU,
-nothing lost) which way is first and by how much, or which cannot be told apart,
-which have no figure and why, and under which conditions that holds. All pairs
-of ways are compared, and a way that answers before an entry is durable is
-marked as such wherever it is named.
+		Short: "Say when to use a direct call and when a queue, from a result",
+		Long: `Decide prints a table "when to use which" from a result that compares paths
+through the log pipeline, such as log-grpc and log-rabbit. For each need it says
+which path is best, by how much, and under which conditions:
 
-What happens when parts fail is read from files that "wirelab chaos logging"
-wrote with --json. Such runs are single: they are shown beside each other, and
-not ranked. Where there is none, the table says which command would make it.
+  soonest answer, soonest stored, most per second, least CPU, nothing lost
+
+It also says which paths have no clear difference, and which have no figure and
+why. All pairs are compared. A path that answers before an entry is durable is
+marked everywhere.
+
+To show what happens when parts fail, give the files of "wirelab chaos logging
+--json". These are single runs, so they are listed and not ranked. If there is no
+file, the table says which command makes it.
 
 RESULT is an id, "latest", or a file that "results export" wrote. "wirelab
-report" has the same table as a page, with --chaos too.`,
+report" shows the same table as a page, with --chaos too.`,
 		Example: `  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
   wirelab decide latest
   wirelab chaos logging log-grpc log-rabbit --json > chaos.json
@@ -75,7 +77,7 @@ report" has the same table as a page, with --chaos too.`,
 
 // addChaosFiles adds the flag for what happened when parts failed.
 func addChaosFiles(c *cobra.Command, files *[]string) {
-	c.Flags().StringArrayVar(files, "chaos", nil, ``+"`file`"+` that "wirelab chaos logging --json" wrote, on what happens when parts fail; may be given again`)
+	c.Flags().StringArrayVar(files, "chaos", nil, ``+"`file`"+` that "wirelab chaos logging --json" wrote: what happens when parts fail; may be given several times`)
 }
 
 // decide prints the tables of a result.

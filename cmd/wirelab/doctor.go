@@ -25,18 +25,20 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what makes measurements wrong or imprecise on this machine",
-		Long: `Doctor looks at what makes measurements wrong or vague on this machine: its
-CPUs, its clock, what else runs, memory and limits. Each finding is fine, a
-warning (numbers hold, but need more rounds or care) or bad (they would be wrong,
-or be refused), and says what to do.
+		Short: "Find what makes measurements wrong or imprecise on this machine",
+		Long: `Doctor checks what can make measurements wrong or imprecise on this machine: CPUs,
+clock, other programs, memory and limits. Each finding says what to do. It is
 
-Then it compares a thing with itself in fresh processes, round after round. What
-is equal and yet differs is the machine's doing, and how much it differs tells
-the smallest difference that can be seen here in 10 s, in a minute, in five: the
-certificate. Experiments of the next hour carry it in their reports.
+  fine       no problem
+  warning    numbers are right, but need more rounds or care
+  bad        numbers would be wrong, or be refused
 
-The exit code is 0 if nothing is bad, else 1.`,
+Then doctor compares a server with itself, in rounds with new processes. Both arms
+are equal, so every difference comes from the machine. From this it computes the
+smallest difference that the machine can detect in 10 s, in a minute and in five
+minutes: the certificate. Experiments of the next hour show it in their reports.
+
+Exit code 0: nothing is bad; 1: something is.`,
 		Example: `  wirelab doctor
   wirelab doctor --burst 30s          a certificate from more rounds
   wirelab doctor --no-burst           look only
@@ -44,7 +46,7 @@ The exit code is 0 if nothing is bad, else 1.`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	asJSON := cli.JSONFlag(c)
-	c.Flags().DurationVar(&o.burst, "burst", 10*time.Second, "how long a thing is compared with itself; ten rounds are always run")
+	c.Flags().DurationVar(&o.burst, "burst", 10*time.Second, "how long a server is compared with itself; there are always ten rounds")
 	c.Flags().BoolVar(&o.noBurst, "no-burst", false, "make no certificate")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.RunE = func(c *cobra.Command, _ []string) error {

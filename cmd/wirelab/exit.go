@@ -17,31 +17,27 @@ const (
 
 const exitCodesText = `Exit codes of wirelab, for scripts:
 
-   0  Done. No check refused an arm's numbers of the metric that decides (--primary);
-      what is claimed, "no difference shown" too, and which other metrics are
-      refused or undecided, the report says. With --fail-if every threshold is
-      proved to be kept; what "verify" looked at agrees; every primary conclusion
-      holds in a replay.
-   1  What was asked for failed: a call got an error, a server could not be
-      reached, an arm failed, the store is full. With --fail-if: a threshold is
-      proved to be crossed, and nothing else. A file that "verify" finds edited;
-      a conclusion that a replay contradicts. A load generator that "audit" finds
-      to report what is not true.
-   2  With --fail-if: no threshold is proved to be crossed, and not all are
-      proved to be kept. More rounds would decide; the report says how many. Of
-      some arm's capacity there is only a bound.
-   3  There is no valid answer: the experiment was interrupted, or a check found
-      the numbers of the metric that decides invalid, or with --fail-if something
-      failed. What was measured is stored all the same, and its id printed. An arm was absent, since a broker
-      that it needs cannot be had here; the others were measured. A load generator
-      that "audit" could not judge.
-  64  The command itself is wrong: an unknown name or flag, a plan that does not
-      hold together, a file or result that is not there. Nothing was run.
+   0  Done. The deciding metric (--primary) is valid for every arm. There may be
+      no difference, and other metrics may be refused or undecided; the report
+      says so. With --fail-if: all thresholds are met. With verify: nothing was
+      edited. With replay: every primary conclusion holds.
+   1  The command failed: a call got an error, a server could not be reached, an
+      arm failed, the store is full. With --fail-if: a threshold is exceeded.
+      With verify: the file was edited. With replay: a conclusion is
+      contradicted. With audit: the tool does not report true latencies.
+   2  More rounds are needed. With --fail-if: no threshold is exceeded, but not
+      all are proved to be met; the report says how many rounds would decide.
+      With capacity: an arm has only a bound.
+   3  There is no valid answer. The experiment was interrupted; or a check refused
+      the deciding metric, or with --fail-if a metric of a threshold; or an arm
+      was left out because its broker is missing; or audit could not judge the
+      tool. What was measured is stored, and its id is printed.
+  64  The command is wrong: an unknown name or flag, a plan with an error, a file
+      or result that is not there. Nothing was run.
 
-With --fail-if the worst finding counts: 1 before 3 before 2 before 0, since
-what is proved stays proved, and what is invalid needs more than rounds.
+With --fail-if the worst finding counts: 1, then 3, then 2, then 0.
 
-Errors are on standard error as "wirelab: what happened; what to do".`
+Errors are on standard error, in the form "wirelab: what happened; what to do".`
 
 // errPartial is wrapped by the error of an experiment that ended without a
 // valid answer, with what was measured stored: exit code 3.

@@ -35,23 +35,25 @@ func newExplainCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "explain WORKLOAD.OPERATION | RESULT",
 		Short: "Say how much of a difference comes from framing, encoding and TLS",
-		Long: `Explain runs one operation over every combination of transport, encoding and TLS
-(and, if asked, of connections, data sets and drivers), in rounds as "compare"
-does, and tells apart what each factor does:
+		Long: `Explain runs one operation over every combination of transport, encoding and TLS.
+On request it also varies connections, data sets and drivers. It measures in
+rounds, as compare does. The progress line shows the time that is left. Then it
+says what each factor does, each with its interval and a verdict:
 
-  - of the difference between two arms, which share is which factor's, in
-    percent points and in the metric's own unit, adding up to the whole;
-  - what each factor does on average over the others (main effects);
-  - which factors act together, so that neither tells without the other
-    (interactions);
+  shares          how much of the difference between two arms comes from each
+                  factor; the shares add up to the difference
+  main effects    what each factor does on average over the others
+  interactions    which factors act together
 
-each with its interval over rounds and a verdict. Combinations that nothing
-carries are left out and named; what then cannot be told apart is said.
+If no protocol has a combination, it is left out, and the report says what is
+then unknown.
 
-With the id of a result ("latest", or a file) it explains that, without
-measuring: any result whose arms differ in more than one thing, one at a time.
+With the id of a result ("latest", or a file) it explains that result and measures
+nothing. The result needs arms from which the factors can be told apart; if some
+are missing, the error names them.
 
-With fewer connections than calls in flight, HTTP/1.1 makes calls wait for one.`,
+If there are fewer connections than calls in flight, calls over HTTP/1.1 wait for
+a connection.`,
 		Example: `  wirelab explain directory.GetPerson
   wirelab explain directory.ListPersons --data 4,100,10000 --tls off --for 10m
   wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
@@ -111,20 +113,20 @@ func (a *app) anOperation(workload string) string {
 
 func (f *explainFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.factors.transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
-	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default json,proto,avro as far as there are)")
+	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default: those of json,proto,avro that the workload has)")
 	flags.StringSliceVar(&f.factors.tls, "tls", nil, "levels of TLS: off,on (default both)")
 	flags.IntSliceVar(&f.factors.connections, "connections", nil, "levels of connections, such as 1,4 (default: as many as each transport needs)")
 	flags.StringSliceVar(&f.factors.data, "data", nil, "levels of data set, such as 4,100,10000 (default: the workload's first)")
-	flags.StringSliceVar(&f.factors.drivers, "driver", nil, "levels of what calls: client,raw (default client)")
-	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, to take the difference apart from (default: plain HTTP/1.1 with JSON)")
-	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, to take it apart to (default: plain gRPC with Protocol Buffers)")
+	flags.StringSliceVar(&f.factors.drivers, "driver", nil, "levels of the driver: client,raw (default client)")
+	flags.StringVar(&f.corners.From, "from", "", "the arm, or protocol, where the difference starts (default: plain HTTP/1.1 with JSON)")
+	flags.StringVar(&f.corners.To, "to", "", "the arm, or protocol, where it ends (default: plain gRPC with Protocol Buffers)")
 	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(flags)
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
-	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as prove an effect among all; fewer than 10 allow no claim)")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as are needed to prove an effect; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 5; 3 in the open loop)")
 	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms, or as long as ten calls take; 1s in the open loop)")
@@ -133,8 +135,8 @@ func (f *explainFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	addNameFlag(flags, &f.conduct.name)
-	flags.BoolVar(&f.conduct.json, "json", false, "print the result and what explains it as JSON")
-	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the plan, whole, as a file that wirelab run takes, and run nothing")
+	flags.BoolVar(&f.conduct.json, "json", false, "print the result and the explanation as JSON")
+	flags.BoolVar(&f.conduct.plan, "print-plan", false, "print the whole plan as a file for wirelab run, and run nothing")
 	flags.BoolVarP(&f.conduct.quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(flags, &f.conduct.certificate)
 	a.addFullFlag(flags)

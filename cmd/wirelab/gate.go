@@ -29,25 +29,26 @@ type gate struct {
 }
 
 // failIfText explains --fail-if in the help of the commands that have it.
-const failIfText = `With --fail-if the exit code says how the result stands against a threshold,
-which may be given several times:
+const failIfText = `--fail-if sets a threshold, and the exit code says whether it is met. It can be
+given several times:
 
-  cpu/req > +3%                       every arm against the first
-  throughput < -5%                    the same, where less is worse
-  p99 > 20ms                          every arm's own value
+  cpu/req > +3%                       every arm, compared with the first
+  throughput < -5%                    the same, for a metric where less is worse
+  p99 > 20ms                          the value of every arm
   throughput < 5k/s  cpu/req > 50us  allocs/req > 40  errors > 0.1%
   grpc: p99 > 20ms @ 50 in flight     one arm under one load
 
-It is decided by the interval: a threshold fails if all of the interval lies
-beyond it, passes if none does, and is inconclusive else, with the rounds that
-would probably decide. Failures are adjusted for all comparisons made (Holm).
-Exit code 0: all pass; 1: one fails; 3: none fails, but a figure is invalid;
-2: none of these, but something is inconclusive.`
+A threshold fails if the whole interval is beyond it, and passes if none of it
+is. Otherwise it is inconclusive, and the report says how many more rounds would
+probably decide. Failures are corrected for all comparisons (Holm).
+
+Exit code 0: all thresholds pass; 1: one fails; 3: none fails, but a value is
+invalid; 2: none of these, but one is inconclusive.`
 
 func (g *gate) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&g.failIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; may be given several times")
-	flags.StringVar(&g.markdown, "markdown", "", "write a comment for a pull request to a `file`; - is standard output, in place of the report")
-	flags.StringVar(&g.junit, "junit", "", "write the thresholds as JUnit XML to a `file`; - is standard output, in place of the report")
+	flags.StringArrayVar(&g.failIf, "fail-if", nil, "a `threshold`, such as 'cpu/req > +3%' or 'p99 > 20ms'; can be given several times")
+	flags.StringVar(&g.markdown, "markdown", "", "write a comment for a pull request to a `file`; - prints it instead of the report")
+	flags.StringVar(&g.junit, "junit", "", "write the thresholds as JUnit XML to a `file`; - prints it instead of the report")
 }
 
 // prepare reads the thresholds and checks that the plan has what they are
@@ -157,8 +158,8 @@ func newCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check RESULT",
 		Short: "Check a stored result, or an exported file, against thresholds",
-		Long: `Check judges a result by other thresholds than it was run with, without
-measuring again. RESULT is an id, "latest", or a file that was exported.
+		Long: `Check tests a stored result against thresholds, without measuring again. RESULT
+is an id, "latest", or an exported file.
 
 ` + failIfText,
 		Example: `  wirelab results check latest --fail-if 'cpu/req > +3%'

@@ -15,7 +15,7 @@ import (
 
 // addNameFlag adds the flag of every command that stores a result.
 func addNameFlag(flags *pflag.FlagSet, name *string) {
-	flags.StringVar(name, "name", "", "a `name` for the result, such as 'before cache': for lists, and wherever an id is taken")
+	flags.StringVar(name, "name", "", "a `name` for the result, such as 'before cache'; use it in lists and in place of the id")
 }
 
 // named says what the next result is to be named, before it is measured.
@@ -46,10 +46,10 @@ func (a *app) beside(ctx context.Context, s store.Store, r *result.Result) error
 func newNameCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "name ID [TEXT]",
-		Short: "Give a result a name; without TEXT take the name away",
-		Long: `Names a result. Lists and reports show the name, and every command that takes an
-id takes the name. The result itself stays as it is: verify finds nothing changed.
-ID may be the beginning of an id, the name that the result has, or latest.`,
+		Short: "Give a result a name, or without TEXT remove its name",
+		Long: `Name gives a result a name. Lists and reports show it, and every command that
+takes an id also takes the name. The result itself does not change, so verify
+still passes. ID is an id, its beginning, the present name, or latest.`,
 		Example: `  wirelab results name latest 'before cache'
   wirelab results show 'before cache'
   wirelab results name 'before cache'`,

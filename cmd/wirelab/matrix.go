@@ -44,7 +44,7 @@ func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix [WORKLOAD]",
 		Short: "Show what can be compared: workloads, protocols, operations, libraries",
-		Long: `Lists the workloads with their operations and the protocols that carry them.
+		Long: `Matrix lists the workloads with their operations and the protocols that carry them.
 With a WORKLOAD it shows all of one: what each protocol is made of, which
 operations it carries and why it does not carry others, the libraries that speak
 it at each end, the data sets (--data) and the databases (--db).`,

@@ -189,11 +189,11 @@ type messageFlags struct {
 }
 
 func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
-	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is each but disk-full, which is run by itself")
+	flags.StringSliceVar(&f.scenarios, "scenario", nil, "with workload messaging: what happens while messages are sent (default live); several `names` are several loads; all is every scenario except disk-full")
 	flags.IntVar(&f.size, "size", 0, "with a scenario: `bytes` of each message (default 100)")
-	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` of each send (default 1; 100 of PublishBatch)")
+	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` in each send (default 1; 100 for PublishBatch)")
 	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
-	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: what a reader takes for each message (default 2ms with slow)")
+	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms with slow)")
 	flags.StringVar(&p.Durability, "durability", "", "with a scenario: what acknowledgements are to promise: `fsync` (a quorum has the message on disk), or the word default (what the broker promises with its default settings); fsync if nothing is said")
 	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
 }

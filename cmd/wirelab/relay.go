@@ -19,17 +19,17 @@ import (
 // networkText explains --network in the help of the commands that have it.
 func networkText() string {
 	var text strings.Builder
-	text.WriteString(`A network is the name of one, settings, or a name with settings behind it:
+	text.WriteString(`NETWORK is a name, settings, or a name followed by settings:
 
   rtt=40ms          time of a round trip, half of it each way; 0 to 10s
-  jitter=2ms        how far a round trip may be from that; at most rtt
+  jitter=2ms        how much a round trip may differ from that; at most rtt
   loss=1%           share of the packets lost, each way; 0% to 50%
   bandwidth=1Gbit   bits per second each way (kbit, Mbit, Gbit)
   via=relay         how it is made: by a relay in user space, which works
-                    everywhere, or netem (Linux with netem, as root)
+                    everywhere, or by netem (Linux with netem, as root)
 
-Loss, windows and handshakes of TCP are a model where a relay makes the path;
-reports say what it is, and what the relay adds by itself. Names:
+A relay models loss, windows and handshakes of TCP. Reports describe the model,
+and say what the relay itself adds. The names are:
 
 `)
 	for _, p := range network.Presets() {
@@ -43,7 +43,7 @@ reports say what it is, and what the relay adds by itself. Names:
 type networkFlag struct{ spec string }
 
 func (n *networkFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&n.spec, "network", "", "the path between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: the loopback as it is)")
+	flags.StringVar(&n.spec, "network", "", "network between driver and server: lan, cloud, wan, mobile or `settings` such as rtt=40ms,loss=0.1%; see wirelab relay --help (default: plain loopback)")
 }
 
 // apply gives a plan the network, in place of its own.
@@ -66,9 +66,9 @@ func newRelayCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "relay --network NETWORK --to HOST:PORT",
 		Short: "Put a slow or lossy network in front of a server until Ctrl-C",
-		Long: `Relay passes on what it gets, for TCP or with --udp for datagrams, as late, as
-slowly and as incompletely as a network would. Experiments do the same with
---network; this is for your own clients and servers.
+		Long: `Relay passes TCP connections on to a server, with the delay, bandwidth and loss of
+a network. With --udp it passes datagrams on. Experiments do the same with
+--network; relay is for your own clients and servers.
 
 ` + networkText(),
 		Example: `  wirelab relay --network wan --to 127.0.0.1:8080
@@ -80,11 +80,11 @@ slowly and as incompletely as a network would. Experiments do the same with
 		},
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.network, "network", "", "the `network` to be, as above (required)")
+	flags.StringVar(&f.network, "network", "", "the `network`, as above (required)")
 	flags.StringVar(&f.to, "to", "", "`HOST:PORT` of the server (required)")
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
-	flags.BoolVar(&f.udp, "udp", false, "relay datagrams, HTTP/3 for example, and not TCP")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of jitter and loss (default: drawn and printed)")
+	flags.BoolVar(&f.udp, "udp", false, "relay datagrams (such as HTTP/3) instead of TCP")
+	flags.Uint64Var(&f.seed, "seed", 0, "seed of jitter and loss (default: random, and printed)")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
 	for _, required := range []string{"network", "to"} {
 		if err := c.MarkFlagRequired(required); err != nil {

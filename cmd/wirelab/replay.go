@@ -28,32 +28,34 @@ func newReplayCommand(a *app) *cobra.Command {
 	var certificate string
 	c := &cobra.Command{
 		Use:   "replay RESULT",
-		Short: "Run a result's plan and seed again here, and say which of its conclusions hold",
-		Long: `Replay runs the same plan with the same seed on this machine, stores what was
-measured as a result of its own, and takes each difference that the original
-claims, primary metric first: it holds here, is contradicted here, or is not
-decided here, with both intervals.
+		Short: "Measure a result again on this machine, and say which conclusions hold",
+		Long: `Replay runs the same plan with the same seed on this machine, and stores a new
+result. Then it compares the conclusions, primary metric first. It also lists how
+the machines and builds differ.
 
-"Better" or "worse" holds if the same is claimed here; it is contradicted if the
-opposite is, or if the arms are equivalent here and the two intervals have
-nothing in common. "Equivalent" holds if the interval here is within the margin,
-and is contradicted if all of it lies beyond. What differs between the machines
-and builds is listed.
+Better or worse: the conclusion holds if the same is claimed again. It is
+contradicted if the opposite is claimed, or if the arms are equivalent now and the
+two intervals do not overlap.
 
-RESULT is an id, "latest", or an exported file; not of wirelab capacity, whose
-rates follow from what is measured. With --rounds or --for it is
-shorter than the original; fewer than 10 rounds decide nothing.
+Equivalent: the conclusion holds if the new interval is within the margin. It is
+contradicted if the whole interval is outside.
 
-Exit code 0: every primary conclusion holds and none is contradicted; 1: a
-conclusion is contradicted, of whatever metric; 3: none is, but some primary
-conclusion is not decided here, or the original concludes nothing.`,
+Otherwise the conclusion is not decided. --rounds and --for make a replay shorter
+than the original; fewer than 10 rounds decide nothing.
+
+RESULT is an id, "latest", or an exported file. A result of wirelab capacity
+cannot be replayed, because its rates depend on what is measured.
+
+Exit code 0: every primary conclusion holds and none is contradicted; 1: some
+conclusion is contradicted; 3: none is contradicted, but a primary conclusion is
+not decided, or the original has none.`,
 		Example: `  wirelab replay latest
   wirelab replay ./theirs.json --rounds 10
   wirelab replay r-20261121-140512-7f3a --for 2m --json`,
 		Args:              cli.Arguments(1, 1, "one id or file"),
 		ValidArgsFunction: a.completeIDs,
 	}
-	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly so many rounds instead of what the plan says")
+	c.Flags().IntVar(&rounds, "rounds", 0, "run exactly this number of rounds, instead of what the plan says")
 	c.Flags().DurationVar(&limit, "for", 0, "start no more rounds after this time, once the fewest rounds are done")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "no progress on standard error")
 	addCertificateFlag(c.Flags(), &certificate)

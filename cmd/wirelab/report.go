@@ -58,28 +58,28 @@ func newReportCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report RESULT...",
 		Short: "Write the report of a result as a page to open, share and print",
-		Long: `Writes the report of each RESULT: an id, "latest", or a file that "results
+		Long: `Report writes the report of each RESULT: an id, "latest", or a file that "results
 export" wrote ("-" is standard input).
 
-The page is one file that needs no network and lets none be used: the verdict
-first, then what makes it valid, the tables, the charts with their data, and how
-it was measured. Every number on it is computed from the stored result; hovering,
-or the arrow keys in a chart or table, tell its interval, rounds and checks.
+The page is one file that needs no network: first the verdict, then the checks,
+the tables, the charts with their data, and how it was measured. Every number is
+computed from the stored result. To see the interval, rounds and checks of a
+number, point at it, or use the arrow keys in a chart or table.
 
 Formats:
 
-  html       the page; ID.html in this folder, unless -o says otherwise
+  html       the page; it is written to ID.html in this folder, or to -o
   markdown   the report for a pull request
   csv        a row for each arm, load, round and metric
   json       everything, as "results export" writes it
   benchstat  Go's benchmark format
-  jmh        the JSON of Java's JMH, for its viewers; what a check refused is
-             left out and named on standard error
+  jmh        the JSON of Java's JMH, for its viewers; values that a check
+             refused are left out and listed on standard error
   svg        a picture of the first verdict, for a README or a slide; it follows
              the reader's light or dark setting
 
-All but html go to standard output unless -o says otherwise. Of several results
--o is a folder, and each is written there as ID with the format's ending.`,
+All formats except html go to standard output, or to -o. For several results -o
+is a folder; each file is named ID with the ending of the format.`,
 		Example: `  wirelab report latest
   wirelab report latest --open
   wirelab report r-20261121-140512-7f3a -o report.html
@@ -88,8 +88,8 @@ All but html go to standard output unless -o says otherwise. Of several results
 		Args:              cli.Arguments(1, 1000, "ids or files of results"),
 		ValidArgsFunction: a.completeIDs,
 	}
-	c.Flags().StringVar(&format, "format", "html", "one of "+strings.Join(names, ", "))
-	c.Flags().StringVarP(&output, "output", "o", "", `file to write, replaced if it is there; "-" is standard output`)
+	c.Flags().StringVar(&format, "format", "html", "format: "+strings.Join(names, ", "))
+	c.Flags().StringVarP(&output, "output", "o", "", `file to write; an existing file is replaced; "-" is standard output`)
 	c.Flags().BoolVar(&open, "open", false, "open the page in a browser")
 	addChaosFiles(c, &chaosFiles)
 	a.addRefusedFlag(c.Flags())

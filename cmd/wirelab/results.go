@@ -19,12 +19,13 @@ func newResultsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "results",
 		Short: "List, show, name, check, export, import, copy and remove results",
-		Long: `Results are kept where --results or $WIRELAB_STORE says: in a file, or in a
-PostgreSQL database that a team shares (postgres://user@host/database). Without
-either they are in $XDG_DATA_HOME/wirelab/results.db, else in
+		Long: `Results are stored in a file, or in a PostgreSQL database that a team shares
+(postgres://user@host/database). --results or $WIRELAB_STORE selects it. The
+default is $XDG_DATA_HOME/wirelab/results.db, or without that variable
 ~/.local/share/wirelab/results.db. docs/results.md has examples for SQL.
-An id may be shortened to its beginning, as long as one result begins so, and a
-name stands for its result: see wirelab results name --help.`,
+
+In place of an id you can give its beginning, if only one result begins so, or the
+name of the result; see wirelab results name --help.`,
 		Example: `  wirelab results list --protocol grpc
   wirelab results show
   wirelab results export r-20261121-140512-7f3a --format markdown -o REPORT.md`,
@@ -57,13 +58,13 @@ type listFlags struct {
 
 func (f *listFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.StringVar(&f.Name, "name", "", "only of this `name`, or of this preset or plan")
-	flags.StringVar(&f.Workload, "workload", "", "only of this workload")
-	flags.StringVar(&f.Operation, "operation", "", "only of this operation")
-	flags.StringVar(&f.Protocol, "protocol", "", "only with an arm over this protocol")
-	flags.StringVar(&f.Host, "host", "", "only run on this machine")
-	flags.DurationVar(&f.since, "since", 0, "only begun at most so long ago, such as 48h")
-	flags.IntVar(&f.Limit, "limit", 0, fmt.Sprintf("at most so many, 1 to %d, the latest", store.ListLimit))
+	flags.StringVar(&f.Name, "name", "", "only results with this `name`, or of this preset or plan")
+	flags.StringVar(&f.Workload, "workload", "", "only results of this workload")
+	flags.StringVar(&f.Operation, "operation", "", "only results of this operation")
+	flags.StringVar(&f.Protocol, "protocol", "", "only results with an arm over this protocol")
+	flags.StringVar(&f.Host, "host", "", "only results of this machine")
+	flags.DurationVar(&f.since, "since", 0, "only results that are not older, such as 48h")
+	flags.IntVar(&f.Limit, "limit", 0, fmt.Sprintf("at most this number of results, 1 to %d, the latest", store.ListLimit))
 }
 
 // filter is what the flags say.
@@ -84,16 +85,16 @@ func newListCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the latest results",
-		Long: fmt.Sprintf(`Lists results, the latest first: what was compared, what was found, and whether
-the figures are valid. %d of them, unless --limit says otherwise. Calibration
-runs of wirelab doctor are shown with --all.`, store.ListDefault),
+		Long: fmt.Sprintf(`List shows results, the latest first: what was compared, what was found, and
+whether the figures are valid. It shows %d results; --limit changes that. --all
+also shows the calibration runs of wirelab doctor.`, store.ListDefault),
 		Example: `  wirelab results list
   wirelab results list --workload routeguide --since 48h --json
   wirelab results list --results postgres://me@lab-db/results --host lab-1`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	flags.register(c.Flags())
-	all := c.Flags().Bool("all", false, "calibration runs too")
+	all := c.Flags().Bool("all", false, "also calibration runs")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		f, err := flags.filter(a.now())
@@ -128,7 +129,7 @@ runs of wirelab doctor are shown with --all.`, store.ListDefault),
 func newRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm ID...",
-		Short:             "Remove results for good; ids must be whole",
+		Short:             "Remove results permanently; ids must be whole",
 		Example:           "  wirelab results rm r-20261121-140512-7f3a",
 		Args:              cli.Arguments(1, 1000, "whole ids"),
 		ValidArgsFunction: a.completeIDs,
@@ -149,9 +150,9 @@ func newRemoveCommand(a *app) *cobra.Command {
 func newImportCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE...",
-		Short: "Take result files into the store; - reads standard input",
-		Long: `Takes in what "results export --format json" wrote on this or another machine,
-or what was rescued when the store had no room.`,
+		Short: "Import result files into the store; - reads standard input",
+		Long: `Import reads files that "results export --format json" wrote on this or another
+machine, or that were written because the store was full.`,
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -23,7 +23,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Example: rootExample,
 	}, aboutLine())
 	root.PersistentFlags().StringVar(&a.results, resultsFlag, "",
-		"where results are kept: a `file`, or postgres://… (default $WIRELAB_STORE, else a file of yours; see wirelab results --help)")
+		"where results are stored: a `file`, or postgres://… (default $WIRELAB_STORE, else a file in your home; see wirelab results --help)")
 	for _, build := range commands() {
 		root.AddCommand(build(a))
 	}

@@ -22,10 +22,10 @@ func newRunCommand(a *app) *cobra.Command {
 	var seed uint64
 	command := &cobra.Command{
 		Use:   "run PRESET|FILE",
-		Short: "Run a named experiment, or one that a file describes",
-		Long: `Run runs a preset (see wirelab presets) or a plan in YAML. A word without a
-slash or a dot is a preset; anything else is a file. The form of a plan is
-described by docs/plan.schema.json.
+		Short: "Run a preset, or the plan in a file",
+		Long: `Run runs a preset (see wirelab presets) or a plan in YAML. A word without a slash
+or a dot is a preset; anything else is a file. docs/plan.schema.json describes the
+fields of a plan.
 
 ` + failIfText,
 		Example: `  wirelab run quick

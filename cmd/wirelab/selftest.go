@@ -36,31 +36,34 @@ func newSelfTestCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "selftest",
 		Short: "Check wirelab against servers with known behaviour",
-		Long: `Selftest measures things whose answer is known, the way every experiment is
-measured, and compares what was found with what must be: servers with response
-times in closed form over every wire, twins that must not be called different, a
-server that burns 5 µs more, a generator that is starved, a server that is
-stopped, replies with a wrong digit, a broker that delivers twice, files that were
-edited.
+		Long: `Selftest measures things with a known answer, in the same way as every experiment,
+and compares what it finds with the truth:
 
-The short form takes two minutes; --long tries more of each, for some twenty.
-The report is stored like any result. Ctrl-C keeps what was found.
+  - servers with known response times, over every protocol
+  - two equal arms, which must not be called different
+  - a server that uses 5 µs more CPU time
+  - a generator without enough CPU, and a server that is stopped
+  - replies with a wrong digit, a broker that delivers twice, edited files
 
-On a machine that is busy with something else the checks refuse numbers, as they
-should; a test that could therefore show nothing is called refused. The exit
-code is 0 if every test passed, 1 if one failed, 3 if some were only refused.`,
+It says for each test about how long the test takes. --long runs longer tests. The
+report is stored like any result. Ctrl-C keeps what was found.
+
+If the machine is busy, the checks refuse numbers, as they should. A test that
+shows nothing for this reason is called refused.
+
+Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 		Example: `  wirelab selftest
   wirelab selftest --only truth,stopped
   wirelab selftest --list
   wirelab selftest --long --json`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
-	c.Flags().BoolVar(&o.long, "long", false, "try more of each")
+	c.Flags().BoolVar(&o.long, "long", false, "run longer tests")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	c.Flags().Uint64Var(&o.seed, "seed", 1, "of what is drawn")
+	c.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		tests, err := chooseTests(o.only)
 		if err != nil {

@@ -25,15 +25,15 @@ func newServeCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "serve WORKLOAD PROTOCOL",
 		Short: "Serve a workload over a protocol until Ctrl-C",
-		Long: `Serve serves a workload's reference service over one protocol, so that it can
-be called by wirelab, by your own client, or by tools such as curl and grpcurl.
+		Long: `Serve starts a server of a workload over one protocol. You can call it with
+wirelab, with your own client, or with tools such as curl and grpcurl.
 
-It listens on 127.0.0.1 unless --addr says otherwise. Protocols with TLS get a
-fresh certificate at every start; the authority to trust is written to the
-file that --ca names. A stop waits up to 5 s for the calls in flight.
+It listens on 127.0.0.1, or at --addr. With TLS it makes a new certificate at every
+start, and writes the authority to trust to the file --ca. Ctrl-C waits up to 5 s
+for calls in flight.
 
-With --inject the server also does something known beforehand, so that clients
-and load generators can be tried against a truth:
+With --inject the server behaves in a known way, so that you can test clients and
+load generators:
 
 ` + inject.Help(),
 		Example: `  wirelab serve routeguide grpc --addr 127.0.0.1:50051
@@ -61,11 +61,11 @@ and load generators can be tried against a truth:
 	flags := command.Flags()
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
-	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the workload's first)")
-	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to try clients and tools against, such as 'constant 20ms'")
+	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
+	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
 	f.database.register(flags)
-	flags.StringVar(&f.ca, "ca", "", "`file` to write the certificate authority to, for protocols with TLS")
-	flags.BoolVar(&f.null, "null", false, "answer rightly with the least work a server can do, to see what a client costs by itself")
+	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")
+	flags.BoolVar(&f.null, "null", false, "answer correctly with as little work as possible, to see what a client costs by itself")
 	flags.BoolVar(&f.controlled, "controlled", false, "take orders on standard input (an experiment's child)")
 	if err := flags.MarkHidden("controlled"); err != nil {
 		panic(err) // the flag is named two lines above

@@ -29,18 +29,18 @@ func newServeResultsCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve-results",
 		Short: "Serve stored results as web pages and an API until Ctrl-C",
-		Long: `Serves the stored results, wherever --results says they are, as pages to list,
-filter, open and compare them, with the history of every figure and what runs
-now, and as an API below /api/v1, described in /api/v1/openapi.json.
+		Long: `Serve-results shows stored results in a browser. The pages list, filter, open and
+compare results, and show histories and what runs now. There is also an API under
+/api/v1; /api/v1/openapi.json describes it.
 
-It listens on 127.0.0.1, and then answers only to localhost, unless --addr says
-otherwise. Everybody who can reach it may read. Nobody may write unless it was
-started with a token of 16 characters or more: who sends it as Authorization:
-Bearer TOKEN may put results (POST /api/v1/results) and delete them. Give it in
-` + tokenVariable + ` rather than with --token, which other users of this machine can
-see. There is no TLS: on a network put a proxy before it that has.
+It listens on 127.0.0.1 and answers only to localhost. --addr changes that.
+Everyone who can reach it can read. To let clients write, start it with a token of
+16 characters or more. Clients send the token as Authorization: Bearer TOKEN, and
+can then add results (POST /api/v1/results) and delete them. Put the token into
+` + tokenVariable + `, because other users of this machine can see --token. There is no
+TLS; on a network, put a proxy with TLS in front of it.
 
-A stop ends streams at once and waits up to 5 s for answers in progress.`,
+Ctrl-C ends streams at once and waits up to 5 s for other replies.`,
 		Example: `  wirelab serve-results --open
   wirelab serve-results --addr 127.0.0.1:8090 --json
   wirelab serve-results --results postgres://localhost/wirelab --addr 0.0.0.0:8090
@@ -48,7 +48,7 @@ A stop ends streams at once and waits up to 5 s for answers in progress.`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
-	c.Flags().StringVar(&f.token, "token", "", "let bearers of this `text` put and delete results (default $"+tokenVariable+", else nobody)")
+	c.Flags().StringVar(&f.token, "token", "", "let clients with this `text` as their token add and delete results (default $"+tokenVariable+"; without a token nobody can)")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the address as JSON, for programs")
 	c.RunE = func(c *cobra.Command, _ []string) error {

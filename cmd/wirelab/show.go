@@ -110,10 +110,11 @@ func (a *app) show(r *result.Result) error {
 func newShowCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Show a result, the latest without an id",
-		Long: `Shows what may be claimed of a result and its main figures, on one screen; with
---full all that was measured. All of it is computed again from the stored result. --json prints the same, and the whole result, as
-"results export --format json" does.`,
+		Short: "Show a result; the latest without an id",
+		Long: `Show prints the claims and main figures of a result on one screen, and with
+--full everything that was measured. All of it is computed again from the stored
+result. --json prints the same and the whole result, as "results export --format
+json" does.`,
 		Example:           "  wirelab results show\n  wirelab results show r-20261121-14",
 		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
@@ -164,11 +165,11 @@ func newExportCommand(a *app) *cobra.Command {
 	}
 	c := &cobra.Command{
 		Use:   "export [ID]",
-		Short: "Write a result, the latest without an id, in a form for other programs",
-		Long: `Writes a result in one of these forms:
+		Short: "Write a result in a form for other programs; the latest without an id",
+		Long: `Export writes a result in one of these formats:
 
-  json       all of it, histograms too, and what may be claimed of it;
-             "results import" takes it in again
+  json       the whole result, with histograms and claims; "results import"
+             reads it
   csv        a row for each arm, load, round and metric, for spreadsheets and R
   markdown   the report, for a pull request
   benchstat  Go's benchmark format, for benchstat`,
@@ -177,8 +178,8 @@ func newExportCommand(a *app) *cobra.Command {
 		Args:              cli.Arguments(0, 1, "at most one id"),
 		ValidArgsFunction: a.completeIDs,
 	}
-	c.Flags().StringVar(&format, "format", "json", "one of "+strings.Join(names, ", "))
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write, replaced if it is there (default: standard output)")
+	c.Flags().StringVar(&format, "format", "json", "format: "+strings.Join(names, ", "))
+	c.Flags().StringVarP(&output, "output", "o", "", "file to write; an existing file is replaced (default: standard output)")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		for _, f := range exportFormats() {
 			if f.name != format {

@@ -17,8 +17,8 @@ type streamFlags struct {
 }
 
 func (f *streamFlags) register(flags *pflag.FlagSet) {
-	flags.IntVar(&f.streams, "streams", 0, "hold so many streams open instead of making calls; --rate is then events per second of all of them together")
-	flags.StringSliceVar(&f.readers, "reader", nil, "share of its rate at which each stream is read, such as `50%`; several are several loads (default 100%: as fast as can be)")
+	flags.IntVar(&f.streams, "streams", 0, "hold this number of streams open instead of making calls; --rate is then events per second of all streams together")
+	flags.StringSliceVar(&f.readers, "reader", nil, "read each stream at this share of its rate, such as `50%`; several are several loads (default 100%: as fast as possible)")
 }
 
 // loads are those with streams, for each rate that was asked for.

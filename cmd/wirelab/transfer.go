@@ -18,7 +18,7 @@ func newPushCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "push [ID...]",
 		Short: "Copy results to another store, such as that of a team",
-		Long:  "Copies results of the own store to another one.\n\n" + transferText,
+		Long:  "Push copies results from your store to another one.\n\n" + transferText,
 		Example: `  wirelab results push --to postgres://me@lab-db/results --all
   wirelab results push --to postgres://me@lab-db/results --since 24h --name quick
   wirelab results push --to backup.db r-20261121-140512-7f3a`,
@@ -29,21 +29,21 @@ func newPullCommand(a *app) *cobra.Command {
 	return a.newTransferCommand(&cobra.Command{
 		Use:   "pull [ID...]",
 		Short: "Copy results from another store into yours",
-		Long:  "Copies results of another store into the own one.\n\n" + transferText,
+		Long:  "Pull copies results from another store into yours.\n\n" + transferText,
 		Example: `  wirelab results pull --from postgres://me@lab-db/results --workload ledger --since 168h
   wirelab results pull --from postgres://me@lab-db/results r-20261121-140512-7f3a`,
 	}, "from", "the store to copy from: postgres://… or a `file`")
 }
 
-const transferText = `The own store is that of --results, else of $WIRELAB_STORE. Which results: those
-named ("latest" is one), --all, or those that filters select, the latest first.
+const transferText = `Your store is that of --results, else of $WIRELAB_STORE. Name the results
+("latest" is one), or give --all or filters. The latest is copied first.
 
-A result that is already there is left as it is, so that a copy that was cut
-short continues when the command is run again. Where another result has
-the same id, neither is changed, and the exit code is 1. A password is better
-kept in ~/.pgpass or PGPASSWORD than on the command line, which others can read.
+A result that is already there is left as it is. So after an interruption, run the
+command again; it continues. If another result has the same id, neither is
+changed, and the exit code is 1. Keep a password in ~/.pgpass or PGPASSWORD
+rather than on the command line, which others can read.
 
-Exit code 0: all are there now; 1: some are not; 3: interrupted.`
+Exit code 0: all results are there now; 1: some are not; 3: interrupted.`
 
 // transfer is what push and pull are told.
 type transfer struct {

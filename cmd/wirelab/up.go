@@ -51,8 +51,8 @@ func newUpCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "up",
 		Short: "Run a whole pipeline of services until Ctrl-C",
-		Long: `Up starts services that work together, each a process of its own, and stops
-them in order.`,
+		Long: `Up starts services that work together, each in its own process. Ctrl-C stops them
+in order.`,
 		Example: `  wirelab up messaging --broker hermes --nodes 3
   wirelab up logging
   wirelab up logging --broker none`,
@@ -67,25 +67,25 @@ func newUpLoggingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "logging",
 		Short: "Run the log pipeline: gateway, message broker, listener, logger",
-		Long: `Logging runs the log pipeline, each part a process of its own, waits until all
-are well, and prints where they are:
+		Long: `Logging runs the log pipeline, each part in its own process. It waits until all
+parts are ready, and prints their addresses:
 
-  gateway    takes entries over HTTP and passes them onward by the path that the
-             address names, POST /log-http, /log-grpc, /log-rpc, /log-rabbit,
-             /log-nats or /log-hermes; its page, GET /, lets you try each
-  broker     RabbitMQ, NATS JetStream or Hermes, started here unless its address
-             is given
-  listener   takes entries from the broker's queue and hands them to the logger
-  logger     stores entries; called over HTTP, gRPC and net/rpc
+  gateway    takes entries over HTTP and passes them on, by the path in the
+             address: POST /log-http, /log-grpc, /log-rpc, /log-rabbit,
+             /log-nats or /log-hermes. On its page, GET /, you can try each
+  broker     RabbitMQ, NATS JetStream or Hermes; it is started here, unless you
+             give an address
+  listener   takes entries from the queue of the broker and passes them to the
+             logger
+  logger     stores entries; it is called over HTTP, gRPC and net/rpc
 
-Each has a journal of what happened to which entry and when (GET /journal) and
-tells whether what it needs is there (GET /health). Ctrl-C stops the gateway
-first and the broker last. A part that dies is told with its last words, and
-ends the rest. Brokers and databases that were started here take what they hold
-with them when they end.
+Each part records what happened to each entry (GET /journal), and says whether it
+is ready (GET /health). Ctrl-C stops the gateway first and the broker last. If a
+part dies, up prints its last output and stops the others. Brokers and databases
+that were started here are deleted at the end.
 
-Addresses with passwords are better given in the environment than as flags,
-which other users of this machine can see: $` + amqpVariable + `, $` + natsVariable + `,
+Put addresses with passwords into the environment, because other users of this
+machine can see flags: $` + amqpVariable + `, $` + natsVariable + `,
 $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 		Example: `  wirelab up logging --addr 127.0.0.1:8080
   wirelab up logging --broker none --db embedded
@@ -101,15 +101,15 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.StringVar(&f.http, "logger-http", "127.0.0.1:0", "`host:port` of the logger's HTTP")
 	flags.StringVar(&f.grpc, "logger-grpc", "127.0.0.1:0", "`host:port` of the logger's gRPC")
 	flags.StringVar(&f.rpc, "logger-rpc", "127.0.0.1:0", "`host:port` of the logger's net/rpc")
-	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several with commas, or none (default rabbitmq, where it is installed)")
-	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a RabbitMQ that runs (default $"+amqpVariable+", else one is started)")
-	flags.StringVar(&f.nats, "nats", "", "`URL` of a NATS server that runs, with JetStream (default $"+natsVariable+", else one is started)")
-	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a Hermes that runs, hermes://host:9090, of several nodes with commas (default $"+hermesVariable+", else one is started)")
+	flags.StringSliceVar(&f.brokers, "broker", nil, "message `broker`: rabbitmq, nats, hermes, several separated by commas, or none (default rabbitmq, if it is installed)")
+	flags.StringVar(&f.amqp, "amqp", "", "`URL` of a running RabbitMQ (default $"+amqpVariable+", else one is started)")
+	flags.StringVar(&f.nats, "nats", "", "`URL` of a running NATS server with JetStream (default $"+natsVariable+", else one is started)")
+	flags.StringVar(&f.hermes, "hermes", "", "`URL` of a running Hermes, hermes://host:9090; several nodes separated by commas (default $"+hermesVariable+", else one is started)")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
-	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway answer without the broker's word that it has the entry: what it loses nobody hears of")
-	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, where its queue can")
-	flags.IntVar(&f.prefetch, "prefetch", 0, "`entries` that a listener has at once (default 512)")
-	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores by itself, with a path of its own: POST /log-rabbit-direct, /log-nats-direct and so on")
+	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry; a lost entry is then not noticed")
+	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
+	flags.IntVar(&f.prefetch, "prefetch", 0, "`entries` that a listener holds at once (default 512)")
+	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
 	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
 	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")

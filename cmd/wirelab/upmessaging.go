@@ -29,22 +29,23 @@ func newUpMessagingCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "messaging",
 		Short: "Run a cluster of a message broker",
-		Long: `Messaging runs a cluster of a message broker, each node a process of its own,
-waits until it can be used, prints how it is reached, and stops it at Ctrl-C. What
-it keeps goes with it. wirelab compare starts such clusters by itself; against this
-one it runs with target= and the address printed.
+		Long: `Messaging runs a cluster of a message broker, each node in its own process. It
+waits until the cluster is ready, prints its address, and stops it at Ctrl-C. The
+data is then deleted. wirelab compare starts such clusters by itself; to use this
+one, give it the printed address with target=.
 
-  hermes    our own; its program is beside this one, or $WIRELAB_HERMES names it
-  nats      NATS JetStream; its program wirelab-nats is next to this one, or
+  hermes    Hermes; the program hermes is next to this one, or $WIRELAB_HERMES
+            names it
+  nats      NATS JetStream; the program wirelab-nats is next to this one, or
             $WIRELAB_NATS names it
   rabbitmq  RabbitMQ, which must be installed
 
-With --durability fsync NATS brings each message to its disk before it acknowledges;
-with the word default it runs with its default settings, and does so every two
-minutes. Hermes and RabbitMQ's quorum queues always do before.`,
+With --durability fsync, NATS writes each message to disk before it acknowledges.
+With --durability default, it has its default settings and writes every two
+minutes. Hermes and RabbitMQ's quorum queues always write first.`,
 		Example: `  wirelab up messaging --broker hermes --nodes 3
   wirelab up messaging --broker nats --durability default
-  wirelab call messaging.Publish nats-jetstream --target ADDRESS --data '{"Topic":"t","Body":"aGVsbG8="}'`,
+  wirelab compare nats-jetstream,target=ADDRESS -w messaging`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error { return a.upMessaging(c.Context(), f) },
 	}

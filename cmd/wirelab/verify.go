@@ -24,23 +24,21 @@ import (
 func newVerifyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify RESULT...",
-		Short: "Compute every number and sentence of a result again, and say what was edited",
-		Long: `Verify takes the raw data of a result (every count and histogram) and computes
-from it again what was claimed and printed: each estimate, interval, p-value and
-verdict, each sentence and table. It checks the digest of the raw data, that
-counts add up and histograms hold as many times, and that the slices ran in the
-order that the seed gives. What differs is named, with what is there and what
-should be.
+		Short: "Check whether a result was edited: compute all of it again",
+		Long: `Verify computes every estimate, interval, p-value, verdict, sentence and table of a
+result again from its raw data (all counts and histograms). It also checks the
+digest of the raw data, whether counts and histograms fit together, and whether
+the slices ran in the order that the seed gives. If something differs, it prints
+what is there and what should be there.
 
-RESULT is an id, "latest", or a file that "results export" or --json wrote. In
-the store only raw data and its digest are kept: what is shown of it is
-computed each time. A file of an earlier wirelab may lack parts; then it says
-what could not be checked.
+RESULT is an id, "latest", or a file that "results export" or --json wrote. The
+store has only raw data and its digest; everything else is computed each time. A
+file of an earlier wirelab may lack parts; verify says what it could not check.
 
-It proves that what is printed follows from the data, and not that the data was
-measured: for that, see wirelab replay.
+Verify proves that the printed numbers follow from the data. It does not prove that
+the data was measured; for that, see wirelab replay.
 
-Exit code 0: everything holds that could be checked; 1: something does not.`,
+Exit code 0: everything that could be checked holds; 1: something does not.`,
 		Example: `  wirelab verify latest
   wirelab verify ./result.json
   wirelab verify r-20261121-140512-7f3a ./theirs.json --json`,
