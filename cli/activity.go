@@ -26,13 +26,18 @@ const (
 // Clock is the time by which a program says how long it waits. Tests have one that they move.
 type Clock interface {
 	Now() time.Time
-	After(d time.Duration) <-chan time.Time
+	// After tells when so much time has passed, unless it is stopped before.
+	After(d time.Duration) (due <-chan time.Time, stop func() bool)
 }
 
 type systemClock struct{}
 
-func (systemClock) Now() time.Time                         { return time.Now() }
-func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) After(d time.Duration) (due <-chan time.Time, stop func() bool) {
+	timer := time.NewTimer(d)
+	return timer.C, timer.Stop
+}
 
 // Activity is something that takes time, and that standard error tells of: on a terminal in one line that
 // changes and is wiped at the end, elsewhere in a line now and then. What ends within two seconds is not
@@ -98,19 +103,22 @@ func (b *busy) end() {
 func (b *busy) tick() {
 	for {
 		var due <-chan time.Time
+		stop := func() bool { return false }
 		b.mu.Lock()
 		switch {
 		case len(b.stack) == 0: // until there is one: what only serves is not to be woken each second
 		case b.terminal:
-			due = b.clock.After(redraw)
+			due, stop = b.clock.After(redraw)
 		default: // something may be printed until then, and it is too early
-			due = b.clock.After(max(b.pause-b.clock.Now().Sub(b.said), time.Millisecond))
+			due, stop = b.clock.After(max(b.pause-b.clock.Now().Sub(b.said), time.Millisecond))
 		}
 		b.mu.Unlock()
 		select {
 		case <-b.ended:
+			stop()
 			return
 		case <-b.wake:
+			stop()
 			continue
 		case <-due:
 		}

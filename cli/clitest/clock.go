@@ -37,13 +37,19 @@ func (c *Clock) Now() time.Time {
 }
 
 // After implements cli.Clock.
-func (c *Clock) After(d time.Duration) <-chan time.Time {
+func (c *Clock) After(d time.Duration) (due <-chan time.Time, stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := make(chan time.Time, 1)
 	c.due[at] = c.now.Add(d)
 	c.changed.Broadcast()
-	return at
+	return at, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, waits := c.due[at]
+		delete(c.due, at)
+		return waits
+	}
 }
 
 // Pass moves the clock on, once something waits for it, and returns when all that came of it is done and

@@ -161,7 +161,6 @@ func (c *cancelling) PutText(ctx context.Context, text []byte) error {
 	return err
 }
 
-
 // All commands that know results do with a PostgreSQL what they do with a
 // file, and no password is shown or stored (grb-D14).
 func TestInPostgreSQL(t *testing.T) {
