@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,9 @@ type memberOfBook struct {
 func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	reading := a.Doing("checking " + dir)
 	defer reading.Done()
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return cli.Usage("%s is a file: name a node's data directory", dir)
+	}
 	found, err := node.Check(ctx, vfs.OS{}, dir, func(done, total int64) { reading.Far(bytesOf(done) + " of " + bytesOf(total)) })
 	switch {
 	case errors.Is(err, vfs.ErrLocked):

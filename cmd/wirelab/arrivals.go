@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -256,8 +258,11 @@ FILE must not exist yet. The same seed gives the same recording.`,
 			return err
 		}
 		file, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if err != nil {
-			return cli.Usage("%v", err)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return cli.Usage("%s exists already: name another file", args[0])
+		case err != nil:
+			return fault.Write(args[0], err)
 		}
 		_, err = file.Write(append(text, '\n'))
 		if err := cli.Both(err, file.Close()); err != nil {
