@@ -209,9 +209,10 @@ func testAckTimeout(s *suite) {
 	}
 	f := s.member("g", 0)
 	s.publish("a")
-	s.same("first", s.take(f, 1), []got{{0, "a", 1}})
+	first := s.take(f, 1) // on a slow machine the first attempt may be over before it is taken
+	s.same("first", []any{first[0].offset, first[0].payload}, []any{0, "a"})
 	again := s.take(s.member("g", 0), 1)
-	s.same("again, to another", []any{again[0].offset, again[0].attempt > 1}, []any{0, true})
+	s.same("again, to another", []any{again[0].offset, again[0].attempt > first[0].attempt}, []any{0, true})
 }
 
 func testLeave(s *suite) {
