@@ -15,11 +15,12 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/control"
+	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 	"wirelab/plan"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // silent is a service without a wire: its cell serves by waiting and its
 // client answers by itself. What drivers and servers do with orders is tested

@@ -15,9 +15,10 @@ import (
 
 	"wirelab"
 	"wirelab/audit"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 func TestExecute(t *testing.T) {
 	t.Parallel()

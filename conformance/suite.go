@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 )
 
 // Suite is what a workload adds to its own description so that its cells can be judged.
@@ -161,7 +162,7 @@ func checks[S any]() []check[S] {
 func (c *cell[S]) judge(k check[S], r reporter) {
 	before := goleak.IgnoreCurrent()
 	k.run(c, r)
-	if err := goleak.Find(before); err != nil {
+	if err := leaktest.Find(c.patience, before); err != nil {
 		r.Errorf("leaks a goroutine after stop and close: %v", err)
 	}
 }
@@ -199,7 +200,7 @@ func Run[S any](t *testing.T, workload wirelab.Workload[S], suite Suite[S]) {
 			})
 		}
 	})
-	if err := goleak.Find(before); err != nil {
+	if err := leaktest.Find(time.Minute, before); err != nil {
 		t.Errorf("a cell leaks a goroutine after stop and close; each now runs alone, to find which: %v", err)
 		t.Run(workload.Name+"/alone", func(t *testing.T) { alone(t, cells(t, workload, suite)) })
 	}

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wirelab/internal/leaktest"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
@@ -26,15 +27,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
+	ignored := []goleak.Option{
+		// The browser's pipes, and the connections that clients of other tests keep.
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+	}
+	goleak.VerifyTestMain(leaktest.Patient(m, ignored...), append(ignored,
 		goleak.Cleanup(func(code int) {
 			if folder, _ := demoFolder(); folder != "" {
 				_ = os.RemoveAll(folder)
 			}
 			os.Exit(code)
-		}),
-		// The browser's pipes, and the connections that clients of other tests keep.
-		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+		}))...)
 }
 
 const secret = "a-token-of-some-length"

@@ -10,11 +10,12 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/experiment"
+	"wirelab/internal/leaktest"
 	"wirelab/plan"
 	"wirelab/result"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // A complete run has every arm under every load in every round, each slice in
 // a place of its own, and costs on both sides.

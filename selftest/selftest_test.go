@@ -13,12 +13,13 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/inject"
+	"wirelab/internal/leaktest"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/stat"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // What is computed is tried here, whatever else the machine does.
 func TestComputed(t *testing.T) {

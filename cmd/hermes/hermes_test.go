@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/authority"
+	"wirelab/internal/leaktest"
 )
 
 // playHermes makes the test's program be hermes: a cluster starts itself again.
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(leaktest.Patient(m))
 }
 
 // patience is how long anything here may take before it is taken to hang.

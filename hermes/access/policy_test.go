@@ -12,9 +12,10 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/access"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // write writes a file of the test's, whole at once for who looks at it.
 func write(t testing.TB, file, text string) {

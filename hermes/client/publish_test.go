@@ -18,9 +18,10 @@ import (
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // memory is a broker with a topic t.
 func memory(t testing.TB) *brokertest.InMemory {

@@ -14,9 +14,10 @@ import (
 
 	"wirelab"
 	"wirelab/hermes"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // ok is what a call answers that must not fail.
 func ok(t *testing.T, at caller, w want) string {

@@ -14,9 +14,10 @@ import (
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // patience is how long a step of a test may take before it is taken to hang.
 const patience = time.Minute

@@ -16,10 +16,11 @@ import (
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/peer/peertest"
+	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // patience is how long anything here may take before it is taken to hang.
 const patience = time.Minute

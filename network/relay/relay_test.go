@@ -14,11 +14,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wirelab/internal/leaktest"
 	"wirelab/network"
 	"wirelab/network/relay"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // begin runs a relay until the test ends.
 func begin(t testing.TB, c relay.Config) *relay.Relay {

@@ -13,13 +13,14 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wirelab/internal/leaktest"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/path"
 	"wirelab/workload/logging"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // way is a path of a test: it keeps what it is given.
 type way struct {

@@ -16,12 +16,14 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
+	ignored := []goleak.Option{goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop")}
+	goleak.VerifyTestMain(leaktest.Patient(m, ignored...), ignored...)
 }
 
 func well(context.Context) error { return nil }

@@ -12,13 +12,14 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"
 	"wirelab/queue"
 	"wirelab/workload/logging"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 func message(id, text string) queue.Message { return queue.Message{ID: id, Body: []byte(text)} }
 

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/logger"
@@ -17,7 +18,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(int) { http.DefaultClient.CloseIdleConnections() }))
+	goleak.VerifyTestMain(leaktest.Patient(closing{m}))
+}
+
+// closing are the tests, after which the default client's connections are closed.
+type closing struct{ *testing.M }
+
+func (c closing) Run() int {
+	defer http.DefaultClient.CloseIdleConnections()
+	return c.M.Run()
 }
 
 func listen(t *testing.T) net.Listener {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/pipeline/path"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/httprpc"
@@ -27,7 +28,7 @@ import (
 	"wirelab/workload/logging/gen"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // logger is what stands behind the doors of a test: it keeps what arrives.
 type logger struct {

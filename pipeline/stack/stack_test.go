@@ -22,6 +22,7 @@ import (
 	"wirelab/agent"
 	"wirelab/control"
 	"wirelab/hermes/local"
+	"wirelab/internal/leaktest"
 	"wirelab/internal/programtest"
 	"wirelab/nats"
 	"wirelab/pipeline/health"
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+	goleak.VerifyTestMain(leaktest.Patient(m), goleak.Cleanup(func(code int) {
 		http.DefaultClient.CloseIdleConnections()
 		_ = built.Close() // the folder is a temporary one
 		os.Exit(code)

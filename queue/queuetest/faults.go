@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/queue"
 )
 
@@ -217,7 +218,7 @@ func checkLeaks(b *bench) {
 			b.Errorf("close: %v", err)
 		}
 	}
-	if err := goleak.Find(before); err != nil {
+	if err := leaktest.Find(b.patience, before); err != nil {
 		b.Errorf("%v", err)
 	}
 }

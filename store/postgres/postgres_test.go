@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 
 func runAll(m *testing.M) int {
 	code := postgrestest.Main(m, func(s *postgrestest.Server) { server = s })
-	if err := goleak.Find(); err != nil && code == 0 {
+	if err := leaktest.Find(time.Minute); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/wire/exchange"
 	"wirelab/wire/rawtcp"
 	"wirelab/wire/websocket"
@@ -23,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	// Planted panics would fill the output with their stacks.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(leaktest.Patient(m))
 }
 
 // patience bounds every wait for something that must happen; nothing passes by being quicker.

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/recovery"
 )
@@ -26,7 +27,7 @@ import (
 func TestMain(m *testing.M) {
 	// Planted panics would fill the output with their stacks.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(leaktest.Patient(m))
 }
 
 func TestPresent(t *testing.T) {

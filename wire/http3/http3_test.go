@@ -13,11 +13,12 @@ import (
 
 	"wirelab"
 	"wirelab/authority"
+	"wirelab/internal/leaktest"
 	"wirelab/wire/http3"
 	"wirelab/wire/httprpc"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // start serves a unary call over HTTP/3 and returns a client of it, what stops
 // the server, and how many sockets the client opened.

@@ -16,9 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // TestStreams calls each kind over each version.
 func TestStreams(t *testing.T) {

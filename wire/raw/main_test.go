@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"wirelab/internal/leaktest"
 )
 
 // The test binary is also the server of the benchmarks, in a process of its own.
@@ -12,5 +14,5 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(serveVariable); name != "" {
 		os.Exit(serveAlone(name))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(leaktest.Patient(m))
 }

@@ -15,12 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 func text() httprpc.Codec[string] {
 	return httprpc.JSONOf(func(s string) string { return s }, func(s string) string { return s })

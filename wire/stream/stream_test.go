@@ -9,8 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"wirelab/internal/leaktest"
 	"wirelab/wire/stream"
 )
 
@@ -66,7 +65,7 @@ func count(n int, err error) iter.Seq2[int, error] {
 }
 
 func TestConverse(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leaktest.None(t)
 	for name, c := range map[string]struct {
 		out  iter.Seq2[int, error]
 		want error
@@ -116,7 +115,7 @@ func TestConverseOpenFails(t *testing.T) {
 // TestConverseReleases stops early, in each way a caller can: the context has
 // ended and nobody sends when Close is called, which is once.
 func TestConverseReleases(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leaktest.None(t)
 	for name, leave := range map[string]func(){
 		"break": func() {},
 		"panic": func() { panic("consumer") },
@@ -154,7 +153,7 @@ func TestConverseReleases(t *testing.T) {
 
 // TestConversePanicIsTheCallers: what panics in the input must not end the process.
 func TestConversePanicIsTheCallers(t *testing.T) {
-	defer goleak.VerifyNone(t)
+	defer leaktest.None(t)
 	defer func() {
 		if p := recover(); p != "input" {
 			t.Errorf("recovered %v", p)

@@ -20,9 +20,10 @@ import (
 	"wirelab/hermes/door/graphql"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // patience is how long a test waits for what must come.
 const patience = time.Minute

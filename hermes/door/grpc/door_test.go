@@ -27,9 +27,10 @@ import (
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
+	"wirelab/internal/leaktest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // served is a broker behind a door, and a connection to it.
 type served struct {

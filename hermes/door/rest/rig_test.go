@@ -22,10 +22,11 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/rest"
+	"wirelab/internal/leaktest"
 	"wirelab/wire/sse"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(all{m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(all{m})) }
 
 // all runs the tests and then asks whether every operation that is described was
 // seen to succeed, so that no description goes unheld.

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/workload/ledger"
 )
 
@@ -20,7 +21,7 @@ import (
 // gives up, ends the stream in a service that waits.
 func TestFollow(t *testing.T) {
 	eachServer(t, "StreamTransactions", func(t *testing.T, p pair) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		t.Run("follow", func(t *testing.T) { follow(t, p) })
 	})
 }

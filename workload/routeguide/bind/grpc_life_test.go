@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/workload/routeguide"
 )
 
@@ -117,7 +118,7 @@ func TestRPCCancelStopsTheHandler(t *testing.T) {
 // the server is gone when Serve has returned.
 func TestRPCDrain(t *testing.T) {
 	eachPair(t, func(t *testing.T, p rpcPair) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		t.Run("patient", func(t *testing.T) {
 			began, release := make(chan struct{}, 1), make(chan struct{})
 			s := p.serve(t, scripted{get: func(context.Context, routeguide.Point) (routeguide.Feature, error) {
@@ -159,7 +160,7 @@ func TestRPCDrain(t *testing.T) {
 // TestRPCDrainCuts stops a server whose calls do not end by themselves.
 func TestRPCDrainCuts(t *testing.T) {
 	eachPair(t, func(t *testing.T, p rpcPair) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		t.Run("cut", func(t *testing.T) {
 			began := make(chan struct{}, 3)
 			hang := func(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
@@ -49,7 +50,7 @@ func TestRPCEarlyBreakLeaksNothing(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	eachPair(t, func(t *testing.T, p rpcPair) {
-		defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+		defer leaktest.None(t, goleak.IgnoreCurrent())
 		t.Run("break", func(t *testing.T) {
 			var handlers atomic.Int64
 			finished := make(chan struct{}, 300)

@@ -5,11 +5,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"wirelab/internal/leaktest"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/database/databasetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // The reference passes what databases are held to.
 func TestMemory(t *testing.T) {

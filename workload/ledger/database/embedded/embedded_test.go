@@ -14,12 +14,13 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/database/databasetest"
 	"wirelab/workload/ledger/database/embedded"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // file is the address of a file that is not there yet.
 func file(t *testing.T) wirelab.DatabaseAddress {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
 	"wirelab/workload/ledger"
@@ -305,7 +306,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("a follower of a ledger that was closed: %v", err)
 	}
 	// The driver's last goroutines end by themselves when their sockets are closed.
-	goleak.VerifyNone(t, before)
+	leaktest.None(t, before)
 }
 
 // Postings between accounts of their own commit side by side, and still the log

@@ -17,13 +17,14 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/internal/prereq"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/database/databasetest"
 	"wirelab/workload/logging/database/embedded"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // file is the address of a file that is not there yet.
 func file(t *testing.T) wirelab.DatabaseAddress {

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
+	"wirelab/internal/leaktest"
 	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
 	"wirelab/workload/logging"
@@ -306,5 +307,5 @@ func TestClose(t *testing.T) {
 	}
 	_, err = o.Service.GetEntry(t.Context(), logging.EntryID{ID: "e"})
 	wantCode(t, "an entry of a logger that is closed", err, wirelab.Unavailable)
-	goleak.VerifyNone(t, before)
+	leaktest.None(t, before)
 }
