@@ -27,8 +27,8 @@ type who struct {
 }
 
 func (w *who) register(flags *pflag.FlagSet) {
-	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what at the doors, and is read again within 10 s of a change; none: everybody everything")
-	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine though there is no TLS or no policy: where the network keeps strangers out")
+	flags.StringVar(&w.policy, "policy", "", "`file` that says who may do what; it is read again within 10 s of a change (default: everyone may do everything)")
+	flags.BoolVar(&w.insecure, "insecure", false, "listen beyond this machine without TLS or without a policy; only for networks that keep strangers out")
 }
 
 // guard loads the policy, if there is one, and refuses to serve whoever comes from
@@ -110,10 +110,10 @@ func (a *app) token(file string) (string, error) {
 func newTokenCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "token",
-		Short: "Make a token, and the hash of it for a policy",
-		Long: `Token makes a token that a caller shows to a node as bearer, by $` + tokenVariable + ` or --token-file
-of this program, and the hash of it, which is all that the policy of hermes server has.
-It is kept nowhere.`,
+		Short: "Make a token, and its hash for a policy",
+		Long: `Token makes a token and its hash. Put the hash into the policy of hermes server. A
+caller shows the token: with this program by $` + tokenVariable + ` or --token-file, over
+HTTP and gRPC as bearer. The token is stored nowhere.`,
 		Example: "  hermes token",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}

@@ -20,21 +20,22 @@ import (
 	"wirelab/hermes/broker"
 )
 
-const backupText = `Backup writes topics with their settings, groups with their positions, and
-every message with its offset and time into one file. All of it is from one
-point of the log: what was acknowledged before the backup began is in it, what
-came later is not. Publishing and reading continue.
+const backupText = `Backup writes topics with their settings, groups with their positions, and all
+messages with their offsets and times into one file. It shows the cluster at one
+moment: everything that was acknowledged before the backup began, and nothing
+later. Publishing and reading continue.
 
-It is written to FILE.part and becomes FILE when it is whole and on disk; a
-FILE that was there is replaced then, and stays as it was if anything fails.
-The node that is asked must stay up until the end: if it goes away, make the
-backup again, of another node (--server may be given more than once).
+The backup is written to FILE.part, and renamed to FILE when it is whole and on
+disk. An existing FILE is replaced then; if anything fails, it stays as it was. One
+node makes the backup. If that node stops, run the command again with another node
+(--server can be given several times).
 
-Not in it: producers, since their numbers are those of one log (a client opens
-a new one by itself), and messages of mode performance, which are nowhere.
-A message that a retention takes while the backup is made may be missing.
+A backup does not contain producers (a client opens a new one by itself) and
+messages of mode performance (they are not stored). A message that a retention
+removes during the backup may be missing.
 
-With a policy it takes the rights admin and subscribe on the topics, on "*" for all.`
+With a policy, the caller needs the rights admin and subscribe on the topics, or on
+"*" for all topics.`
 
 const backupExample = `  hermes backup --to hermes.backup
   hermes backup --to orders.backup --only orders,invoices --server 10.0.0.2:50051
@@ -50,8 +51,8 @@ func newBackupCommand(a *app) *cobra.Command {
 	}
 	f.register(c)
 	c.Flags().StringVar(&to, "to", "", "`file` to write")
-	c.Flags().StringVar(&verify, "verify", "", "read a backup's `file` whole and check it, without a cluster")
-	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to back up, separated by commas; all without it")
+	c.Flags().StringVar(&verify, "verify", "", "read the `file` of a backup and check all of it, without a cluster")
+	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to back up, separated by commas (default all)")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {

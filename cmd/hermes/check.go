@@ -22,15 +22,21 @@ func newCheckCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Check the data directory of a node that does not run",
-		Long: `Check reads a data directory whole and changes nothing in it: the checksum and the order of every
-frame of every segment, the index files against the segments, each snapshot
-against the state that replaying the entries comes to, and the book of members
-against the members of the log. It holds the directory's lock meanwhile.
+		Long: `Check reads a whole data directory and changes nothing. It checks
 
-   0  The directory is whole. What a power cut left unsynced at the end, and
-      what was interrupted, is no damage: the next start takes it away.
-   1  It is damaged; where and how, and what to do, is on standard output.
-   3  A node runs on the directory, or check was interrupted; then it tells how far it came.`,
+  - checksum and order of every frame of every segment
+  - the index files, compared with the segments
+  - each snapshot, compared with the state that the log gives
+  - the list of members, compared with the log
+
+While it runs, it holds the lock of the directory. Exit codes:
+
+   0  The directory is whole. Unsynced data at the end, from a power cut or an
+      interruption, is no damage; the next start removes it.
+   1  The directory is damaged. Standard output says where and how, and what to
+      do.
+   3  A node uses the directory, or check was interrupted and says how far it
+      got.`,
 		Example: "  hermes check /var/lib/hermes\n  hermes check --json data",
 		Args:    cli.Arguments(1, 1, "a data directory"),
 	}

@@ -32,24 +32,23 @@ func newClusterCommand(a *app) *cobra.Command {
 	var f clusterFlags
 	c := &cobra.Command{
 		Use:   "cluster --nodes N",
-		Short: "Run a cluster on this machine, or change who is in one",
-		Long: `Cluster with --nodes runs that many nodes on this machine, each a process of its
-own, until Ctrl-C, and prints where they are. A node that dies is reported
-but not restarted, so that you can watch the others. The command that starts it
-again is printed. Data is deleted when the cluster ends, unless --data-dir says
-where to keep it.
+		Short: "Run a cluster on this machine, or change the nodes of a cluster",
+		Long: `Cluster with --nodes runs a cluster on this machine until Ctrl-C, each node in its
+own process, and prints the addresses. A node that dies is reported but not
+restarted, so that you can watch the others; the command that starts it again is
+printed. The data is deleted when the cluster ends, unless you give --data-dir.
 
-The commands below change a cluster that runs, wherever it is.`,
+The commands below change a running cluster, here or elsewhere.`,
 		Example: `  hermes cluster --nodes 3
   hermes cluster --nodes 3 --data-dir ./data --json
   hermes cluster transfer 2`,
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := c.Flags()
-	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers are the better ones")
-	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the nodes' data, one below for each")
+	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers are better")
+	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the data; each node has its own folder in it")
 	flags.StringVar(&f.logLevel, "log-level", "warn", "what the nodes log: `level` debug, info, warn or error")
-	flags.BoolVar(&f.asJSON, "json", false, "print where each node is as a line of JSON")
+	flags.BoolVar(&f.asJSON, "json", false, "print the addresses of each node as a line of JSON")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0:
@@ -62,10 +61,10 @@ The commands below change a cluster that runs, wherever it is.`,
 		return a.runCluster(c.Context(), f)
 	}
 	c.AddCommand(
-		newMemberCommand(a, "join MEMBER", "Let a node in, given as ID@PEER[,GRPC[,HTTP]]; it learns first, and is promoted once it has caught up", parseMember, (*client.Client).Join),
-		newMemberCommand(a, "promote ID", "Make a learner a full member now", parseID, (*client.Client).Promote),
-		newMemberCommand(a, "remove ID", "Take a node out for ever", parseID, (*client.Client).Remove),
-		newMemberCommand(a, "transfer ID", "Let another node lead", parseID, (*client.Client).TransferLeadership),
+		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000", "Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a full member when it has caught up", parseMember, (*client.Client).Join),
+		newMemberCommand(a, "promote ID", "2", "Make a learner a full member now", parseID, (*client.Client).Promote),
+		newMemberCommand(a, "remove ID", "2", "Remove a node permanently", parseID, (*client.Client).Remove),
+		newMemberCommand(a, "transfer ID", "2", "Make another node the leader", parseID, (*client.Client).TransferLeadership),
 	)
 	return c
 }
@@ -79,10 +78,10 @@ func parseID(text string) (uint64, error) {
 }
 
 // newMemberCommand makes a command that asks for a change and shows the cluster after it.
-func newMemberCommand[T any](a *app, use, short string, parse func(string) (T, error), do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
+func newMemberCommand[T any](a *app, use, example, short string, parse func(string) (T, error), do func(*client.Client, context.Context, T) (broker.Status, error)) *cobra.Command {
 	var f clientFlags
 	name, what, _ := strings.Cut(use, " ")
-	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name + " 2"}
+	c := &cobra.Command{Use: use, Short: short, Args: cli.Arguments(1, 1, what), Example: "  hermes cluster " + name + " " + example}
 	f.register(c)
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -61,40 +61,40 @@ const (
 
 // register adds a node's settings as flags.
 func (c *config) register(flags *pflag.FlagSet) {
-	flags.Uint64Var(&c.id, "id", 0, "the node's `number`, from 1, its own in the cluster for ever (default 1 for a node alone)")
-	flags.StringVar(&c.name, "name", "", "the node's `name`, for people (default node-ID)")
-	flags.StringVar(&c.cluster, "cluster", "hermes", "the cluster's `name`; nodes of another are refused")
-	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log, this node's alone")
-	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; once for each node, the same for all, this one among them")
-	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node whose cluster this one is to join; more than one may be given")
-	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default what --member says of this node, else "+defaultPeer+")")
-	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` of the gRPC door (default likewise, else "+defaultGRPC+")")
-	flags.StringVar(&c.httpListen, "http-listen", "", "`host:port` of the HTTP door: REST, server-sent events and GraphQL (default likewise, else "+defaultHTTP+")")
-	flags.StringVar(&c.peerAddress, "peer-address", "", "`host:port` that other nodes are told of the first (default as listened on)")
-	flags.StringVar(&c.grpcAddress, "grpc-address", "", "`host:port` that clients are told of the gRPC door (default likewise)")
-	flags.StringVar(&c.httpAddress, "http-address", "", "`host:port` that clients are told of the HTTP door (default likewise)")
-	flags.StringVar(&c.tls.cert, "tls-cert", "", "`file` with the certificate of both doors; none: in the clear")
+	flags.Uint64Var(&c.id, "id", 0, "the node's `number`, from 1; no other node of the cluster may ever have it (default 1 for a single node)")
+	flags.StringVar(&c.name, "name", "", "the node's `name`, for display (default node-ID)")
+	flags.StringVar(&c.cluster, "cluster", "hermes", "the cluster's `name`; nodes of another cluster are refused")
+	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log; no other node may use it")
+	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; give it once for each node, this one included, and the same to all nodes")
+	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node of the cluster to join; can be given several times")
+	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default: from --member, else "+defaultPeer+")")
+	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` to listen on for gRPC (default: from --member, else "+defaultGRPC+")")
+	flags.StringVar(&c.httpListen, "http-listen", "", "`host:port` to listen on for HTTP: REST, server-sent events and GraphQL (default: from --member, else "+defaultHTTP+")")
+	flags.StringVar(&c.peerAddress, "peer-address", "", "`host:port` at which other nodes reach this one (default: the one it listens on)")
+	flags.StringVar(&c.grpcAddress, "grpc-address", "", "`host:port` at which clients reach gRPC (default: the one it listens on)")
+	flags.StringVar(&c.httpAddress, "http-address", "", "`host:port` at which clients reach HTTP (default: the one it listens on)")
+	flags.StringVar(&c.tls.cert, "tls-cert", "", "`file` with the certificate for gRPC and HTTP (default: no TLS)")
 	flags.StringVar(&c.tls.key, "tls-key", "", "`file` with its key")
-	flags.StringVar(&c.tls.ca, "tls-client-ca", "", "`file` with the authority of gRPC clients, who must then show a certificate")
-	flags.StringVar(&c.peerTLS.cert, "peer-tls-cert", "", "`file` with the certificate that this node shows to other nodes; none: in the clear")
+	flags.StringVar(&c.tls.ca, "tls-client-ca", "", "`file` with the authority of gRPC clients; they must then show a certificate")
+	flags.StringVar(&c.peerTLS.cert, "peer-tls-cert", "", "`file` with the certificate that this node shows to other nodes (default: no TLS)")
 	flags.StringVar(&c.peerTLS.key, "peer-tls-key", "", "`file` with its key")
-	flags.StringVar(&c.peerTLS.ca, "peer-tls-ca", "", "`file` with the authority of all nodes' certificates")
-	flags.StringVar(&c.token, "http-token", "", "`word` that callers of the HTTP door show as bearer; others see flags, so better $HERMES_HTTP_TOKEN")
+	flags.StringVar(&c.peerTLS.ca, "peer-tls-ca", "", "`file` with the authority of the certificates of all nodes")
+	flags.StringVar(&c.token, "http-token", "", "bearer `token` that HTTP callers must show; better use $HERMES_HTTP_TOKEN, because other users can see flags")
 	c.who.register(flags)
-	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of pages that may call the HTTP door, such as https://example.com")
-	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "leave the gRPC service of the broker that Hermes descends from away")
+	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of web pages that may call the HTTP API, such as https://example.com")
+	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "do not serve the gRPC service of the broker that Hermes descends from")
 	c.free, c.segment, c.tail, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
-	flags.Var(&c.free, "free-bytes", "free space of the disk below which publishes are refused")
-	flags.Var(&c.segment, "segment-bytes", "size of a file of the log")
-	flags.Var(&c.tail, "tail-bytes", "newest messages that are held in memory")
+	flags.Var(&c.free, "free-bytes", "refuse publishes if the disk has less free space")
+	flags.Var(&c.segment, "segment-bytes", "size of each file of the log")
+	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
-	flags.Var(&c.memory, "memory-bytes", "what the node's memory is to stay within; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC go before")
-	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; an election comes after 10 to 20 without one")
-	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "`time` that the disk may take for one sync before a leader hands over")
-	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, that have series of their own at /metrics; the rest is summed")
+	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC override it")
+	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times without one there is an election")
+	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "if one sync of the disk takes longer than this `time`, the leader gives up leadership")
+	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own series at /metrics; the rest is added up")
 	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
-	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on a socket in the data directory, "+profileSocket+", to this node's own user alone")
+	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on the socket "+profileSocket+" in the data directory, for the node's own user only")
 	flags.VisitAll(func(f *pflag.Flag) { setting(flags, f.Name) })
 	flags.String(configFlag, "", "YAML `file` of settings (default $HERMES_CONFIG)")
 }
@@ -104,9 +104,9 @@ func newConfigCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "config",
 		Short: "Print a file of all settings of a node, with their defaults",
-		Long: `Config prints a YAML file for "hermes server --config", in which every setting stands as a comment with its
-flag, its environment variable and its default. A list in the environment is
-separated by spaces, in the file it is a YAML list.`,
+		Long: `Config prints a YAML file for "hermes server --config". Each setting is a comment
+with its flag, its environment variable and its default. A list is a YAML list in
+the file, and is separated by spaces in the environment.`,
 		Example: "  hermes config > hermes.yaml",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

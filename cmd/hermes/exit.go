@@ -13,15 +13,15 @@ const (
 
 const exitCodesText = `Exit codes of hermes, for scripts:
 
-   0  Done. A node that was told to stop has stopped; everything published was
-      acknowledged; a subscription got as many messages as were asked for, or was
-      ended with Ctrl-C.
-   1  What was asked for failed: no node could be reached, a publish was refused
-      or nobody knows whether it was stored, a node's disk failed, a directory or a
-      backup is damaged.
-   3  Interrupted before it was done; what was acknowledged until then is stored.
-      Or a directory that was to be checked is in use by a node.
-  64  The command itself is wrong: an unknown name, flag or setting, a topic or
-      group that is not there, or is there in another form.
+   0  Done. The node has stopped, as it was told; or everything was published and
+      acknowledged; or the subscription got all its messages, or was ended with
+      Ctrl-C.
+   1  The command failed: no node could be reached, a publish was refused, it is
+      not known whether a message was stored, the disk of a node failed, a
+      directory or a backup is damaged.
+   3  The command was interrupted; what was acknowledged until then is stored. Or
+      a node uses the directory that check was to read.
+  64  The command is wrong: an unknown name, flag or setting, or a topic or group
+      that is not there, or has other settings.
 
-Errors are on standard error as "hermes: what happened; what to do".`
+Errors are on standard error, in the form "hermes: what happened; what to do".`

@@ -15,7 +15,7 @@ import (
 
 func newGroupCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use: "group", Short: "List, make, move and delete groups",
+		Use: "group", Short: "List, create, move and delete groups",
 		Example: "  hermes group list orders\n  hermes group seek orders billing --to oldest",
 	})
 	c.AddCommand(newGroupList(a), newGroupShow(a), newGroupCreate(a), newGroupSeek(a),
@@ -114,10 +114,10 @@ func newGroupShow(a *app) *cobra.Command {
 }
 
 func newGroupCreate(a *app) *cobra.Command {
-	c, f, asJSON := a.groupCommand("create TOPIC GROUP", "Make a group", 2, "create orders billing --from tail --ack-timeout 1m")
-	from := c.Flags().String("from", "oldest", "`where` it begins: tail, oldest, an offset or a time")
-	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout, "`time` after which a message that is not acknowledged comes again")
-	attempts := c.Flags().Uint32("max-attempts", hermes.MaxAttempts, "`times` a message is tried before it is a dead letter")
+	c, f, asJSON := a.groupCommand("create TOPIC GROUP", "Create a group", 2, "create orders billing --from tail --ack-timeout 1m")
+	from := c.Flags().String("from", "oldest", "`where` it begins: tail, oldest, an offset, or a time")
+	timeout := c.Flags().Duration("ack-timeout", hermes.AckTimeout, "deliver a message again if it is not acknowledged in this `time`")
+	attempts := c.Flags().Uint32("max-attempts", hermes.MaxAttempts, "number of `times` a message is delivered before it becomes a dead letter")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var start broker.Start
 		if err := beginning(*from, &start); err != nil {
@@ -136,8 +136,8 @@ func newGroupCreate(a *app) *cobra.Command {
 }
 
 func newGroupSeek(a *app) *cobra.Command {
-	c, f, asJSON := a.groupCommand("seek TOPIC GROUP", "Move a group to another place", 2, "seek orders billing --to oldest")
-	to := c.Flags().String("to", "", "`where`: tail, oldest, an offset or a time")
+	c, f, asJSON := a.groupCommand("seek TOPIC GROUP", "Move a group to another position", 2, "seek orders billing --to oldest")
+	to := c.Flags().String("to", "", "`where`: tail, oldest, an offset, or a time")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *to == "" {
 			return cli.Usage("say where the group is to go: --to")

@@ -20,13 +20,14 @@ import (
 func newReadyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ready",
-		Short: "Say whether a node is worth sending callers, by exit code",
-		Long: `Ready asks the HTTP door of one node, in the clear, whether there is a leader, whether the node has what was
-committed, whether it has room and is not stopping. It is for health checks where there is no curl.`,
+		Short: "Check whether a node is ready for callers; the exit code says it",
+		Long: `Ready asks a node over HTTP, without TLS, whether it is ready: it knows a leader, it
+has everything that was committed, it has room, and it is not stopping. Use it for
+health checks where there is no curl.`,
 		Example: "  hermes ready --http 127.0.0.1:8080",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}
-	at := c.Flags().String("http", defaultHTTP, "`host:port` of the node's HTTP door")
+	at := c.Flags().String("http", defaultHTTP, "HTTP address of the node, as `host:port`")
 	limit := c.Flags().Duration("timeout", 4*time.Second, "how long the node may take to answer")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		ctx, cancel := context.WithTimeout(c.Context(), *limit)

@@ -38,16 +38,17 @@ func newPubCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pub TOPIC [MESSAGE...]",
 		Short: "Publish messages",
-		Long: `Pub publishes its arguments, each a message, or without any the lines of standard
-input, and waits until all are acknowledged:
+		Long: `Pub publishes each argument as a message. Without arguments it publishes each line
+of standard input. It waits until all messages are acknowledged. --mode says when
+that is:
 
-  consistent    once a majority of nodes has it on disk; nothing short of that
-                majority's disks loses it
-  eventual      once the leader has it on disk; its offset is not known yet
-  performance   once it is in the leader's memory, for those who subscribe now;
+  consistent    when a majority of nodes has it on disk; only the loss of the
+                disks of a majority loses it
+  eventual      when the leader has it on disk; its offset is not known yet
+  performance   when it is in the leader's memory, for those who subscribe now;
                 it has no offset and reaches no group
 
-A message that was tried again is stored once.`,
+If pub has to send a message again, it is still stored once.`,
 		Example: `  hermes pub orders 'one order' 'another' --create
   hermes pub orders --key customer-7 --header kind=new < orders.txt
   hermes pub pictures --raw < picture.png`,
@@ -55,10 +56,10 @@ A message that was tried again is stored once.`,
 	}
 	f.client.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.mode, "mode", "consistent", "`when` it is acknowledged: consistent, eventual or performance")
+	flags.StringVar(&f.mode, "mode", "consistent", "`when` a message is acknowledged: consistent, eventual or performance")
 	flags.StringVar(&f.key, "key", "", "`key` of the messages")
-	flags.StringArrayVar(&f.headers, "header", nil, "`name=value` beside the messages; may be repeated")
-	flags.BoolVar(&f.create, "create", false, "make the topic if it is not there")
+	flags.StringArrayVar(&f.headers, "header", nil, "header `name=value` of the messages; can be given several times")
+	flags.BoolVar(&f.create, "create", false, "create the topic if it is not there")
 	flags.BoolVar(&f.raw, "raw", false, "publish all of standard input as one message")
 	f.asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error { return a.pub(c.Context(), f, args[0], args[1:]) }

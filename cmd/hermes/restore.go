@@ -13,22 +13,22 @@ import (
 	"wirelab/hermes/broker"
 )
 
-const restoreText = `Restore brings the topics of a backup back into a running cluster: their
-settings, their messages with the offsets and the times they had, and their
-groups where they were. The file is read whole and checked first, and a topic
-that the cluster has already is an error, before anything is written.
+const restoreText = `Restore writes the topics of a backup into a running cluster: their settings, their
+messages with the old offsets and times, and their groups with their positions.
+First it reads and checks the whole file. If the cluster has one of the topics
+already, that is an error, and nothing is written.
 
-A topic is closed to publishers and subscribers until it is whole. What was
-interrupted goes on where it was when the same command is run again; topics
-that it had finished are left as they are. Deleting a topic gives it up.
+A topic is closed to publishers and subscribers until it is whole. After an
+interruption, run the same command again; it continues. To give up a topic, delete
+it.
 
-A retention counts from the times that the messages have: what is older than a
-topic keeps goes away soon after. Times must not be ahead of the cluster's clock.
-Dead letters (topic hermes.dlq) can be restored as long as the cluster never had
-one; without them, name the other topics with --only.
+Messages keep their old times. So a message that is older than the retention of its
+topic disappears soon. Times must not be ahead of the cluster's clock. Dead letters
+(topic hermes.dlq) can be restored only if the cluster never had one; otherwise
+name the other topics with --only.
 
-With a policy it takes the rights admin and publish on the topics. All nodes of
-the cluster must be of this version or a later one.`
+With a policy, the caller needs the rights admin and publish on the topics. All
+nodes must be of this version or later.`
 
 const restoreExample = `  hermes restore --from hermes.backup --dry-run
   hermes restore --from hermes.backup
@@ -39,13 +39,13 @@ func newRestoreCommand(a *app) *cobra.Command {
 	var from string
 	var only []string
 	c := &cobra.Command{
-		Use: "restore --from FILE", Short: "Bring the topics of a backup back into a cluster",
+		Use: "restore --from FILE", Short: "Restore the topics of a backup into a cluster",
 		Long: restoreText, Example: restoreExample, Args: cli.Arguments(0, 0, "no arguments: name the file with --from"),
 	}
 	f.register(c)
 	c.Flags().StringVar(&from, "from", "", "`file` that hermes backup wrote")
-	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to restore, separated by commas; all without it")
-	dry := c.Flags().Bool("dry-run", false, "check the file and the cluster, tell what would be done, and do nothing")
+	c.Flags().StringSliceVar(&only, "only", nil, "`topics` to restore, separated by commas (default all)")
+	dry := c.Flags().Bool("dry-run", false, "check the file and the cluster, show what would be done, and do nothing")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if from == "" {

@@ -6,8 +6,8 @@ import (
 	"wirelab/cli"
 )
 
-const rootText = `hermes is a replicated message broker, and the tool to speak to one. A publish is
-acknowledged once a majority of nodes has it on disk.`
+const rootText = `hermes is a replicated message broker, and its command line tool. A message is
+acknowledged when a majority of nodes has it on disk.`
 
 const rootExample = `  hermes dev                                    a node to try things with
   hermes cluster --nodes 3                      three nodes on this machine

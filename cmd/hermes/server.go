@@ -41,18 +41,19 @@ func newServerCommand(a *app) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "server",
 		Short: "Run a node until Ctrl-C",
-		Long: `Server runs one node of Hermes: alone, as one of those that begin a cluster
-(--member, the same list for each), or as one that joins (--join). What a node
-was begun with counts once; a node whose data directory holds a log goes on with that.
+		Long: `Server runs one node of Hermes: a single node, a node of a new cluster (--member, the
+same list for each node), or a node that joins a cluster (--join). These flags count
+at the first start only. A node with a log in its data directory continues with it.
 
-Every flag but --config may also be a variable in the environment, and a line of
-the file that --config or $HERMES_CONFIG names: --data-dir is $HERMES_DATA_DIR and
-data_dir. A flag goes before the environment, and that before the file; a name in
-the file that is none of these is an error. "hermes config" prints them all.
+You can give each setting as a flag (--data-dir), as a variable ($HERMES_DATA_DIR)
+or in the file that --config or $HERMES_CONFIG names (data_dir). A flag overrides
+the variable, and the variable overrides the file. An unknown name in the file is
+an error. "hermes config" prints all settings.
 
-A node listens on 127.0.0.1 unless told otherwise, and beyond this machine only with
-TLS and a policy of who may do what (--policy, see also hermes token), or --insecure. A node that cannot write its disk, or was removed
-from its cluster, ends by itself with code 1: look why before it is started again.`,
+A node listens on 127.0.0.1. To listen beyond this machine, give it TLS and a policy
+(--policy; see also hermes token), or --insecure. If a node cannot write to its
+disk, or was removed from its cluster, it ends with exit code 1. Find the reason
+before you start it again.`,
 		Example: `  hermes server --data-dir /var/lib/hermes
   hermes server --id 1 --data-dir n1 --member 1@10.0.0.1:6000,10.0.0.1:50051 \
       --member 2@10.0.0.2:6000,10.0.0.2:50051 --member 3@10.0.0.3:6000,10.0.0.3:50051
@@ -98,9 +99,9 @@ func newDevCommand(a *app) *cobra.Command {
 	c := config{}
 	command := &cobra.Command{
 		Use:   "dev",
-		Short: "Run one node to try things with",
-		Long: `Dev runs a node alone, on this machine only, whose data goes when it ends
-unless --data-dir says where it is to stay. It takes the settings of hermes server.`,
+		Short: "Run one node, to try things out",
+		Long: `Dev runs a single node, on this machine only. Its data is deleted when it ends,
+unless you give --data-dir. It has the settings of hermes server.`,
 		Example: "  hermes dev\n  hermes dev --data-dir ./data --grpc-listen 127.0.0.1:0",
 		Args:    cli.Arguments(0, 0, "no arguments"),
 	}

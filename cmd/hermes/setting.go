@@ -132,7 +132,7 @@ func readSettings(name string) (map[string]any, error) {
 // sample is a file with every setting, as comments with their defaults.
 func sample(flags *pflag.FlagSet) string {
 	var b strings.Builder
-	b.WriteString("# Settings of a node of Hermes. A flag goes before its variable in the environment,\n# and that before this file.\n")
+	b.WriteString("# Settings of a node of Hermes. A flag overrides its variable in the environment,\n# and the variable overrides this file.\n")
 	eachSetting(flags, func(f *pflag.Flag) {
 		_, about := pflag.UnquoteUsage(f)
 		value := f.DefValue

@@ -33,13 +33,13 @@ const serverVariable = "HERMES_SERVER"
 func (f *clientFlags) register(c *cobra.Command) {
 	flags := c.Flags()
 	f.flags = flags
-	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC door; more than one may be given, with commas or again (default $"+serverVariable+", else "+defaultGRPC+")")
-	flags.BoolVar(&f.secure, "tls", false, "speak TLS, with the system's authorities unless --tls-ca is given")
+	flags.StringArrayVar(&f.servers, "server", nil, "`host:port` of a node's gRPC; several with commas or several times (default $"+serverVariable+", else "+defaultGRPC+")")
+	flags.BoolVar(&f.secure, "tls", false, "use TLS, with the system's authorities unless --tls-ca is given")
 	flags.StringVar(&f.tls.ca, "tls-ca", "", "`file` with the authority to trust; implies --tls")
 	flags.StringVar(&f.tls.cert, "tls-cert", "", "`file` with a certificate to show; implies --tls")
 	flags.StringVar(&f.tls.key, "tls-key", "", "`file` with its key")
-	flags.StringVar(&f.token, "token-file", "", "`file` with the token to show (default $"+tokenVariable+")")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to try before giving up; unless it is given, a second where nothing listens")
+	flags.StringVar(&f.token, "token-file", "", "`file` with the token (default $"+tokenVariable+")")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "how long to try; without this flag only a second if nothing listens there")
 }
 
 // dial makes a client of nodes of which one at least listens.

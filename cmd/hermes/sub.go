@@ -28,12 +28,12 @@ func newSubCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sub TOPIC",
 		Short: "Subscribe to a topic and print its messages",
-		Long: `Sub prints the messages of a topic, each on a line, until Ctrl-C or --count of them.
-With --json each line tells its offset, time, key and headers too; a payload that
-is no text is in payload_base64.
+		Long: `Sub prints the messages of a topic, one on a line, until Ctrl-C or until it has
+--count of them. With --json each line also has the offset, time, key and headers.
+A payload that is not text is in payload_base64.
 
-Members of a group share its messages, and each is acknowledged once it was
-printed. Without a group everybody gets everything.`,
+The members of a group share its messages. Sub acknowledges each message when it
+has printed it. Without a group, every subscriber gets all messages.`,
 		Example: `  hermes sub orders
   hermes sub orders --from oldest --count 10
   hermes sub orders --from 2026-11-22T08:00:00Z --json
@@ -42,12 +42,12 @@ printed. Without a group everybody gets everything.`,
 	}
 	f.client.register(c)
 	flags := c.Flags()
-	flags.StringVar(&f.from, "from", "", "`where` to begin: tail, oldest, an offset or a time such as 2026-11-22T08:00:00Z (default tail)")
-	flags.StringVar(&f.group, "group", "", "`group` to be a member of; one that is not there is made, from the oldest message")
-	flags.IntVar(&f.inFlight, "in-flight", 0, "`messages` of the group to have at once (default "+strconv.Itoa(hermes.InFlight)+")")
+	flags.StringVar(&f.from, "from", "", "`where` to begin: tail, oldest, an offset, or a time such as 2026-11-22T08:00:00Z (default tail)")
+	flags.StringVar(&f.group, "group", "", "be a member of this `group`; a new group starts at the oldest message")
+	flags.IntVar(&f.inFlight, "in-flight", 0, "`messages` of the group to hold at once (default "+strconv.Itoa(hermes.InFlight)+")")
 	flags.IntVar(&f.count, "count", 0, "end after that `number` of messages")
-	flags.BoolVar(&f.create, "create", false, "make the topic if it is not there")
-	flags.BoolVar(&f.noAck, "no-ack", false, "acknowledge nothing: the group gets it again")
+	flags.BoolVar(&f.create, "create", false, "create the topic if it is not there")
+	flags.BoolVar(&f.noAck, "no-ack", false, "acknowledge nothing; the group gets the messages again")
 	f.asJSON = cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		start, err := f.start(args[0])

@@ -19,11 +19,11 @@ const page = 1000
 
 func newTopicCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
-		Use: "topic", Short: "List, make, change and delete topics",
+		Use: "topic", Short: "List, create, change and delete topics",
 		Example: "  hermes topic list\n  hermes topic create orders --keep-age 168h --keep-bytes 10GiB",
 	})
 	c.AddCommand(newTopicList(a),
-		newTopicChange(a, "create", "Make a topic; one that is there with the same retention is no error", (*client.Client).CreateTopic),
+		newTopicChange(a, "create", "Create a topic; no error if it is there with the same retention", (*client.Client).CreateTopic),
 		newTopicChange(a, "configure", "Change how long a topic keeps messages", (*client.Client).ConfigureTopic),
 		newTopicShow(a),
 		newDeleteCommand(a, "delete TOPIC", "Delete a topic with its messages and groups", "a topic", "topic delete orders",
@@ -110,8 +110,8 @@ func newTopicChange(a *app, name, short string, do func(*client.Client, context.
 	var bytes size
 	c := &cobra.Command{Use: name + " TOPIC", Short: short, Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic " + name + " orders --keep-age 168h"}
 	f.register(c)
-	c.Flags().DurationVar(&age, "keep-age", 0, "`time` that messages are kept; 0: for ever")
-	c.Flags().Var(&bytes, "keep-bytes", "messages that are kept; 0: all")
+	c.Flags().DurationVar(&age, "keep-age", 0, "how long messages are kept, as a `time`; 0: for ever")
+	c.Flags().Var(&bytes, "keep-bytes", "how much of the newest messages is kept; 0: all")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
@@ -129,7 +129,7 @@ func newTopicShow(a *app) *cobra.Command {
 	var f clientFlags
 	c := &cobra.Command{Use: "show TOPIC", Short: "Show a topic", Args: cli.Arguments(1, 1, "a topic"), Example: "  hermes topic show orders --linearizable"}
 	f.register(c)
-	linearizable := c.Flags().Bool("linearizable", false, "see all that was acknowledged before")
+	linearizable := c.Flags().Bool("linearizable", false, "include everything that was acknowledged before")
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
