@@ -307,3 +307,30 @@ func TestWithRefusedChangesNothing(t *testing.T) {
 		t.Error("the analysis that was copied shows what was refused")
 	}
 }
+
+// The short form of a curve says of each figure that it lacks why, once, behind a mark.
+func TestShortCurveSaysWhyFiguresAreMissing(t *testing.T) {
+	t.Parallel()
+	rising := resulttest.Rising()
+	for name, r := range map[string]*result.Result{"refused": resulttest.Refuse(resulttest.Curves()), "rising": rising} {
+		a := result.Analyse(r)
+		s := report.Summarise(r, &a, nil)
+		dashes := 0
+		for _, table := range s.Tables {
+			for _, column := range table.Columns {
+				for i, c := range column.Cells {
+					if c.Value != report.Absent {
+						continue
+					}
+					dashes++
+					if c.Mark == "" || !slices.ContainsFunc(s.Refused, func(line string) bool { return strings.HasPrefix(line, c.Mark+" ") }) {
+						t.Errorf("%s: nothing says why %s of %s is missing: %+v, %q", name, column.Head, table.Names[i], c, s.Refused)
+					}
+				}
+			}
+		}
+		if dashes == 0 {
+			t.Errorf("%s lacks no figure", name)
+		}
+	}
+}

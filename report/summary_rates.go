@@ -43,7 +43,11 @@ func (s *summary) curve(c *result.Curve) {
 			silent = append(silent, a.Name)
 		}
 		for i := range columns {
-			columns[i].Cells = append(columns[i].Cells, SummaryCell{Value: texts[i]})
+			cell := SummaryCell{Value: texts[i]}
+			if texts[i] == Absent {
+				cell.Mark = s.curveDash(c, a, i, columns[i].Head)
+			}
+			columns[i].Cells = append(columns[i].Cells, cell)
 		}
 		if a.Collapse.Known {
 			collapses = append(collapses, fmt.Sprintf("%s collapses at %s: it answers %s %% fewer requests than at %s.", a.Name, rate(a.Collapse.Rate), unsigned(a.Collapse.By.Value, 0), rate(a.Collapse.Low)))
@@ -65,6 +69,48 @@ func (s *summary) curve(c *result.Curve) {
 	s.curveRefused(c)
 }
 
+// curveKey is the key of the reason why a check refuses points of a curve.
+func curveKey(c *result.Curve, gate result.Gate) string { return c.Operation + " " + string(gate) }
+
+// The columns of a curve's table, as [summary.curve] has them.
+const (
+	curveKnee = iota
+	curveP50
+	curveP99
+	curveKept
+	curveLost
+	curveMost
+)
+
+// curveDash returns the mark of the reason why an arm has no figure in a column.
+func (s *summary) curveDash(c *result.Curve, a *result.ArmCurve, column int, head string) string {
+	why := ""
+	switch column {
+	case curveKnee, curveP50, curveP99:
+		why = a.Knee.Why
+		if a.Knee.Known && a.Knee.Level < len(a.Points) {
+			p := &a.Points[a.Knee.Level]
+			why = map[int]string{curveP50: p.P50.Why, curveP99: p.P99.Why}[column]
+		}
+	case curveKept, curveLost:
+		if why = a.Saturation.Why; a.Saturation.Known {
+			why = "it keeps up with no rate that was tried"
+		}
+	case curveMost:
+		why = a.Most.Why
+	}
+	if why == "" {
+		return ""
+	}
+	cell := refusedCell{c.Operation, a.Name, head}
+	for _, p := range a.Points {
+		if p.Why != "" && strings.Contains(why, p.Why) {
+			return s.refusals.note(curveKey(c, p.Gate), why, cell)
+		}
+	}
+	return s.refusals.note(c.Operation+" "+why, trimmedStop(why), cell)
+}
+
 // curveRefused says why figures of a curve are missing: one line for each check.
 func (s *summary) curveRefused(c *result.Curve) {
 	count, first := map[result.Gate]int{}, map[result.Gate]string{}
@@ -84,8 +130,11 @@ func (s *summary) curveRefused(c *result.Curve) {
 		}
 	}
 	for _, gate := range order {
-		s.Refused = append(s.Refused, fmt.Sprintf("refused: %d of %d points of %s, first: %s",
-			count[gate], len(c.Levels)*len(c.Arms), fewNames(who[gate]), trimmedStop(first[gate])))
+		text := fmt.Sprintf("refused: %d of %d points of %s, first: %s",
+			count[gate], len(c.Levels)*len(c.Arms), fewNames(who[gate]), trimmedStop(first[gate]))
+		if !s.refusals.say(curveKey(c, gate), text) {
+			s.Refused = append(s.Refused, text)
+		}
 	}
 	if few := fewCalls(c); few != "" {
 		s.hidden++

@@ -18,6 +18,7 @@ type refusal struct {
 	check   *result.Check // the worst; nil where no check is the reason
 	why     string        // of the first
 	several bool          // arms give the reason with other numbers
+	text    string        // what is said, where it is not made of the above
 	cells   []refusedCell
 }
 
@@ -46,13 +47,8 @@ func (all *refusals) add(p plan.Plan, l *result.LoadAnalysis, m result.Metric, a
 		key = "quantile" // they differ in numbers only
 	}
 	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
-	switch {
-	case i < 0 && len(all.all) == len(numerals):
-		i = len(numerals) - 1 // the last stands for all others
-		all.all[i].several = true
-	case i < 0:
-		i = len(all.all)
-		all.all = append(all.all, &refusal{key: key, check: check, why: why})
+	if i < 0 {
+		i = all.put(&refusal{key: key, check: check, why: why})
 	}
 	found := all.all[i]
 	found.several = found.several || found.why != why
@@ -63,6 +59,38 @@ func (all *refusals) add(p plan.Plan, l *result.LoadAnalysis, m result.Metric, a
 		found.cells = append(found.cells, cell)
 	}
 	return numerals[i]
+}
+
+// put adds a reason, and returns where it is.
+func (all *refusals) put(r *refusal) int {
+	if last := len(numerals) - 1; len(all.all) > last {
+		all.all[last].several = true // the last stands for all others
+		return last
+	}
+	all.all = append(all.all, r)
+	return len(all.all) - 1
+}
+
+// note is [refusals.add] for what is no metric.
+func (all *refusals) note(key, why string, cell refusedCell) string {
+	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
+	if i < 0 {
+		i = all.put(&refusal{key: key, why: why})
+	}
+	found := all.all[i]
+	if !slices.Contains(found.cells, cell) {
+		found.cells = append(found.cells, cell)
+	}
+	return numerals[i]
+}
+
+// say gives a reason that was noted its text, and reports whether it was.
+func (all *refusals) say(key, text string) bool {
+	i := slices.IndexFunc(all.all, func(r *refusal) bool { return r.key == key })
+	if i >= 0 {
+		all.all[i].text = text
+	}
+	return i >= 0
 }
 
 // beyond reports whether a check failed by more than another of the same gate.
@@ -83,6 +111,9 @@ func (all *refusals) lines(loads int) []string {
 }
 
 func (r *refusal) line(of int) string {
+	if r.text != "" {
+		return r.text
+	}
 	var whats, arms, loads []string
 	for _, c := range r.cells {
 		for _, one := range []struct {

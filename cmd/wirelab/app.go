@@ -145,6 +145,15 @@ func (a *app) addRefusedFlag(flags *pflag.FlagSet) {
 	flags.BoolVar(&a.refused, "show-refused", false, "also print values that a check refused, in parentheses, with the reasons")
 }
 
+// cannotMark refuses --show-refused for a form in which a refused value could not be told
+// from one that holds; instead says where it can.
+func (a *app) cannotMark(form, instead string) error {
+	if !a.refused {
+		return nil
+	}
+	return cli.Usage("--show-refused: %s has no way to mark a refused value, and leaves it out; %s", form, instead)
+}
+
 // commandLine is what was typed, as a shell would take it again, but for what
 // connection strings hold beside an address: it is stored with results.
 func (a *app) commandLine() string {

@@ -67,6 +67,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return err
 	}
+	if err := o.gate.marks(a); err != nil {
+		return err
+	}
 	if err := o.gate.prepare(p, o.json); err != nil {
 		return err
 	}

@@ -102,6 +102,9 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := f.conduct.gate.marks(a); err != nil {
+		return err
+	}
 	if _, _, err := a.present(ctx, p); err != nil && !f.conduct.plan {
 		return err
 	}

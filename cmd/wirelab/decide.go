@@ -70,6 +70,11 @@ report" shows the same table as a page, with --chaos too.`,
 		if !slices.Contains(decideFormats(), format) {
 			return wirelab.UnknownName("format", format, decideFormats())
 		}
+		if format == formatJSON {
+			if err := a.cannotMark("the json of decide", "text and markdown have one, and wirelab results export --format json"); err != nil {
+				return err
+			}
+		}
 		return a.decide(c.Context(), args[0], files, format)
 	}
 	return c

@@ -74,6 +74,11 @@ a connection.`,
 		if !slices.Contains(explainFormats(), f.format) {
 			return wirelab.UnknownName("format", f.format, explainFormats())
 		}
+		if f.format == formatCSV { // its rows are effects, of which a refused value has none
+			if err := a.cannotMark("the csv of explain", "text, markdown and json have one, and wirelab report --format csv"); err != nil {
+				return err
+			}
+		}
 		workload, operation, dotted := strings.Cut(args[0], ".")
 		if known := slices.Contains(a.workloadNames(), workload); known && (dotted || !isFile(args[0])) {
 			if !dotted {
@@ -295,6 +300,9 @@ func (a *app) writeExplanation(w io.Writer, r *result.Result, analysis *result.A
 	case formatJSON:
 		return json.WriteExplained(w, r, analysis, e)
 	case formatMarkdown:
+		if a.refused {
+			analysis = analysis.WithRefused()
+		}
 		return markdown.WriteExplanation(w, r, analysis, e)
 	case formatCSV:
 		return csv.WriteExplanation(w, r, e)

@@ -93,6 +93,15 @@ func (g *gate) judge(r *result.Result, a *result.Analysis) *result.Judgement {
 // nothing else may be written there.
 func (g *gate) ownsOutput() bool { return g.markdown == "-" || g.junit == "-" }
 
+// marks refuses --show-refused where all that is printed is a form without marks: what
+// CI systems read is to hold claims alone.
+func (g *gate) marks(a *app) error {
+	if !g.ownsOutput() {
+		return nil
+	}
+	return a.cannotMark("what --markdown - and --junit - print", "give them a file, and the text has one; or write wirelab report --format markdown after it")
+}
+
 // write writes the files that were asked for.
 func (g *gate) write(a *app, r *result.Result, analysis *result.Analysis, j *result.Judgement) error {
 	for _, file := range []struct {

@@ -66,6 +66,11 @@ not decided, or the original has none.`,
 		if rounds < 0 || limit < 0 {
 			return cli.Usage("--rounds and --for must not be below 0")
 		}
+		if *asJSON {
+			if err := a.cannotMark("the json of replay", "its text has one, and wirelab results export --format json"); err != nil {
+				return err
+			}
+		}
 		was, err := a.find(c.Context(), args[0])
 		if err != nil {
 			return err

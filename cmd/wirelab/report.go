@@ -126,7 +126,7 @@ func (a *app) withRefused(f reportFormat, chaosFiles []string) (reportFormat, er
 		f.write = func(w io.Writer, r *result.Result) error { return markdown.WriteRefused(w, r, outages) }
 	case formatJSON, formatCSV: // always, in a member and a column of their own
 	default:
-		return f, cli.Usage("--show-refused: %s has no way to mark a refused value, and leaves it out; html, markdown, csv and json have one", f.name)
+		return f, a.cannotMark(f.name, "html, markdown, csv and json have one")
 	}
 	return f, nil
 }

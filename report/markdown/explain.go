@@ -24,6 +24,7 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 		p.explained(r, e, &e.Loads[i])
 	}
 	p.early(r)
+	p.refused(r, a)
 	p.line("### How it was measured")
 	p.line("")
 	for _, f := range facts {
@@ -33,6 +34,22 @@ func WriteExplanation(w io.Writer, r *result.Result, a *result.Analysis, e *resu
 	p.line("")
 	p.line(escape(report.ExplainMethod(r)))
 	return p.out.Flush() // remembers the first error of all writes
+}
+
+// refused lists the refused values that are to be printed; nothing where none are.
+func (p *page) refused(r *result.Result, a *result.Analysis) {
+	lines := report.RefusedFigures(r, a)
+	if len(lines) == 0 {
+		return
+	}
+	p.line("### Measured, and refused by a check")
+	p.line("")
+	for _, line := range lines {
+		p.line("- " + escape(line))
+	}
+	p.line("")
+	p.line("None of these is in anything said above: they are not to be compared or quoted.")
+	p.line("")
 }
 
 func (p *page) explained(r *result.Result, e *result.Explanation, l *result.LoadExplanation) {

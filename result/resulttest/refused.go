@@ -27,18 +27,25 @@ func Refused() map[string]*result.Result {
 	}
 	all["capacity"] = capacity
 	for _, r := range all {
-		for n := range r.Rounds {
-			for i := range r.Rounds[n].Trials {
-				if t := &r.Rounds[n].Trials[i]; t.Arm == 1 {
-					t.Errors = map[string]uint64{result.WrongReply: 1}
-					if t.Messages != nil {
-						t.Messages.Missing++
-					}
+		Refuse(r)
+	}
+	return all
+}
+
+// Refuse gives the second arm of a result a wrong reply in each trial, so that a check
+// refuses every figure of it, and returns the result.
+func Refuse(r *result.Result) *result.Result {
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			if t := &r.Rounds[n].Trials[i]; t.Arm == 1 {
+				t.Errors = map[string]uint64{result.WrongReply: 1}
+				if t.Messages != nil {
+					t.Messages.Missing++
 				}
 			}
 		}
 	}
-	return all
+	return r
 }
 
 // RefusedValues are the refused values of an analysis, exact, that cannot be another

@@ -341,7 +341,7 @@ func TestScenarios(t *testing.T) {
 // them too, as it does in the dashboard's form of the same rows.
 func TestRefusedTimesHaveNoExtremes(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Refused()["calls"]
+	r := resulttest.Refuse(resulttest.Closed())
 	a := result.Analyse(r)
 	const least, most = 17, 18 // the columns of the table runs
 	for _, u := range gather(r) {
