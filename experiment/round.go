@@ -478,7 +478,8 @@ func (w *round) stop(ctx context.Context) {
 				case a.failed == nil:
 					a.failed = fmt.Errorf("while stopping: %w", err)
 				default: // the load generator may have failed because its server had died
-					a.failed = fmt.Errorf("%w; while stopping the %s: %w", a.failed, [...]string{"load generator", "relay", "server"}[i], err)
+					name := [...]string{"load generator", "relay", "server"}[i]
+					a.failed = fmt.Errorf("%w; while stopping the %s: %w", a.failed, name, err)
 				}
 			}
 		})

@@ -148,7 +148,7 @@ func TestAbsentPathOfChaos(t *testing.T) {
 		t.Errorf("it was not named: %v", err)
 	}
 	absent.wanting = true
-	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
+	if err := concludeChaos(t.Context(), []chaosRun{absent, madeUpRun()}, nil); err == nil || exitCodeOf(err) != exitNoWord || !strings.Contains(describe(err), "log-rabbit") {
 		t.Errorf("it was named: %v", err)
 	}
 }
