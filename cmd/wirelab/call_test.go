@@ -68,7 +68,7 @@ func TestCallInJSON(t *testing.T) {
 		t.Errorf("report %+v", report)
 	}
 	o := s.run(append(base, `{"latitude": 900000001}`)...)
-	o.wants(t, exitFailed, nil, []string{"invalid_argument", "900000001"})
+	o.wants(t, exitFailed, nil, []string{"point 900000001"})
 	report = decode[callReport](t, o.stdout)
 	if len(report.Reply) != 0 || report.Error == nil || report.Error.Code != "invalid_argument" {
 		t.Errorf("report %+v", report)
@@ -92,7 +92,7 @@ func TestCallTellsMistakesFromRefusals(t *testing.T) {
 	} {
 		say := "--request: request of GetFeature"
 		if code == exitFailed {
-			say = "GetFeature over grpc at " + address + ": invalid_argument: point"
+			say = "GetFeature over grpc at " + address + ": point"
 		}
 		s.run(append(base, data)...).wants(t, code, nil, []string{say})
 	}
@@ -103,10 +103,10 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 	s := newShell(t)
 	address := porttest.Refusing(t)
 	for protocol, say := range map[string][]string{
-		"http1-json":  {"unavailable", address, "wirelab serve routeguide http1-json"},
-		"grpc":        {"unavailable", address, "wirelab serve routeguide grpc"},
-		"http2-proto": {"unavailable", address, "--ca names its authority"},
-		"raw-tcp":     {"unavailable", address, "wirelab serve routeguide raw-tcp"},
+		"http1-json":  {"nothing listens at " + address, "wirelab serve routeguide http1-json"},
+		"grpc":        {"nothing listens at " + address, "wirelab serve routeguide grpc"},
+		"http2-proto": {"nothing listens at " + address, "--ca names its authority"},
+		"raw-tcp":     {"nothing listens at " + address, "wirelab serve routeguide raw-tcp"},
 	} {
 		s.run("call", "routeguide.GetFeature", "--protocol", protocol, "--target", address).wants(t, exitFailed, nil, say)
 	}
@@ -119,7 +119,7 @@ func TestCallThatReachesNobodySaysWhatToCheck(t *testing.T) {
 func TestCallEndsAtItsTimeout(t *testing.T) {
 	t.Parallel()
 	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", clitest.Mute(t), "--timeout", "50ms").
-		wants(t, exitFailed, nil, []string{"deadline_exceeded", "no reply within 50ms", "speaks http1-json"})
+		wants(t, exitFailed, nil, []string{"no answer in time", "no reply within 50ms", "speaks http1-json"})
 }
 
 func TestCallCanBeInterrupted(t *testing.T) {

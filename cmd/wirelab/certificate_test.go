@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"wirelab/cli"
 	"wirelab/doctor"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -103,7 +105,7 @@ func TestWordsForCertificates(t *testing.T) {
 	if err := s.Put(t.Context(), equals(t, probe.Environment(), now.Add(-time.Minute))); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{now: time.Now, getenv: func(string) string { return "" }}
+	a := &app{Terminal: cli.Terminal{Stderr: io.Discard}, now: time.Now, getenv: func(string) string { return "" }}
 	p := resulttest.Closed().Plan
 	if c, err := a.certificate(t.Context(), s, p, "", true); c == nil || err != nil {
 		t.Errorf("without a word: %+v, %v", c, err)
