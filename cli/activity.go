@@ -64,10 +64,12 @@ type busy struct {
 	pause   time.Duration // without a terminal: how long until the next line
 	drawn   bool          // something stands on the current line of the terminal
 	drawnAt time.Time
-	writing int           // writes to standard output that have not returned: a pager may hold them
-	wake    chan struct{} // holds one once there is an activity again
-	ended   chan struct{}
-	ticks   sync.WaitGroup
+	writing int // writes to standard output that have not returned: a pager may hold them
+	// interrupted is what stands before an activity that is to end and has not; "" before that.
+	interrupted string
+	wake        chan struct{} // holds one once there is an activity again
+	ended       chan struct{}
+	ticks       sync.WaitGroup
 }
 
 // newBusy starts the telling for a command.
@@ -132,6 +134,13 @@ func (b *busy) tick() {
 	}
 }
 
+// interrupt says before what is still done that it is to end.
+func (b *busy) interrupt(words string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.interrupted = words
+}
+
 // look says what is done, if nothing was printed for long enough.
 func (b *busy) look() {
 	now := b.clock.Now()
@@ -172,10 +181,11 @@ func (b *busy) wipe() {
 
 // text is what is done and how far it is.
 func (a *Activity) text() string {
-	if a.how == "" {
-		return a.what
+	text := a.b.interrupted + a.what
+	if a.how != "" {
+		text += ": " + a.how
 	}
-	return a.what + ": " + a.how
+	return text
 }
 
 // since is " (7s so far, at most 30s)"; nothing in the first second.
@@ -250,6 +260,7 @@ func (t *Terminal) Idle(ctx context.Context, stopping string) {
 	b.ticks.Go(func() {
 		select {
 		case <-ctx.Done():
+			b.interrupt("")
 			b.begin(stopping, 0)
 		case <-b.ended:
 		}

@@ -31,13 +31,18 @@ func doing(t *testing.T, columns int, args []string, do func(ctx context.Context
 		c.Flags().BoolP("quiet", "q", false, "")
 		root.AddCommand(c)
 		Lasts(root, map[string]string{"work": "working"})
-		if code := a.Execute(t.Context(), root, append([]string{"work"}, args...), Ending{}); code != OK {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		if code := a.Execute(context.WithValue(ctx, interruptKey{}, cancel), root, append([]string{"work"}, args...), Ending{}); code != OK {
 			t.Errorf("exit code %d", code)
 		}
 		stderr = errs.String()
 	})
 	return stderr
 }
+
+// interruptKey finds what interrupts the command.
+type interruptKey struct{}
 
 func TestActivityWithoutATerminal(t *testing.T) {
 	t.Parallel()
@@ -84,6 +89,11 @@ func TestActivityWithoutATerminal(t *testing.T) {
 			steps.Stage("round 1 done")
 			time.Sleep(time.Second)
 		}, "round 1 done\n"},
+		"what is interrupted and goes on says both": {nil, func(ctx context.Context, a *Terminal) {
+			time.Sleep(time.Second)
+			ctx.Value(interruptKey{}).(context.CancelFunc)()
+			time.Sleep(2 * time.Second)
+		}, "interrupted; ending: working (2s so far)\n"},
 		"what only serves may be silent, and stops aloud": {nil, func(ctx context.Context, a *Terminal) {
 			ctx, cancel := context.WithTimeout(ctx, time.Hour)
 			defer cancel()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,12 +39,12 @@ func (t *Terminal) telling(c *cobra.Command, args []string, do func(*cobra.Comma
 			what = ""
 		}
 	}
-	defer t.tell(what)()
+	defer t.tell(c.Context(), what)()
 	return do(c, args)
 }
 
 // tell says what is done until the function that it returns is called; of "" nothing.
-func (t *Terminal) tell(what string) (end func()) {
+func (t *Terminal) tell(ctx context.Context, what string) (end func()) {
 	if what == "" {
 		return func() {}
 	}
@@ -51,7 +52,9 @@ func (t *Terminal) tell(what string) (end func()) {
 	b := t.newBusy()
 	t.busy, t.Stdout, t.Stderr = b, &heard{stdout, b, true}, &heard{stderr, b, false}
 	t.Doing(what)
+	stop := context.AfterFunc(ctx, func() { b.interrupt("interrupted; ending: ") })
 	return func() {
+		stop()
 		b.end()
 		t.busy, t.Stdout, t.Stderr = nil, stdout, stderr
 	}

@@ -69,7 +69,7 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	root.SetErr(t.Stderr)
 	command, err := root.ExecuteContextC(ctx)
 	if e.Last != nil {
-		ended := t.tell("stopping what the command started")
+		ended := t.tell(context.Background(), "stopping what the command started")
 		err = Both(err, e.Last())
 		ended()
 	}
