@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/authority"
+	"wirelab/cli/clitest"
 	"wirelab/internal/leaktest"
 )
 
@@ -45,7 +46,7 @@ func tried(t *testing.T, env map[string]string, stdin string, args ...string) (c
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, errs bytes.Buffer
-	code = run(ctx, args, strings.NewReader(stdin), &out, &errs, func(name string) string { return env[name] })
+	code = runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &out, &errs, func(name string) string { return env[name] })
 	return code, out.String(), errs.String()
 }
 
@@ -91,7 +92,7 @@ func start(t *testing.T, n int, args ...string) *lasting {
 	r, w := io.Pipe()
 	l := &lasting{stop: cancel, ended: make(chan int, 1), said: new(safeBuffer)}
 	go func() {
-		code := run(ctx, append(args, "--json"), strings.NewReader(""), w, l.said, func(string) string { return "" })
+		code := runBy(ctx, clitest.Still{}, append(args, "--json"), strings.NewReader(""), w, l.said, func(string) string { return "" })
 		w.Close()
 		l.ended <- code
 	}()

@@ -78,7 +78,7 @@ func (s *shell) run(args ...string) outcome { return s.runWith(s.t.Context(), ""
 func (s *shell) runWith(ctx context.Context, stdin string, args ...string) outcome {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	code := run(ctx, args, strings.NewReader(stdin), &stdout, &stderr, func(key string) string { return s.env[key] })
+	code := runBy(ctx, clitest.Still{}, args, strings.NewReader(stdin), &stdout, &stderr, func(key string) string { return s.env[key] })
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
