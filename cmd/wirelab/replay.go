@@ -21,15 +21,8 @@ type replayed struct {
 	Agreement result.Agreement `json:"agreement"`
 }
 
-func newReplayCommand(a *app) *cobra.Command {
-	var rounds int
-	var limit time.Duration
-	var quiet bool
-	var certificate string
-	c := &cobra.Command{
-		Use:   "replay RESULT",
-		Short: "Measure a result again on this machine, and say which conclusions hold",
-		Long: `Replay runs the same plan with the same seed on this machine, and stores a new
+// replayText is what "wirelab replay --help" explains.
+const replayText = `Replay runs the same plan with the same seed on this machine, and stores a new
 result. Then it compares the conclusions, primary metric first. It also lists how
 the machines and builds differ.
 
@@ -48,7 +41,17 @@ cannot be replayed, because its rates depend on what is measured.
 
 Exit code 0: every primary conclusion holds and none is contradicted; 1: some
 conclusion is contradicted; 3: none is contradicted, but a primary conclusion is
-not decided, or the original has none.`,
+not decided, or the original has none.`
+
+func newReplayCommand(a *app) *cobra.Command {
+	var rounds int
+	var limit time.Duration
+	var quiet bool
+	var certificate string
+	c := &cobra.Command{
+		Use:   "replay RESULT",
+		Short: "Measure a result again on this machine, and say which conclusions hold",
+		Long:  replayText,
 		Example: `  wirelab replay latest
   wirelab replay ./theirs.json --rounds 10
   wirelab replay r-20261121-140512-7f3a --for 2m --json`,
