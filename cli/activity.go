@@ -74,7 +74,10 @@ type busy struct {
 
 // newBusy starts the telling for a command.
 func (t *Terminal) newBusy() *busy {
-	b := &busy{out: t.Stderr, clock: t.Clock, columns: Columns, pause: silence, wake: make(chan struct{}, 1), ended: make(chan struct{})}
+	b := &busy{
+		out: t.Stderr, clock: t.Clock, columns: Columns, pause: silence,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
 	if b.clock == nil {
 		b.clock = systemClock{}
 	}

@@ -12,7 +12,9 @@ import (
 // Fails checks that no command that fails ends with exit code 0. Each command must be in the table with ways to call
 // it that fail and the exit code of each, by the command's words; where nothing can fail but the command line, the
 // list is empty. With a flag that is not there each ends with the code of wrong usage.
-func Fails(t *testing.T, root *cobra.Command, ways map[string]map[string]int, run func(args ...string) (code int, said string)) {
+func Fails(
+	t *testing.T, root *cobra.Command, ways map[string]map[string]int, run func(args ...string) (code int, said string),
+) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, c := range runnable(root) {

@@ -113,7 +113,9 @@ func Mute(t *testing.T) string {
 
 // Interrupt runs a command that waits for what never comes, lets two seconds pass by the command's own clock as
 // often as it takes until it says on standard error that it does what is wanted, and interrupts it then.
-func Interrupt(t *testing.T, want string, run func(context.Context, cli.Terminal) int) (code int, stdout, stderr string) {
+func Interrupt(
+	t *testing.T, want string, run func(context.Context, cli.Terminal) int,
+) (code int, stdout, stderr string) {
 	t.Helper()
 	clock, out, errs := NewClock(t), new(Output), new(Output)
 	ctx, interrupt := context.WithCancel(t.Context())

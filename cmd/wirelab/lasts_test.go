@@ -43,7 +43,8 @@ func TestCommandsSayWhatTheyDo(t *testing.T) {
 func muted(t *testing.T, want, args string, env map[string]string) (code int, stdout, stderr string) {
 	t.Helper()
 	return clitest.Interrupt(t, want, func(ctx context.Context, terminal cli.Terminal) int {
-		a := &app{Terminal: terminal, works: all.Works(), now: time.Now, getenv: func(name string) string { return env[name] }}
+		a := &app{Terminal: terminal, works: all.Works(), now: time.Now}
+		a.getenv = func(name string) string { return env[name] }
 		return a.Execute(ctx, newRootCommand(a), strings.Fields(args), cli.Ending{Code: exitCodeOf, Describe: describe, Last: a.databases.Close})
 	})
 }
@@ -80,7 +81,9 @@ func TestWaitingForWhatIsSilent(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := muted(t, want, args, map[string]string{"WIRELAB_STORE": database, experiment.DatabaseVariable: database})
+			code, stdout, stderr := muted(t, want, args, map[string]string{
+				"WIRELAB_STORE": database, experiment.DatabaseVariable: database,
+			})
 			if stdout != "" || code != exitNoWord {
 				t.Errorf("exit code %d, %q, standard error %q", code, stdout, stderr)
 			}
