@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a page has for what it does at once on a quiet machine.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // shared is the browser of a package whose tests [Main] runs.
 var shared struct {
