@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"wirelab"
 	"wirelab/fault"
@@ -80,5 +82,6 @@ func Bare(err error) string {
 	if coded, ok := bare.(*wirelab.Error); ok { //nolint:errorlint // see above
 		return fault.Plain(coded.Message)
 	}
-	return fault.Text(bare)
+	// Errors that were joined may be one fault that was met several times.
+	return strings.Join(slices.Compact(strings.Split(fault.Text(bare), "\n")), "\n")
 }

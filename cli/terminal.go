@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -52,10 +53,14 @@ type Ending struct {
 // line on standard error.
 func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []string, e Ending) int {
 	args, all := wantsAll(args)
+	var unwritten error // cobra takes no error of a help that could not be written
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		out := c.OutOrStdout()
-		_ = WriteHelp(out, c, helpColumns(out), all) // an error of standard output: there is nowhere left to tell it
+		unwritten = WriteHelp(out, c, helpColumns(out), all)
 	})
+	root.SetIn(t.Stdin)
+	root.SetOut(t.Stdout)
+	root.SetErr(t.Stderr)
 	root.InitDefaultCompletionCmd(args...) // now, so that its errors are in our words too
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
@@ -64,14 +69,14 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 	}
 	t.watch(root)
 	root.SetArgs(append([]string{}, args...)) // nil would be the arguments of the process
-	root.SetIn(t.Stdin)
-	root.SetOut(t.Stdout)
-	root.SetErr(t.Stderr)
 	command, err := root.ExecuteContextC(ctx)
 	if e.Last != nil {
 		ended := t.tell(context.Background(), "stopping what the command started")
 		err = Both(err, e.Last())
 		ended()
+	}
+	if err == nil && unwritten != nil {
+		t.started, err = true, unwritten
 	}
 	if err == nil {
 		return OK
@@ -83,7 +88,8 @@ func (t *Terminal) Execute(ctx context.Context, root *cobra.Command, args []stri
 		e.Describe = Describe
 	}
 	code, text := e.Code(err), e.Describe(err)
-	if !t.started { // the flags or arguments are wrong, by cobra's word
+	unwritable := new(fs.PathError)                 // of standard output, as of --version
+	if !t.started && !errors.As(err, &unwritable) { // the flags or arguments are wrong, by cobra's word
 		code = WrongUsage
 		if help := command.CommandPath() + " --help"; !strings.Contains(text, help) {
 			text += "; see " + help

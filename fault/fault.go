@@ -141,6 +141,8 @@ func inner(operation *net.OpError) string {
 func ofFile(err error) (theirs, ours string) {
 	path, link, call := new(fs.PathError), new(os.LinkError), new(os.SyscallError)
 	switch {
+	case errors.As(err, &path) && path.Path == os.Stdout.Name():
+		return path.Error(), "cannot write to standard output: " + reason(path.Err)
 	case errors.As(err, &path):
 		return path.Error(), File(path.Path, path.Err)
 	case errors.As(err, &link):
@@ -167,6 +169,14 @@ func File(name string, err error) string {
 		return name + ": " + says
 	}
 	return fmt.Sprintf("%s: %v", name, err)
+}
+
+// reason says what a system call met, in the words of [filing] where there are some.
+func reason(err error) string {
+	if says, ok := filing(err); ok {
+		return says
+	}
+	return Text(err)
 }
 
 // filing says what a system call on a file met, where it has a name that people know.

@@ -61,7 +61,7 @@ var texts = []struct {
 	{regexp.MustCompile(`dial (?:tcp|udp)\d? (\S+): `), "$1: "},
 	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): no such file or directory`), "there is no file or folder $1"},
 	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): permission denied`), "no permission for $1"},
-	{regexp.MustCompile(`\b(?:open|read|write) (\S+): is a directory`), "$1 is a folder, not a file"},
+	{regexp.MustCompile(`\b(?:open|read|write) (\S+): is a directory`), "$1: it is a folder, not a file"},
 	{regexp.MustCompile(`\b(?:open|stat|lstat|read|mkdir|write|chdir|fork/exec|rename|remove) (\S+): (not a directory|read-only file system|no space left on device)`), "$1: $2"},
 	{regexp.MustCompile(`\bnot a directory\b`), "a part of this path is a file, not a folder"},
 	{regexp.MustCompile(`\bread-only file system\b`), "the disk is read-only"},

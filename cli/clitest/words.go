@@ -21,7 +21,7 @@ var forbidden = []struct{ pattern, of string }{
 	{`strconv\.`, "package strconv"},
 	{`\bjson: (unknown|cannot|invalid|unsupported)|looking for beginning of`, "package encoding/json"},
 	{`yaml: |sequence end token`, "goccy/go-yaml"},
-	{`\b(open|stat|lstat|mkdir|read|write|rename|remove|unlinkat|fork/exec|chdir) /`, "os.PathError"},
+	{`(^|[:;,"] )(open|stat|lstat|mkdir|read|write|rename|remove|unlinkat|fork/exec|chdir) /`, "os.PathError"},
 	{`no such file or directory`, "errno"},
 	{`\b(dial|listen|lookup) (tcp|udp|unix)`, "net.OpError"},
 	{`connect: connection refused|bind: `, "errno"},

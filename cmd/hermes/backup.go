@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -167,13 +168,13 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 // readBackup opens a backup and reads it whole.
 func (a *app) readBackup(ctx context.Context, name string) (*os.File, backup.Contents, int64, error) {
 	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
 		return nil, backup.Contents{}, 0, fault.Read("", name, err)
 	}
-	if err != nil {
-		return nil, backup.Contents{}, 0, err
-	}
 	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		return nil, backup.Contents{}, 0, errors.Join(fault.Read("", name, syscall.EISDIR), file.Close())
+	}
 	var contents backup.Contents
 	if err == nil {
 		reading, done := a.Doing("reading "+name), int64(0)

@@ -200,15 +200,15 @@ func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
 	if k.ca == "" {
 		return &certificate, nil, nil
 	}
-	pool, err := authorities(k.ca)
+	pool, err := authorities("TLS "+what, k.ca)
 	return &certificate, pool, err
 }
 
-// authorities reads a file of authorities.
-func authorities(file string) (*x509.CertPool, error) {
+// authorities reads a file of authorities, which what names.
+func authorities(what, file string) (*x509.CertPool, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fault.Read("authority", file, err)
+		return nil, fault.Read(what, file, err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {

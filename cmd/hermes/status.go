@@ -74,7 +74,7 @@ func (a *app) clientOptions(f clientFlags) (o client.Options, err error) {
 	if f.secure || f.tls != (keyPair{}) {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
 		if f.tls.ca != "" {
-			pool, err := authorities(f.tls.ca)
+			pool, err := authorities("--tls-ca", f.tls.ca)
 			if err != nil {
 				return o, err
 			}

@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"wirelab/cli/clitest"
@@ -85,6 +90,9 @@ func TestOneFaultOneText(t *testing.T) {
 	}
 	defer taken.Close()
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace
 	for _, f := range []struct {
 		code  int
@@ -101,6 +109,16 @@ func TestOneFaultOneText(t *testing.T) {
 		{exitUsage, "there is no file or folder DIR/absent", []string{
 			"restore --from DIR/absent", "server --config DIR/absent", "status --tls-ca DIR/absent", "status --token-file DIR/absent",
 		}},
+		{exitUsage, "DIR/text/x: a part of this path is a file, not a folder", []string{
+			"restore --from DIR/text/x", "server --config DIR/text/x", "status --tls-ca DIR/text/x", "status --token-file DIR/text/x",
+		}},
+		{exitUsage, "DIR: it is a folder, not a file", []string{
+			"restore --from DIR", "server --config DIR", "status --tls-ca DIR", "status --token-file DIR",
+		}},
+		{exitFailed, "DIR/text: a part of this path is a file, not a folder", []string{
+			"server --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "server --data-dir DIR/text --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
+			"dev --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "check DIR/text",
+		}},
 		{exitUsage, "is not HOST:PORT", []string{"status --server nohost", "dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
 	} {
 		for _, line := range f.lines {
@@ -109,6 +127,25 @@ func TestOneFaultOneText(t *testing.T) {
 			if code != f.code || !strings.Contains(said, fill(f.says)) {
 				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, code, said, f.code, fill(f.says))
 			}
+		}
+	}
+}
+
+// fullDisk is standard output on a disk that is full.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.ENOSPC}
+}
+
+// What cannot be written to standard output is a failure of every command, help too, in the same words.
+func TestFullDiskOfStandardOutput(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"version", "--version", "--help", "pub --help", "help exit-codes", "config", "completion bash", "token"} {
+		var said bytes.Buffer
+		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &said, func(string) string { return "" })
+		if code != exitFailed || said.String() != "hermes: cannot write to standard output: the disk is full\n" {
+			t.Errorf("%s: exit code %d, says %q", line, code, said.String())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -205,8 +206,12 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return fault.Write(name, syscall.EISDIR)
+	}
 	// A device or a pipe is written to, and not replaced by a file.
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+	if err == nil && !info.Mode().IsRegular() {
 		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
 			return fault.Write(name, err)
 		}

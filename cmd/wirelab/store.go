@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"syscall"
 
 	"wirelab/fault"
 	"wirelab/postgres"
@@ -48,6 +49,9 @@ func (a *app) storePlace() (string, error) {
 func openStoreAt(ctx context.Context, where string) (store.Store, error) {
 	if isDatabase(where) {
 		return pgstore.Open(ctx, where)
+	}
+	if info, err := os.Stat(where); err == nil && info.IsDir() {
+		return nil, fault.Read("the store", where, syscall.EISDIR)
 	}
 	return sqlite.Open(ctx, where)
 }
