@@ -86,7 +86,7 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	if err := server.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.until("round 1") // so that calls of it failed, however slow the machine is
+	p.untilRound(1) // so that calls of it failed, however slow the machine is
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -120,16 +121,28 @@ func (p *program) eventually(what string, holds func() bool) {
 // until reads standard error up to a line that holds text.
 func (p *program) until(text string) {
 	p.t.Helper()
+	p.untilMatches(regexp.MustCompile(regexp.QuoteMeta(text)))
+}
+
+func (p *program) untilMatches(wanted *regexp.Regexp) {
+	p.t.Helper()
 	for {
 		line, err := p.stderr.ReadString('\n')
 		p.said.WriteString(line)
-		if strings.Contains(line, text) {
+		if wanted.MatchString(line) {
 			return
 		}
 		if err != nil {
-			p.t.Fatalf("standard error ended without %q:\n%s", text, p.said.String())
+			p.t.Fatalf("standard error ended without %q:\n%s", wanted, p.said.String())
 		}
 	}
+}
+
+// untilRound reads standard error until a round is over. A slow machine says before that
+// that it is under way.
+func (p *program) untilRound(n int) {
+	p.t.Helper()
+	p.untilMatches(regexp.MustCompile(fmt.Sprintf(`round %d\b.* · done after `, n)))
 }
 
 // within asks the program for its goroutines' stacks, which ends it, if it has
@@ -275,9 +288,9 @@ func TestKilledChildren(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	p := begin(t, t.TempDir(), brief(5)...)
-	p.until("round 1")
+	p.untilRound(1)
 	killOne(t, p, "serve")
-	p.until("round 3")
+	p.untilRound(3)
 	killOne(t, p, "drive")
 	if code := p.end(); code != exitOK && code != exitNoWord {
 		t.Errorf("exit code %d\n%s", code, p.said.String())
@@ -368,7 +381,7 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
 	begin(t, disk, "results", "import", resultFile(t, resulttest.Short(2))).want(exitOK)
 	p := begin(t, disk, brief(2)...)
-	p.until("round 1")
+	p.untilRound(1)
 	filler := filepath.Join(disk, "filler")
 	if err := fill(filler); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func TestCapacityRuns(t *testing.T) {
 	}
 	p := begin(t, t.TempDir(), "capacity", "http1-proto,inject=constant 20ms", "-w", "routeguide.GetFeature",
 		"--slo", "p50<200ms,errors<50%", "--in-flight", "2", "--probe", "300ms", "--rounds", "50", "--json")
-	p.until("round 1 of 50")
+	p.untilRound(1)
 	p.interrupt()
 	p.want(exitNoWord, "interrupted; stored as r-", "complete round", "left")
 	said := p.printed()

@@ -97,7 +97,7 @@ func TestResultsRemove(t *testing.T) {
 	s := newShell(t)
 	s.stored(2)
 	id := storetest.Sample(0).ID
-	s.run("results", "rm", id[:15]).wants(t, exitUsage, nil, []string{"no result", storetest.Sample(1).ID})
+	s.run("results", "rm", id[:15]).wants(t, exitUsage, nil, []string{"no result", "did you mean " + id})
 	s.run("results", "rm", id).wants(t, exitOK, nil, []string{"removed " + id})
 	s.run("results", "rm", id).wants(t, exitUsage, nil, []string{"no result"})
 }

@@ -254,7 +254,7 @@ func TestResultIsRescuedFromALostServer(t *testing.T) {
 	dir := t.TempDir()
 	p := beginWith(t, dir, nil, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
 		"--rounds", "2", "--slices", "1", "--slice", "50ms", "--results", server.DSN())
-	p.until("round 1 of 2")
+	p.untilRound(1)
 	if err := server.Kill(t.Context()); err != nil {
 		t.Fatal(err)
 	}
