@@ -1,0 +1,56 @@
+package verify
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// rewordings turn sentences of earlier programs into those of today, so that a document is not called edited
+// where only our words have changed. Each keeps the figures: they are compared as before.
+var rewordings = []struct {
+	was *regexp.Regexp
+	is  string
+}{
+	// The longest first: "99.99 %" ends with "99 %".
+	{lateness(`99\.99`), "1 call in 10000 was made later than $1 after it was due, which moved the 99.9th percentile by $2"},
+	{lateness(`99\.9`), "1 call in 1000 was made later than $1 after it was due, which moved the 99th percentile by $2"},
+	{lateness("99"), "1 call in 100 was made later than $1 after it was due, which moved the median by $2"},
+}
+
+// lateness is how a quantile of lateness was told until November 2026.
+func lateness(percent string) *regexp.Regexp {
+	return regexp.MustCompile(`\b` + percent + ` % of calls were made up to (\S+) after they were due, which moved that quantile by ([0-9.]+ %)`)
+}
+
+// reworded is a text of an earlier program in the words of today.
+func reworded(text string) string {
+	for _, r := range rewordings {
+		text = r.was.ReplaceAllString(text, r.is)
+	}
+	return text
+}
+
+// sameLines reports whether two reports say the same, line by line or with the lines broken at other places,
+// as they are once a sentence has other words. Where a value is refused today a number may stand in the
+// stored one: the analysis has it, and is compared.
+func sameLines(stored, computed []any) bool {
+	s, c := running(stored), running(computed)
+	was, is := strings.Fields(reworded(s)), strings.Fields(c)
+	if reworded(s) == s { // nothing of it is in other words
+		return false
+	}
+	return slices.EqualFunc(was, is, func(w, i string) bool { return w == i || i == "–" && number.MatchString(w) })
+}
+
+var number = regexp.MustCompile(`^[0-9][0-9.,]*$`)
+
+// running is the text of lines.
+func running(lines []any) string {
+	var words []string
+	for _, line := range lines {
+		text, _ := line.(string)
+		words = append(words, strings.Fields(text)...)
+	}
+	return strings.Join(words, " ")
+}
