@@ -1,7 +1,7 @@
 # wirelab: two commands matter, make run and make test. The rest is for those
-# who change it. Nothing here needs more than Go, git and make on Linux. What
-# tests ask for beside is used where it is there; where not, the tests that need
-# it are skipped, and the last lines say so. make tools installs all of it.
+# who change the code. All of it needs only Go, git and make on Linux. If a test
+# needs something else that is missing, it is skipped, and the last lines say so.
+# make tools installs all of it.
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
@@ -41,31 +41,31 @@ run: bin/wirelab ## compare six protocols, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: bin/testrun ## every test of the packages; skips what the machine lacks
+test: bin/testrun ## run all tests of the packages; skips those whose tools are missing
 	@$(TESTRUN) -memory 8 -shared -- $(TESTFLAGS) -vet=off -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
-test-rest: bin/testrun ## what make test does not run: go vet, manifests, API fuzzing, Hermes tortured, the self-test
+test-rest: bin/testrun ## run what make test leaves out: go vet, manifests, API fuzzing, Hermes torture, self-test
 	@$(TESTRUN) -rest
 
 .PHONY: test-all
-test-all: ## make test, and then make test-rest
+test-all: ## run make test, and then make test-rest
 	@totals=$$(mktemp -u) && trap 'rm -f '$$totals EXIT && $(MAKE) test TOTALS=$$totals && $(MAKE) test-rest TOTALS=$$totals
 
 .PHONY: tools
-tools: bin/testrun ## say how to install what tests ask for; as root on Debian, install it
+tools: bin/testrun ## print how to install the tools for tests; as root on Debian, install them
 	@$(TESTRUN) -tools
 
 .PHONY: selftest
-selftest: build ## try wirelab itself against what is known beforehand, some twenty minutes
+selftest: build ## check wirelab against servers with known behaviour, about twenty minutes
 	./bin/wirelab selftest --long
 
 .PHONY: short
-short: bin/testrun ## the tests that are quick
+short: bin/testrun ## run the quick tests
 	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -vet=off -short -p 4 -timeout 5m
 
 .PHONY: race
-race: bin/testrun ## every test under the race detector, which needs a C compiler
+race: bin/testrun ## run all tests with the race detector, which needs a C compiler
 	# But the self-test, whose measurements the detector would spoil.
 	@$(TESTRUN) -shared -- $(TESTFLAGS) -race -timeout 40m -skip '^TestSelfTest$$'
 
@@ -79,19 +79,19 @@ format: ## format
 	$(TOOLS) gofumpt -w $$(git ls-files '*.go' | grep -v '/gen/')
 
 .PHONY: generate
-generate: ## write the generated code again
+generate: ## write the generated code and the reference again
 	@scripts/generate
 	# The pages of reference: what the programs' own help says.
 	$(GO) test -count=1 ./cmd/wirelab ./cmd/hermes -run '^TestReferenceIsFresh$$' -update
 
 .PHONY: picture
-picture: build ## measure docs/examples/plan.yaml and draw docs/report.svg, the picture in README, two minutes
+picture: build ## measure docs/examples/plan.yaml and draw the picture of README, two minutes
 	@mkdir -p .cache && rm -f .cache/picture.db
 	./bin/wirelab run docs/examples/plan.yaml --results .cache/picture.db
 	./bin/wirelab report latest --results .cache/picture.db --format svg -o docs/report.svg
 
 .PHONY: check
-check: ## what must pass before a change is done: generate, lint, vet, rules, race tests, vulnerabilities
+check: ## run what must pass before a change is done: generate, lint, vet, rules, race tests, vulnerabilities
 	@scripts/freshness
 	$(MAKE) lint
 	$(GO) vet ./...
@@ -100,40 +100,40 @@ check: ## what must pass before a change is done: generate, lint, vet, rules, ra
 	@scripts/vulnerabilities
 
 .PHONY: conformance
-conformance: ## prove every cell, named, against the in-memory reference
+conformance: ## compare every cell with the in-memory reference
 	$(GO) test $(TESTFLAGS) -v -run Conformance -timeout 14m ./workload/...
 
 .PHONY: faults
-faults: ## plant faults in the bindings one at a time and see each caught
+faults: ## put one fault after the other into the bindings; the tests must find each
 	$(GO) run ./internal/plant
 
 .PHONY: bench
-bench: ## what one call and one sample cost, in ns and allocations
+bench: ## measure what one call and one sample cost, in ns and allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./pipeline/gateway ./workload/...
 
 .PHONY: bench-rivals
-bench-rivals: build ## what a request costs our raw driver and others' load generators, side by side
+bench-rivals: build ## compare the raw driver with other load generators
 	@scripts/rivals
 	$(GO) run ./internal/rivals -wirelab bin/wirelab
 
 .PHONY: bench-database
-bench-database: build tools ## balances a second over wires, beside what pgbench gets from the same server
+bench-database: build tools ## compare the ledger with pgbench on the same database
 	$(GO) run ./internal/pgbench -wirelab bin/wirelab
 
 .PHONY: bench-queue
-bench-queue: build ## entries a second through RabbitMQ on the AMQP path, beside a raw driver's most
+bench-queue: build ## compare the AMQP path with a bare client on the same RabbitMQ
 	$(GO) run ./internal/queuebench -wirelab bin/wirelab
 
 .PHONY: bench-gateway
-bench-gateway: build ## what the log pipeline's gateway costs, beside one further hop over the wire behind it
+bench-gateway: build ## compare the gateway of the log pipeline with one more hop
 	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
 
 .PHONY: bench-brokers
-bench-brokers: build tools ## Hermes beside NATS JetStream and RabbitMQ, three nodes each, some ten minutes; BENCHFLAGS="-shapes backlog" for others
+bench-brokers: build tools ## compare Hermes with NATS JetStream and RabbitMQ, about ten minutes; see docs/hermes.md for BENCHFLAGS
 	$(GO) run ./internal/brokerbench -hermes bin/hermes $(BENCHFLAGS)
 
 .PHONY: torture
-torture: ## kill, pause, cut off and fill up Hermes for most of an hour, as root; ARGS='--seed N', see scripts/torture
+torture: ## kill, pause, cut off and fill up Hermes for most of an hour, as root; ARGS='--seed N'
 	@scripts/torture $(ARGS)
 
 .PHONY: clean
