@@ -66,13 +66,8 @@ func newReplayCommand(a *app) *cobra.Command {
 	asJSON := cli.JSONFlag(c)
 	a.addFullFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if rounds < 0 || limit < 0 {
-			return cli.Usage("--rounds and --for must not be below 0")
-		}
-		if *asJSON {
-			if err := a.cannotMark("the json of replay", "its text has one, and wirelab results export --format json"); err != nil {
-				return err
-			}
+		if err := a.checkReplay(rounds, limit, *asJSON); err != nil {
+			return err
 		}
 		was, err := a.find(c.Context(), args[0])
 		if err != nil {
@@ -121,6 +116,17 @@ func (a *app) replayed(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		return p, err
 	}
 	return p, a.wholly(ctx, p)
+}
+
+// checkReplay refuses flags that cannot be.
+func (a *app) checkReplay(rounds int, limit time.Duration, asJSON bool) error {
+	switch {
+	case rounds < 0 || limit < 0:
+		return cli.Usage("--rounds and --for must not be below 0")
+	case asJSON:
+		return a.cannotMark("the json of replay", "its text has one, and wirelab results export --format json")
+	}
+	return nil
 }
 
 // tellAgreement prints which conclusions hold, and says by its error whether

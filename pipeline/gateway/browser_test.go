@@ -35,10 +35,17 @@ const lookScript = `({
 	Injected: document.querySelectorAll("img, b.evil").length,
 })`
 
+// replyInView: the verdict and the beginning of the reply are on the screen, without scrolling.
+const replyInView = `["verdict", "reply"].every((id) => {
+	const box = document.getElementById(id).getBoundingClientRect();
+	return box.top >= 0 && box.top + Math.min(box.height, 60) <= innerHeight;
+})`
+
 // press presses a button by its address and waits for the exchange to be shown.
 func press(p *browsertest.Tab, address string, exchange int) (request, reply, verdict string) {
 	p.Do(chromedp.Click(`button[data-path="`+address+`"]:not([data-method="GET"][data-path="/"])`, chromedp.ByQuery))
 	p.Until("the exchange is shown", `document.querySelectorAll("#past tr td.number").length === `+strconv.Itoa(exchange))
+	p.Until("the reply is in view", replyInView)
 	p.Do(chromedp.Text("#request", &request, chromedp.ByQuery), chromedp.Text("#reply", &reply, chromedp.ByQuery),
 		chromedp.Text("#verdict", &verdict, chromedp.ByQuery))
 	return request, reply, verdict
@@ -100,12 +107,19 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("health: %q", reply)
 	}
 	looks(t, p)
+	// On a phone the reply is far below the paths: a press brings it into view.
+	p.Look(375, "light")
+	p.Do(chromedp.Navigate("http://" + address + "/"))
+	for i, path := range []string{"/log-http", "/handle", "/ping"} {
+		p.Do(chromedp.Evaluate(`scrollTo(0, 0)`, nil))
+		press(p, path, i+1)
+	}
 }
 
 // looks looks at the page in every width and scheme.
 func looks(t *testing.T, p *browsertest.Tab) {
 	t.Helper()
-	for _, width := range []int{360, 1280} {
+	for _, width := range []int{360, 375, 1280, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
 			var seen sight
 			p.Look(width, scheme)

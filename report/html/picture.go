@@ -24,12 +24,13 @@ const (
 )
 
 // WritePicture writes the first verdict of a result as one SVG file, for a
-// README or a slide: the sentence, the differences with their intervals, what
+// README or a slide: the short answer, the differences with their intervals, what
 // each arm costs, and what the figures rest on. The file follows the reader's
 // light or dark setting by itself and loads nothing. A result that has no
 // comparison has no picture.
 func WritePicture(w io.Writer, r *result.Result) error {
 	a := result.Analyse(r)
+	answer := report.Summarise(r, &a, nil).Answer
 	r, marked := report.Marked(r, &a)
 	s := &sheet{r: r, a: marked, tipped: map[string]int{}}
 	for i := range s.a.Loads {
@@ -38,7 +39,7 @@ func WritePicture(w io.Writer, r *result.Result) error {
 		if err != nil || len(l.Arms) < 2 || report.Empty(l) || l.Slow || l.Row(m.ID) == nil {
 			continue
 		}
-		sentence := report.Sentence(s.r.Plan, l)
+		sentence := strings.Join(answer, " ")
 		drawings := []*svg.Drawing{s.pictureHead(sentence), s.pictureForest(l, m)}
 		if l.Streams == 0 && l.Scenario == "" {
 			drawings = append(drawings, s.pictureCosts(l)...)

@@ -16,7 +16,7 @@ import (
 )
 
 // A picture is whole XML, loads nothing, has colours for light and dark, and
-// says what the page says: the sentence, each difference and its verdict.
+// says what the page says: the short answer, each difference and its verdict.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "streams": resulttest.Streams(), "messages": resulttest.Messages()} {
@@ -46,7 +46,7 @@ func TestPicture(t *testing.T) {
 		a := result.Analyse(r)
 		l := &a.Loads[0]
 		want := []string{"prefers-color-scheme: dark", "--surface:#ffffff", "--surface:#1a1c1f", r.ID}
-		want = append(want, strings.Fields(report.Sentence(r.Plan, l))...)
+		want = append(want, strings.Fields(strings.Join(report.Summarise(r, &a, nil).Answer, " "))...)
 		for _, c := range l.Row(l.Primary).Cells {
 			if d := c.Difference; d != nil && d.Known {
 				want = append(want, report.Change(d), report.Interval(d))

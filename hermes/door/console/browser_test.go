@@ -125,7 +125,8 @@ type sight struct {
 	Overflow float64
 	Unnamed  []string // controls without a name
 	Headings int
-	Injected int // elements that came from text
+	Injected int      // elements that came from text
+	Empty    []string // halves of the page that hold little: the space below what is in them, in px
 }
 
 const lookScript = `({
@@ -134,17 +135,22 @@ const lookScript = `({
 		!(el.textContent.trim() || el.getAttribute("aria-label") || (el.labels && el.labels.length))).map((el) => el.outerHTML.slice(0, 80)),
 	Headings: document.querySelectorAll("h1").length,
 	Injected: document.querySelectorAll("img, b.evil").length,
+	Empty: [...document.querySelectorAll(".columns > section")].filter((section) => {
+		const last = [...section.children].filter((el) => el.getBoundingClientRect().height > 0).at(-1);
+		const below = section.closest(".columns").getBoundingClientRect().bottom - last.getBoundingClientRect().bottom;
+		return innerWidth >= 940 && below > 40 && !section.querySelector(".messages li");
+	}).map((section) => section.querySelector("h2").textContent),
 })`
 
 // looks looks at the page in every width and scheme.
 func (p *page) looks(name string) {
 	p.t.Helper()
-	for _, width := range []int{390, 1400} {
+	for _, width := range []int{375, 1440} {
 		for _, scheme := range []string{"light", "dark"} {
 			var seen sight
 			p.Look(width, scheme)
 			p.Do(chromedp.Evaluate(lookScript, &seen))
-			if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Injected != 0 {
+			if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Injected != 0 || len(seen.Empty) > 0 {
 				p.t.Errorf("%s at %d px, %s: %+v", name, width, scheme, seen)
 			}
 			if *shots == "" {

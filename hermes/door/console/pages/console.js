@@ -37,6 +37,7 @@ const showMembers = rows(of("members"), () => cells(6), (row, { member, cluster 
 	const known = cluster.leader === cluster.node; // the leader alone knows of the others
 	put(node, (member.name || "node") + " · " + member.id + (self ? " · this one" : ""));
 	const leads = member.id === cluster.leader;
+	row.classList.toggle("dead", known && !self && !member.reached);
 	put(role, leads ? "leader" : member.learner ? "learner" : "follower", leads ? "good" : "");
 	if (self || !known) put(reached, self ? "–" : "the leader knows", "none");
 	else put(reached, member.reached ? "yes" : "no", member.reached ? "good" : "bad");
