@@ -199,7 +199,7 @@ is an id, "latest", or an exported file.
 		case *asJSON:
 			err = a.PrintJSON(j)
 		case !g.ownsOutput():
-			err = terminal.WriteJudgement(a.Stdout, r, j, a.style())
+			err = terminal.WriteCheck(a.Stdout, r, j, a.style())
 		}
 		if err != nil {
 			return g.noWord(err)

@@ -90,7 +90,7 @@ func TestGateFiles(t *testing.T) {
 	file := resultFile(t, resulttest.Closed())
 	comment, cases := filepath.Join(dir, "comment.md"), filepath.Join(dir, "junit.xml")
 	s.run("results", "import", file).wants(t, exitOK, nil, nil)
-	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", comment, "--junit", cases).wants(t, 1, []string{"thresholds"}, nil)
+	s.run("results", "check", "latest", "--fail-if", "cpu/req > +3%", "--markdown", comment, "--junit", cases).wants(t, 1, []string{"Fail ("}, nil)
 	if text, err := os.ReadFile(comment); err != nil || !bytes.HasPrefix(text, []byte("## wirelab: fail\n")) {
 		t.Errorf("%v: %.200s", err, text)
 	}

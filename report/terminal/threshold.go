@@ -33,6 +33,71 @@ func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style)
 	return p.out.Flush() // remembers the first error of all writes
 }
 
+// WriteCheck is [WriteJudgement] for a screen: the answer first, no line wider than the
+// style says, and what has no room gives way from the least to the most important. The
+// error is w's.
+func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
+	p := newPage(w, s)
+	j = report.MarkedJudgement(r, j)
+	p.wrapped("", report.Judged(r.Plan, j), ofOutcome(j.Outcome))
+	for i := 0; i < len(j.Findings); {
+		n := i
+		for n < len(j.Findings) && j.Findings[n].Threshold == j.Findings[i].Threshold {
+			n++
+		}
+		p.blank()
+		p.wrapped("", j.Findings[i].Threshold, bold)
+		p.table(p.checked(j.Findings[i:n]))
+		i = n
+	}
+	p.blank()
+	p.early(r)
+	for _, note := range report.JudgedNotes(j) {
+		p.wrapped("· ", note, plain)
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// shortestLoad is how many columns a load's name keeps at least.
+const shortestLoad = 10
+
+// checked is the lines of one threshold in the page's width: first the rounds that are
+// missing go, then the interval, then the middle of loads and of arms.
+func (p *page) checked(all []result.Finding) table {
+	t := table{}
+	for i := range all {
+		f := &all[i]
+		value, interval := report.Figure(f)
+		t.body = append(t.body, []cell{
+			{text: " " + f.ArmName},
+			{text: f.LoadName},
+			{text: value, right: true},
+			{text: interval},
+			{text: report.OutcomeWords(f), in: ofOutcome(f.Outcome)},
+		})
+	}
+	over := func() int { return width0(t) - p.style.Width }
+	if over() > 0 {
+		for i, row := range t.body {
+			row[4].text = string(all[i].Outcome)
+		}
+	}
+	if over() > 0 {
+		for i, row := range t.body {
+			t.body[i] = append(row[:3:3], row[4])
+		}
+	}
+	for _, part := range []struct{ column, least int }{{1, shortestLoad}, {0, shortestName}} {
+		if n := over(); n > 0 {
+			most := max(t.widths()[part.column]-n, part.least)
+			for _, row := range t.body {
+				row[part.column].text = middleCut(row[part.column].text, most)
+			}
+		}
+	}
+	return t
+}
+
 // newPage returns a page of a width that can be written on.
 func newPage(w io.Writer, s Style) *page {
 	if s.Width == 0 {

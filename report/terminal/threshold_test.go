@@ -54,3 +54,42 @@ func TestJudgement(t *testing.T) {
 		}
 	}
 }
+
+// What "results check" prints has the answer in its first line and none that is too wide,
+// with all outcomes, whatever the names.
+func TestCheckFits(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "long names": resulttest.LongNames(), "streams": resulttest.Streams()} {
+		a := result.Analyse(r)
+		one, err := result.ParseThreshold("errors > 0.1%")
+		if err != nil {
+			t.Fatal(err)
+		}
+		two := result.Threshold{Text: "primary > +3%", Metric: a.Loads[0].Primary, Relative: true, Limit: 1.03, LimitText: "+3%"}
+		j := result.Judge(r, &a, []result.Threshold{one, two})
+		for _, width := range []int{64, 80, 140} {
+			var out strings.Builder
+			if err := terminal.WriteCheck(&out, r, &j, terminal.Style{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			first := true
+			for line := range strings.Lines(out.String()) {
+				if line = strings.TrimRight(line, "\n"); utf8.RuneCountInString(line) > width {
+					t.Errorf("%s at %d: %d columns: %s", name, width, utf8.RuneCountInString(line), line)
+				}
+				if first && !strings.HasPrefix(line, "Fail") && !strings.HasPrefix(line, "Inconclusive") && !strings.HasPrefix(line, "Invalid") {
+					t.Errorf("%s begins with %q, not with the answer", name, line)
+				}
+				first = false
+			}
+			for i := range j.Findings {
+				if !strings.Contains(out.String(), string(j.Findings[i].Outcome)) {
+					t.Errorf("%s at %d lacks %s", name, width, j.Findings[i].Outcome)
+				}
+			}
+			if name == "closed" && width == 80 {
+				t.Log("\n" + out.String())
+			}
+		}
+	}
+}
