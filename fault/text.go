@@ -81,8 +81,12 @@ func Plain(text string) string {
 	}
 	text = coded.ReplaceAllString(text, "$1")
 	return once.ReplaceAllStringFunc(text, func(said string) string {
-		if parts := once.FindStringSubmatch(said); parts[1] == parts[3] {
-			return parts[2] + parts[3]
+		if parts := once.FindStringSubmatch(said); parts[2] == parts[4] {
+			between := ""
+			if parts[1] != "" { // "GetFeature at HOST:PORT: nothing …": what comes before stays
+				between = ": "
+			}
+			return between + parts[3] + parts[4]
 		}
 		return said
 	})
@@ -101,4 +105,4 @@ func codes() []string {
 }
 
 // once finds an address that is told twice: "HOST:PORT: nothing listens at HOST:PORT".
-var once = regexp.MustCompile(`(\S+): (nothing listens at |there is no way to )(\S+\w)`)
+var once = regexp.MustCompile(`( at )?(\S+): (nothing listens at |there is no way to )(\S+\w)`)

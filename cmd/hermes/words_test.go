@@ -117,7 +117,7 @@ func TestOneFaultOneText(t *testing.T) {
 		}},
 		{exitFailed, "DIR/text: a part of this path is a file, not a folder", []string{
 			"server --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "server --data-dir DIR/text --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
-			"dev --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "check DIR/text",
+			"dev --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 		}},
 		{exitUsage, "is not HOST:PORT", []string{"status --server nohost", "dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
 	} {
