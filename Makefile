@@ -41,11 +41,11 @@ run: bin/wirelab ## compare six protocols, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: bin/testrun ## run all tests of the packages; skips those whose tools are missing
+test: bin/testrun ## run all tests; skips those whose tools are missing
 	@$(TESTRUN) -memory 8 -shared -- $(TESTFLAGS) -vet=off -p 4 -timeout 25m -skip '^TestSelfTest$$'
 
 .PHONY: test-rest
-test-rest: bin/testrun ## run what make test leaves out: go vet, manifests, API fuzzing, Hermes torture, self-test
+test-rest: bin/testrun ## run the rest: vet, manifests, fuzzing, torture, self-test
 	@$(TESTRUN) -rest
 
 .PHONY: test-all
@@ -53,11 +53,11 @@ test-all: ## run make test, and then make test-rest
 	@totals=$$(mktemp -u) && trap 'rm -f '$$totals EXIT && $(MAKE) test TOTALS=$$totals && $(MAKE) test-rest TOTALS=$$totals
 
 .PHONY: tools
-tools: bin/testrun ## print how to install the tools for tests; as root on Debian, install them
+tools: bin/testrun ## print how to install test tools; as root on Debian, install
 	@$(TESTRUN) -tools
 
 .PHONY: selftest
-selftest: build ## check wirelab against servers with known behaviour, about twenty minutes
+selftest: build ## check wirelab against known servers, about twenty minutes
 	./bin/wirelab selftest --long
 
 .PHONY: short
@@ -85,13 +85,13 @@ generate: ## write the generated code and the reference again
 	$(GO) test -count=1 ./cmd/wirelab ./cmd/hermes -run '^TestReferenceIsFresh$$' -update
 
 .PHONY: picture
-picture: build ## measure docs/examples/plan.yaml and draw the picture of README, two minutes
+picture: build ## measure and draw the picture of README, two minutes
 	@mkdir -p .cache && rm -f .cache/picture.db
 	./bin/wirelab run docs/examples/plan.yaml --results .cache/picture.db
 	./bin/wirelab report latest --results .cache/picture.db --format svg -o docs/report.svg
 
 .PHONY: check
-check: ## run what must pass before a change is done: generate, lint, vet, rules, race tests, vulnerabilities
+check: ## run what must pass before a change is done
 	@scripts/freshness
 	$(MAKE) lint
 	$(GO) vet ./...
@@ -104,7 +104,7 @@ conformance: ## compare every cell with the in-memory reference
 	$(GO) test $(TESTFLAGS) -v -run Conformance -timeout 14m ./workload/...
 
 .PHONY: faults
-faults: ## put one fault after the other into the bindings; the tests must find each
+faults: ## put faults into the bindings; the tests must find each
 	$(GO) run ./internal/plant
 
 .PHONY: bench
@@ -129,11 +129,11 @@ bench-gateway: build ## compare the gateway of the log pipeline with one more ho
 	$(GO) run ./internal/gatewaybench -wirelab bin/wirelab
 
 .PHONY: bench-brokers
-bench-brokers: build tools ## compare Hermes with NATS JetStream and RabbitMQ, about ten minutes; see docs/hermes.md for BENCHFLAGS
+bench-brokers: build tools ## compare Hermes with NATS and RabbitMQ; see docs/hermes.md
 	$(GO) run ./internal/brokerbench -hermes bin/hermes $(BENCHFLAGS)
 
 .PHONY: torture
-torture: ## kill, pause, cut off and fill up Hermes for most of an hour, as root; ARGS='--seed N'
+torture: ## torture Hermes for most of an hour, as root; ARGS='--seed N'
 	@scripts/torture $(ARGS)
 
 .PHONY: clean
