@@ -303,7 +303,7 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 		a.Note("all is up; stop with Ctrl-C")
 		return err
 	}
-	rows := [][]string{{"part", "process", "door", "address"}}
+	rows := [][]string{{"part", "process", "API", "address"}}
 	for _, p := range parts {
 		first := []string{p.Name, fmt.Sprint(p.PID)}
 		for _, door := range slices.Sorted(maps.Keys(p.Doors)) {
