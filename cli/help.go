@@ -115,7 +115,7 @@ func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 		b.WriteString("\n" + strings.Join(Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
 	}
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n" + strings.Join(Wrap("More of a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(Wrap("Help for a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

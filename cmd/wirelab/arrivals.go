@@ -142,7 +142,7 @@ func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
 func newArrivalsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "arrivals",
-		Short: "Show, or make, the recorded arrivals that compare replays",
+		Short: "Show or make recordings of arrivals, for compare --arrivals",
 		Long: `Arrivals shows what is in a recording of arrivals, or makes one.
 
 A recording is a file in one of two forms:

@@ -46,8 +46,8 @@ const rateAuto = "auto"
 func newChaosCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:     "chaos",
-		Short:   "Make parts of a pipeline fail under load, and account for every entry",
-		Long:    "Chaos starts services that work together, makes them fail under load, and reports what was lost.",
+		Short:   "Make parts of a pipeline fail, and count what is lost",
+		Long:    "Chaos starts services that work together, makes them fail under load, and counts what is lost.",
 		Example: `  wirelab chaos logging log-rabbit --fault all`,
 	})
 	c.AddCommand(newChaosLoggingCommand(a))
@@ -58,7 +58,7 @@ func newChaosLoggingCommand(a *app) *cobra.Command {
 	var f chaosFlags
 	c := &cobra.Command{
 		Use:   "logging [PATH…]",
-		Short: "Make parts of the log pipeline fail, and report what callers saw and what was lost",
+		Short: "Make parts of the log pipeline fail, and count what is lost",
 		Long: `Logging starts a new log pipeline for each path and each fault. It sends entries
 to the gateway at a constant rate, makes a part fail, and waits until no more
 entries are stored. Then it compares by id what each caller was told with what

@@ -93,9 +93,10 @@ More examples:
       --network wan,loss=0.1%
   wirelab compare grpc sse websocket -w ledger.StreamTransactions --streams 10 \
       --rate 10k --slice 5s
-  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
-  wirelab compare hermes-grpc nats-jetstream -w messaging --scenario leader-kill \
-      --rate 1k
+  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog \
+      --in-flight 50
+  wirelab compare hermes-grpc nats-jetstream -w messaging \
+      --scenario leader-kill --rate 1k
 
 ` + failIfText
 
@@ -103,7 +104,7 @@ func newCompareCommand(a *app) *cobra.Command {
 	var f compareFlags
 	command := &cobra.Command{
 		Use:   "compare ARM ARM…",
-		Short: "Compare protocols that do the same work: what differs, and is it real",
+		Short: "Compare protocols: what differs, and is it real?",
 		Long:  compareLong,
 		Example: `  wirelab compare grpc http1-json -w routeguide.GetFeature
   wirelab compare grpc http1-json -w routeguide.GetFeature --in-flight 1,50 --until 2%

@@ -33,7 +33,7 @@ func newDecideCommand(a *app) *cobra.Command {
 	var asJSON *bool
 	c := &cobra.Command{
 		Use:   "decide RESULT",
-		Short: "Say when to use a direct call and when a queue, from a result",
+		Short: "Show when to use a direct call and when a queue",
 		Long: `Decide prints a table "when to use which" from a result that compares paths
 through the log pipeline, such as log-grpc and log-rabbit. For each need it says
 which path is best, by how much, and under which conditions:

@@ -25,7 +25,7 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Find what makes measurements wrong or imprecise on this machine",
+		Short: "Find what makes measurements on this machine wrong or imprecise",
 		Long: `Doctor checks what can make measurements wrong or imprecise on this machine: CPUs,
 clock, other programs, memory and limits. Each finding says what to do. It is
 

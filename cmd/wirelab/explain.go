@@ -34,7 +34,7 @@ func newExplainCommand(a *app) *cobra.Command {
 	var f explainFlags
 	command := &cobra.Command{
 		Use:   "explain WORKLOAD.OPERATION | RESULT",
-		Short: "Say how much of a difference comes from framing, encoding and TLS",
+		Short: "Split a difference into the shares of framing, encoding and TLS",
 		Long: `Explain runs one operation over every combination of transport, encoding and TLS.
 On request it also varies connections, data sets and drivers. It measures in
 rounds, as compare does. The progress line shows the time that is left. Then it

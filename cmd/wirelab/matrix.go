@@ -43,7 +43,7 @@ type matrixOperation struct {
 func newMatrixCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "matrix [WORKLOAD]",
-		Short: "Show what can be compared: workloads, protocols, operations, libraries",
+		Short: "Show the workloads, protocols, operations and libraries",
 		Long: `Matrix lists the workloads with their operations and the protocols that carry them.
 With a WORKLOAD it shows all of one: what each protocol is made of, which
 operations it carries and why it does not carry others, the libraries that speak

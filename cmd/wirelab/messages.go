@@ -194,7 +194,7 @@ func (f *messageFlags) register(flags *pflag.FlagSet, p *plan.Plan) {
 	flags.IntVar(&f.batch, "batch", 0, "with a scenario: `messages` in each send (default 1; 100 for PublishBatch)")
 	flags.IntVar(&f.groups, "groups", 0, "with a scenario: `groups` that read each topic (default 1; 4 with fanout)")
 	flags.DurationVar(&f.delay, "reader-delay", 0, "with scenario slow, or one in which a broker fails: time that a reader takes for each message (default 2ms with slow)")
-	flags.StringVar(&p.Durability, "durability", "", "with a scenario: what acknowledgements are to promise: `fsync` (a quorum has the message on disk), or the word default (what the broker promises with its default settings); fsync if nothing is said")
+	flags.StringVar(&p.Durability, "durability", "", "with a scenario: when a broker acknowledges: `fsync` (a quorum has the message on disk) or default (as its default settings say) (default fsync)")
 	flags.IntVar(&p.Nodes, "nodes", 0, "with a scenario: `nodes` of each broker (default 3)")
 }
 

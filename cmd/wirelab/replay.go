@@ -50,7 +50,7 @@ func newReplayCommand(a *app) *cobra.Command {
 	var certificate string
 	c := &cobra.Command{
 		Use:   "replay RESULT",
-		Short: "Measure a result again on this machine, and say which conclusions hold",
+		Short: "Measure a result again here, and see which conclusions hold",
 		Long:  replayText,
 		Example: `  wirelab replay latest
   wirelab replay ./theirs.json --rounds 10

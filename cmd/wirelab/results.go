@@ -18,7 +18,7 @@ import (
 func newResultsCommand(a *app) *cobra.Command {
 	c := cli.Group(&cobra.Command{
 		Use:   "results",
-		Short: "List, show, name, check, export, import, copy and remove results",
+		Short: "List, show, name, check, export, copy and remove results",
 		Long: `Results are stored in a file, or in a PostgreSQL database that a team shares
 (postgres://user@host/database). --results or $WIRELAB_STORE selects it. The
 default is $XDG_DATA_HOME/wirelab/results.db, or without that variable
