@@ -48,7 +48,7 @@ Ctrl-C ends streams at once and waits up to 5 s for other replies.`,
 		Args: cli.Arguments(0, 0, "no arguments"),
 	}
 	c.Flags().StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
-	c.Flags().StringVar(&f.token, "token", "", "let clients with this `text` as their token add and delete results (default $"+tokenVariable+"; without a token nobody can)")
+	c.Flags().StringVar(&f.token, "token", "", "let clients with this `text` as their token add and delete results (default $"+tokenVariable+"; without a token no client can)")
 	c.Flags().BoolVar(&f.open, "open", false, "open the page in a browser")
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print the address as JSON, for programs")
 	c.RunE = func(c *cobra.Command, _ []string) error {

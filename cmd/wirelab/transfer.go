@@ -38,7 +38,7 @@ func newPullCommand(a *app) *cobra.Command {
 const transferText = `Your store is that of --results, else of $WIRELAB_STORE. Name the results
 ("latest" is one), or give --all or filters. The latest is copied first.
 
-A result that is already there is left as it is. So after an interruption, run the
+A result that is already there is not changed. So after an interruption, run the
 command again; it continues. If another result has the same id, neither is
 changed, and the exit code is 1. Keep a password in ~/.pgpass or PGPASSWORD
 rather than on the command line, which others can read.

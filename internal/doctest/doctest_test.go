@@ -122,6 +122,29 @@ func headings(text string) []string {
 	return all
 }
 
+// old are words that pages and help texts have no more: there is a usual word for each.
+var old = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|everybody|meanwhile|beside|(is|are) told|goes on|of its own|as it is)\b`)
+
+// Pages and help texts use the usual word. What a program printed is left as it is.
+func TestPagesUseTheUsualWord(t *testing.T) {
+	t.Parallel()
+	pages, err := doctest.Pages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+	for _, page := range append(pages, "CONTRIBUTING.md") {
+		for _, word := range old.FindAllString(blocks.ReplaceAllString(read(t, page), ""), -1) {
+			t.Errorf("%s says %q: use the usual word", page, word)
+		}
+	}
+	for _, page := range []string{"docs/reference/wirelab.md", "docs/reference/hermes.md"} {
+		for _, word := range old.FindAllString(read(t, page), -1) {
+			t.Errorf("%s says %q: use the usual word in the help text", page, word)
+		}
+	}
+}
+
 // README is short, and its picture is one that GitHub can show: small, whole,
 // for light and dark, and without anything to load.
 func TestReadme(t *testing.T) {
