@@ -34,10 +34,10 @@ waits until the cluster is ready, prints its address, and stops it at Ctrl-C. Th
 data is then deleted. wirelab compare starts such clusters by itself; to use this
 one, give it the printed address with target=.
 
-  hermes    Hermes; the program hermes is next to this one, or $WIRELAB_HERMES
-            names it
-  nats      NATS JetStream; the program wirelab-nats is next to this one, or
-            $WIRELAB_NATS names it
+  hermes    Hermes; the program hermes is next to this one, on the PATH, or
+            named by $WIRELAB_HERMES
+  nats      NATS JetStream; the program wirelab-nats is next to this one, on the
+            PATH, or named by $WIRELAB_NATS
   rabbitmq  RabbitMQ, which must be installed
 
 With --durability fsync, NATS writes each message to disk before it acknowledges.
