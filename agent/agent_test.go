@@ -208,7 +208,7 @@ func TestDriverRefuses(t *testing.T) {
 func TestDriverChecksBeforeItMeasures(t *testing.T) {
 	t.Parallel()
 	replies := drive(t, cell(false, wirelab.Errorf(wirelab.Unavailable, "gone")), dial(control.Load{InFlight: 2}))
-	if !strings.Contains(replies[1].Error, "failed: unavailable: gone") {
+	if !strings.Contains(replies[1].Error, "the first call failed: gone") {
 		t.Errorf("replies %+v", replies)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -55,9 +56,21 @@ func Execute(ctx context.Context, command string) (o Output, took time.Duration,
 	}
 	const notFound = 127 // by the shell's custom
 	if c.ProcessState.ExitCode() == notFound {
-		return o, took, wirelab.Errorf(wirelab.NotFound, "the tool was not found: %s; install it, or give its path", lastWords(o))
+		return o, took, wirelab.Errorf(wirelab.NotFound, "%s; install it, or give its path", missing(o))
 	}
 	return o, took, wirelab.Errorf(wirelab.Unavailable, "the tool failed (%v): %s", err, lastWords(o))
+}
+
+// notInstalled is how shells say which program they did not find.
+var notInstalled = regexp.MustCompile(`([^:\s]+): (?:command )?not found\s*$`)
+
+// missing says which program a shell did not find. It is said as of a program that
+// wirelab itself starts, so that a person reads the same words.
+func missing(o Output) string {
+	if found := notInstalled.FindStringSubmatch(o.Stderr); found != nil {
+		return fmt.Sprintf("the program %s is not installed, or not on the PATH", found[1])
+	}
+	return "a program was not found: " + lastWords(o)
 }
 
 // endOnDone ends a process group when ctx does. The function it returns is to

@@ -31,7 +31,7 @@ func TestExecute(t *testing.T) {
 		"a pipe":        {"echo a | tr a b", "b\n", "", 0, ""},
 		"fails":         {"echo half; echo why >&2; exit 3", "half\n", "why\n", wirelab.Unavailable, "the tool failed (exit status 3): why"},
 		"fails quietly": {"exit 1", "", "", wirelab.Unavailable, "it printed nothing"},
-		"is not there":  {"no-such-tool-here -x", "", "no-such", wirelab.NotFound, "the tool was not found: "},
+		"is not there":  {"no-such-tool-here -x", "", "no-such", wirelab.NotFound, "the program no-such-tool-here is not installed, or not on the PATH; install it"},
 		"is killed":     {"kill -9 $$", "", "", wirelab.Unavailable, "signal: killed"},
 	} {
 		o, took, err := audit.Execute(t.Context(), c.command)

@@ -396,7 +396,7 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	if out := must(t, at, "", "sub", "orders", "--from", "oldest", "--count", "3"); out != "one\ntwo\nthree\n" {
 		t.Errorf("sub after the leader's death says %q", out)
 	}
-	const told = "node 2 ended: signal: killed; 2 of 3 run; start it again with: "
+	const told = "node 2 ended: it was killed (signal 9); 2 of 3 run; start it again with: "
 	for deadline := time.Now().Add(patience); !strings.Contains(l.said.String(), told); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("of the death cluster says %q", l.said)

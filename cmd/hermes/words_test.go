@@ -112,6 +112,10 @@ func TestOneFaultOneText(t *testing.T) {
 		{exitUsage, "DIR/text/x: a part of this path is a file, not a folder", []string{
 			"restore --from DIR/text/x", "server --config DIR/text/x", "status --tls-ca DIR/text/x", "status --token-file DIR/text/x",
 		}},
+		{exitFailed, "no permission for /sys/bus/platform/uevent", []string{
+			"restore --from /sys/bus/platform/uevent", "server --config /sys/bus/platform/uevent",
+			"status --tls-ca /sys/bus/platform/uevent", "status --token-file /sys/bus/platform/uevent",
+		}},
 		{exitUsage, "DIR: it is a folder, not a file", []string{
 			"restore --from DIR", "server --config DIR", "status --tls-ca DIR", "status --token-file DIR",
 		}},

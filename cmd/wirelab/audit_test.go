@@ -220,7 +220,7 @@ func TestAuditThatCannotBe(t *testing.T) {
 		"bad length":          {[]string{"--tool", "hey {target}", "--for", "-1s"}, exitUsage, "--for -1s"},
 		"bad timeout":         {[]string{"--tool", "hey {target}", "--timeout", "0"}, exitUsage, "--timeout 0s"},
 		"two forms":           {[]string{"--tool", "hey {target}", "--json", "--markdown"}, exitUsage, "give --json or --markdown, not both"},
-		"not there":           {[]string{"--tool", "no-such-tool {target}"}, exitUsage, "the tool was not found"},
+		"not there":           {[]string{"--tool", "no-such-tool {target}"}, exitUsage, "the program no-such-tool is not installed, or not on the PATH; install it, or give its path"},
 		"fails":               {[]string{"--tool", "echo broken {target} >&2; exit 4"}, exitNoWord, "the tool failed (it ended with exit code 4): broken http://127.0.0.1:"},
 		"unknown output":      {[]string{"--tool", "echo {target} is fast"}, exitNoWord, "known are those of fortio, ghz, h2load, hey, k6, oha, vegeta, wrk, wrk2; --parser forces one"},
 		"another's output":    {[]string{"--tool", "echo {target} is fast", "--parser", "hey"}, exitNoWord, "the output is not as hey prints it"},

@@ -49,6 +49,16 @@ func TestOneFaultOneTextOfFiles(t *testing.T) {
 		{exitFailed, "cannot write /dev/full: the disk is full", []string{
 			"report latest -o /dev/full", "results export latest -o /dev/full", "results export latest --format csv -o /dev/full",
 		}},
+		{exitFailed, "cannot write /sys/kernel/notes: no permission", []string{
+			"report latest -o /sys/kernel/notes", "results export latest -o /sys/kernel/notes",
+			"serve routeguide grpc-tls --addr 127.0.0.1:0 --ca /sys/kernel/notes",
+		}},
+		{exitFailed, "no permission for /sys/bus/platform/uevent", []string{
+			"run /sys/bus/platform/uevent", "results import /sys/bus/platform/uevent", "verify /sys/bus/platform/uevent",
+			"decide /sys/bus/platform/uevent", "results list --results /sys/bus/platform/uevent", "report /sys/bus/platform/uevent",
+			compare + "--arrivals /sys/bus/platform/uevent", call + "--ca /sys/bus/platform/uevent",
+			call + "--request @/sys/bus/platform/uevent",
+		}},
 		{exitFailed, "cannot write DIR: it is a folder, not a file", []string{"results export latest -o DIR", "serve routeguide grpc-tls --addr 127.0.0.1:0 --ca DIR"}},
 		{exitUsage, "DIR/text/x: a part of this path is a file, not a folder", []string{
 			"run DIR/text/x", "results import DIR/text/x", "verify DIR/text/x", "decide DIR/text/x", "results list --results DIR/text/x",

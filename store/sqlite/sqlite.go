@@ -7,6 +7,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -385,7 +387,19 @@ func (s *Store) explain(doing string, err error) error {
 		return wirelab.Errorf(wirelab.Internal,
 			"cannot %s: %s is damaged or not a store; move it away, or set WIRELAB_STORE to another file", doing, s.path)
 	case codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY, codes.SQLITE_PERM:
-		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: %s cannot be opened or written: %v; set WIRELAB_STORE to a file that you can write", doing, s.path, err)
+		return wirelab.Errorf(wirelab.PermissionDenied, "cannot %s: %s; set WIRELAB_STORE to a file that you can write", doing, unusable(s.path, err))
 	}
 	return wirelab.Errorf(wirelab.Internal, "cannot %s in %s: %v", doing, s.path, err)
+}
+
+// unusable says why SQLite cannot use a file. It keeps the system's reason to itself, so that is asked again.
+func unusable(path string, err error) string {
+	file, again := os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // it is the file that SQLite was given
+	switch {
+	case errors.Is(again, fs.ErrPermission):
+		return "no permission for " + path
+	case again == nil:
+		_ = file.Close() // nothing was written
+	}
+	return fmt.Sprintf("%s cannot be opened or written: %v", path, err)
 }
