@@ -222,7 +222,7 @@ func (l *Log) make(number uint64, size int64) (*segment, error) {
 			create = r.Reserve
 		}
 	}
-	s, err := makeSegment(create, l.dir, number, 0, size)
+	s, err := makeSegment(l.fs, create, l.dir, number, 0, size)
 	if err != nil {
 		return nil, err
 	}

@@ -160,7 +160,7 @@ func (l *Log) rewrite(s *segment, live Live) error {
 	if err != nil {
 		return err
 	}
-	next, err := makeSegment(l.fs.Create, l.dir, s.number, s.generation+1, 0)
+	next, err := makeSegment(l.fs, l.fs.Create, l.dir, s.number, s.generation+1, 0)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -236,6 +237,47 @@ func TestRoomAgain(t *testing.T) {
 			}
 			check(t, l, 1, 0, again.next[1], 1000)
 		})
+	}
+}
+
+// A segment is rewritten where there may not be room for it. However much is free, that is no
+// broken log: all stays as it was, no file is left behind, and it is done when there is room.
+func TestNoRoomToClean(t *testing.T) {
+	t.Parallel()
+	for free := uint64(0); ; free += 100 {
+		fs, o := vfs.NewMemory(), wal.Options{SegmentBytes: 8 << 10}
+		l, m := open(t, fs, "/log", o)
+		next := map[uint32]uint64{}
+		for l.Usage().Segments < 3 {
+			commit(t, l, m, entry(m.index+1, 1, int64(m.index), next, 2, 100, 1, 2))
+		}
+		must(t, l.Seal(m.index, m.snapshot(), &raftpb.ConfState{Voters: []uint64{1}}))
+		before, err := fs.List("/log")
+		must(t, err)
+		left, err := fs.Free("/log")
+		must(t, err)
+		fs.SetCapacity(1<<62 - left + free)
+		clean := func() (bool, error) { return l.Clean(func(id uint32) (uint64, bool) { return 20, id == 2 }) }
+		done, refused := clean()
+		fs.SetCapacity(1 << 62)
+		if refused != nil {
+			if !errors.Is(refused, wal.ErrNoRoom) {
+				t.Fatalf("with %d bytes free: %v", free, refused)
+			}
+			if after, err := fs.List("/log"); err != nil || !slices.Equal(before, after) {
+				t.Fatalf("with %d bytes free it left %q, there were %q, %v", free, after, before, err)
+			}
+			if done, err = clean(); !done || err != nil {
+				t.Fatalf("with room again after %d bytes: %v, %v", free, done, err)
+			}
+		} else if !done {
+			t.Fatal("nothing was cleaned")
+		}
+		check(t, l, 2, 20, next[2], 1000)
+		must(t, l.Close())
+		if refused == nil {
+			return // there was room enough, and all that is less was tried
+		}
 	}
 }
 

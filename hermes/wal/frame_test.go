@@ -17,11 +17,11 @@ import (
 func TestSalt(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMemory()
-	a, err := makeSegment(fs.Create, "/", 1, 0, 4096)
+	a, err := makeSegment(fs, fs.Create, "/", 1, 0, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := makeSegment(fs.Create, "/", 2, 0, 4096)
+	b, err := makeSegment(fs, fs.Create, "/", 2, 0, 4096)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func parseName(name string) (named, bool) {
 
 // makeSegment creates a segment's file of size bytes, with its block, by Create or
 // Reserve. Its content is on disk; its name is not before SyncDir.
-func makeSegment(create func(string, int64) (vfs.File, error), dir string, number uint64, generation uint32, size int64) (*segment, error) {
+func makeSegment(fs vfs.FS, create func(string, int64) (vfs.File, error), dir string, number uint64, generation uint32, size int64) (*segment, error) {
 	name := fileName(dir, number, generation, "log")
 	f, err := create(name, size)
 	if err != nil {
@@ -83,6 +83,10 @@ func makeSegment(create func(string, int64) (vfs.File, error), dir string, numbe
 	}
 	if err != nil {
 		_ = f.Close() // the first failure is the one to tell
+		// A file that grows finds the disk full only here. It must go: the next try makes one of its name.
+		if vfs.Full(err) && fs.Remove(name) == nil {
+			err = noRoom(err)
+		}
 		return nil, err
 	}
 	return s, nil
