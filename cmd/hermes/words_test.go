@@ -2,12 +2,10 @@ package main
 
 import (
 	"bytes"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"wirelab/cli/clitest"
@@ -93,53 +91,36 @@ func TestOneFaultOneText(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace
-	for _, f := range []struct {
-		code  int
-		says  string
-		lines []string
-	}{
-		{exitFailed, "cannot listen at TAKEN: another program uses this port; choose another --", []string{
+	clitest.OneText(t, []clitest.Fault{
+		{Code: exitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
 			"dev --grpc-listen TAKEN", "dev --grpc-listen 127.0.0.1:0 --http-listen TAKEN", "server --data-dir DIR/node --grpc-listen TAKEN",
 		}},
-		{exitFailed, "no node answers: nothing listens at 127.0.0.1:1; start one with hermes dev", []string{
+		{Code: exitFailed, Says: "no node answers: nothing listens at 127.0.0.1:1; start one with hermes dev", Lines: []string{
 			"status --server 127.0.0.1:1", "pub t m --server 127.0.0.1:1", "sub t --server 127.0.0.1:1", "topic list --server 127.0.0.1:1",
 			"group list t --server 127.0.0.1:1", "cluster remove 3 --server 127.0.0.1:1", "backup --to DIR/b --server 127.0.0.1:1",
 		}},
-		{exitUsage, "there is no file or folder DIR/absent", []string{
+		{Code: exitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
 			"restore --from DIR/absent", "server --config DIR/absent", "status --tls-ca DIR/absent", "status --token-file DIR/absent",
 		}},
-		{exitUsage, "DIR/text/x: a part of this path is a file, not a folder", []string{
+		{Code: exitUsage, Says: "DIR/text/x: a part of this path is a file, not a folder", Lines: []string{
 			"restore --from DIR/text/x", "server --config DIR/text/x", "status --tls-ca DIR/text/x", "status --token-file DIR/text/x",
 		}},
-		{exitFailed, "no permission for /sys/bus/platform/uevent", []string{
+		{Code: exitFailed, Says: "no permission for /sys/bus/platform/uevent", Lines: []string{
 			"restore --from /sys/bus/platform/uevent", "server --config /sys/bus/platform/uevent",
 			"status --tls-ca /sys/bus/platform/uevent", "status --token-file /sys/bus/platform/uevent",
 		}},
-		{exitUsage, "DIR: it is a folder, not a file", []string{
+		{Code: exitUsage, Says: "DIR: it is a folder, not a file", Lines: []string{
 			"restore --from DIR", "server --config DIR", "status --tls-ca DIR", "status --token-file DIR",
 		}},
-		{exitFailed, "DIR/text: a part of this path is a file, not a folder", []string{
+		{Code: exitFailed, Says: "DIR/text: a part of this path is a file, not a folder", Lines: []string{
 			"server --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0", "server --data-dir DIR/text --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 			"dev --data-dir DIR/text/x --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 		}},
-		{exitUsage, "is not HOST:PORT", []string{"status --server nohost", "dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
-	} {
-		for _, line := range f.lines {
-			code, _, said := tried(t, nil, "", strings.Fields(fill(line))...)
-			clitest.Refused(t, line, code, said)
-			if code != f.code || !strings.Contains(said, fill(f.says)) {
-				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, code, said, f.code, fill(f.says))
-			}
-		}
-	}
-}
-
-// fullDisk is standard output on a disk that is full.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.ENOSPC}
+		{Code: exitUsage, Says: "is not HOST:PORT", Lines: []string{"status --server nohost", "dev --grpc-listen 127.0.0.1:0 --http-listen nohost"}},
+	}, strings.NewReplacer("TAKEN", taken.Addr().String(), "DIR", dir).Replace, func(args ...string) (int, string) {
+		code, _, said := tried(t, nil, "", args...)
+		return code, said
+	})
 }
 
 // What cannot be written to standard output is a failure of every command, help too, in the same words.
@@ -147,7 +128,7 @@ func TestFullDiskOfStandardOutput(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"version", "--version", "--help", "pub --help", "help exit-codes", "config", "completion bash", "token"} {
 		var said bytes.Buffer
-		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &said, func(string) string { return "" })
+		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(string) string { return "" })
 		if code != exitFailed || said.String() != "hermes: cannot write to standard output: the disk is full\n" {
 			t.Errorf("%s: exit code %d, says %q", line, code, said.String())
 		}

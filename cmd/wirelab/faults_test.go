@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"wirelab/cli/clitest"
@@ -38,54 +36,34 @@ func TestOneFaultOneTextOfFiles(t *testing.T) {
 	s, dir := storing(t)
 	compare := "compare grpc grpc -w routeguide.GetFeature --rate 5 "
 	call := "call routeguide.GetFeature --protocol grpc-tls --target 127.0.0.1:1 "
-	for _, f := range []struct {
-		code  int
-		says  string
-		lines []string
-	}{
-		{exitFailed, "cannot write DIR/text/x: a part of this path is a file, not a folder", []string{
+	clitest.OneText(t, []clitest.Fault{
+		{Code: exitFailed, Says: "cannot write DIR/text/x: a part of this path is a file, not a folder", Lines: []string{
 			"report latest -o DIR/text/x", "results export latest -o DIR/text/x", "serve routeguide grpc-tls --addr 127.0.0.1:0 --ca DIR/text/x",
 		}},
-		{exitFailed, "cannot write /dev/full: the disk is full", []string{
+		{Code: exitFailed, Says: "cannot write /dev/full: the disk is full", Lines: []string{
 			"report latest -o /dev/full", "results export latest -o /dev/full", "results export latest --format csv -o /dev/full",
 		}},
-		{exitFailed, "cannot write /sys/kernel/notes: no permission", []string{
+		{Code: exitFailed, Says: "cannot write /sys/kernel/notes: no permission", Lines: []string{
 			"report latest -o /sys/kernel/notes", "results export latest -o /sys/kernel/notes",
 			"serve routeguide grpc-tls --addr 127.0.0.1:0 --ca /sys/kernel/notes",
 		}},
-		{exitFailed, "no permission for /sys/bus/platform/uevent", []string{
+		{Code: exitFailed, Says: "no permission for /sys/bus/platform/uevent", Lines: []string{
 			"run /sys/bus/platform/uevent", "results import /sys/bus/platform/uevent", "verify /sys/bus/platform/uevent",
 			"decide /sys/bus/platform/uevent", "results list --results /sys/bus/platform/uevent", "report /sys/bus/platform/uevent",
 			compare + "--arrivals /sys/bus/platform/uevent", call + "--ca /sys/bus/platform/uevent",
 			call + "--request @/sys/bus/platform/uevent",
 		}},
-		{exitFailed, "cannot write DIR: it is a folder, not a file", []string{"results export latest -o DIR", "serve routeguide grpc-tls --addr 127.0.0.1:0 --ca DIR"}},
-		{exitUsage, "DIR/text/x: a part of this path is a file, not a folder", []string{
+		{Code: exitFailed, Says: "cannot write DIR: it is a folder, not a file", Lines: []string{"results export latest -o DIR", "serve routeguide grpc-tls --addr 127.0.0.1:0 --ca DIR"}},
+		{Code: exitUsage, Says: "DIR/text/x: a part of this path is a file, not a folder", Lines: []string{
 			"run DIR/text/x", "results import DIR/text/x", "verify DIR/text/x", "decide DIR/text/x", "results list --results DIR/text/x",
 			"serve-results --addr 127.0.0.1:0 --results DIR/text/x", "results pull --all --from DIR/text/x", "report DIR/text/x",
 			compare + "--arrivals DIR/text/x", call + "--ca DIR/text/x", call + "--request @DIR/text/x",
 		}},
-		{exitUsage, "DIR: it is a folder, not a file", []string{
+		{Code: exitUsage, Says: "DIR: it is a folder, not a file", Lines: []string{
 			"run DIR", "results import DIR", "verify DIR", "decide DIR", "results list --results DIR", "serve-results --addr 127.0.0.1:0 --results DIR",
 			"results pull --all --from DIR", "results push --all --to DIR", "report DIR", compare + "--arrivals DIR", call + "--ca DIR", call + "--request @DIR",
 		}},
-	} {
-		for _, line := range f.lines {
-			fill := func(text string) string { return strings.ReplaceAll(text, "DIR", dir) }
-			o := s.run(strings.Fields(fill(line))...)
-			clitest.Refused(t, line, o.code, o.stderr)
-			if o.code != f.code || !strings.Contains(o.stderr, fill(f.says)) {
-				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, f.code, fill(f.says))
-			}
-		}
-	}
-}
-
-// fullDisk is standard output on a disk that is full.
-type fullDisk struct{}
-
-func (fullDisk) Write([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.ENOSPC}
+	}, strings.NewReplacer("DIR", dir).Replace, s.says)
 }
 
 // What cannot be written to standard output is a failure of every command, help too, in the same words.
@@ -99,7 +77,7 @@ func TestFullDiskOfStandardOutput(t *testing.T) {
 		"compare grpc grpc -w routeguide.GetFeature --rate 5 --print-plan", "selftest --list",
 	} {
 		var said bytes.Buffer
-		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), fullDisk{}, &said, func(key string) string { return s.env[key] })
+		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(key string) string { return s.env[key] })
 		if code != exitFailed || said.String() != "wirelab: cannot write to standard output: the disk is full\n" {
 			t.Errorf("%s: exit code %d, says %q", line, code, said.String())
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wirelab/cli/clitest"
+	"wirelab/internal/porttest"
 )
 
 // Bad command lines end with a line in our words, and never with 0. "TAKEN" is an address that another
@@ -131,42 +132,31 @@ version more
 func TestOneFaultOneText(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	taken, closed := listening(t), listening(t)
-	at := closed.Addr().String()
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	taken := listening(t)
 	dir := filepath.Dir(s.env["WIRELAB_STORE"])
-	for _, f := range []struct {
-		code  int
-		says  string
-		lines []string
-	}{
-		{exitFailed, "cannot listen at TAKEN: another program uses this port; choose another --", []string{
+	clitest.OneText(t, []clitest.Fault{
+		{Code: exitFailed, Says: "cannot listen at TAKEN: another program uses this port; choose another --", Lines: []string{
 			"serve routeguide grpc --addr TAKEN", "serve-results --addr TAKEN", "up logging --broker none --addr TAKEN",
 			"relay --listen TAKEN --to CLOSED --network lan",
 		}},
-		{exitFailed, "nothing listens at CLOSED", []string{
+		{Code: exitFailed, Says: "nothing listens at CLOSED", Lines: []string{
 			"call routeguide.GetFeature --protocol grpc --target CLOSED", "call routeguide.GetFeature --protocol http1-json --target CLOSED",
 			"call routeguide.GetFeature --protocol netrpc --target CLOSED", "call routeguide.GetFeature --protocol websocket --target CLOSED",
 		}},
-		{exitUsage, "there is no file or folder DIR/absent", []string{
+		{Code: exitUsage, Says: "there is no file or folder DIR/absent", Lines: []string{
 			"run DIR/absent.yaml", "results import DIR/absent", "verify DIR/absent", "results list --results DIR/absent",
 			"results show --results DIR/absent", "results pull --all --from DIR/absent",
 			"compare grpc grpc -w routeguide.GetFeature --rate 5 --arrivals DIR/absent",
 			"call routeguide.GetFeature --protocol grpc-tls --target CLOSED --ca DIR/absent",
 			"call routeguide.GetFeature --protocol grpc --target CLOSED --request @DIR/absent",
 		}},
-	} {
-		for _, line := range f.lines {
-			fill := strings.NewReplacer("TAKEN", taken.Addr().String(), "CLOSED", at, "DIR", dir).Replace
-			o := s.run(strings.Fields(fill(line))...)
-			clitest.Refused(t, line, o.code, o.stderr)
-			if o.code != f.code || !strings.Contains(o.stderr, fill(f.says)) {
-				t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, f.code, fill(f.says))
-			}
-		}
-	}
+	}, strings.NewReplacer("TAKEN", taken.Addr().String(), "CLOSED", porttest.Refusing(t), "DIR", dir).Replace, s.says)
+}
+
+// says runs a command, and gives its exit code and standard error.
+func (s *shell) says(args ...string) (code int, stderr string) {
+	o := s.run(args...)
+	return o.code, o.stderr
 }
 
 func listening(t *testing.T) net.Listener {

@@ -61,10 +61,8 @@ func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) err
 // shortestLoad is how many columns a load's name keeps at least.
 const shortestLoad = 10
 
-// checked is the lines of one threshold in the page's width: first the rounds that are
-// missing go, then the interval, then the middle of loads and of arms.
-func (p *page) checked(all []result.Finding) table {
-	t := table{}
+// lines are what a table says of findings: arm, load, figure, interval, outcome.
+func lines(all []result.Finding) (t table) {
 	for i := range all {
 		f := &all[i]
 		value, interval := report.Figure(f)
@@ -76,6 +74,13 @@ func (p *page) checked(all []result.Finding) table {
 			{text: report.OutcomeWords(f), in: ofOutcome(f.Outcome)},
 		})
 	}
+	return t
+}
+
+// checked is the lines of one threshold in the page's width: first the rounds that are
+// missing go, then the interval, then the middle of loads and of arms.
+func (p *page) checked(all []result.Finding) table {
+	t := lines(all)
 	over := func() int { return width0(t) - p.style.Width }
 	if over() > 0 {
 		for i, row := range t.body {
@@ -121,18 +126,7 @@ func ofOutcome(o result.Outcome) ink {
 // findings writes the lines of one threshold. Names of arms give way where
 // the width does not hold them.
 func (p *page) findings(all []result.Finding) {
-	t := table{}
-	for i := range all {
-		f := &all[i]
-		value, interval := report.Figure(f)
-		t.body = append(t.body, []cell{
-			{text: " " + f.ArmName},
-			{text: f.LoadName},
-			{text: value, right: true},
-			{text: interval},
-			{text: report.OutcomeWords(f), in: ofOutcome(f.Outcome)},
-		})
-	}
+	t := lines(all)
 	widths := t.widths()
 	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
 		for _, row := range t.body {
