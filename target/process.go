@@ -32,12 +32,13 @@ type Command struct {
 	Stderr io.Writer
 	// Namespace is the network namespace that it is to live in; nil: ours.
 	Namespace *os.File
-	// Grace is how long it may take to stop when told, before it is killed; 0: 8 s.
+	// Grace is how long it may take to stop when told, before it is killed; 0: a minute.
 	Grace time.Duration
 }
 
-// usualGrace is [Command.Grace] where none is given.
-const usualGrace = 8 * time.Second
+// usualGrace is [Command.Grace] where none is given: a child that stops on a machine
+// that is busy with ten other things takes some seconds, and one that hangs is a fault.
+const usualGrace = time.Minute
 
 // Process is a running child. Its methods may be called by one goroutine at a
 // time, but for Kill.
@@ -169,7 +170,7 @@ func (p *Process) Over() <-chan struct{} { return p.over }
 func (p *Process) Kill() { _ = p.command.Process.Kill() } // an error: it has ended
 
 // Stop tells the child to stop, waits for it and kills it if it does not
-// within 8 s. It returns how the child ended, nil if well: a child that was
+// within its grace. It returns how the child ended, nil if well: a child that was
 // alive and did as it was told. Further calls return the same.
 func (p *Process) Stop() error {
 	p.stop.Do(func() {

@@ -128,7 +128,7 @@ func TestFullDiskOfStandardOutput(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"version", "--version", "--help", "pub --help", "help exit-codes", "config", "completion bash", "token"} {
 		var said bytes.Buffer
-		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(string) string { return "" })
+		code := runBy(t.Context(), clitest.Still{}, strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(string) string { return "" })
 		if code != exitFailed || said.String() != "hermes: cannot write to standard output: the disk is full\n" {
 			t.Errorf("%s: exit code %d, says %q", line, code, said.String())
 		}

@@ -19,6 +19,8 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 		t.Fatal(err)
 	}
 	absent, below := filepath.Join(dir, "absent"), filepath.Join(file, "below")
+	stored, _ := storing(t)
+	kept := "--results " + stored.env["WIRELAB_STORE"] + " "
 	const away = "postgres://me@127.0.0.1:1/x"
 	const get = "-w routeguide.GetFeature "
 	unread := map[string]int{absent + "/x": exitUsage, file: exitUsage, "nope": exitUsage, "latest --results " + away: exitFailed}
@@ -79,9 +81,10 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 			"--from " + away:         exitUsage,
 		},
 		"results push": {
-			"--all --to " + below:         exitFailed,
-			"--all --to " + away:          exitFailed,
-			"nope --to " + dir + "/to.db": exitFailed,
+			"--all --to " + below:                exitUsage, // there is no store to copy from
+			kept + "--all --to " + below:         exitFailed,
+			kept + "--all --to " + away:          exitFailed,
+			kept + "nope --to " + dir + "/to.db": exitFailed,
 		},
 		"results rm":   {"nope": exitUsage, "r-1 --results " + away: exitFailed},
 		"results show": {"nope": exitUsage, "latest --results " + away: exitFailed},

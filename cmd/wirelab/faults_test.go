@@ -77,7 +77,7 @@ func TestFullDiskOfStandardOutput(t *testing.T) {
 		"compare grpc grpc -w routeguide.GetFeature --rate 5 --print-plan", "selftest --list",
 	} {
 		var said bytes.Buffer
-		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(key string) string { return s.env[key] })
+		code := runBy(t.Context(), clitest.Still{}, strings.Fields(line), strings.NewReader(""), clitest.FullDisk{}, &said, func(key string) string { return s.env[key] })
 		if code != exitFailed || said.String() != "wirelab: cannot write to standard output: the disk is full\n" {
 			t.Errorf("%s: exit code %d, says %q", line, code, said.String())
 		}

@@ -30,7 +30,7 @@ const NodesLimit = 9
 // stop by itself; it is killed then.
 const (
 	startLimit = 180 * time.Second
-	stopLimit  = 20 * time.Second
+	stopLimit  = time.Minute
 )
 
 // Options say how a cluster is run.
