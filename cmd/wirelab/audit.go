@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/audit"
 	"wirelab/cli"
+	"wirelab/control"
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/target"
@@ -87,7 +88,15 @@ type auditFlags struct {
 	json, markdown, verbose        bool
 }
 
-func newAuditCommand(a *app) *cobra.Command {
+func newAuditCommand(a *app) *cobra.Command { return auditCommand(a, a.runAudited) }
+
+// auditRunner runs the tool against a service, and notes what it was run as.
+type auditRunner func(
+	ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited,
+) (audit.Output, error)
+
+// auditCommand is the command with a way to run the tool.
+func auditCommand(a *app, run auditRunner) *cobra.Command {
 	var f auditFlags
 	command := &cobra.Command{
 		Use:     "audit --tool 'COMMAND with {target}'",
@@ -96,7 +105,7 @@ func newAuditCommand(a *app) *cobra.Command {
 		Example: auditExample,
 		Args:    cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return a.audit(command.Context(), f)
+			return a.audit(command.Context(), f, run)
 		},
 	}
 	flags := command.Flags()
@@ -130,7 +139,7 @@ type audited struct {
 }
 
 // audit runs the tool against the service and prints what came of it.
-func (a *app) audit(ctx context.Context, f auditFlags) error {
+func (a *app) audit(ctx context.Context, f auditFlags, run auditRunner) error {
 	if f.timeout <= 0 {
 		return cli.Usage("--timeout %v: want more than 0", f.timeout)
 	}
@@ -156,7 +165,7 @@ func (a *app) audit(ctx context.Context, f auditFlags) error {
 		return err
 	}
 	done := audited{Protocol: f.protocol, Inject: f.inject}
-	output, err := a.runAudited(ctx, cell, f, truth, parser.Name, &done)
+	output, err := run(ctx, cell, f, truth, parser.Name, &done)
 	if f.verbose {
 		for _, text := range []string{output.File, output.Stdout, output.Stderr} {
 			if text != "" {
@@ -278,7 +287,15 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 			a.Note("service to audit against: %v", e)
 		}
 	}()
-	files := auditFiles(folder, server.Ready().Address, server.Ready().Authority, tool)
+	return a.runTool(ctx, folder, program, server.Ready(), cell, f, truth, tool, done)
+}
+
+// runTool runs the tool against a service that is ready, with the witness next to it.
+func (a *app) runTool(
+	ctx context.Context, folder, program string, ready control.Ready,
+	cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited,
+) (o audit.Output, err error) {
+	files := auditFiles(folder, ready.Address, ready.Authority, tool)
 	if err := files.write(); err != nil {
 		return o, err
 	}
@@ -294,7 +311,7 @@ func (a *app) runAudited(ctx context.Context, cell wirelab.Cell, f auditFlags, t
 	// Its first calls wait for an answer each: where those take long, a turn
 	// of the service is short beside them and the witness worth nothing.
 	if !f.alone && truth.Mean() < time.Second/2 {
-		w, err := beginWitness(ctx, program, cell, server.Ready(), truth)
+		w, err := beginWitness(ctx, program, cell, ready, truth)
 		if err != nil {
 			return o, err
 		}

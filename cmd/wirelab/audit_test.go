@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +14,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"wirelab"
+	"wirelab/audit"
+	"wirelab/cli"
+	"wirelab/cli/clitest"
+	"wirelab/control"
+	"wirelab/inject"
+	"wirelab/workload/all"
 )
 
 // asTool is set in processes that are to be a load generator of our own, which
@@ -80,12 +90,31 @@ func canned(t *testing.T, tool, file string) string {
 	return path
 }
 
-// What the tools printed once, through the whole command.
+// audits runs the command in this process. The tool is run, as it is by the real one, but there is
+// no service to call, and no witness.
+func audits(t *testing.T, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	a := &app{
+		Terminal: cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}},
+		getenv:   func(string) string { return "" }, works: all.Works(), now: time.Now,
+	}
+	command := auditCommand(a, func(ctx context.Context, cell wirelab.Cell, f auditFlags, truth inject.Truth, tool string, done *audited) (audit.Output, error) {
+		f.alone = true
+		return a.runTool(ctx, t.TempDir(), "", control.Ready{Address: "127.0.0.1:1"}, cell, f, truth, tool, done)
+	})
+	command.SilenceErrors, command.SilenceUsage = true, true
+	command.SetArgs(args)
+	err := command.ExecuteContext(t.Context())
+	if err == nil {
+		return outcome{exitOK, stdout.String(), stderr.String()}
+	}
+	return outcome{exitCodeOf(err), stdout.String(), stderr.String() + "wirelab: " + describe(err)}
+}
+
+// What the tools printed once is read, judged and printed.
 func TestAuditSaysWhatToolsReport(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	for name, c := range map[string]struct {
 		tool, file, args string
 		code             int
@@ -128,16 +157,14 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			command := canned(t, c.tool, c.file) + " " + c.args
-			flags := []string{"audit", "--tool", command}
+			flags := []string{"--tool", command}
 			if name == "another law" {
 				flags = append(flags, "--inject", "constant 20ms")
 			}
-			p := begin(t, t.TempDir(), append(flags, "--verbose")...)
-			p.want(c.code, "running ", "doubts")
-			for _, text := range c.say {
-				if !strings.Contains(p.stdout.String(), text) {
-					t.Errorf("standard output lacks %q:\n%s", text, p.stdout.String())
-				}
+			o := audits(t, append(flags, "--verbose")...)
+			o.wants(t, c.code, c.say, nil)
+			if !strings.Contains(o.stderr, "running ") || !strings.Contains(o.stderr, "doubts") {
+				t.Errorf("standard error: %s", o.stderr)
 			}
 			switch name { // the other forms of the same are asked for once each
 			case "of gRPC":
@@ -151,23 +178,23 @@ func TestAuditSaysWhatToolsReport(t *testing.T) {
 
 func auditsAsJSON(t *testing.T, code int, tool, protocol string, flags []string) {
 	t.Helper()
-	p := begin(t, t.TempDir(), append(flags, "--json")...)
-	p.want(code)
+	o := audits(t, append(flags, "--json")...)
+	o.wants(t, code, nil, nil)
 	var done struct {
 		Tool, Verdict, Sentence, Protocol string
 		Report                            struct{ Count int }
 	}
-	if err := json.Unmarshal(p.stdout.Bytes(), &done); err != nil || done.Tool != tool || done.Protocol != protocol || done.Sentence == "" || done.Report.Count == 0 {
-		t.Errorf("%+v, %v of\n%s", done, err, p.stdout.String())
+	if err := json.Unmarshal([]byte(o.stdout), &done); err != nil || done.Tool != tool || done.Protocol != protocol || done.Sentence == "" || done.Report.Count == 0 {
+		t.Errorf("%+v, %v of\n%s", done, err, o.stdout)
 	}
 }
 
 func auditsAsMarkdown(t *testing.T, code int, flags []string) {
 	t.Helper()
-	p := begin(t, t.TempDir(), append(flags, "--markdown")...)
-	p.want(code)
-	if rows := strings.Split(p.stdout.String(), "\n"); len(rows) != 6 || strings.Count(rows[0], "|") != strings.Count(rows[4], "|") {
-		t.Errorf("Markdown:\n%s", p.stdout.String())
+	o := audits(t, append(flags, "--markdown")...)
+	o.wants(t, code, nil, nil)
+	if rows := strings.Split(o.stdout, "\n"); len(rows) != 6 || strings.Count(rows[0], "|") != strings.Count(rows[4], "|") {
+		t.Errorf("Markdown:\n%s", o.stdout)
 	}
 }
 
@@ -178,27 +205,28 @@ func TestAuditRunsAToolThatCalls(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, args := range map[string]string{
-		"POST":           `POST {target} {body}`,
-		"POST of a file": `POST {target} "$(cat {bodyfile})"`,
-		"GET":            `GET {get} ''`,
-		"quoted":         `POST '{target}' '{body}'`,
-		"files":          `POST {target} {body} >{out}; grep -q 'service RouteGuide' {proto} && echo Done`,
+	tool := fmt.Sprintf("%s=1 '%s' ", asTool, os.Args[0])
+	var command strings.Builder
+	for _, args := range []string{
+		`POST {target} {body}`,
+		`POST {target} "$(cat {bodyfile})"`,
+		`GET {get} ''`,
+		`POST '{target}' '{body}'`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			command := fmt.Sprintf("%s=1 '%s' %s", asTool, os.Args[0], args)
-			// Two turns at least, whatever the loops get through.
-			p := begin(t, t.TempDir(), "audit", "--tool", command+"; sleep 1", "--inject", "frozen 1ms 100ms 500ms", "--for", "1s")
-			p.want(exitFailed)
-			if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
-				t.Errorf("%s", text)
-			}
-			// The witness has a whole slice at least.
-			if _, row, _ := strings.Cut(p.stdout.String(), "\np50 "); strings.Contains(row[:strings.IndexByte(row, '\n')], " -") {
-				t.Errorf("no witness: %s", p.stdout.String())
-			}
-		})
+		command.WriteString(tool + args + " >>{out}.each && ")
+	}
+	// Each was answered rightly. The last one is read from its file.
+	command.WriteString(`test $(grep -c '\[200\]' {out}.each) = 4 && ! grep '\[599\]' {out}.each && ` +
+		tool + `POST {target} {body} >{out} && grep -q 'service RouteGuide' {proto} && echo Done; sleep 1`)
+	// Two turns at least, whatever the loops get through.
+	p := begin(t, t.TempDir(), "audit", "--tool", command.String(), "--inject", "frozen 1ms 100ms 500ms", "--for", "1s", "--verbose")
+	p.want(exitFailed, "running ", "Done")
+	if text := p.stdout.String(); !strings.Contains(text, "hey reports a p95 of 1.30 ms where the truth is 77.0 ms") || !strings.Contains(text, "few meet a service that stands still") {
+		t.Errorf("%s", text)
+	}
+	// The witness has a whole slice at least.
+	if _, row, _ := strings.Cut(p.stdout.String(), "\np50 "); strings.Contains(row[:strings.IndexByte(row, '\n')], " -") {
+		t.Errorf("no witness: %s", p.stdout.String())
 	}
 }
 
@@ -228,42 +256,35 @@ func TestAuditThatCannotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"audit"}, c.args...)
-			if c.code == exitUsage && name != "not there" { // nothing is started
-				newShell(t).run(args...).wants(t, c.code, nil, []string{c.say})
-				return
+			var o outcome
+			if c.code == exitUsage && name != "not there" { // no tool is run
+				o = newShell(t).run(append([]string{"audit"}, c.args...)...)
+			} else {
+				o = audits(t, c.args...)
 			}
-			p := begin(t, t.TempDir(), args...)
-			p.want(c.code, c.say)
-			if strings.Contains(p.stdout.String(), "truth") {
-				t.Errorf("a verdict: %s", p.stdout.String())
+			o.wants(t, c.code, nil, nil)
+			if !strings.Contains(o.stderr, c.say) || strings.Contains(o.stdout, "truth") {
+				t.Errorf("want %q and no verdict: %+v", c.say, o)
 			}
 		})
 	}
 }
 
-// Ctrl-C ends the tool, all that it started, and the service.
+// Ctrl-C ends the tool, all that it started, and the service, whether they heed the signal or not.
 func TestAuditInterrupted(t *testing.T) {
 	t.Parallel()
-	for name, command := range map[string]string{
-		"heeds":    "sleep 100 | (echo {target} >&2; sleep 100)",
-		"does not": "trap '' INT TERM; echo {target} >&2; while :; do sleep 0.1; done",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			p := begin(t, dir, "audit", "--tool", "touch "+filepath.Join(dir, "begun")+"; "+command)
-			p.eventually("the tool", func() bool {
-				_, err := os.Stat(filepath.Join(dir, "begun"))
-				return err == nil && (name != "heeds" || len(p.processes("sleep")) > 0) // which the shell starts after the file
-			})
-			if len(p.processes("serve routeguide http1-json")) != 1 {
-				t.Errorf("running: %v", p.processes(""))
-			}
-			if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-			p.want(exitNoWord, "wirelab: interrupted")
-		})
+	dir := t.TempDir()
+	p := begin(t, dir, "audit", "--tool", "sleep 100 | (echo {target} >&2; sleep 100) & trap '' INT TERM; touch "+
+		filepath.Join(dir, "begun")+"; while :; do sleep 0.1; done")
+	p.eventually("the tool", func() bool {
+		_, err := os.Stat(filepath.Join(dir, "begun"))
+		return err == nil && len(p.processes("sleep 100")) >= 2
+	})
+	if len(p.processes("serve routeguide http1-json")) != 1 {
+		t.Errorf("running: %v", p.processes(""))
 	}
+	if err := p.command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	p.want(exitNoWord, "wirelab: interrupted")
 }

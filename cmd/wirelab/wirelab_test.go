@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main() // and does not return
 	}
+	// What a command starts that a test runs in this process is the program too, and not all tests again.
+	if err := os.Setenv(asProgram, "1"); err != nil {
+		panic(err)
+	}
 	waitTogether()
 	goleak.VerifyTestMain(m, goleak.Cleanup(leaveNothing))
 }
