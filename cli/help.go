@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
+
+	"wirelab/paragraph"
 )
 
 // helpAll shows a command's help with all flags and explanations, where --help shows the common ones.
@@ -112,10 +114,10 @@ func WriteHelp(w io.Writer, c *cobra.Command, columns int, all bool) error {
 		more = writeFlags(&b, c, columns, all) || more
 	}
 	if more {
-		b.WriteString("\n" + strings.Join(Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(paragraph.Wrap("All flags and explanations: "+c.CommandPath()+" "+helpAll, columns), "\n") + "\n")
 	}
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n" + strings.Join(Wrap("Help for a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(paragraph.Wrap("Help for a command: "+c.CommandPath()+" COMMAND --help", columns), "\n") + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -142,7 +144,7 @@ func examples(text string, columns int) string {
 			continue
 		}
 		whole := glued(line)
-		lines := Wrap(whole, columns-len("      ")-len(" \\"))
+		lines := paragraph.Wrap(whole, columns-len("      ")-len(" \\"))
 		text := "  " + strings.Join(lines, " \\\n      ") + "\n"
 		b.WriteString(strings.ReplaceAll(text, "\x00", " "))
 	}

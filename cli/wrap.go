@@ -2,38 +2,17 @@ package cli
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"wirelab/paragraph"
 )
 
 // Columns is how wide texts are where nobody says how wide the terminal is.
 const Columns = 80
 
-// Wrap breaks a text into lines of at most so many columns, at spaces. A word that is longer than a
-// line is left whole: a command or an address that is broken cannot be copied.
-func Wrap(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case width(line)+1+width(word) <= columns:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	if line != "" {
-		lines = append(lines, line)
-	}
-	return lines
-}
-
 // Hang writes a text after a label that takes so many columns, and what does not fit in a line below
 // its beginning. Where the label is longer, the text begins in the next line.
 func Hang(label string, indent int, text string, columns int) string {
-	lines := Wrap(text, columns-indent)
+	lines := paragraph.Wrap(text, columns-indent)
 	space := strings.Repeat(" ", indent)
 	var b strings.Builder
 	b.WriteString(label)
@@ -52,20 +31,20 @@ func Hang(label string, indent int, text string, columns int) string {
 // lines, such as those of a list, below where their text begins.
 func Refold(text string, columns int) string {
 	var out strings.Builder
-	var paragraph []string
+	var block []string
 	flush := func() {
-		if !fits(paragraph, columns) {
-			paragraph = Wrap(strings.Join(paragraph, " "), columns)
+		if !fits(block, columns) {
+			block = paragraph.Wrap(strings.Join(block, " "), columns)
 		}
-		for _, line := range paragraph {
+		for _, line := range block {
 			out.WriteString(line + "\n")
 		}
-		paragraph = nil
+		block = nil
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \n")
 		if line != "" && line[0] != ' ' {
-			paragraph = append(paragraph, line)
+			block = append(block, line)
 			continue
 		}
 		flush()
@@ -100,4 +79,4 @@ func fits(lines []string, columns int) bool {
 	return true
 }
 
-func width(text string) int { return utf8.RuneCountInString(text) }
+func width(text string) int { return paragraph.Width(text) }

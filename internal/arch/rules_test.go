@@ -72,7 +72,7 @@ var rules = []rule{
 	{"nats", []string{".", "control", "daemon", "place", "target"}, "github.com/nats-io/nats.go", "a server of our own carries any message"},
 	{"nats/server", []string{".", "control", "nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
 	{"store/**", []string{".", "nearest", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
-	{"report/**", []string{".", "doctor", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
+	{"report/**", []string{".", "doctor", "paragraph", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"dashboard", []string{".", "doctor", "plan", "report/**", "result/**", "stat", "store"}, "none", "a page over what is stored, for whoever never ran the test"},
 	{"pipeline/journal", []string{"."}, "none", "whoever notes or reads an event needs no more than its id"},
 	{"pipeline/message", []string{".", "queue", "wire/surrogate", "workload/logging"}, "none", "a form is the same whoever writes or reads it"},
@@ -107,7 +107,8 @@ var rules = []rule{
 	{"hermes/replica", []string{".", "hermes", "hermes/core", "hermes/record", "hermes/broker"}, "go.etcd.io/raft google.golang.org/protobuf", "consensus is proven without a clock, a disk or a network"},
 	{"hermes/sim", []string{".", "hermes", "hermes/broker", "hermes/core", "hermes/record", "hermes/replica", "hermes/vfs", "hermes/wal"}, "go.etcd.io/raft github.com/anishathalye/porcupine", "what is simulated is what the node drives, and nothing real"},
 	{"fault", []string{"."}, "none", "a fault has one text, whoever meets it"},
-	{"cli/**", []string{".", "cli", "fault"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},
+	{"paragraph", nil, "none", "how text is broken depends on nothing that it says"},
+	{"cli/**", []string{".", "cli", "fault", "paragraph"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},
 	{"cmd/*", []string{"**"}, "any", "wiring"},
 	{"internal/*", []string{"**"}, "any", "rules and generators"},
 }

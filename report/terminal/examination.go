@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wirelab/doctor"
+	"wirelab/paragraph"
 	"wirelab/report"
 )
 
@@ -96,7 +97,7 @@ func (p *page) finding(f doctor.Finding, widest int) {
 	const levelWidth = 4
 	lead := fmt.Sprintf("%-*s  ", levelWidth, f.Level)
 	name := f.Name + strings.Repeat(" ", widest-width(f.Name)+2)
-	for i, line := range wrap(f.Value, p.style.Width-width(lead)-width(name)) {
+	for i, line := range paragraph.Wrap(f.Value, p.style.Width-width(lead)-width(name)) {
 		if i == 0 {
 			p.line(p.paint(lead, levelInk(f.Level)) + name + line)
 			continue

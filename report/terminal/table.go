@@ -1,9 +1,9 @@
 package terminal
 
 import (
-	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"wirelab/paragraph"
 )
 
 // gap is the space between two columns.
@@ -22,7 +22,7 @@ type table struct {
 	head, body [][]cell
 }
 
-func width(text string) int { return utf8.RuneCountInString(text) }
+func width(text string) int { return paragraph.Width(text) }
 
 // widths are those that the columns need.
 func (t table) widths() []int {
@@ -83,37 +83,4 @@ func cut(text string, most int) string {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
-}
-
-// words are what may not be broken: a number keeps its unit.
-func words(text string) []string {
-	var all []string
-	for _, word := range strings.Fields(text) {
-		unit := strings.TrimRight(word, ".,;:)")
-		if n := len(all); n > 0 && (unit == "%" || slices.Contains([]string{"ns", "µs", "ms", "B", "kB", "MB"}, unit)) {
-			all[n-1] += " " + word
-			continue
-		}
-		all = append(all, word)
-	}
-	return all
-}
-
-// wrap breaks text into lines of at most so many columns, at spaces; a longer
-// word has a line of its own. It returns at least one line.
-func wrap(text string, columns int) []string {
-	var lines []string
-	line := ""
-	for _, word := range words(text) {
-		switch {
-		case line == "":
-			line = word
-		case width(line)+1+width(word) <= columns:
-			line += " " + word
-		default:
-			lines = append(lines, line)
-			line = word
-		}
-	}
-	return append(lines, line)
 }

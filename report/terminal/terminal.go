@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 
+	"wirelab/paragraph"
 	"wirelab/report"
 	"wirelab/result"
 )
@@ -124,7 +125,7 @@ func (p *page) blank()           { fmt.Fprintln(p.out) }
 // indented as far as the label is long.
 func (p *page) wrapped(label, text string, in ink) {
 	indent := strings.Repeat(" ", width(label))
-	for i, line := range wrap(text, p.style.Width-width(label)) {
+	for i, line := range paragraph.Wrap(text, p.style.Width-width(label)) {
 		lead := indent
 		if i == 0 {
 			lead = label
