@@ -57,6 +57,33 @@ func TestEncodingLosesNothing(t *testing.T) {
 	}
 }
 
+// TestEncodingIsTheLibrarys holds each byte against the library that others write with.
+func TestEncodingIsTheLibrarys(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(6, 6))
+	for i := range 60 {
+		h, twin := stat.NewHistogram(), hdrhistogram.New(1, int64(stat.Limit), 3)
+		for range i { // none, and then more and more, near to and far from each other
+			v, n := 1+random.Int64N(1<<random.IntN(41)), 1+random.Int64N(1<<random.IntN(50))
+			h.RecordN(v, uint64(n))
+			if err := twin.RecordValues(v, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := h.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := twin.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want, err := base64.StdEncoding.DecodeString(string(text)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d values: %x, and the library writes %x (%v)", i, got, want, err)
+		}
+	}
+}
+
 // TestOtherToolsReadTheEncoding reads it with the library that others use,
 // and reads what that library writes.
 func TestOtherToolsReadTheEncoding(t *testing.T) {
