@@ -61,7 +61,9 @@ The time "took" in --json includes connecting. It is not a measurement.`,
       --request '{"latitude": 409146138, "longitude": -746188906}'
   wirelab call routeguide.RecordRoute --protocol http1-json --target 127.0.0.1:8080 --request @route.json
   wirelab call routeguide.ListFeatures --protocol http3-proto --target 127.0.0.1:8443 --ca authority.pem`,
-		Args: cli.Arguments(1, 1, "one WORKLOAD.OPERATION"),
+		Args: a.operationArgument("one WORKLOAD.OPERATION", func(protocol string) string {
+			return "write it as --protocol " + protocol + ", and an operation before it, such as routeguide.GetFeature"
+		}),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.callNames(), cobra.ShellCompDirectiveNoFileComp
 		},

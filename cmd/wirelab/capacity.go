@@ -65,7 +65,7 @@ nothing valid to say about some arm, or the search was interrupted.`,
   wirelab capacity grpc connect -w routeguide.GetFeature --slo 'p50<1ms,p99<5ms' --rounds 10
   wirelab capacity grpc -w routeguide.GetFeature --slo 'p99<20ms' --probe 1s --rounds 1
   wirelab capacity grpc http1-json -w directory.GetPerson --slo 'p99<60ms' --network wan --json`,
-		Args: cli.Arguments(1, -1, "an ARM, such as grpc"),
+		Args: a.armArguments("an ARM, such as grpc"),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)

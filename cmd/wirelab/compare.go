@@ -112,7 +112,7 @@ func newCompareCommand(a *app) *cobra.Command {
   wirelab compare grpc grpc,client=connect-go -w routeguide.ListFeatures --json
   wirelab compare http1-proto grpc -w routeguide.GetFeature --fail-if 'cpu/req > +40%'
   wirelab compare hermes-grpc-stream nats-jetstream rabbitmq -w messaging`,
-		Args: cli.Arguments(1, -1, "arms to compare, such as grpc http1-json"),
+		Args: a.armArguments("arms to compare, such as grpc http1-json"),
 		RunE: func(command *cobra.Command, args []string) error {
 			p, err := f.parse(args)
 			if err != nil {

@@ -60,7 +60,7 @@ driver makes the calls if the protocol has one; --driver client uses the library
   wirelab curve grpc -w routeguide.GetFeature --rates 500,1k,2k,5k
   wirelab curve grpc connect -w routeguide.GetFeature --to 20k --steps 8 --driver client
   wirelab curve grpc h2c-proto -w directory.GetPerson --network cloud --json`,
-		Args: cli.Arguments(1, -1, "an ARM, such as grpc"),
+		Args: a.armArguments("an ARM, such as grpc"),
 		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
 	}
 	f.register(command)

@@ -50,6 +50,38 @@ func TestNamesInWrongPlaces(t *testing.T) {
 	}
 }
 
+// A name of work in the place of an arm, and a protocol in the place of work, is answered with how to write it,
+// before the flag is asked for that is missing.
+func TestWorkAndProtocolsAreConfused(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	for line, says := range map[string]string{
+		"compare routeguide.GetFeature grpc":                      "routeguide.GetFeature is an operation, not an arm; write it as -w routeguide.GetFeature: wirelab compare grpc -w routeguide.GetFeature;",
+		"compare grpc ListFeatures http1-json":                    "ListFeatures is an operation, not an arm; write it as -w routeguide.ListFeatures: wirelab compare grpc http1-json -w routeguide.ListFeatures;",
+		"compare routeguide grpc":                                 "routeguide is a workload, not an arm; write it as -w routeguide.GetFeature: ",
+		"compare messaging hermes-grpc":                           "messaging is a workload, not an arm; write it as -w messaging: wirelab compare hermes-grpc -w messaging;",
+		"compare ledger.GetBalance,driver=raw":                    "write it as -w ledger.GetBalance: wirelab compare ARM -w ledger.GetBalance;",
+		"compare routeguide.GetFeature grpc -w ledger.GetBalance": "routeguide.GetFeature is an operation, not an arm; the work is already given, as --workload ledger.GetBalance;",
+		"curve directory.GetPerson grpc":                          "write it as -w directory.GetPerson: wirelab curve grpc -w directory.GetPerson;",
+		"capacity directory.GetPerson grpc":                       "write it as -w directory.GetPerson: ",
+		"capacity directory.GetPerson grpc --slo p99<5ms":         "write it as -w directory.GetPerson: ",
+		"serve routeguide.GetFeature grpc":                        "a server has all operations of its workload: wirelab serve routeguide grpc;",
+		"serve routeguide.GetFeature":                             "a server has all operations of its workload: wirelab serve routeguide PROTOCOL;",
+		"serve grpc ledger":                                       "grpc is a protocol; the workload comes before it: wirelab serve ledger grpc;",
+		"serve log-grpc":                                          "log-grpc is a protocol; the workload comes before it: wirelab serve logging log-grpc;",
+		"call routeguide.GetFeature grpc":                         "grpc is a protocol, not an operation; write it as --protocol grpc",
+		"call grpc":                                               "grpc is a protocol, not an operation; write it as --protocol grpc",
+		"explain directory.GetPerson grpc":                        "grpc is a protocol, not an operation; explain takes an operation, such as directory.GetPerson, and chooses the protocols",
+		"explain grpc":                                            "grpc is a protocol of ",
+	} {
+		o := s.run(strings.Fields(line)...)
+		clitest.Refused(t, line, o.code, o.stderr)
+		if o.code != exitUsage || !strings.Contains(o.stderr, says) {
+			t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, exitUsage, says)
+		}
+	}
+}
+
 // A result that is not there is answered with the ids and the names that are like what was written.
 func TestLikelyResults(t *testing.T) {
 	t.Parallel()

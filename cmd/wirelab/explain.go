@@ -59,7 +59,9 @@ a connection.`,
   wirelab explain directory.GetPerson --connections 1,4 --in-flight 8
   wirelab explain directory.GetPerson --from http1-json --to grpc-tls
   wirelab explain latest --format markdown`,
-		Args:              cli.Arguments(1, 1, "an operation such as directory.GetPerson, or a result"),
+		Args: a.operationArgument("an operation such as directory.GetPerson, or a result", func(protocol string) string {
+			return "explain takes an operation, such as directory.GetPerson, and chooses the protocols; to start from this one, write --from " + protocol
+		}),
 		ValidArgsFunction: a.completeIDs,
 	}
 	flags := command.Flags()

@@ -43,7 +43,7 @@ load generators:
   wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem
   wirelab serve ledger http1-json --addr 127.0.0.1:8080 --db embedded
   wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
-		Args: cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them"),
+		Args: a.serveArguments,
 		RunE: func(command *cobra.Command, args []string) error {
 			cell, err := a.cell(args[0], args[1], f.server, "")
 			if err != nil {

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/cli"
+)
+
+// Names of work and of protocols are easily confused: some commands take one as an argument and the other as a
+// flag. What is checked here is checked before flags that are missing, because it says which flag was meant.
+
+// armArguments are those of a command that takes arms, and its work as --workload.
+func (a *app) armArguments(what string) cobra.PositionalArgs {
+	count := cli.Arguments(1, -1, what)
+	return func(c *cobra.Command, args []string) error {
+		for i, text := range args {
+			name, _, _ := strings.Cut(text, ",")
+			kind, work := a.workNamed(name)
+			if kind == "" {
+				continue
+			}
+			if given := c.Flags().Lookup("workload"); given != nil && given.Changed {
+				return cli.Usage("%s is %s, not an arm; the work is already given, as --workload %s", name, kind, given.Value)
+			}
+			line := []string{c.CommandPath()}
+			line = append(line, slices.Delete(slices.Clone(args), i, i+1)...)
+			if len(args) == 1 {
+				line = append(line, "ARM")
+			}
+			return cli.Usage("%s is %s, not an arm; write it as -w %s: %s -w %s", name, kind, work, strings.Join(line, " "), work)
+		}
+		return count(c, args)
+	}
+}
+
+// serveArguments are a workload and a protocol, in this order.
+func (a *app) serveArguments(c *cobra.Command, args []string) error {
+	workload, protocol := "", ""
+	wrong := ""
+	for i, name := range args {
+		kind, work := a.workNamed(name)
+		switch {
+		case kind != "":
+			workload, _, _ = strings.Cut(work, ".")
+			if name != workload {
+				wrong = name + " is " + kind + "; a server has all operations of its workload"
+			}
+		case a.carrying(name) != "":
+			protocol = name
+			if i == 0 {
+				wrong = name + " is a protocol; the workload comes before it"
+			}
+		}
+	}
+	if wrong == "" {
+		return cli.Arguments(2, 2, "a workload and a protocol, such as routeguide grpc; wirelab matrix lists them")(c, args)
+	}
+	if workload == "" {
+		workload = a.carrying(protocol)
+	}
+	if protocol == "" {
+		protocol = "PROTOCOL"
+	}
+	return cli.Usage("%s: %s %s %s", wrong, c.CommandPath(), workload, protocol)
+}
+
+// operationArgument is one argument that names work. what says what the argument is, and write what to do with the
+// name of a protocol instead. Where there is no --protocol, one name alone may be that of a result.
+func (a *app) operationArgument(what string, write func(protocol string) string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		for _, name := range args {
+			if a.carrying(name) != "" && (len(args) > 1 || c.Flags().Lookup("protocol") != nil) {
+				return cli.Usage("%s is a protocol, not an operation; %s", name, write(name))
+			}
+		}
+		return cli.Arguments(1, 1, what)(c, args)
+	}
+}
+
+// carrying is the first workload that a protocol carries; "" where there is no such protocol.
+func (a *app) carrying(protocol string) string {
+	at := slices.IndexFunc(a.works, func(w wirelab.Work) bool { return slices.Contains(protocolNames(w), protocol) })
+	if at < 0 {
+		return ""
+	}
+	return a.works[at].Name
+}
+
+// workNamed says what a name stands for, "an operation" or "a workload", and how --workload takes it; "" of any
+// other name. Of a workload it is one of the operations.
+func (a *app) workNamed(name string) (kind, work string) {
+	for _, w := range a.works {
+		if w.Name == name {
+			return "a workload", a.exampleOf(w)
+		}
+		for _, o := range w.Operations {
+			if o.Name == name || w.Name+"."+o.Name == name {
+				return "an operation", w.Name + "." + o.Name
+			}
+		}
+	}
+	return "", ""
+}
