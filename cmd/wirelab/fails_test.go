@@ -81,7 +81,6 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 			"--from " + away:         exitUsage,
 		},
 		"results push": {
-			"--all --to " + below:                exitUsage, // there is no store to copy from
 			kept + "--all --to " + below:         exitFailed,
 			kept + "--all --to " + away:          exitFailed,
 			kept + "nope --to " + dir + "/to.db": exitFailed,
