@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,8 +31,9 @@ func TestAbsentArm(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	dir := t.TempDir()
-	p := beginWith(t, dir, hidden(t), "compare", "log-rabbit", "log-grpc", "log-http", "-w", "logging.WriteLog", "--requests", "published",
-		"--in-flight", "2", "--slice", "200ms", "--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
+	p := beginWith(t, dir, append(hidden(t), hermesProgram(t)), "compare",
+		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog", "--requests", "published",
+		"--in-flight", "4", "--slice", "200ms", "--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
 	p.want(exitNoWord, "log-rabbit is absent: ", "going on with the others", amqpVariable)
 	p.wantNoneLeft()
@@ -51,9 +53,10 @@ func TestAbsentArm(t *testing.T) {
 	if len(r.Absent) != 1 || r.Absent[0].Name() != "log-rabbit" || r.Absent[0].Place != 0 || !strings.Contains(r.Absent[0].Why, "rabbitmq-server") {
 		t.Errorf("absent: %+v", r.Absent)
 	}
-	if len(r.Arms) != 2 || r.ArmName(0) != "log-grpc" || len(r.Rounds[0].Trials) != 2 || len(r.Rounds[0].Failures) > 0 {
+	if len(r.Arms) != 5 || r.ArmName(0) != "log-grpc" || len(r.Rounds[0].Trials) != 5 || len(r.Rounds[0].Failures) > 0 {
 		t.Errorf("measured: %+v", r.Arms)
 	}
+	pathsAreFollowed(t, &r)
 	if len(told.Printed.Absent) != 2 || !strings.Contains(told.Printed.Absent[1], "compared with log-grpc") {
 		t.Errorf("said: %q", told.Printed.Absent)
 	}
@@ -75,7 +78,11 @@ func TestAbsentArm(t *testing.T) {
 	s := newShell(t)
 	s.env["WIRELAB_STORE"] = filepath.Join(dir, "results.db")
 	s.run("verify", r.ID).wants(t, exitOK, nil, nil)
-	s.run("results", "show", r.ID, "--full").wants(t, exitOK, []string{"log-rabbit  absent: ", "baseline  log-grpc"}, nil)
+	show := s.run("results", "show", r.ID, "--full")
+	show.wants(t, exitOK, []string{"baseline  log-grpc"}, nil)
+	if !regexp.MustCompile(`(?m)^ +log-rabbit +absent: `).MatchString(show.stdout) {
+		t.Errorf("no row says that log-rabbit is absent:\n%s", show.stdout)
+	}
 	s.run("results", "check", r.ID, "--fail-if", "log-rabbit: p99 > 10s").wants(t, exitNoWord, []string{"absent: "}, nil)
 	s.run("report", r.ID, "--format", "html", "-o", filepath.Join(dir, "page.html")).wants(t, exitOK, nil, nil)
 	if page, err := os.ReadFile(filepath.Join(dir, "page.html")); err != nil || !strings.Contains(string(page), "log-rabbit is absent: ") {

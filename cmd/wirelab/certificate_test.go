@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"wirelab/cli"
+	"wirelab/cli/clitest"
 	"wirelab/doctor"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -172,8 +174,30 @@ func BenchmarkCertificate(b *testing.B) {
 // Ctrl-C while the certificate is made ends the command: nothing was measured yet.
 func TestCertificateIsInterrupted(t *testing.T) {
 	t.Parallel()
-	p := begin(t, t.TempDir(), brief(1, "--certificate", "new")...)
-	p.until("comparing http1-proto with itself")
-	_ = p.command.Process.Signal(os.Interrupt)
-	p.want(exitNoWord, "interrupted")
+	interruptedAt(t, "comparing http1-proto with itself", brief(1, "--certificate", "new")...)
+}
+
+// interruptedAt runs a command in this process, and interrupts it once it has said what is wanted.
+func interruptedAt(t *testing.T, says string, args ...string) {
+	t.Helper()
+	said, store := new(clitest.Output), filepath.Join(t.TempDir(), "results.db")
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, args, strings.NewReader(""), io.Discard, said, func(name string) string {
+			return map[string]string{"WIRELAB_STORE": store}[name]
+		})
+	}()
+	for !strings.Contains(said.String(), says) {
+		select {
+		case code := <-ended:
+			t.Fatalf("it ended with exit code %d: %s", code, said)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	interrupt()
+	if code := <-ended; code != exitNoWord || !strings.Contains(said.String(), "interrupted") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
 }

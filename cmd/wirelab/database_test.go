@@ -1,25 +1,35 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/cli/clitest"
 	"wirelab/experiment"
+	"wirelab/plan"
 	"wirelab/postgres"
 	"wirelab/postgres/postgrestest"
+	report "wirelab/report/json"
+	"wirelab/store"
+	"wirelab/workload/all"
 )
 
-// Without a word of it an experiment starts a PostgreSQL of its own, says in
-// the result what it was, and leaves neither a process nor a password behind.
+// Without a word of it an experiment starts a PostgreSQL of its own, and leaves neither a
+// process nor a password behind. Arms over other kinds stand next to it, and the result
+// says of each what it was over.
 func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	postgrestest.Need(t)
-	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
+	p := begin(t, t.TempDir(), "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
 		"--rounds", "1", "--slices", "1", "--slice", "100ms")
 	p.ended(exitOK, exitNoWord)
 	p.wantNoneLeft()
@@ -27,12 +37,10 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	if r.Plan.Database != "postgres" || r.Plan.Pool != 16 {
 		t.Errorf("database %q, a pool of %d", r.Plan.Database, r.Plan.Pool)
 	}
-	for _, arm := range r.Arms {
-		if !strings.HasPrefix(arm.Database, "PostgreSQL ") {
-			t.Errorf("%s is over %q, want PostgreSQL with its version", arm.Name, arm.Database)
-		}
+	if len(r.Arms) != 3 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") || !strings.HasPrefix(r.Arms[2].Database, "PostgreSQL ") {
+		t.Errorf("arms %+v, want them over memory, SQLite and PostgreSQL with its version", r.Arms)
 	}
-	if len(r.Rounds) != 1 || len(r.Rounds[0].Trials) != 2 {
+	if len(r.Rounds) != 1 || len(r.Rounds[0].Trials) != 3 {
 		t.Fatalf("%d rounds: %s", len(r.Rounds), p.said.String())
 	}
 	for _, trial := range r.Rounds[0].Trials {
@@ -42,28 +50,28 @@ func TestExperimentStartsItsOwnDatabase(t *testing.T) {
 	}
 }
 
-// Arms over several kinds stand in one experiment, each labelled. A machine without
-// PostgreSQL gets the embedded one for an arm that names none, and is told.
-func TestResultsAreLabelledWithTheirDatabase(t *testing.T) {
+// A machine without PostgreSQL gets the embedded one for arms that name none, and is told.
+func TestWithoutPostgreSQLTheEmbeddedDatabaseIsUsed(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
+	var said bytes.Buffer
+	alone := map[string]string{postgres.BinVariable: t.TempDir(), "HOME": t.TempDir()}
+	a := &app{
+		Terminal: cli.Terminal{Stderr: &said, Clock: clitest.Still{}}, works: all.Works(),
+		getenv: func(name string) string { return alone[name] },
 	}
-	alone := []string{postgres.BinVariable + "=" + t.TempDir(), "HOME=" + t.TempDir(), "XDG_DATA_HOME="}
-	p := beginWith(t, t.TempDir(), alone, "compare", "grpc,db=memory", "grpc,db=embedded", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
-		"--rounds", "1", "--slices", "1", "--slice", "100ms", "-q")
-	p.ended(exitOK, exitNoWord)
-	r := p.stored()
-	if len(r.Arms) != 3 || r.Arms[0].Database != "" || !strings.Contains(r.Arms[1].Database, "SQLite") || !strings.Contains(r.Arms[2].Database, "SQLite") {
-		t.Errorf("arms %+v, want them over memory, SQLite and SQLite", r.Arms)
+	p := plan.Plan{Workload: "ledger", Arms: []plan.Arm{{Protocol: "grpc", Database: wirelab.Memory}, {Protocol: "http1-json"}}}
+	p, err := new(databaseFlags).apply(t.Context(), a, p)
+	if err := cli.Both(err, a.databases.Close()); err != nil {
+		t.Fatal(err)
 	}
-	if !strings.Contains(p.said.String(), "the embedded database instead") {
-		t.Errorf("without PostgreSQL standard error says:\n%s", p.said.String())
+	if p.Database != embeddedKind || p.Arms[0].Database != wirelab.Memory || !strings.Contains(said.String(), "the embedded database instead") {
+		t.Errorf("the plan's database is %q, and standard error says:\n%s", p.Database, said.String())
 	}
 }
 
-// An experiment outlives a crash of its database: what failed meanwhile is
-// counted by its code, and later rounds are measured again.
+// An experiment outlives a crash of its database: what failed is counted by its code, and
+// later rounds are measured again. Where the same server is to keep the result and dies
+// as well, no result is lost: it is in a file, and the words say how to take it in.
 func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -76,13 +84,21 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := server.Stop(ctx); err != nil {
+		if err := server.Stop(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}
 	}()
-	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000", "--db", server.DSN(),
-		"--rounds", "3", "--slices", "1", "--rate", "200", "--slice", "3s")
-	p.reaches(does(experiment.Measuring, ""), time.Millisecond)
+	team := newShell(t)
+	team.env["WIRELAB_STORE"] = server.DSN()
+	p := begin(t, t.TempDir(), "compare", "http1-json", "-w", "ledger.GetBalance", "--data", "100x1000",
+		"--db", server.DSN(), "--results", server.DSN(), "--rounds", "1000", "--slices", "1", "--rate", "200", "--slice", "3s")
+	a := &app{getenv: func(key string) string { return team.env[key] }}
+	if err := a.withStore(ctx, func(results store.Store) error {
+		p.telling(results, does(experiment.Measuring, ""))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if err := server.Kill(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -90,24 +106,38 @@ func TestDatabaseIsKilledInMidRun(t *testing.T) {
 	if err := server.Restart(ctx); err != nil {
 		t.Fatal(err)
 	}
-	p.ended(exitOK, exitNoWord, exitFailed)
+	p.untilRound(3)
+	if err := server.Kill(ctx); err != nil {
+		t.Fatal(err)
+	}
+	p.interrupt()
+	p.want(exitFailed, "cannot be reached", "wirelab results import r-")
 	p.wantNoneLeft()
-	r := p.stored()
+	files, err := filepath.Glob(filepath.Join(p.command.Dir, "r-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	body, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Restart(ctx); err != nil {
+		t.Fatal(err)
+	}
+	team.run("results", "import", files[0]).wants(t, exitOK, []string{"r-"}, nil)
+	r := decode[report.Document](t, team.run("results", "show", "--json").stdout).Result
 	failed, last := uint64(0), uint64(0)
 	for _, round := range r.Rounds {
-		last = 0
 		for _, trial := range round.Trials {
 			failed += trial.Errors["unavailable"]
-			last = trial.OK
+			if failed > 0 {
+				last += trial.OK
+			}
 		}
 		failed += uint64(len(round.Failures))
 	}
-	if failed == 0 || last == 0 {
-		t.Errorf("%d failures, %d right replies in the last of %d rounds; want some of both", failed, last, len(r.Rounds))
-	}
-	body, err := os.ReadFile(p.mark)
-	if err != nil {
-		t.Fatal(err)
+	if failed == 0 || last == 0 || len(r.Rounds) < 3 {
+		t.Errorf("%d failures, %d right replies after them in %d rounds; want some of both in 3 or more", failed, last, len(r.Rounds))
 	}
 	address, err := postgres.Parse(server.DSN())
 	if err != nil {

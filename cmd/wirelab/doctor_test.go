@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -83,9 +82,6 @@ func TestDoctorIsInterrupted(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for _, when := range []string{"watching the machine", "comparing http1-proto with itself"} {
-		p := begin(t, t.TempDir(), "doctor")
-		p.until(when)
-		_ = p.command.Process.Signal(os.Interrupt)
-		p.want(exitNoWord, "interrupted")
+		interruptedAt(t, when, "doctor")
 	}
 }

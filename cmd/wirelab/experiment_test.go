@@ -23,7 +23,8 @@ import (
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/store"
+	"wirelab/store/storetest"
 )
 
 // asProgram is set in processes that are to be wirelab itself: the test
@@ -369,41 +370,37 @@ func TestMalformedPlan(t *testing.T) {
 // what was stored before nor the new result, which is put into a file that
 // can be imported once there is room.
 func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	prereq.NeedMount(t)
 	disk := t.TempDir()
 	if err := unix.Mount("wirelab-test", disk, "tmpfs", 0, "size=2m"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(disk, unix.MNT_DETACH) })
-	begin(t, disk, "results", "import", resultFile(t, resulttest.Short(2))).want(exitOK)
-	p := begin(t, disk, brief(2)...)
-	p.untilRound(1)
+	t.Chdir(disk) // where a file is tried first
+	s := &shell{t, map[string]string{"WIRELAB_STORE": filepath.Join(disk, "results.db")}}
+	s.stored(1)
 	filler := filepath.Join(disk, "filler")
-	if err := fill(filler); err != nil {
-		t.Fatal(err)
+	a := &app{getenv: func(key string) string { return s.env[key] }}
+	err := a.withStore(t.Context(), func(results store.Store) error {
+		if err := fill(filler); err != nil {
+			t.Fatal(err)
+		}
+		return a.keep(t.Context(), results, storetest.Sample(1))
+	})
+	if err == nil || exitCodeOf(err) != exitFailed || !strings.Contains(describe(err), "results import") {
+		t.Fatalf("on a full disk: %v", err)
 	}
-	p.want(exitFailed, "results import")
-	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(p.said.String())
+	file := regexp.MustCompile(`the result is in (\S+\.json)`).FindStringSubmatch(describe(err))
 	if file == nil {
-		t.Fatalf("no file is named:\n%s", p.said.String())
+		t.Fatalf("no file is named: %v", err)
 	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	name := file[1]
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(disk, name)
-	}
-	t.Cleanup(func() { _ = os.Remove(name) })
-	begin(t, disk, "results", "import", name).want(exitOK)
-	list := begin(t, disk, "results", "list", "--json")
-	list.want(exitOK)
-	if n := strings.Count(list.stdout.String(), `"id"`); n != 2 {
-		t.Errorf("%d results are stored, want the old one and the imported one:\n%s", n, list.stdout.String())
+	t.Cleanup(func() { _ = os.Remove(file[1]) })
+	s.run("results", "import", file[1]).wants(t, exitOK, []string{storetest.Sample(1).ID}, nil)
+	if list := decode[[]store.Summary](t, s.run("results", "list", "--json").stdout); len(list) != 2 {
+		t.Errorf("%d results are stored, want the old one and the imported one: %+v", len(list), list)
 	}
 }
 

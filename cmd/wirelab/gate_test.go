@@ -133,6 +133,6 @@ func TestThresholdsAreCheckedFirst(t *testing.T) {
 // With thresholds a server that does not start is no regression.
 func TestCompareWithThresholdAndNoServer(t *testing.T) {
 	t.Parallel()
-	p := begin(t, t.TempDir(), "compare", "grpc,target=127.0.0.1:1", "connect", "--workload", "routeguide.GetFeature", "--fail-if", "p99 > 1s", "-q")
-	p.want(exitNoWord)
+	newShell(t).run("compare", "grpc,target=127.0.0.1:1", "connect", "--workload", "routeguide.GetFeature", "--fail-if", "p99 > 1s", "-q", "--certificate", "none").
+		wants(t, exitNoWord, nil, []string{"nothing listens at 127.0.0.1:1"})
 }

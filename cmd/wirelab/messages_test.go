@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -108,48 +109,34 @@ func (p *program) reaches(wanted func(store.Running) bool, within time.Duration)
 	time.Sleep(rand.N(within)) // nothing depends on it
 }
 
-// At whatever moment Ctrl-C comes, what was measured is kept and told, and nothing stays
-// behind: while a cluster comes up, in a slice in which all is well, and in one in which
-// the broker fails. Slices are so long that none is over by then.
+// Ctrl-C in a slice in which the broker fails keeps what was measured, tells it, and leaves
+// nothing behind. Slices are so long that none is over by then.
 func TestMessagesAreInterrupted(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for name, c := range map[string]struct {
-		arms, scenarios string
-		when            func(store.Running) bool
-		within          time.Duration
-	}{
-		"coming up": {"hermes-grpc nats-jetstream", "live", does(experiment.Starting, ""), time.Second},
-		"all well":  {"nats-jetstream", "live,slow", does(experiment.Measuring, ""), time.Second},
-		"a failure": {"hermes-grpc", "leader-kill", does(experiment.Measuring, "leader-kill"), 5 * time.Second}, // it is at half
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := beginMessages(t, messages(strings.Fields(c.arms), "--rate", "200", "--scenario", c.scenarios, "--slice", "8s")...)
-			p.within(2*time.Minute).reaches(c.when, c.within)
-			p.interrupt()
-			p.want(exitNoWord)
-			wantNothingLeft(t, p)
-			if !strings.Contains(p.said.String(), "interrupted; ") {
-				return // before there was anything to be measured
+	p := beginMessages(t, messages([]string{"nats-jetstream", "hermes-grpc"}, "--rate", "200", "--scenario", "leader-kill", "--slice", "8s")...)
+	p.within(10*time.Minute).reaches(does(experiment.Measuring, "leader-kill"), 5*time.Second) // it is at half
+	p.interrupt()
+	p.want(exitNoWord)
+	wantNothingLeft(t, p)
+	if !strings.Contains(p.said.String(), "interrupted; ") {
+		return // before there was anything to be measured
+	}
+	r := p.stored()
+	if r.Ending != result.Interrupted || !strings.Contains(p.said.String(), "stored as "+r.ID) {
+		t.Errorf("ending %q\n%s", r.Ending, p.said.String())
+	}
+	if wrong := result.Inconsistencies(r); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	for _, round := range r.Rounds {
+		for _, trial := range round.Trials {
+			if trial.Messages == nil || trial.Messages.Faults() > 0 {
+				t.Errorf("%+v", trial.Messages)
 			}
-			r := p.stored()
-			if r.Ending != result.Interrupted || !strings.Contains(p.said.String(), "stored as "+r.ID) {
-				t.Errorf("ending %q\n%s", r.Ending, p.said.String())
-			}
-			if wrong := result.Inconsistencies(r); len(wrong) > 0 {
-				t.Error(wrong)
-			}
-			for _, round := range r.Rounds {
-				for _, trial := range round.Trials {
-					if trial.Messages == nil || trial.Messages.Faults() > 0 {
-						t.Errorf("%+v", trial.Messages)
-					}
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -160,71 +147,105 @@ func TestMessagesConductorIsKilled(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	prereq.NeedNamespaces(t) // for scenario partition
-	for name, when := range map[string]func(store.Running) bool{
-		"coming up": does(experiment.Starting, ""), "measuring": does(experiment.Measuring, "partition"),
-	} {
-		t.Run(name, func(t *testing.T) {
+	p := beginMessages(t, messages([]string{"hermes-grpc-stream"}, "--rate", "200", "--scenario", "partition", "--slice", "8s")...)
+	p.within(10*time.Minute).reaches(does(experiment.Measuring, "partition"), 2*time.Second)
+	if err := p.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.end()
+	wantNothingLeft(t, p)
+}
+
+// upMessaging begins a cluster of three nodes, and returns the file of its standard output.
+func upMessaging(t *testing.T, broker string) (p *program, stdout string) {
+	t.Helper()
+	p = prepared(t, t.TempDir(), []string{hermesProgram(t), natsProgram(t), "TMPDIR=" + t.TempDir()},
+		"up", "messaging", "--broker", broker, "--nodes", "3", "--json")
+	out, err := os.Create(filepath.Join(p.command.Dir, "stdout"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close() // the child has its own by then
+	p.command.Stdout = out
+	p.start()
+	return p, out.Name()
+}
+
+// A cluster that comes up leaves nothing behind, whether Ctrl-C ends it or it is killed.
+func TestUpMessagingEndsEarly(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for broker, end := range map[string]syscall.Signal{"hermes": syscall.SIGINT, "nats": syscall.SIGKILL} {
+		t.Run(broker+" "+end.String(), func(t *testing.T) {
 			t.Parallel()
-			p := beginMessages(t, messages([]string{"hermes-grpc-stream"}, "--rate", "200", "--scenario", "partition", "--slice", "8s")...)
-			p.within(2*time.Minute).reaches(when, 2*time.Second)
-			if err := p.command.Process.Kill(); err != nil {
+			p, _ := upMessaging(t, broker)
+			p.eventually("a second node", func() bool { return len(p.processes("")) > 2 })
+			if err := p.command.Process.Signal(end); err != nil {
 				t.Fatal(err)
 			}
-			_ = p.end()
+			// It may have been up just then.
+			if code := p.end(); end == syscall.SIGINT && code != exitNoWord && code != exitOK {
+				t.Errorf("exit code %d:\n%s", code, p.said.String())
+			}
 			wantNothingLeft(t, p)
 		})
 	}
 }
 
-// A cluster that runs is used by its address, goes on after that, and is stopped by Ctrl-C.
+// Clusters that run are used by their addresses, in one comparison, go on after that, and
+// are stopped by Ctrl-C. What would have to be done to their nodes is refused.
 func TestUpMessaging(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	s := newShell(t)
+	s.set(hermesProgram(t))
+	s.set(natsProgram(t))
+	var ups []*program
+	var arms, environment []string
 	for broker, protocol := range map[string]string{"hermes": "hermes-rest", "nats": "nats-jetstream"} {
-		t.Run(broker, func(t *testing.T) {
-			t.Parallel()
-			p := prepared(t, t.TempDir(), []string{hermesProgram(t), "TMPDIR=" + t.TempDir()}, "up", "messaging", "--broker", broker, "--nodes", "3", "--json")
-			out, err := os.Create(filepath.Join(p.command.Dir, "stdout"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.command.Stdout = out
-			p.start()
-			p.until("up; stop with Ctrl-C")
-			text, err := os.ReadFile(out.Name())
-			if err != nil {
-				t.Fatal(err)
-			}
-			type up struct {
-				Broker               string
-				Addresses, Protocols []string
-				Handover             result.Handover
-			}
-			said := decode[up](t, string(text))
-			if len(said.Addresses) != 3 || !slices.Contains(said.Protocols, protocol) || said.Broker == "" {
-				t.Fatalf("%+v", said)
-			}
-			address, environment := said.Addresses[0], []string(nil)
-			if at, found := strings.CutPrefix(address, "nats://"); found {
-				environment = append(environment, natsVariable+"="+address)
-				_, address, _ = strings.Cut(at, "@")
-			}
-			q := beginWith(t, t.TempDir(), environment, messages([]string{protocol + ",target=" + address}, "--rate", "200", "--scenario", "crash")...)
-			if code := q.end(); code != exitOK && code != exitNoWord {
-				t.Errorf("exit code %d\n%s", code, q.said.String())
-			}
-			for _, trial := range q.stored().Rounds[0].Trials {
-				if m := trial.Messages; m == nil || m.Acknowledged == 0 || m.Faults() > 0 || m.Broker != nil {
-					t.Errorf("%+v", m)
-				}
-			}
-			refused := beginWith(t, t.TempDir(), environment, messages([]string{protocol + ",target=" + address}, "--scenario", plan.LeaderKill)...)
-			refused.want(exitUsage, "somebody else runs", "nothing is done to it")
-			p.interrupt()
-			p.want(exitOK, "stopping")
-		})
+		p, stdout := upMessaging(t, broker)
+		p.until("up; stop with Ctrl-C")
+		text, err := os.ReadFile(stdout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type up struct {
+			Broker               string
+			Addresses, Protocols []string
+			Handover             result.Handover
+		}
+		said := decode[up](t, string(text))
+		if len(said.Addresses) != 3 || !slices.Contains(said.Protocols, protocol) || said.Broker == "" {
+			t.Fatalf("%+v", said)
+		}
+		address := said.Addresses[0]
+		if at, found := strings.CutPrefix(address, "nats://"); found {
+			environment = append(environment, natsVariable+"="+address)
+			s.set(environment[0])
+			_, address, _ = strings.Cut(at, "@")
+		}
+		arm := protocol + ",target=" + address
+		s.run(messages([]string{arm}, "--scenario", plan.LeaderKill)...).wants(t, exitUsage, nil, []string{"somebody else runs", "nothing is done to it"})
+		ups, arms = append(ups, p), append(arms, arm)
+	}
+	q := beginWith(t, t.TempDir(), environment, messages(arms, "--rate", "200", "--scenario", "crash")...)
+	q.ended(exitOK, exitNoWord)
+	trials := q.stored().Rounds[0].Trials
+	for _, trial := range trials {
+		if m := trial.Messages; m == nil || m.Acknowledged == 0 || m.Faults() > 0 || m.Broker != nil {
+			t.Errorf("%+v", m)
+		}
+	}
+	if len(trials) != len(arms) {
+		t.Errorf("%d trials of %d arms", len(trials), len(arms))
+	}
+	for _, p := range ups {
+		p.interrupt()
+		p.want(exitOK, "stopping")
 	}
 }
 
@@ -267,8 +288,10 @@ func TestMessagesRefused(t *testing.T) {
 // Without Hermes' program the arm says where it was looked for.
 func TestMessagesWithoutHermes(t *testing.T) {
 	t.Parallel()
-	p := beginWith(t, t.TempDir(), []string{local.ProgramVariable + "=" + filepath.Join(t.TempDir(), "hermes")}, messages([]string{"hermes-grpc"})...)
-	if code := p.end(); code == exitOK || !strings.Contains(p.said.String(), local.ProgramVariable) {
-		t.Errorf("exit code %d: %s", code, p.said.String())
+	s := newShell(t)
+	s.set(local.ProgramVariable + "=" + filepath.Join(t.TempDir(), "hermes"))
+	o := s.run(messages([]string{"hermes-grpc"}, "--certificate", "none")...)
+	if o.code == exitOK || !strings.Contains(o.stderr, local.ProgramVariable) {
+		t.Errorf("exit code %d: %s", o.code, o.stderr)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
@@ -10,31 +9,16 @@ import (
 	"wirelab/result"
 )
 
-// Paths through the pipeline are arms: every entry that was accepted is followed
-// by its id until it is stored, and the cost is that of all processes, each
-// told apart (ms-M01, ms-M15, R1, R2, R11). A call to the logger itself is followed
-// beside them, by its replies. What the machine was too busy for
+// pathsAreFollowed checks the arms that TestAbsentArm measures. Paths through the pipeline
+// are arms: every entry that was accepted is followed by its id until it is stored, and
+// the cost is that of all processes, each told apart (ms-M01, ms-M15, R1, R2, R11). A call
+// to the logger itself is followed too, by its replies. What the machine was too busy for
 // does not matter here.
-func TestPathsAreCompared(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	p := beginWith(t, t.TempDir(), []string{hermesProgram(t)}, "compare", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog",
-		"--requests", "published", "--in-flight", "4", "--slices", "1", "--slice", "200ms", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--json", "-q")
-	if code := p.end(); code != exitOK && code != exitNoWord {
-		t.Fatalf("exit code %d: %s", code, p.said.String())
-	}
-	if left := p.processes(""); len(left) > 0 {
-		t.Errorf("left running: %v", left)
-	}
-	var told struct{ Result result.Result }
-	if err := json.Unmarshal(p.stdout.Bytes(), &told); err != nil {
-		t.Fatal(err)
-	}
+func pathsAreFollowed(t *testing.T, r *result.Result) {
+	t.Helper()
 	parts := [][]string{{"gateway", "logger"}, {"gateway", "listener-nats", "logger", "nats"}, {"gateway", "logger"}, {"gateway", "hermes", "listener-hermes", "logger"}, {"logger"}}
-	for _, x := range told.Result.Rounds[0].Trials {
-		name := told.Result.ArmName(x.Arm)
+	for _, x := range r.Rounds[0].Trials {
+		name := r.ArmName(x.Arm)
 		f := x.Followed
 		if f == nil || f.Sent == 0 || f.Missing+f.Stray+f.Lost+f.Refused > 0 || f.Stored != f.Sent || f.Confirmed != f.Sent {
 			t.Errorf("%s: %+v", name, f)
@@ -52,10 +36,10 @@ func TestPathsAreCompared(t *testing.T) {
 		}
 	}
 	// The published client throws its connection away with each reply's body (ms-M03).
-	for _, x := range told.Result.Rounds[0].Trials {
+	for _, x := range r.Rounds[0].Trials {
 		thrown := x.Connections > x.Sent/2
 		if thrown != (x.Arm == 2) {
-			t.Errorf("%s opened %d connections for %d calls", told.Result.ArmName(x.Arm), x.Connections, x.Sent)
+			t.Errorf("%s opened %d connections for %d calls", r.ArmName(x.Arm), x.Connections, x.Sent)
 		}
 	}
 }

@@ -125,6 +125,9 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 	}
 	s, err := stack.Start(ctx, o)
 	if err != nil {
+		if ctx.Err() != nil { // err tells of a part that did not come up
+			return ctx.Err()
+		}
 		return err
 	}
 	if err := a.sayUp(s, f); err != nil {

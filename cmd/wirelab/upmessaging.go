@@ -79,6 +79,9 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 		Make: f.broker, Nodes: f.nodes, Durability: brokers.Durability(f.durability), Programs: programs,
 	})
 	if err != nil {
+		if ctx.Err() != nil { // err tells of every node that it did not come up
+			return ctx.Err()
+		}
 		return err
 	}
 	err = a.sayMessaging(s, f)
