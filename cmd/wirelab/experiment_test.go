@@ -281,37 +281,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A child that is killed costs its arm the round, not the experiment: of five rounds the
-// second has no server of one arm, and the fourth no load generator.
-func TestKilledChildren(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
-	p := begin(t, t.TempDir(), brief(5)...)
-	p.untilRound(1)
-	killOne(t, p, "serve")
-	p.untilRound(3)
-	killOne(t, p, "drive")
-	if code := p.end(); code != exitOK && code != exitNoWord {
-		t.Errorf("exit code %d\n%s", code, p.said.String())
-	}
-	p.wantNoneLeft()
-	r := p.stored()
-	failures := 0
-	for _, round := range r.Rounds {
-		for _, f := range round.Failures {
-			failures++
-			if !strings.Contains(f.Why, "killed") {
-				t.Errorf("the failure says %q, want that it was killed", f.Why)
-			}
-		}
-	}
-	if len(r.Rounds) != 5 || failures != 2 {
-		t.Errorf("%d rounds with %d failures, want 5 with 2", len(r.Rounds), failures)
-	}
-}
-
+// killOne kills a child of an experiment.
 func killOne(t *testing.T, p *program, kind string) {
 	t.Helper()
 	p.eventually("a process "+kind, func() bool {

@@ -37,7 +37,8 @@ func (p *program) telling(s store.Store, wanted func(store.Running) bool) (told 
 // An experiment that has a store tells it how far it is and what stands so far. Ctrl-C
 // keeps the complete rounds, says so, and ends with 3; the result is then there instead.
 // It has the certificate that was there, which its report shows, and of an open loop the
-// calls that its rate plans, with their lag.
+// calls that its rate plans, with their lag. A child that is killed costs its arm the
+// round, not the experiment: one round has no server of one arm, and one no load generator.
 func TestExperimentTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -51,6 +52,11 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	}
 	p := begin(t, dir, "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature", "--rate", "400",
 		"--rounds", "1000", "--slices", "1", "--slice", "50ms", "--certificate", "auto", "--full")
+	p.untilRound(1)
+	killOne(t, p, "serve")
+	p.untilRound(3)
+	killOne(t, p, "drive")
+	p.untilRound(5)
 	r := p.telling(s, func(r store.Running) bool { return r.Standing != nil && r.Round > 1 })
 	if r.Workload != "routeguide" || r.RoundsMin != 1000 || r.Phase == "" || r.Elapsed <= 0 || r.Stale || r.Host == "" ||
 		len(r.ArmNames) != 2 || r.ArmNames[0] != "grpc" || len(r.LoadNames) != 1 {
@@ -70,13 +76,27 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 	if got.ID != r.ID || got.Ending != result.Interrupted || len(got.Rounds) < r.Standing.Round || len(got.Rounds) >= 1000 {
 		t.Errorf("stored as %s with %d rounds, ending %q; told of as %s in round %d", got.ID, len(got.Rounds), got.Ending, r.ID, r.Round)
 	}
+	failures, watched, right := 0, uint64(0), uint64(0)
 	for _, round := range got.Rounds {
+		for _, f := range round.Failures {
+			failures++
+			if !strings.Contains(f.Why, "killed") {
+				t.Errorf("the failure says %q, want that it was killed", f.Why)
+			}
+		}
 		for _, trial := range round.Trials {
-			if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent || trial.Watched <= trial.OK {
+			watched, right = watched+trial.Watched, right+trial.OK
+			if trial.Planned == 0 || trial.Sent != trial.Planned || trial.Lag.Count() != trial.Sent || trial.Watched < trial.OK {
 				t.Errorf("planned %d, sent %d, lag of %d, watched %d, right %d",
 					trial.Planned, trial.Sent, trial.Lag.Count(), trial.Watched, trial.OK)
 			}
 		}
+	}
+	if watched <= right { // no call may be due in the head of one slice, but not in that of all
+		t.Errorf("%d calls were watched and %d are recorded: no slice has a head", watched, right)
+	}
+	if failures != 2 {
+		t.Errorf("%d failures of %d rounds, want 2", failures, len(got.Rounds))
 	}
 	if strings.Contains(p.said.String(), "with itself") {
 		t.Errorf("a burst was made although there was a certificate:\n%s", p.said.String())
