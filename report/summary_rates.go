@@ -17,9 +17,12 @@ func (s *summary) curves() {
 	}
 }
 
+// curveHeads says what the short heads mean: with long ones a terminal of 80 columns has no room for the last.
+const curveHeads = "keeps up: at this rate still · not at: from this rate on no more · answers: at most, in overload too"
+
 func (s *summary) curve(c *result.Curve) {
 	t := SummaryTable{Title: "Rates, " + c.Operation}
-	columns := []SummaryColumn{{Head: "knee"}, {Head: "p50 there"}, {Head: "p99 there"}, {Head: "keeps up with"}, {Head: "not with"}, {Head: "answers at most"}}
+	columns := []SummaryColumn{{Head: "knee"}, {Head: "p50 there"}, {Head: "p99 there"}, {Head: "keeps up"}, {Head: "not at"}, {Head: "answers"}}
 	var bears, silent, collapses []string
 	for arm := range c.Arms {
 		a := &c.Arms[arm]
@@ -65,6 +68,9 @@ func (s *summary) curve(c *result.Curve) {
 	s.Answer = append(s.Answer, collapses...)
 	if len(silent) < len(c.Arms) {
 		s.Tables = append(s.Tables, t)
+		if !slices.Contains(s.Key, curveHeads) {
+			s.Key = append(s.Key, curveHeads)
+		}
 	}
 	s.curveRefused(c)
 }

@@ -48,7 +48,7 @@ func WriteSummary(w io.Writer, s report.Summary, style Style) error {
 		p.parts(text)
 	}
 	if len(left) > 0 {
-		p.wrapped("", "no room for: "+strings.Join(left, ", "), faint)
+		p.wrapped("", "no room for: "+strings.Join(left, ", ")+"; see --full", faint)
 	}
 	for _, text := range s.Refused {
 		p.wrapped("", text, yellow)
