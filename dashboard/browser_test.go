@@ -67,6 +67,7 @@ type sight struct {
 	Unnamed  []string // controls without a name
 	Headings int
 	Charts   int
+	Glued    []string // texts of a table that stand in one line without a space
 }
 
 const lookScript = `({
@@ -74,6 +75,8 @@ const lookScript = `({
 	Unnamed: [...document.querySelectorAll("a, button, input, select, progress")].filter((el) => el.checkVisibility() &&
 		!(el.textContent.trim() || el.getAttribute("aria-label") || (el.labels && el.labels.length))).map((el) => el.outerHTML.slice(0, 80)),
 	Headings: document.querySelectorAll("h1").length,
+	Glued: [...document.querySelectorAll(".results td > small")].filter((el) => el.checkVisibility() && el.previousSibling &&
+		!/\s$/.test(el.previousSibling.textContent) && getComputedStyle(el).display === "inline").map((el) => el.parentElement.innerText.slice(0, 80)),
 	Charts: [...document.querySelectorAll("svg.chart")].filter((el) => el.checkVisibility()).length,
 })`
 
@@ -103,7 +106,7 @@ func TestInABrowser(t *testing.T) {
 				var seen sight
 				p.Look(width, scheme)
 				p.Do(chromedp.Evaluate(lookScript, &seen))
-				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || seen.Headings != 1 || seen.Charts != page.charts {
+				if seen.Overflow > 0.5 || len(seen.Unnamed) > 0 || len(seen.Glued) > 0 || seen.Headings != 1 || seen.Charts != page.charts {
 					t.Errorf("%s at %d px, %s: %+v", page.path, width, scheme, seen)
 				}
 			}

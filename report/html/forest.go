@@ -40,7 +40,7 @@ func (s *sheet) verdicts() []verdict {
 			if explained {
 				v.Forest.Caption = "" // as the first one's
 			}
-			explained = true
+			explained = explained || v.Forest.Caption != ""
 		}
 		all = append(all, v)
 	}
@@ -69,6 +69,9 @@ func (s *sheet) forest(l *result.LoadAnalysis, m result.Metric) *figure {
 	f.Caption = fmt.Sprintf("Dot: the difference from %s (%s); bar: its 95 %% interval. Shaded: ±%s, below which no difference is claimed. Left of the line is less.%s",
 		l.Arms[0].Name, reference.value(), strings.TrimPrefix(report.Margin(practical(s.r)), "±"), logarithmic)
 	forest, ns := s.against(l, m)
+	if forest.empty() {
+		f.Caption = "" // there is no dot and no axis
+	}
 	desc := make([]string, len(ns))
 	for i, n := range ns {
 		desc[i] = n.state().Name + ": " + difference(m, orNone(n.d))
@@ -213,12 +216,9 @@ func (f *forest) paint(d *svg.Drawing) {
 	}
 	scale := svg.Log(f.low, f.high, left+6, right-6)
 	bottom := top + high*float64(len(f.rows))
-	d.Rect(scale.At(1/(1+f.practical)), top, scale.At(1+f.practical)-scale.At(1/(1+f.practical)), bottom-top, svg.Class("band"))
-	for _, t := range ratioTicks(scale, left, right) {
-		d.Line(t.At, top, t.At, bottom, svg.Class("grid"))
-		d.Text(t.At, bottom+15, smallSize, svg.Middle, t.Label, svg.Class("muted"))
+	if !f.empty() {
+		f.axis(d, scale, left, right, top, bottom)
 	}
-	d.Line(scale.At(1), top-4, scale.At(1), bottom+2, svg.Class("zero"))
 	for i, n := range f.rows {
 		y := top + high*float64(i)
 		if i > 0 {
@@ -243,7 +243,26 @@ func (f *forest) paint(d *svg.Drawing) {
 		}
 		d.Text(right+10, y+high/2+12, smallSize, svg.Start, n.word, svg.Class("word "+n.tone))
 	}
+	if f.empty() {
+		d.Tall(bottom + 2)
+		return
+	}
 	d.Tall(bottom + 22)
+}
+
+// empty reports whether no row has a difference: an axis with nothing on it is no chart.
+func (f *forest) empty() bool {
+	return !slices.ContainsFunc(f.rows, func(n effect) bool { return n.d.Known })
+}
+
+// axis draws what the rows are over: ticks, the line of no difference, and what is too little to be claimed.
+func (f *forest) axis(d *svg.Drawing, scale svg.Scale, left, right, top, bottom float64) {
+	d.Rect(scale.At(1/(1+f.practical)), top, scale.At(1+f.practical)-scale.At(1/(1+f.practical)), bottom-top, svg.Class("band"))
+	for _, t := range ratioTicks(scale, left, right) {
+		d.Line(t.At, top, t.At, bottom, svg.Class("grid"))
+		d.Text(t.At, bottom+15, smallSize, svg.Middle, t.Label, svg.Class("muted"))
+	}
+	d.Line(scale.At(1), top-4, scale.At(1), bottom+2, svg.Class("zero"))
 }
 
 // stackedRow is a row of a narrow page: the name and the verdict above the
