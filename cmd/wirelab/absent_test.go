@@ -33,7 +33,7 @@ func TestAbsentArm(t *testing.T) {
 	dir := t.TempDir()
 	p := beginWith(t, dir, append(hidden(t), hermesProgram(t)), "compare",
 		"log-rabbit", "log-grpc", "log-nats", "log-http-published,client=published", "log-hermes", "grpc", "-w", "logging.WriteLog", "--requests", "published",
-		"--in-flight", "4", "--slice", "200ms", "--slices", "1", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
+		"--in-flight", "4", "--slice", "500ms", "--slices", "3", "--rounds", "1", "--max-rounds", "1", "--db", "embedded", "--markdown", "comment.md",
 		"--fail-if", "log-rabbit: p99 > 10s", "--fail-if", "cpu/req > +1000%", "--junit", "out.xml", "--json")
 	p.want(exitNoWord, "log-rabbit is absent: ", "going on with the others", amqpVariable)
 	p.wantNoneLeft()
