@@ -241,7 +241,7 @@ func TestUpMessaging(t *testing.T) {
 		}
 	}
 	if len(trials) != len(arms) {
-		t.Errorf("%d trials of %d arms", len(trials), len(arms))
+		t.Errorf("%d trials of %d arms: %+v", len(trials), len(arms), q.stored().Rounds[0].Failures)
 	}
 	for _, p := range ups {
 		p.interrupt()
