@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"wirelab/store"
 )
@@ -94,17 +95,17 @@ func TestStream(t *testing.T) {
 // There are so many streams and no more; one that ends makes room.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	s := serve(t, memory{}, "")
 	for range readers {
 		s.board.open <- struct{}{}
 	}
+	patient := s.board.limits
+	s.board.limits.place = time.Millisecond // no place becomes free, however long one waits
 	if a := s.get("/api/v1/running/events"); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	<-s.board.open
+	s.board.limits = patient
 	lines, stop := s.events()
 	defer stop()
 	next(t, lines, "running")

@@ -261,6 +261,10 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 	for pid := range found {
 		switch read, written, err := readStorage(pid); {
 		case errors.Is(err, fs.ErrPermission):
+			// The kernel refuses it also of a process that is about to end, even to its own user.
+			if ending(pid) {
+				return sum, unix.ESRCH
+			}
 			sum.Storage = false
 		case err != nil:
 			return sum, err
@@ -353,6 +357,12 @@ func readStorage(pid int) (read, written uint64, err error) {
 	}
 	read, written = storageOf(text)
 	return read, written, nil
+}
+
+// ending reports whether a process has given its memory back, which is among the first that its end does.
+func ending(pid int) bool {
+	pages, err := os.ReadFile(path.Join("/proc", strconv.Itoa(pid), "statm"))
+	return err != nil || strings.HasPrefix(string(pages), "0 ")
 }
 
 // storageOf reads /proc/PID/io. What was written and dropped from the page
