@@ -28,8 +28,8 @@ func TestRefusedValuesAreInNoPlainField(t *testing.T) {
 	for name, r := range resulttest.Refused() {
 		n++
 		r.Rounds = r.Rounds[:min(4, len(r.Rounds))] // what claims need more for is walked over in package report
-		r.Environment.Host = name // histories, lists and comparisons are of one kind
-		before := *r              // what the result is compared with; two rounds of it have what is refused, too
+		r.Environment.Host = name                   // histories, lists and comparisons are of one kind
+		before := *r                                // what the result is compared with; two rounds of it have what is refused, too
 		before.Rounds = slices.Clone(r.Rounds[:min(2, len(r.Rounds))])
 		put(t, results, at(&before, 2*n, first))
 		a := result.Analyse(r)
