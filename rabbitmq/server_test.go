@@ -182,7 +182,11 @@ func put(t *testing.T, s *rabbitmq.Server, body string) {
 		t.Fatal("it was not confirmed:", err)
 	}
 	// RabbitMQ answers before the queue's definition is in a file, up to two seconds
-	// later: a server that is killed before that has no such queue.
+	// later: a server that is killed before that has no such queue. Nor has one that
+	// is killed in the middle of writing it, so we wait for what is written after it.
+	if _, err := channel.QueueDeclare("after", true, false, false, false, nil); err != nil {
+		t.Fatal(err)
+	}
 	for !defined(t, s.Directory()) {
 		select {
 		case <-t.Context().Done():
@@ -192,10 +196,10 @@ func put(t *testing.T, s *rabbitmq.Server, body string) {
 	}
 }
 
-// defined is whether a file of the database of definitions has the queue "test".
+// defined is whether a file of the database of definitions has the queue "after".
 func defined(t *testing.T, directory string) (found bool) {
 	t.Helper()
-	name := []byte("m\x00\x00\x00\x04test") // a binary in Erlang's external term format
+	name := []byte("m\x00\x00\x00\x05after") // a binary in Erlang's external term format
 	err := filepath.WalkDir(directory, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return nil //nolint:nilerr // what came and went is of no interest
