@@ -5,9 +5,11 @@ import "slices"
 // slow are the packages whose tests take longest, the longest first. They begin
 // first, so that none is left to run alone at the end.
 var slow = []string{
-	"wirelab/cmd/wirelab", "wirelab/queue/amqp", "wirelab/workload/routeguide/bind", "wirelab/workload/directory/bind",
-	"wirelab/workload/ledger/bind", "wirelab/report/html", "wirelab/experiment", "wirelab/brokers/rabbitmq", "wirelab/dashboard",
-	"wirelab/workload/logging/bind", "wirelab/store/postgres", "wirelab/hermes/sim", "wirelab/rabbitmq", "wirelab/internal/arch",
+	"wirelab/cmd/wirelab", "wirelab/queue/amqp", "wirelab/workload/ledger/bind", "wirelab/workload/directory/bind",
+	"wirelab/brokers/bench", "wirelab/workload/routeguide/bind", "wirelab/report/html", "wirelab/rabbitmq",
+	"wirelab/store/postgres", "wirelab/brokers/drive", "wirelab/dashboard", "wirelab/brokers/rabbitmq",
+	"wirelab/workload/logging/bind", "wirelab/result", "wirelab/hermes/sim", "wirelab/wire/raw", "wirelab/brokers/hermes",
+	"wirelab/cmd/hermes", "wirelab/queue/jetstream", "wirelab/conformance", "wirelab/workload/ledger/database/postgres",
 }
 
 // first puts the slow packages first.

@@ -197,7 +197,7 @@ func Many() *result.Result {
 
 // Times returns a histogram of n durations around a median.
 func Times(n uint64, median time.Duration) *stat.Histogram {
-	h := stat.NewHistogram()
+	h := &stat.Histogram{}
 	times(h, n, float64(median), 1)
 	return h
 }

@@ -135,7 +135,7 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	median := float64(arm.Response) * own()
 	t := result.Trial{
 		Arm: a, Load: l, Steady: true, Warmed: plan.Duration(200 * time.Millisecond),
-		Response: stat.NewHistogram(), Service: stat.NewHistogram(), Lag: stat.NewHistogram(), Open: 1,
+		Response: &stat.Histogram{}, Service: &stat.Histogram{}, Lag: &stat.Histogram{}, Open: 1,
 	}
 	flight := float64(max(load.InFlight, 1))
 	if load.Open() {
@@ -151,7 +151,7 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 		times(t.Lag, t.OK, 0.004*median, 1)
 	} else {
 		median *= math.Pow(flight, 0.85) // what waits for the server waits longer
-		perCall := times(stat.NewHistogram(), 1000, median, 1)
+		perCall := times(&stat.Histogram{}, 1000, median, 1)
 		t.OK = uint64(math.Round(flight * float64(window) / perCall))
 		times(t.Response, t.OK, median, 1)
 		t.Service = t.Response.Clone()
@@ -221,7 +221,7 @@ func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
 	if !load.Open() {
 		rate = float64(max(load.InFlight, 1)) / (median / 1e9)
 	}
-	f := &result.Floor{Window: plan.Duration(window), Completed: uint64(rate * window.Seconds()), Service: stat.NewHistogram()}
+	f := &result.Floor{Window: plan.Duration(window), Completed: uint64(rate * window.Seconds()), Service: &stat.Histogram{}}
 	times(f.Service, f.Completed, median, 1)
 	f.Calls, f.DriverCPU = f.Completed, plan.Duration(0.8*float64(f.Completed)*float64(arm.ClientCPU))
 	return f
@@ -230,7 +230,7 @@ func floor(arm Arm, load plan.Load, slower float64) *result.Floor {
 // gaps are the times between n calls, in millionths of their mean, without
 // noise of their own.
 func gaps(n uint64, even bool) *stat.Histogram {
-	h := stat.NewHistogram()
+	h := &stat.Histogram{}
 	if even {
 		h.RecordN(1e6, n)
 		return h

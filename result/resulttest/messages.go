@@ -111,9 +111,9 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 		t.Planned = uint64(rate*window.Seconds() + math.Sqrt(rate*window.Seconds())*random.NormFloat64())
 		t.Sent, t.OK = t.Planned, t.Planned
 		t.Gaps = gaps(t.Sent, false)
-		t.Punctual = stat.NewHistogram()
+		t.Punctual = &stat.Histogram{}
 	} else {
-		rate = float64(l.InFlight) / times(stat.NewHistogram(), 1000, median, 1) * 1e9
+		rate = float64(l.InFlight) / times(&stat.Histogram{}, 1000, median, 1) * 1e9
 		t.Sent = uint64(rate * window.Seconds())
 		t.OK = t.Sent
 	}
@@ -158,7 +158,7 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 func (m mover) floor(l plan.Load, slower float64) *result.Floor {
 	const window = 500 * time.Millisecond
 	rate := m.alone / slower
-	f := &result.Floor{Window: plan.Duration(window), Service: stat.NewHistogram()}
+	f := &result.Floor{Window: plan.Duration(window), Service: &stat.Histogram{}}
 	median := 180e3 * slower
 	if l.Open() {
 		rate = l.Rate
@@ -181,7 +181,7 @@ func (m mover) account(t *result.Trial, l plan.Load, slice time.Duration, rate, 
 	refused, head, groups := t.Sent-t.OK, t.Calls()-t.OK, uint64(max(l.Groups, 1))
 	w := &result.Messages{
 		Sent: t.Sent + head, Acknowledged: t.OK + head, Unsure: refused, Kept: refused / 3, Groups: int(groups),
-		AcknowledgedInWindow: t.OK, DeliveredInWindow: t.OK * groups, AcceptedAfter: stat.NewHistogram(), DeliveredAfter: stat.NewHistogram(),
+		AcknowledgedInWindow: t.OK, DeliveredInWindow: t.OK * groups, AcceptedAfter: &stat.Histogram{}, DeliveredAfter: &stat.Histogram{},
 		SendOutage: plan.Duration(median / 3), DeliveryOutage: plan.Duration(median / 2),
 	}
 	w.Expected = w.Acknowledged * groups

@@ -145,7 +145,7 @@ func Rising() *result.Result {
 					t.Completed = uint64(float64(t.OK) / busy)
 				}
 				if t.Arm == 2 && i == 2 {
-					t.Lag = stat.NewHistogram()
+					t.Lag = &stat.Histogram{}
 					times(t.Lag, t.OK, 4e6, 4)
 				}
 			}

@@ -38,7 +38,7 @@ func Pipeline() *result.Result {
 			follow(t, random)
 			if t.Arm == 2 && n == 7 {
 				t.Followed.Stored, t.Followed.Missing = t.Followed.Stored-1, 1
-				t.Followed.StoredAfter = stat.NewHistogram()
+				t.Followed.StoredAfter = &stat.Histogram{}
 				times(t.Followed.StoredAfter, t.OK-1, 80e6, 1)
 			}
 		}
@@ -48,7 +48,7 @@ func Pipeline() *result.Result {
 
 // follow makes up what became of a trial's entries, and what each process used.
 func follow(t *result.Trial, random *rand.Rand) {
-	f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram()}
+	f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{}}
 	reply := float64(t.Response.Quantile(0.5))
 	cpu := t.Server.CPU
 	backlog := make([]int32, 23)

@@ -53,7 +53,7 @@ func Ways(rounds int, load plan.Load, ways ...Way) *result.Result {
 			t := &r.Rounds[n].Trials[i]
 			w := &ways[t.Arm]
 			t.Floor = nil
-			f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: stat.NewHistogram(), StoredAfter: stat.NewHistogram()}
+			f := &result.Followed{Sent: t.Sent, Accepted: t.OK, Refused: t.Sent - t.OK, Stored: t.OK, ConfirmedAfter: &stat.Histogram{}, StoredAfter: &stat.Histogram{}}
 			if n == 3 {
 				f.Missing, f.Stored = w.Missing, t.OK-w.Missing
 			}
