@@ -62,6 +62,7 @@ type Writer struct {
 type asked struct {
 	entry logging.Entry
 	began time.Time
+	over  func() error // of its caller's context
 	batch *batch        // nil while it waits; guarded by Writer.mu
 	done  chan struct{} // closed when verdict and err are set
 
@@ -106,7 +107,7 @@ func (w *Writer) Write(ctx context.Context, entry logging.Entry) (logging.Writte
 	if err := ctx.Err(); err != nil {
 		return logging.Written{}, wirelab.Public(err)
 	}
-	a := &asked{entry: entry, began: time.Now(), done: make(chan struct{})}
+	a := &asked{entry: entry, began: time.Now(), over: ctx.Err, done: make(chan struct{})}
 	w.mu.Lock()
 	if w.closed {
 		w.mu.Unlock()
@@ -203,6 +204,11 @@ func (w *Writer) take(cancel context.CancelFunc) *batch {
 	size, now := 0, time.Now()
 	kept := w.waiting[:0]
 	for _, a := range w.waiting {
+		// A batch that is begun for nobody is cancelled at once, and a database can miss that: it forgets
+		// a cancellation that comes before its statement. The caller has his own word of it.
+		if a.over() != nil {
+			continue
+		}
 		i, known := place[a.entry.ID]
 		switch {
 		case known && b.entries[i] == a.entry:
@@ -222,6 +228,9 @@ func (w *Writer) take(cancel context.CancelFunc) *batch {
 	}
 	clear(w.waiting[len(kept):]) // or what is done stays reachable
 	w.waiting = kept
+	if b.left == 0 {
+		return nil
+	}
 	w.together += uint64(b.left - 1) // never below 0
 	w.waited += uint64(b.left)       // likewise
 	return b

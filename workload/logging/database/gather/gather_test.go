@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,6 +216,52 @@ func TestGiveUp(t *testing.T) {
 
 // All of a batch that fails get its error, with its code and nothing else; the
 // next is another.
+// silent is a context that is over before it says so to who waits for that.
+type silent struct {
+	context.Context
+	over atomic.Bool
+	told chan struct{}
+}
+
+func (s *silent) Done() <-chan struct{} { return s.told }
+
+func (s *silent) Err() error {
+	if s.over.Load() {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// No batch is begun for callers whose time is over, though they have not left yet: it
+// would be cancelled at once, and a database can miss that.
+func TestNothingIsBegunForNobody(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	w := started(t, f.store)
+	var all sync.WaitGroup
+	defer all.Wait()
+	first := ask(t.Context(), w, &all, entry("a"))
+	<-f.begun
+	s := &silent{Context: t.Context(), told: make(chan struct{})}
+	late, other := ask(s, w, &all, entry("late")), ask(t.Context(), w, &all, entry("b"))
+	s.over.Store(true)
+	f.goOn <- nil
+	if r := <-first; r.err != nil {
+		t.Errorf("the first was told %+v", r)
+	}
+	if got := <-f.begun; len(got) != 1 || got[0].ID != "b" {
+		t.Errorf("the next batch holds %v", got)
+	}
+	f.goOn <- nil
+	if r := <-other; r.err != nil {
+		t.Errorf("the other was told %+v", r)
+	}
+	close(s.told)
+	if r := <-late; wirelab.CodeOf(r.err) != wirelab.DeadlineExceeded {
+		t.Errorf("whose time was over was told %+v", r)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	f := newFake()
