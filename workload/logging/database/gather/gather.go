@@ -62,7 +62,7 @@ type Writer struct {
 type asked struct {
 	entry logging.Entry
 	began time.Time
-	over  func() error // of its caller's context
+	over  func() error  // of its caller's context
 	batch *batch        // nil while it waits; guarded by Writer.mu
 	done  chan struct{} // closed when verdict and err are set
 
