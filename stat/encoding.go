@@ -50,8 +50,8 @@ var deflaters = sync.Pool{New: func() any {
 // which its tools in other languages read.
 //
 // The bytes are those of the library, which tests hold this against. The
-// library's encoder makes two arrays of all buckets for each histogram, and
-// writes each count on its own; storing a result took five times as long.
+// library's encoder makes two arrays of all buckets and a new deflater for each
+// histogram, and writes each count on its own.
 func (h *Histogram) MarshalBinary() ([]byte, error) {
 	counts := h.packed()
 	var header [headerLen]byte

@@ -29,8 +29,8 @@ const (
 // The counts are kept here rather than in the HdrHistogram library's type,
 // which gives no access to them: merging and clearing touch only the range in
 // use, which matters when 64 workers are merged after a slice of 30 ms, and
-// the quantile is the one this package documents. The library encodes,
-// decodes, and is the twin that tests compare with.
+// the quantile is the one this package documents. The library is the twin that
+// tests compare with.
 type Histogram struct {
 	counts []uint64 // as many whole doublings as were needed so far
 	total  uint64   // sum of counts

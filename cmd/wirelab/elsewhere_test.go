@@ -1,13 +1,9 @@
 package main
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
 	"wirelab/result/resulttest"
-	"wirelab/store/sqlite"
 )
 
 // A name that is known, but not in the place where it was written, is said to be what it is.
@@ -15,7 +11,7 @@ func TestNamesInWrongPlaces(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	compare := "compare grpc http1-json -w routeguide.GetFeature "
-	for line, says := range map[string]string{
+	s.refuses(t, map[string]string{
 		"compare grpc kafka -w routeguide.GetFeature":               "kafka is a message broker: it belongs to the workload messaging, and not to routeguide",
 		"capacity kafka -w routeguide.GetFeature --slo p99<5ms":     "it belongs to the workload messaging",
 		"compare kafka nats-jetstream -w logging.WriteLog":          "it belongs to the workload messaging, and not to logging",
@@ -41,13 +37,7 @@ func TestNamesInWrongPlaces(t *testing.T) {
 		"matrix ledger.GetBalance":                                  "ledger.GetBalance is an operation: --workload ledger.GetBalance",
 		"selftest --only routeguide":                                "routeguide is a workload",
 		"compare grpc http1-json -w routeguide.GetFeature -w ledge": `unknown operation "ledge"; want`,
-	} {
-		o := s.run(strings.Fields(line)...)
-		clitest.Refused(t, line, o.code, o.stderr)
-		if o.code != exitUsage || !strings.Contains(o.stderr, says) {
-			t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, exitUsage, says)
-		}
-	}
+	})
 }
 
 // A name of work in the place of an arm, and a protocol in the place of work, is answered with how to write it,
@@ -55,7 +45,7 @@ func TestNamesInWrongPlaces(t *testing.T) {
 func TestWorkAndProtocolsAreConfused(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	for line, says := range map[string]string{
+	s.refuses(t, map[string]string{
 		"compare routeguide.GetFeature grpc":                      "routeguide.GetFeature is an operation, not an arm; write it as -w routeguide.GetFeature: wirelab compare grpc -w routeguide.GetFeature;",
 		"compare grpc ListFeatures http1-json":                    "ListFeatures is an operation, not an arm; write it as -w routeguide.ListFeatures: wirelab compare grpc http1-json -w routeguide.ListFeatures;",
 		"compare routeguide grpc":                                 "routeguide is a workload, not an arm; write it as -w routeguide.GetFeature: ",
@@ -73,38 +63,21 @@ func TestWorkAndProtocolsAreConfused(t *testing.T) {
 		"call grpc":                                               "grpc is a protocol, not an operation; write it as --protocol grpc",
 		"explain directory.GetPerson grpc":                        "grpc is a protocol, not an operation; explain takes an operation, such as directory.GetPerson, and chooses the protocols",
 		"explain grpc":                                            "grpc is a protocol of ",
-	} {
-		o := s.run(strings.Fields(line)...)
-		clitest.Refused(t, line, o.code, o.stderr)
-		if o.code != exitUsage || !strings.Contains(o.stderr, says) {
-			t.Errorf("%s: exit code %d, says %q; want %d, %q", line, o.code, o.stderr, exitUsage, says)
-		}
-	}
+	})
 }
 
 // A result that is not there is answered with the ids and the names that are like what was written.
 func TestLikelyResults(t *testing.T) {
 	t.Parallel()
-	s := newShell(t)
-	r := resulttest.Short(2)
-	kept, err := sqlite.Open(t.Context(), s.env["WIRELAB_STORE"])
-	if err == nil {
-		err = errors.Join(kept.Put(t.Context(), r), kept.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := storing(t)
+	r := resulttest.Short(2) // which the store holds
 	s.run("results", "name", r.ID, "before").wants(t, exitOK, nil, nil)
 	near, far := r.ID[:len(r.ID)-1]+"x", "r-19990101-000000-0000"
 	for _, line := range []string{"results show", "results rm", "results export", "report", "verify", "replay", "results name"} {
 		for written, says := range map[string]string{
 			near: "did you mean " + r.ID + "?", "beforee": "did you mean before?", far: "the latest are " + r.ID,
 		} {
-			o := s.run(append(strings.Fields(line), written)...)
-			clitest.Refused(t, line+" "+written, o.code, o.stderr)
-			if want := `no result "` + written + `"; ` + says; o.code != exitUsage || !strings.Contains(o.stderr, want) {
-				t.Errorf("%s %s: exit code %d, says %q; want %d, %q", line, written, o.code, o.stderr, exitUsage, want)
-			}
+			s.refuses(t, map[string]string{line + " " + written: `no result "` + written + `"; ` + says})
 		}
 	}
 }

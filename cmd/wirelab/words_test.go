@@ -153,6 +153,16 @@ func TestOneFaultOneText(t *testing.T) {
 	}, strings.NewReplacer("TAKEN", taken.Addr().String(), "CLOSED", porttest.Refusing(t), "DIR", dir).Replace, s.says)
 }
 
+// refuses checks what is said of command lines that are wrong.
+func (s *shell) refuses(t *testing.T, says map[string]string) {
+	t.Helper()
+	var faults []clitest.Fault
+	for line, text := range says {
+		faults = append(faults, clitest.Fault{Code: exitUsage, Says: text, Lines: []string{line}})
+	}
+	clitest.OneText(t, faults, strings.Clone, s.says)
+}
+
 // says runs a command, and gives its exit code and standard error.
 func (s *shell) says(args ...string) (code int, stderr string) {
 	o := s.run(args...)

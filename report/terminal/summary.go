@@ -128,7 +128,7 @@ func (p *page) summaryTable(t *report.SummaryTable) (left []string) {
 		title = ""
 	}
 	n := len(t.Columns)
-	for n > 1 && width0(p.summaryGrid(t, title, short, n)) > p.style.Width {
+	for n > 1 && tableWidth(p.summaryGrid(t, title, short, n)) > p.style.Width {
 		n--
 	}
 	p.table(p.summaryGrid(t, title, short, n))
@@ -141,8 +141,8 @@ func (p *page) summaryTable(t *report.SummaryTable) (left []string) {
 	return left
 }
 
-// width0 is how wide a table is.
-func width0(t table) int {
+// tableWidth is how wide a table is.
+func tableWidth(t table) int {
 	widths := t.widths()
 	return sum(widths) + gap*(len(widths)-1)
 }
@@ -251,7 +251,7 @@ func (p *page) wholeTable(t *report.SummaryTable, names []string) {
 			p.blank()
 		}
 		n := len(rest)
-		for n > 1 && width0(p.wholeGrid(rest[:n], names)) > p.style.Width {
+		for n > 1 && tableWidth(p.wholeGrid(rest[:n], names)) > p.style.Width {
 			n--
 		}
 		p.table(p.wholeGrid(rest[:n], names))

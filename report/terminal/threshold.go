@@ -12,25 +12,8 @@ import (
 // and for each threshold a line for every arm and load it is for. The error is w's.
 func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
 	p := newPage(w, s)
-	j = report.MarkedJudgement(r, j)
 	p.title("thresholds")
-	p.wrapped("", report.Judged(r.Plan, j), ofOutcome(j.Outcome))
-	for i := 0; i < len(j.Findings); {
-		n := i
-		for n < len(j.Findings) && j.Findings[n].Threshold == j.Findings[i].Threshold {
-			n++
-		}
-		p.blank()
-		p.wrapped("", j.Findings[i].Threshold, bold)
-		p.findings(j.Findings[i:n])
-		i = n
-	}
-	p.blank()
-	p.early(r)
-	for _, note := range report.JudgedNotes(j) {
-		p.wrapped("· ", note, plain)
-	}
-	return p.out.Flush() // remembers the first error of all writes
+	return p.judgement(r, j, p.findings)
 }
 
 // WriteCheck is [WriteJudgement] for a screen: the answer first, no line wider than the
@@ -38,6 +21,11 @@ func WriteJudgement(w io.Writer, r *result.Result, j *result.Judgement, s Style)
 // error is w's.
 func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) error {
 	p := newPage(w, s)
+	return p.judgement(r, j, p.checked)
+}
+
+// judgement writes the verdict, then each threshold with the table that of makes of its findings, then the notes.
+func (p *page) judgement(r *result.Result, j *result.Judgement, of func([]result.Finding) table) error {
 	j = report.MarkedJudgement(r, j)
 	p.wrapped("", report.Judged(r.Plan, j), ofOutcome(j.Outcome))
 	for i := 0; i < len(j.Findings); {
@@ -47,7 +35,7 @@ func WriteCheck(w io.Writer, r *result.Result, j *result.Judgement, s Style) err
 		}
 		p.blank()
 		p.wrapped("", j.Findings[i].Threshold, bold)
-		p.table(p.checked(j.Findings[i:n]))
+		p.table(of(j.Findings[i:n]))
 		i = n
 	}
 	p.blank()
@@ -81,7 +69,7 @@ func lines(all []result.Finding) (t table) {
 // missing go, then the interval, then the middle of loads and of arms.
 func (p *page) checked(all []result.Finding) table {
 	t := lines(all)
-	over := func() int { return width0(t) - p.style.Width }
+	over := func() int { return tableWidth(t) - p.style.Width }
 	if over() > 0 {
 		for i, row := range t.body {
 			row[4].text = string(all[i].Outcome)
@@ -123,23 +111,22 @@ func ofOutcome(o result.Outcome) ink {
 	return yellow
 }
 
-// findings writes the lines of one threshold. Names of arms give way where
+// findings is the lines of one threshold. Names of arms give way where
 // the width does not hold them.
-func (p *page) findings(all []result.Finding) {
+func (p *page) findings(all []result.Finding) table {
 	t := lines(all)
-	widths := t.widths()
-	if over := sum(widths) + gap*(len(widths)-1) - p.style.Width; over > 0 {
+	if over := tableWidth(t) - p.style.Width; over > 0 {
+		longest := t.widths()[0]
 		for _, row := range t.body {
-			row[0].text = cut(row[0].text, max(widths[0]-over, shortestName))
+			row[0].text = cut(row[0].text, max(longest-over, shortestName))
 		}
-		widths = t.widths()
 	}
-	if sum(widths)+gap*(len(widths)-1) > p.style.Width {
+	if tableWidth(t) > p.style.Width {
 		for i, row := range t.body { // the notes say why
 			row[4].text = string(all[i].Outcome)
 		}
 	}
-	p.table(t)
+	return t
 }
 
 // shortestName is how many columns an arm's name keeps at least.
