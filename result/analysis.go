@@ -222,7 +222,7 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 	for a := range g.arms() {
 		found.Arms = append(found.Arms, armState(g, l, a))
 	}
-	for _, m := range Metrics() {
+	for _, m := range metrics() {
 		if m.Under(load) && (g.has(l, m) || m.ID == found.Primary) {
 			found.Rows = append(found.Rows, analyseRow(g, &found, m))
 		}

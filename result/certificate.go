@@ -83,7 +83,7 @@ func Certify(r *Result) (*Certificate, error) {
 		Made: r.Ended, Environment: r.Environment, What: what(r),
 		Rounds: len(pairs), Round: plan.Duration(took / time.Duration(len(pairs))), Noise: Worst(r.Rounds), Metrics: []Resolution{},
 	}
-	for _, m := range Metrics() {
+	for _, m := range metrics() {
 		if !m.Under(r.Plan.Loads[0]) || m.Counted {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"wirelab"
@@ -115,8 +116,22 @@ func (m Metric) Under(l plan.Load) bool {
 // that another does not (R4).
 const Connections = "connections"
 
-// Metrics returns every metric, in the order that reports show them.
-func Metrics() []Metric {
+// Metrics returns every metric, in the order that reports show them. The slice is the caller's.
+func Metrics() []Metric { return slices.Clone(metrics()) }
+
+// metrics are made once: an analysis asks for one hundreds of times.
+var metrics = sync.OnceValue(makeMetrics)
+
+// metricPlaces are the places in metrics by id.
+var metricPlaces = sync.OnceValue(func() map[string]int {
+	places := map[string]int{}
+	for i, m := range metrics() {
+		places[m.ID] = i
+	}
+	return places
+})
+
+func makeMetrics() []Metric {
 	all := []Metric{
 		perRequest(plan.ServerCPU, "server CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Server) }),
 		optional(perRequest(plan.DatabaseCPU, "database CPU", Time, databaseCPU)),
@@ -156,8 +171,8 @@ func Metrics() []Metric {
 
 // MetricByID finds a metric. An unknown id is InvalidArgument, with the known ones listed.
 func MetricByID(id string) (Metric, error) {
-	all := Metrics()
-	if i := slices.IndexFunc(all, func(m Metric) bool { return m.ID == id }); i >= 0 {
+	all := metrics()
+	if i, ok := metricPlaces()[id]; ok {
 		return all[i], nil
 	}
 	known := make([]string, len(all))

@@ -255,7 +255,7 @@ func Estimates(r *Result) []LoadAnalysis {
 		for a := range g.arms() {
 			found.Arms = append(found.Arms, armState(g, l, a))
 		}
-		for _, m := range Metrics() {
+		for _, m := range metrics() {
 			if !m.Under(load) {
 				continue
 			}

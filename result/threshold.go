@@ -58,7 +58,7 @@ func ThresholdMetrics() []string {
 	words := []string{
 		"cpu/req", "throughput", "p50", "p90", "p99", "p99.9", "mean", "client-cpu", "sent", "received", "allocs/req", "client-allocs", ErrorShare,
 	}
-	for _, m := range Metrics() {
+	for _, m := range metrics() {
 		if !slices.Contains(words, m.ID) {
 			words = append(words, m.ID)
 		}

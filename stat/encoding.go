@@ -133,7 +133,7 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 	}
 	// Once to check and to see how far it goes, once to fill: a histogram that
 	// grows as it is filled is copied for every doubling.
-	last, total := -1, uint64(0)
+	first, last, total := bucketsLen, -1, uint64(0)
 	for at, rest := 0, payload; len(rest) > 0; {
 		n, size := zigzag(rest)
 		rest = rest[size:]
@@ -150,24 +150,22 @@ func (h *Histogram) UnmarshalBinary(data []byte) error {
 		case uint64(n) > math.MaxInt64-total:
 			return fmt.Errorf("%w: encoded histogram: more counts than can be added", ErrInput)
 		case n > 0:
-			last, total = at, total+uint64(n)
+			first, last, total = min(first, at), at, total+uint64(n)
 		}
 		at++
 	}
-	fresh := &Histogram{total: total}
-	fresh.grow(last + 1)
+	fresh := &Histogram{total: total, low: first, high: last + 1}
+	if total > 0 {
+		fresh.reserve(first, last+1)
+	}
 	for at := 0; at <= last; at++ {
 		n, size := zigzag(payload)
 		payload = payload[size:]
-		if n < 0 {
+		switch {
+		case n < 0:
 			at += int(-n) - 1
-			continue
-		}
-		if n > 0 && fresh.high == 0 {
-			fresh.low = at
-		}
-		if fresh.counts[at] = uint64(n); n > 0 {
-			fresh.high = at + 1
+		case n > 0:
+			fresh.counts[at-fresh.base] = uint64(n)
 		}
 	}
 	*h = *fresh

@@ -21,9 +21,9 @@ const (
 )
 
 // Histogram counts durations in nanoseconds, 1 ns to [Limit], each to within
-// 0.1 %. The zero value is empty and ready; it takes memory for the doublings
-// up to its longest duration. One from [NewHistogram] has it all, 270 KB, so
-// that recording never allocates. A nil one reads as empty. It has no lock:
+// 0.1 %. The zero value is empty and ready; it takes memory, 8 KB each, for the
+// doublings from its shortest duration to its longest. One from [NewHistogram]
+// has all of them, 270 KB, so that recording never allocates. A nil one reads as empty. It has no lock:
 // one goroutine records, and readers wait for it.
 //
 // The counts are kept here rather than in the HdrHistogram library's type,
@@ -32,9 +32,10 @@ const (
 // the quantile is the one this package documents. The library is the twin that
 // tests compare with.
 type Histogram struct {
-	counts []uint64 // as many whole doublings as were needed so far
+	counts []uint64 // those of buckets base to base+len(counts)-1: as many whole doublings as were needed so far
+	base   int      // a multiple of half
 	total  uint64   // sum of counts
-	// Every non-zero count is in counts[low:high]. Both mean nothing when total is 0.
+	// The buckets from low to high-1 have every count that is not 0. Both mean nothing when total is 0.
 	low, high int
 }
 
@@ -43,13 +44,21 @@ func NewHistogram() *Histogram {
 	return &Histogram{counts: make([]uint64, bucketsLen)}
 }
 
-// grow makes room for n buckets, n <= bucketsLen.
-func (h *Histogram) grow(n int) {
-	if n > len(h.counts) {
-		counts := make([]uint64, (n+half-1)/half*half)
-		copy(counts, h.counts)
-		h.counts = counts
+// reserve makes room for the buckets low to high-1, 0 <= low < high <= bucketsLen.
+func (h *Histogram) reserve(low, high int) {
+	end := h.base + len(h.counts)
+	if low >= h.base && high <= end {
+		return
 	}
+	low, high = low/half*half, (high+half-1)/half*half
+	if len(h.counts) > 0 {
+		low, high = min(low, h.base), max(high, end)
+	}
+	counts := make([]uint64, high-low)
+	if len(h.counts) > 0 {
+		copy(counts[h.base-low:], h.counts)
+	}
+	h.base, h.counts = low, counts
 }
 
 // bucket is the index of the bucket that holds v, 0 <= v <= limit.
@@ -86,10 +95,12 @@ func (h *Histogram) RecordN(v int64, n uint64) {
 		return
 	}
 	i := bucket(min(max(v, 0), limit))
-	if i >= len(h.counts) {
-		h.grow(i + 1)
+	at := i - h.base
+	if uint(at) >= uint(len(h.counts)) { // also where it is below 0
+		h.reserve(i, i+1)
+		at = i - h.base
 	}
-	h.counts[i] += n
+	h.counts[at] += n
 	h.include(i, i+1)
 	h.total += n
 }
@@ -109,9 +120,9 @@ func (h *Histogram) Merge(other *Histogram) {
 	if other.Count() == 0 {
 		return
 	}
-	h.grow(other.high)
-	into, from := h.counts[other.low:other.high], other.counts[other.low:other.high]
-	for i, n := range from {
+	h.reserve(other.low, other.high)
+	into := h.between(other.low, other.high)
+	for i, n := range other.used() {
 		into[i] += n
 	}
 	h.include(other.low, other.high)
@@ -143,8 +154,8 @@ func (h *Histogram) Count() uint64 {
 // known only as "at least Limit". Where it is not 0, quantiles that fall
 // there are lower bounds. (Durations within 0.1 % below Limit count too.)
 func (h *Histogram) Clipped() uint64 {
-	if at := bucket(limit); h.Count() > 0 && at < len(h.counts) {
-		return h.counts[at]
+	if last := bucket(limit); h.Count() > 0 && h.high == last+1 {
+		return h.counts[last-h.base]
 	}
 	return 0
 }
@@ -157,12 +168,12 @@ func (h *Histogram) Quantile(q float64) int64 {
 		return 0
 	}
 	left := rank(q, h.total)
-	for i := h.low; i < h.high; i++ {
-		if h.counts[i] >= left {
-			_, highest := bounds(i)
+	for i, n := range h.used() {
+		if n >= left {
+			_, highest := bounds(h.low + i)
 			return min(highest, limit)
 		}
-		left -= h.counts[i]
+		left -= n
 	}
 	return limit // not reached: the counts sum to total
 }
@@ -217,7 +228,7 @@ func (h *Histogram) CountAtMost(v int64) uint64 {
 		return 0
 	}
 	sum := uint64(0)
-	for _, n := range h.counts[h.low:max(h.low, min(bucket(min(v, limit))+1, h.high))] {
+	for _, n := range h.between(h.low, max(h.low, min(bucket(min(v, limit))+1, h.high))) {
 		sum += n
 	}
 	return sum
@@ -241,10 +252,13 @@ func (h *Histogram) Buckets() []Bucket {
 	return all
 }
 
-// used is the part of counts in use; empty when nothing was recorded.
+// between are the counts of the buckets low to high-1, which there is room for.
+func (h *Histogram) between(low, high int) []uint64 { return h.counts[low-h.base : high-h.base] }
+
+// used are the counts of the buckets in use; empty when nothing was recorded.
 func (h *Histogram) used() []uint64 {
 	if h.Count() == 0 {
 		return nil
 	}
-	return h.counts[h.low:h.high]
+	return h.between(h.low, h.high)
 }

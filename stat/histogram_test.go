@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -223,6 +224,13 @@ func TestZeroHistogram(t *testing.T) {
 	if !slices.Equal(grows.Buckets(), h.Buckets()) || grows.Clipped() != 1 {
 		t.Error("the zero value counts differently")
 	}
+	slices.Sort(values)
+	slices.Reverse(values) // makes room at the lower end alone
+	downward := histogramOfZero(values)
+	downward.Merge(histogramOfZero([]int64{int64(stat.Limit)}))
+	if !slices.Equal(downward.Buckets(), h.Buckets()) || downward.Clipped() != 1 {
+		t.Error("the zero value counts differently when durations fall")
+	}
 	var none *stat.Histogram
 	for _, h := range []*stat.Histogram{none, {}} {
 		if h.Count() != 0 || h.Clipped() != 0 || h.Quantile(0.5) != 0 || h.Mean() != 0 || h.StdDev() != 0 ||
@@ -236,6 +244,36 @@ func TestZeroHistogram(t *testing.T) {
 	merged.Merge(h)
 	if !slices.Equal(merged.Buckets(), h.Buckets()) {
 		t.Error("merged into a zero value it is different")
+	}
+}
+
+// histogramOfZero is of values, in the order in which they are, in a zero value.
+func histogramOfZero(values []int64) *stat.Histogram {
+	var h stat.Histogram
+	for _, v := range values {
+		h.Record(v)
+	}
+	return &h
+}
+
+// TestMemoryIsOfTheRangeInUse: a histogram of one duration has room for one doubling, however long it was.
+func TestMemoryIsOfTheRangeInUse(t *testing.T) {
+	h := stat.NewHistogram()
+	h.Record(int64(time.Minute))
+	const doubling = 1024 * 8
+	for name, makes := range map[string]func(){
+		"recorded": func() { histogramOfZero([]int64{int64(time.Minute)}) },
+		"merged":   func() { h.Clone() },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			makes()
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / 100; each > 2*doubling {
+			t.Errorf("%s: %d bytes", name, each)
+		}
 	}
 }
 
