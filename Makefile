@@ -41,11 +41,11 @@ run: bin/wirelab ## compare six protocols, about two minutes
 	./bin/wirelab run quick
 
 .PHONY: test
-test: bin/testrun ## run all tests; skips those whose tools are missing
-	@$(TESTRUN) -memory 8 -shared -- $(TESTFLAGS) -vet=off -p 4 -timeout 25m -skip '^TestSelfTest$$'
+test: bin/testrun ## run the tests; skips those whose tools are missing
+	@$(TESTRUN) -memory 8 -shared -without-rest -- $(TESTFLAGS) -vet=off -p 4 -timeout 25m
 
 .PHONY: test-rest
-test-rest: bin/testrun ## run the rest: vet, manifests, fuzzing, torture, self-test
+test-rest: bin/testrun ## run the rest: vet, fuzzing, torture, experiments, self-test
 	@$(TESTRUN) -rest
 
 .PHONY: test-all

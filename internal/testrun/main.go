@@ -44,6 +44,7 @@ type options struct {
 	shared   bool
 	rest     bool
 	tools    bool
+	without  bool
 	test     []string // flags of go test
 }
 
@@ -55,6 +56,7 @@ func parse(args []string) (o options, err error) {
 	flags.Uint64Var(&o.memory, "memory", 0, "keep temporary files in memory, if it has so many GiB free; 0: never")
 	flags.BoolVar(&o.shared, "shared", false, "start one PostgreSQL and one RabbitMQ for all packages, where they are installed")
 	flags.BoolVar(&o.rest, "rest", false, "run what is not run with the packages: see rest.go")
+	flags.BoolVar(&o.without, "without-rest", false, "leave out the tests that -rest runs")
 	flags.BoolVar(&o.tools, "tools", false, "say how to install what the tests ask for, and as root on Debian do so")
 	err = flags.Parse(args)
 	o.test = flags.Args()
@@ -246,5 +248,8 @@ func (o options) steps(ctx context.Context) ([]step, error) {
 	}
 	packages := strings.Fields(string(out))
 	first(packages)
+	if o.without {
+		o.test = slices.Concat(o.test, withPackages())
+	}
 	return []step{{args: slices.Concat(o.test, packages), packages: len(packages)}}, nil
 }

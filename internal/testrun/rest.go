@@ -1,18 +1,70 @@
 package main
 
-import "wirelab/internal/prereq"
+import (
+	"slices"
+	"strings"
+
+	"wirelab/internal/prereq"
+)
+
+// apart are tests of one package that are not run with the packages.
+type apart struct {
+	dir   string
+	tests []string
+	limit string // for all of them, as -timeout has it
+}
+
+// experiments measure or bring up whole systems of several processes: together they
+// take more CPU time than any package, and no unit of code is tested by them alone.
+func experiments() []apart {
+	return []apart{
+		{dir: "cmd/wirelab", limit: "12m", tests: []string{
+			"TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
+			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
+			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
+			"TestExplainMeasures", "TestMessagesConductorIsKilled", "TestQueuesOfArms", "TestUpLoggingAPartDies",
+			"TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
+		}},
+		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
+	}
+}
+
+// selfTest measures what is known, and takes a machine that does nothing else.
+func selfTest() apart {
+	return apart{dir: "cmd/wirelab", limit: "12m", tests: []string{"TestSelfTest"}}
+}
+
+// step runs the tests apart.
+func (a apart) step() step {
+	return step{args: []string{"-count=1", "-timeout", a.limit, "-run", pattern(a.tests), "./" + a.dir}, packages: 1}
+}
+
+// pattern matches these tests and no others, as -run and -skip want it.
+func pattern(tests []string) string { return "^(" + strings.Join(tests, "|") + ")$" }
+
+// withPackages are flags of go test that leave out what is run apart.
+func withPackages() []string {
+	left := selfTest().tests
+	for _, a := range experiments() {
+		left = slices.Concat(left, a.tests)
+	}
+	return []string{"-skip", pattern(left)}
+}
 
 // rest is what is not run with the packages: go vet, which with an empty cache looks
 // through every package that ours import, what takes a network, what takes a
 // machine that does nothing else, and a module of its own. One after the other:
 // what they measure would be spoiled by one another.
 func rest() []step {
-	return []step{
+	steps := []step{
 		{name: "go vet", command: []string{"go", "vet", "./..."}},
 		// What is in deploy, held to the types of Kubernetes and the schema of compose files.
 		{dir: "internal/manifests", args: []string{"-count=1", "./..."}, packages: 1},
 		{name: "scripts/openapi", command: []string{"scripts/openapi"}, needs: []prereq.Thing{prereq.Python, prereq.Curl}},
 		{args: []string{"-count=1", "-timeout", "10m", "./hermes/torture", "-real"}, packages: 1, tell: true},
-		{args: []string{"-count=1", "-timeout", "12m", "-run", "^TestSelfTest$", "./cmd/wirelab"}, packages: 1},
 	}
+	for _, a := range experiments() {
+		steps = append(steps, a.step())
+	}
+	return append(steps, selfTest().step())
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -176,6 +178,42 @@ func TestCommands(t *testing.T) {
 	for _, want := range []string{`(?m)^    1  Python +none is here$`, `(?m)^ok   whole`, `(?m)^FAIL broken broken.*\n +last words$`, `make tools says how to install python3 python3-venv`} {
 		if !regexp.MustCompile(want).MatchString(said.String()) {
 			t.Errorf("it does not say %s:\n%s", want, &said)
+		}
+	}
+}
+
+// TestTestsApartExist: a name that no test has would run nothing in the rest, and pass. One that
+// a test of another package has too would leave that one out: -skip knows no packages.
+func TestTestsApartExist(t *testing.T) {
+	t.Parallel()
+	root, name := filepath.Join("..", ".."), regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`)
+	dirs := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path) //nolint:gosec // a path below root
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		for _, found := range name.FindAllSubmatch(source, -1) {
+			dirs[string(found[1])] = append(dirs[string(found[1])], dir)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := regexp.MustCompile(withPackages()[1])
+	for _, a := range append(experiments(), selfTest()) {
+		for _, test := range a.tests {
+			if !slices.Equal(dirs[test], []string{a.dir}) {
+				t.Errorf("%s is a test of %q, want of %s alone", test, dirs[test], a.dir)
+			}
+			if !left.MatchString(test) {
+				t.Errorf("%s runs twice", test)
+			}
 		}
 	}
 }
