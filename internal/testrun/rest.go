@@ -14,17 +14,20 @@ type apart struct {
 	limit string // for all of them, as -timeout has it
 }
 
-// experiments measure or bring up whole systems of several processes: together they
-// take more CPU time than any package, and no unit of code is tested by them alone.
+// experiments measure, bring up whole systems of several processes, or run what the pages
+// say: together they take more CPU time than any package, and no unit of code is tested
+// by them alone.
 func experiments() []apart {
 	return []apart{
 		{dir: "cmd/wirelab", limit: "12m", tests: []string{
 			"TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
 			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
 			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
+			"TestDocServes", // it builds grpcurl, where that is not installed
 			"TestExplainMeasures", "TestMessagesConductorIsKilled", "TestQueuesOfArms", "TestUpLoggingAPartDies",
 			"TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
 		}},
+		{dir: "cmd/hermes", limit: "5m", tests: []string{"TestDocBlocks"}}, // it builds grpcurl too
 		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }
