@@ -217,27 +217,10 @@ func (h *hand) expire() {
 	}
 }
 
-// bury stores a dead letter and passes the message over, both in one entry. (hb-D19)
+// bury passes a message over, and stores it as a dead letter in the same entry. (hb-D19)
 func (h *hand) bury(d delivery.Dead, generation uint64) {
 	only := []broker.Range{{First: d.Offset, Last: d.Offset}}
-	ack := func(dead uint32) []byte { return core.Ack(h.id, generation, only, dead) }
-	items, count := commands(ack(0)), 1 // trimmed meanwhile: there is nothing to keep
-	got, err := h.n.tail.Fetch(nil, h.topic.id, d.Offset, d.Offset+1, 1)
-	if err == nil && len(got) > 0 {
-		var m hermes.Message
-		for raw := range record.Messages(got[0].Messages) {
-			err = record.ReadMessage(raw, &m)
-		}
-		m = hermes.DeadLetter(m, h.topic.name, d.Offset, h.name, d.Attempts, d.Reason)
-		letters, found := h.n.topics.find(hermes.DeadLetters)
-		if err == nil {
-			err = found
-		}
-		if err == nil {
-			items = record.AppendRun(nil, record.Run{Topic: letters.id, Count: 1, Messages: record.AppendMessage(nil, &m)})
-			items, count = record.AppendCommand(items, ack(1)), 2
-		}
-	}
+	items, count, err := h.letter(d, generation, only)
 	if err != nil {
 		h.n.logger.Error("a dead letter could not be made", "topic", h.topic.name, "offset", d.Offset, "why", err)
 		h.logged(generation, only, err)
@@ -246,6 +229,38 @@ func (h *hand) bury(d delivery.Dead, generation uint64) {
 	h.n.loop.propose(&proposal{items: items, count: count, ctx: context.Background(), answer: func(v replica.Verdict) {
 		h.logged(generation, only, failure(v))
 	}})
+}
+
+// letter is what the log gets for a message that was given up, and how many items that is.
+func (h *hand) letter(d delivery.Dead, generation uint64, only []broker.Range) (items []byte, count int, err error) {
+	ack := func(dead uint32) []byte { return core.Ack(h.id, generation, only, dead) }
+	if h.topic.name == hermes.DeadLetters {
+		// It stays where it is, and counts. A letter about it would come to this same group, whose
+		// letter about that would come too: a topic that feeds itself fills the disk.
+		h.n.logger.Warn("a dead letter was passed over: its group could not handle it either",
+			"group", h.name, "offset", d.Offset, "attempts", d.Attempts, "reason", d.Reason)
+		return commands(ack(1)), 1, nil
+	}
+	got, err := h.n.tail.Fetch(nil, h.topic.id, d.Offset, d.Offset+1, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	if len(got) == 0 { // trimmed meanwhile: there is nothing to keep
+		return commands(ack(0)), 1, nil
+	}
+	var m hermes.Message
+	for raw := range record.Messages(got[0].Messages) {
+		if err := record.ReadMessage(raw, &m); err != nil {
+			return nil, 0, err
+		}
+	}
+	m = hermes.DeadLetter(m, h.topic.name, d.Offset, h.name, d.Attempts, d.Reason)
+	letters, err := h.n.topics.find(hermes.DeadLetters)
+	if err != nil {
+		return nil, 0, err
+	}
+	items = record.AppendRun(nil, record.Run{Topic: letters.id, Count: 1, Messages: record.AppendMessage(nil, &m)})
+	return record.AppendCommand(items, ack(1)), 2, nil
 }
 
 // failure is why something of a proposal was not done.

@@ -115,6 +115,15 @@ func (g *group) back(o uint64, again time.Time, reason string) {
 	if h.attempts < g.s.MaxAttempts {
 		return
 	}
+	if g.s.Topic != hermes.DeadLetters { // a topic that fed itself would never end
+		g.bury(o, h, reason)
+	}
+	g.s.Dead++
+	g.acknowledge(o)
+}
+
+// bury stores a message as a dead letter.
+func (g *group) bury(o uint64, h *hand, reason string) {
 	var m hermes.Message
 	if b, ok := g.t.read(o, 1); ok {
 		for raw := range record.Messages(b.Messages) {
@@ -125,8 +134,6 @@ func (g *group) back(o uint64, again time.Time, reason string) {
 	}
 	m = hermes.DeadLetter(m, g.s.Topic, o, g.s.Name, h.attempts, reason)
 	g.m.store(g.m.topics[hermes.DeadLetters], record.AppendMessage(nil, &m), 1)
-	g.s.Dead++
-	g.acknowledge(o)
 }
 
 func (g *group) leave(f *feed) {

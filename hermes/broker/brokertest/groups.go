@@ -14,22 +14,23 @@ import (
 )
 
 var groupTests = map[string]func(*suite){
-	"Group":       testGroup,
-	"GroupStates": testGroupStates,
-	"WorkSharing": testWorkSharing,
-	"Gap":         testGap,
-	"Nack":        testNack,
-	"NackDelay":   testNackDelay,
-	"AckTimeout":  testAckTimeout,
-	"Leave":       testLeave,
-	"DeadLetter":  testDeadLetter,
-	"InFlight":    testInFlight,
-	"ForeignAck":  testForeignAck,
-	"Seek":        testSeek,
-	"DeleteGroup": testDeleteGroup,
-	"Resume":      testResume,
-	"GroupsApart": testGroupsApart,
-	"GroupAtTail": testGroupAtTail,
+	"Group":                    testGroup,
+	"GroupStates":              testGroupStates,
+	"WorkSharing":              testWorkSharing,
+	"Gap":                      testGap,
+	"Nack":                     testNack,
+	"NackDelay":                testNackDelay,
+	"AckTimeout":               testAckTimeout,
+	"Leave":                    testLeave,
+	"DeadLetter":               testDeadLetter,
+	"DeadLettersOfDeadLetters": testDeadLettersOfDeadLetters,
+	"InFlight":                 testInFlight,
+	"ForeignAck":               testForeignAck,
+	"Seek":                     testSeek,
+	"DeleteGroup":              testDeleteGroup,
+	"Resume":                   testResume,
+	"GroupsApart":              testGroupsApart,
+	"GroupAtTail":              testGroupAtTail,
 }
 
 func (s *suite) member(name string, inFlight int) broker.Feed {
@@ -270,6 +271,77 @@ func testDeadLetter(s *suite) {
 			s.same("dead letter", fmt.Sprintf("%q", have), fmt.Sprintf("%q", want))
 			return
 		}
+	}
+}
+
+// testDeadLettersOfDeadLetters: a group that cannot handle dead letters passes them over and counts
+// them. They stay where they are; no letters about them come after them, which would never end.
+func testDeadLettersOfDeadLetters(s *suite) {
+	dead, err := s.out.Topic(s.ctx, hermes.DeadLetters, true)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if _, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 1}, broker.Start{From: broker.FromOldest}); err != nil {
+		s.Fatal(err)
+	}
+	s.publish("poison")
+	f := s.member("g", 0)
+	s.take(f, 1)
+	if err := f.Nack(s.ctx, []broker.Range{{First: 0, Last: 0}}, "bad", 0); err != nil {
+		s.Fatal(err)
+	}
+	s.until("it is passed over", func() bool { return s.group("g").Dead == 1 })
+	name := s.topic // other tests may have groups there too
+	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: hermes.DeadLetters, Name: name, MaxAttempts: 1}, broker.Start{From: broker.FromOffset, Offset: dead.Next})
+	if err != nil {
+		s.Fatal(err)
+	}
+	letters, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromGroup, Group: name})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer letters.Close()
+	b, err := letters.Next(s.ctx, 1<<20)
+	if err != nil {
+		s.Fatal(err)
+	}
+	had := broker.Range{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}
+	if err := letters.Nack(s.ctx, []broker.Range{had}, "worse", 0); err != nil {
+		s.Fatal(err)
+	}
+	var at broker.Group
+	s.until("the dead letter is passed over", func() bool {
+		if at, err = s.out.Group(s.ctx, hermes.DeadLetters, name); err != nil {
+			s.Fatal(err)
+		}
+		return at.Floor > had.Last
+	})
+	s.same("counted", at.Dead, b.Count)
+	after, err := s.out.Topic(s.ctx, hermes.DeadLetters, true)
+	if err != nil {
+		s.Fatal(err)
+	}
+	all, err := s.out.Subscribe(s.ctx, broker.Start{Topic: hermes.DeadLetters, From: broker.FromOffset, Offset: dead.Next})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer all.Close()
+	for next := dead.Next; next < after.Next; {
+		b, err := all.Next(s.ctx, 1<<20)
+		if err != nil {
+			s.Fatal(err)
+		}
+		for raw := range record.Messages(b.Messages) {
+			var m hermes.Message
+			if err := record.ReadMessage(raw, &m); err != nil {
+				s.Fatal(err)
+			}
+			about := func(h hermes.Header) bool { return h.Name == hermes.HeaderGroup && string(h.Value) == name }
+			if slices.ContainsFunc(m.Headers, about) {
+				s.Errorf("a letter about a dead letter: %q", m.Headers)
+			}
+		}
+		next = b.Offset + uint64(b.Count)
 	}
 }
 
