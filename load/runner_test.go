@@ -210,8 +210,20 @@ func TestRecordingCrossesPipes(t *testing.T) {
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(*rec, back) {
-		t.Errorf("came back different:\n%+v\n%+v", *rec, back)
+	// A histogram that was read has less room than one that was made to be recorded in: its counts are compared.
+	sent, came := *rec, back
+	for i := range v.NumField() {
+		of, is := reflect.ValueOf(&sent).Elem().Field(i), reflect.ValueOf(&came).Elem().Field(i)
+		if was, ok := of.Interface().(*stat.Histogram); ok {
+			if !reflect.DeepEqual(was.Buckets(), is.Interface().(*stat.Histogram).Buckets()) {
+				t.Errorf("%s came back different", v.Type().Field(i).Name)
+			}
+			of.SetZero()
+			is.SetZero()
+		}
+	}
+	if !reflect.DeepEqual(sent, came) {
+		t.Errorf("came back different:\n%+v\n%+v", sent, came)
 	}
 	back.Append(rec) // and can be added to
 	equal(t, "appended", back.Response.Count(), 2)
