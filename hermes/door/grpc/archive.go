@@ -33,7 +33,7 @@ func (d *door) backup(call grpc.ServerStream) error {
 	defer end(nil)
 	c, err := d.broker.Cut(ctx, request.GetTopics())
 	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	defer c.Close()
 	err = sendCut(ctx, call, c)

@@ -384,6 +384,38 @@ func TestPublishStreamIsBounded(t *testing.T) {
 	}
 }
 
+// slow is a broker whose Subscribe ends with its context.
+type slow struct {
+	broker.Broker
+	reached chan struct{}
+}
+
+func (s *slow) Subscribe(ctx context.Context, _ broker.Start) (broker.Feed, error) {
+	s.reached <- struct{}{}
+	<-ctx.Done()
+	return nil, wirelab.Public(ctx.Err())
+}
+
+// A node that stops while it subscribes somebody sends him to another node too.
+func TestStopWhileSubscribing(t *testing.T) {
+	t.Parallel()
+	b := &slow{memory(t), make(chan struct{}, 2)}
+	s := serve(t, b, door.Options{})
+	sub, err := pb.NewHermesClient(s.conn).Subscribe(patient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, sub, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: &pb.Start{Topic: "t"}}})
+	old := originSubscribe(t, s, "t", "")
+	<-b.reached
+	<-b.reached
+	s.stop()
+	_, err = sub.Recv()
+	wantCode(t, "a subscription", err, codes.Unavailable)
+	_, err = old.Recv()
+	wantCode(t, "a subscription of the origin's", err, codes.Unavailable)
+}
+
 // A node that stops answers what it has read, and ends its streams; it does not wait for
 // their clients. (hb-D31)
 func TestStop(t *testing.T) {

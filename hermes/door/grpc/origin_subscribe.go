@@ -66,7 +66,7 @@ func (d *door) originSubscribe(call grpc.ServerStream) error {
 	defer end(nil)
 	feed, err := d.broker.Subscribe(ctx, start)
 	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	defer feed.Close()
 	s := &originSubscription{call: call, start: start, acks: newAcks(), end: end}

@@ -61,7 +61,7 @@ func (d *door) subscribe(call grpc.ServerStream) error {
 	}
 	feed, err := d.broker.Subscribe(ctx, start)
 	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	defer feed.Close()
 	if err := call.SendMsg(&frame.Delivery{Offset: tail, Live: true}); err != nil {
@@ -77,6 +77,14 @@ func (d *door) until(stream context.Context) (context.Context, context.CancelCau
 	ctx, end := context.WithCancelCause(stream)
 	unhook := context.AfterFunc(d.stop, func() { end(errStopping) })
 	return ctx, func(cause error) { unhook(); end(cause) }
+}
+
+// stopped is why a call failed: the broker knows only that the context of until ended, and not that the server stops.
+func stopped(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errStopping) {
+		return cause
+	}
+	return err
 }
 
 // handshake is what is wrong where the first frame could not be had.
