@@ -195,7 +195,7 @@ func (f *curveFlags) calibrate(ctx context.Context, a *app, p plan.Plan) ([]resu
 		p.Loads = append(p.Loads, plan.Load{InFlight: few})
 	}
 	p.Slices, p.Slice, p.Primary = 5, plan.Duration(100*time.Millisecond), ""
-	r, err := a.look(ctx, p, f.conduct.quiet, "looking for the rates")
+	r, err := a.look(ctx, p, "looking for the rates")
 	if err != nil {
 		return nil, err
 	}

@@ -229,7 +229,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 		return err
 	}
 	if written.Slice == 0 && !p.Loads[0].Open() {
-		slice, err := a.sliceFor(ctx, written, f.conduct.quiet)
+		slice, err := a.sliceFor(ctx, written)
 		if err != nil {
 			return err
 		}

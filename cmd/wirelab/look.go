@@ -12,7 +12,7 @@ import (
 
 // look runs one short round of a plan, to find what the plan that is meant
 // depends on. What it measures is no result: nothing of it is stored or shown.
-func (a *app) look(ctx context.Context, p plan.Plan, quiet bool, what string) (*result.Result, error) {
+func (a *app) look(ctx context.Context, p plan.Plan, what string) (*result.Result, error) {
 	p.Rounds, p.For, p.Until = plan.Rounds{Min: 1, Max: 1}, 0, 0
 	p, err := p.Complete()
 	if err != nil {
@@ -54,12 +54,12 @@ const (
 // sliceFor returns how long slices of a closed loop must be to hold calls
 // enough, after a look at one arm of each data set; 0 where the usual length
 // does. Sizes of data are what makes calls so different in length.
-func (a *app) sliceFor(ctx context.Context, p plan.Plan, quiet bool) (plan.Duration, error) {
+func (a *app) sliceFor(ctx context.Context, p plan.Plan) (plan.Duration, error) {
 	p.Arms = oneOfEach(p)
 	p.Loads = p.Loads[:min(1, len(p.Loads))]
 	p.Slices, p.Slice, p.WarmUp, p.Primary, p.Floor = 1, sliceLook, plan.Duration(50*time.Millisecond), "", plan.FloorNone
 	p.Explain, p.Published = plan.Corners{}, nil
-	r, err := a.look(ctx, p, quiet, "looking how long calls take")
+	r, err := a.look(ctx, p, "looking how long calls take")
 	if err != nil {
 		return 0, err
 	}
