@@ -9,7 +9,6 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/record"
 )
 
 var feedTests = map[string]func(*suite){
@@ -211,13 +210,7 @@ func testBatchStays(s *suite) {
 	}
 	s.take(f, 50)
 	s.same("the batch is as it was", s.unpack(b), []got{{0, "first", 1}})
-	var m hermes.Message
-	for raw := range record.Messages(b.Messages) {
-		if err := record.ReadMessage(raw, &m); err != nil {
-			s.Error(err)
-		}
-	}
-	s.same("payload", string(m.Payload), "first")
+	s.same("payload", string(s.read(b)[0].Payload), "first")
 }
 
 func testSubscribers(s *suite) {

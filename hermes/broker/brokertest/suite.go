@@ -150,6 +150,20 @@ func (s *suite) unpack(b broker.Batch) []got {
 	return all
 }
 
+// read reads the messages of a batch.
+func (s *suite) read(b broker.Batch) []hermes.Message {
+	s.Helper()
+	var all []hermes.Message
+	for raw := range record.Messages(b.Messages) {
+		var m hermes.Message
+		if err := record.ReadMessage(raw, &m); err != nil {
+			s.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
 func (s *suite) same(what string, have, want any) {
 	s.Helper()
 	if h, w := fmt.Sprint(have), fmt.Sprint(want); h != w {
