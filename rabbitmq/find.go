@@ -28,14 +28,19 @@ type Installation struct {
 // packages and archives put it, the latest version first, else on the path.
 // NotFound, with what to install, if there is none.
 func Find(ctx context.Context, getenv func(string) string) (Installation, error) {
-	return find(ctx, getenv, "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/lib/rabbitmq/bin", "/opt/rabbitmq/sbin",
+	found, err := find(getenv, "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/lib/rabbitmq/bin", "/opt/rabbitmq/sbin",
 		"/usr/local/lib/rabbitmq/lib/rabbitmq_server-*/sbin", "/usr/local/sbin")
+	if err != nil {
+		return Installation{}, err
+	}
+	return found, erlang(ctx)
 }
 
-func find(ctx context.Context, getenv func(string) string, places ...string) (Installation, error) {
+// find finds the server's scripts; whether there is an Erlang to run them with is not looked at.
+func find(getenv func(string) string, places ...string) (Installation, error) {
 	if bin := getenv(BinVariable); bin != "" {
 		if found, ok := installed(bin); ok {
-			return found, erlang(ctx)
+			return found, nil
 		}
 		return Installation{}, wirelab.Errorf(wirelab.NotFound,
 			"%s is %s, which holds no rabbitmq-server with its rabbitmq-env and plugins", BinVariable, bin)
@@ -53,7 +58,7 @@ func find(ctx context.Context, getenv func(string) string, places ...string) (In
 	folders = append(folders, filepath.SplitList(getenv("PATH"))...)
 	for _, bin := range folders {
 		if found, ok := installed(bin); ok {
-			return found, erlang(ctx)
+			return found, nil
 		}
 	}
 	return Installation{}, wirelab.Errorf(wirelab.NotFound,

@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 		"a wrapper":           {places: []string{wrapper}, code: wirelab.NotFound},
 		"named and not there": {variables: map[string]string{BinVariable: root}, places: []string{everywhere}, code: wirelab.NotFound},
 	} {
-		got, err := find(t.Context(), func(v string) string { return c.variables[v] }, c.places...)
+		got, err := find(func(v string) string { return c.variables[v] }, c.places...)
 		switch {
 		case c.want != Installation{}:
 			if err != nil || got != c.want {

@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/postgres"
+	"wirelab/postgres/postgrestest"
 	"wirelab/workload/logging"
 	logged "wirelab/workload/logging/database/postgres"
 )
@@ -32,6 +33,7 @@ func TestDB(t *testing.T) {
 		t.Errorf("without a server: %+v", got)
 	}
 
+	postgrestest.Need(t)
 	var said strings.Builder
 	run := func(args ...string) outcome {
 		o := s.run(args...)
