@@ -28,7 +28,7 @@ bin/wirelab: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/wirelab $@
 
 bin/testrun: $(SOURCES)
-	@GO=$(GO) scripts/build ./internal/testrun $@ --for-tests
+	@GO=$(GO) scripts/build ./internal/testrun $@
 
 bin/hermes: $(SOURCES)
 	@GO=$(GO) scripts/build ./cmd/hermes $@

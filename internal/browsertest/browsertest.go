@@ -19,7 +19,7 @@ import (
 	"wirelab/internal/prereq"
 )
 
-// patience is how long a page has for what it does at once on a quiet machine.
+// patience is how long a browser has to start, and a page for what it does at once, on a quiet machine.
 const patience = 2 * time.Minute
 
 // shared is the browser of a package whose tests [Main] runs.
@@ -65,7 +65,9 @@ func Start(t *testing.T) context.Context {
 func launch(parent context.Context, t *testing.T, program string) (ctx context.Context, stop func()) {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"))
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.Flag("force-color-profile", "srgb"),
+		// Its own bound of 20 s is too short for the first start, from a cold disk beside a compiler.
+		chromedp.WSURLReadTimeout(patience))
 	allocated, end := chromedp.NewExecAllocator(parent, options...)
 	silent := func(string, ...any) {} // what it complains of is looked at by [Tab]
 	ctx, done := chromedp.NewContext(allocated, chromedp.WithErrorf(silent), chromedp.WithLogf(silent))

@@ -39,14 +39,34 @@ func module(t *testing.T, packages map[string]string) {
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "")
 	t.Setenv("CI", "")
+	t.Setenv("GOGC", "") // so that it is set back at the end
+	if err := os.Unsetenv("GOGC"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The compiler collects its garbage seldom, and the tests do not inherit that; a setting of
+// the user's holds for both.
+func TestSparing(t *testing.T) {
+	flags, env := sparing([]string{"HOME=/home/a"})
+	if !slices.Equal(flags, []string{"-exec", "env -u GOGC"}) || !slices.Equal(env, []string{"HOME=/home/a", "GOGC=400"}) {
+		t.Errorf("%q with %q", flags, env)
+	}
+	flags, env = sparing([]string{"GOGC=50"})
+	if flags != nil || !slices.Equal(env, []string{"GOGC=50"}) {
+		t.Errorf("set by the user: %q with %q", flags, env)
+	}
 }
 
 // What passed, failed and was skipped is counted; what failed is told with its
 // output, what passed in a line, and why something was skipped in one table.
 func TestRun(t *testing.T) {
 	module(t, map[string]string{
-		"whole": `import "testing"
-func TestA(t *testing.T) { t.Log("nobody asks") }
+		"whole": `import ("testing"; "os")
+func TestA(t *testing.T) {
+	// The compiler's setting is not the tests'.
+	if gc, set := os.LookupEnv("GOGC"); set { t.Errorf("GOGC is %q", gc) }
+}
 func TestB(t *testing.T) { t.Run("c", func(t *testing.T) {}) }`,
 		"broken": `import "testing"
 func TestD(t *testing.T) { t.Run("e", func(t *testing.T) { t.Error("one is two") }) }`,
