@@ -20,15 +20,14 @@ type apart struct {
 func experiments() []apart {
 	return []apart{
 		{dir: "cmd/wirelab", limit: "12m", tests: []string{
-			"TestAbsentArm", "TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
+			"TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
 			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
 			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
 			"TestDocServes", // it builds grpcurl, where that is not installed
-			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted", "TestMessagesConductorIsKilled",
+			"TestExplainMeasures", "TestMessagesConductorIsKilled",
 			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
 		}},
 		{dir: "cmd/hermes", limit: "5m", tests: []string{"TestDocBlocks"}}, // it builds grpcurl too
-		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
 		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }
