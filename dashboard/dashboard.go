@@ -18,6 +18,7 @@ import (
 
 	"wirelab"
 	"wirelab/store"
+	"wirelab/wire/rebinding"
 )
 
 // Config is what a dashboard is made of.
@@ -95,7 +96,7 @@ func New(c Config) (*Dashboard, error) {
 
 // Serve serves until ctx ends, then lets answers in progress end for 5 s and
 // tells streams at once. On a loopback address it answers only requests to
-// loopback names: a page elsewhere whose name is made to point here must not
+// localhost and IP addresses: a page elsewhere whose name is made to point here must not
 // read results (DNS rebinding).
 func (d *Dashboard) Serve(ctx context.Context, at net.Listener) error {
 	address, tcp := at.Addr().(*net.TCPAddr)
@@ -129,8 +130,8 @@ func (d *Dashboard) handler(ending context.Context, loopback bool) http.Handler 
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protect(w.Header())
 		r.Pattern = "" // ours, not the mux's
-		if loopback && !local(r.Host) {
-			d.fail(w, r, &failure{http.StatusMisdirectedRequest, wirelab.PermissionDenied, "this dashboard listens on loopback and answers only to localhost and 127.0.0.1"})
+		if loopback && !rebinding.Own(r.Host) {
+			d.fail(w, r, &failure{http.StatusMisdirectedRequest, wirelab.PermissionDenied, "this dashboard listens on loopback and answers only to localhost and IP addresses"})
 			return
 		}
 		routes.serve(d, w, r)

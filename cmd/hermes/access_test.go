@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,5 +161,25 @@ func TestBeyondThisMachine(t *testing.T) {
 	defer reply.Body.Close()
 	if reply.StatusCode != http.StatusOK || reply.ProtoMajor != 2 || reply.TLS.Version != tls.VersionTLS13 {
 		t.Errorf("HTTP over TLS answers %s by %s, TLS %x", reply.Status, reply.Proto, reply.TLS.Version)
+	}
+}
+
+// A node that asks nobody for a token answers to its own names alone.
+func TestNamesOfANode(t *testing.T) {
+	node := start(t, 1, append(slices.Clone(dev), "--http-address", "Broker.Example:80")...).nodes[0]
+	for host, want := range map[string]int{"evil.example": 421, "broker.example:80": 200, "localhost": 200, node.HTTP: 200} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+node.HTTP+"/v1/topics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		w, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Body.Close()
+		if w.StatusCode != want {
+			t.Errorf("host %s: %d, want %d", host, w.StatusCode, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -274,6 +275,16 @@ func (c *config) self(d *doors) (broker.Member, error) {
 	return broker.Member{ID: c.id, Name: c.name, Peer: peer, GRPC: grpcAt, HTTP: httpAt}, nil
 }
 
+// names are the hosts by which HTTP callers reach this node, besides IP addresses.
+func (c *config) names() (names []string) {
+	for _, at := range []string{c.httpListen, c.httpAddress} {
+		if host, _, err := net.SplitHostPort(at); err == nil && host != "" {
+			names = append(names, strings.ToLower(host))
+		}
+	}
+	return names
+}
+
 // serving is a door that serves until its context ends.
 type serving func(ctx context.Context) error
 
@@ -292,7 +303,10 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	}
 	page := numbers.Handler(n)
 	mounts["/metrics"] = func(context.Context) http.Handler { return page }
-	front, err := rest.New(rest.Config{Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: forHTTP, Origins: c.origins, Log: logger, Register: open, Mounts: mounts, Pages: console.Pages()})
+	front, err := rest.New(rest.Config{
+		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: forHTTP, Origins: c.origins, Names: c.names(),
+		Log: logger, Register: open, Mounts: mounts, Pages: console.Pages(),
+	})
 	if err != nil {
 		return nil, err
 	}

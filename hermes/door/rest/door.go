@@ -15,6 +15,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/register"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/rebinding"
 )
 
 // What a call may take, unless it says otherwise, and at most.
@@ -40,6 +41,10 @@ type Config struct {
 	// Origins are those of pages that may call from browsers, such as
 	// "https://example.com"; what has no Origin is not kept out by this.
 	Origins []string
+	// Names are the hosts, in lower case and without a port, by which callers reach the server, besides
+	// IP addresses and localhost. Where neither Token, Access nor TLS is set, a request to any
+	// other is refused: a page whose name was made to point here would be let in (DNS rebinding).
+	Names []string
 	// Log is told of faults of this service; nil: nobody is.
 	Log *slog.Logger
 	// Register is where subscriptions are noted, and bounded; nil: one of its own.
@@ -118,6 +123,26 @@ func (d *Door) Serve(ctx context.Context, at wirelab.Endpoint, secure bool) erro
 
 // Handler is what [Door.Serve] serves. Its subscriptions end as ending does.
 func (d *Door) Handler(ending context.Context) http.Handler {
+	all := d.all(ending)
+	// A token is not known to such a page, and a certificate is not for its name.
+	if d.config.Token != "" || d.config.Access != nil || d.config.TLS != nil {
+		return all
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !rebinding.Own(r.Host, d.config.Names...) {
+			c := &call{Door: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
+			c.protect()
+			c.fail(refuse(http.StatusMisdirectedRequest, wirelab.PermissionDenied,
+				"this node does not go by the name %.100q; call it by its IP address or by localhost, "+
+					"or start it with --http-address and that name, or with a token", r.Host))
+			return
+		}
+		all.ServeHTTP(w, r)
+	})
+}
+
+// all is what is served to those who mean this server.
+func (d *Door) all(ending context.Context) http.Handler {
 	mux := http.NewServeMux()
 	for path, mount := range d.config.Mounts {
 		mux.Handle(path, d.guarded(mount(ending)))

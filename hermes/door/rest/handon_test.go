@@ -32,7 +32,7 @@ func TestAckHandedOn(t *testing.T) {
 	status := &broker.Status{Node: 1, Leader: 1, Members: []broker.Member{{ID: 2, HTTP: strings.TrimPrefix(other.URL, "http://")}}}
 	ask := func(token, verb, marked string) *httptest.ResponseRecorder {
 		s := start(t, rest.Config{Token: token, Broker: &scripted{Broker: memory(t), status: status}})
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/subscriptions/2-x/"+verb, strings.NewReader(`{"ranges":[{"first":3,"last":4}]}`))
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "http://localhost/v1/subscriptions/2-x/"+verb, strings.NewReader(`{"ranges":[{"first":3,"last":4}]}`))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer secret")
 		if marked != "" {

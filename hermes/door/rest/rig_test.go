@@ -85,6 +85,7 @@ type answer struct {
 func (s *rig) ask(method, target, body string, header ...string) answer {
 	s.Helper()
 	r := httptest.NewRequestWithContext(s.Context(), method, target, strings.NewReader(body))
+	r.Host = "localhost"
 	if body == "" {
 		r.Body, r.ContentLength = http.NoBody, 0
 	}
@@ -92,6 +93,10 @@ func (s *rig) ask(method, target, body string, header ...string) answer {
 		r.Header[name] = values
 	}
 	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+			continue
+		}
 		r.Header.Add(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()

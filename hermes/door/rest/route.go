@@ -128,10 +128,15 @@ func (c *call) guarded() (err error) {
 	return c.answer()
 }
 
-func (c *call) answer() error {
-	r := c.request
+// protect sets the headers that every reply has.
+func (c *call) protect() {
 	c.writer.Header().Set("X-Content-Type-Options", "nosniff")
 	c.writer.Header().Set("Cache-Control", "no-store")
+}
+
+func (c *call) answer() error {
+	r := c.request
+	c.protect()
 	if err := c.admit(c.writer, r); err != nil {
 		return err
 	}

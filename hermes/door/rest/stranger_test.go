@@ -45,9 +45,9 @@ func TestOrigins(t *testing.T) {
 		header []string
 	}{
 		{"no browser", 200, nil},
-		{"the same origin", 200, []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://example.com"}},
+		{"the same origin", 200, []string{"Sec-Fetch-Site", "same-origin", "Origin", "http://localhost"}},
 		{"typed in", 200, []string{"Sec-Fetch-Site", "none"}},
-		{"the same origin, as older browsers say it", 200, []string{"Origin", "http://example.com"}},
+		{"the same origin, as older browsers say it", 200, []string{"Origin", "http://localhost"}},
 		{"a named one", 200, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://good.example"}},
 		{"another", 403, []string{"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"}},
 		{"another of the site", 403, []string{"Sec-Fetch-Site", "same-site", "Origin", "https://evil.example.com"}},
@@ -82,6 +82,51 @@ func TestOrigins(t *testing.T) {
 		}
 		s.spec = spec
 	}
+}
+
+// A page whose name was made to point here is of the same origin for its browser, and gets
+// nothing: no reply, no stream, no page, nothing from a mounted door. Whoever shows a token is no such page.
+func TestRebinding(t *testing.T) {
+	t.Parallel()
+	teapot := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
+	config := rest.Config{
+		Names:  []string{"broker.example"},
+		Mounts: map[string]func(context.Context) http.Handler{"/graphql": func(context.Context) http.Handler { return teapot }},
+		Pages:  map[string]http.Handler{"/console": teapot},
+	}
+	s := start(t, config)
+	s.spec = undescribed()
+	for host, refused := range map[string]bool{
+		"evil.example": true, "evil.example:8080": true, "broker.example.evil.example": true, "": true,
+		"broker.example": false, "Broker.Example:8080": false, "localhost:8080": false, "127.0.0.1:8080": false, "[::1]:8080": false,
+	} {
+		for _, c := range [][2]string{
+			{"GET", "/v1/topics"},
+			{"POST", "/v1/publish"},
+			{"GET", "/subscribe?topic=none"},
+			{"GET", "/v1/topics/none/events"},
+			{"GET", "/healthz"},
+			{"POST", "/graphql"},
+			{"GET", "/graphql"},
+			{"GET", "/console"},
+			{"OPTIONS", "/v1/topics"},
+		} {
+			if stream := strings.Contains(c[1], "subscribe") || strings.Contains(c[1], "events"); stream && !refused {
+				continue // it would last
+			}
+			a := s.ask(c[0], c[1], "", "Host", host, "Sec-Fetch-Site", "same-origin", "Origin", "http://"+host)
+			if (a.status == http.StatusMisdirectedRequest) != refused {
+				t.Errorf("%s %s of host %q: %d %s", c[0], c[1], host, a.status, a.body)
+			}
+			if refused {
+				s.want(a, http.StatusMisdirectedRequest, "permission_denied")
+			}
+		}
+	}
+	config.Token = "secret"
+	s = start(t, config)
+	s.want(s.ask("GET", "/v1/topics", "", "Host", "proxy.example", "Authorization", "Bearer secret"), 200, "topics")
+	s.want(s.ask("GET", "/v1/topics", "", "Host", "evil.example"), 401, "unauthenticated")
 }
 
 // A config that cannot be meant is refused.

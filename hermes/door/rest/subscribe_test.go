@@ -196,7 +196,7 @@ func TestAutomaticAcks(t *testing.T) {
 		}}
 		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}
 		s := start(t, rest.Config{Broker: b})
-		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", target, http.NoBody))
+		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "http://localhost"+target, http.NoBody))
 		if early || fmt.Sprint(acked) != "[{5 6}]" || !f.closed.Load() {
 			t.Errorf("%s: acknowledged %v, early: %v, closed: %v", target, acked, early, f.closed.Load())
 		}
