@@ -186,7 +186,9 @@ type reader struct {
 // leader went.
 func (o originClients) follow(group string, subscribe func() reader) <-chan string {
 	got := make(chan string)
-	over, stop := context.WithCancel(o.c.Context())
+	// Asked of the test's own context: calls were made of it, and one that was made of it later may
+	// end after them.
+	over := o.c.Context()
 	at := subscribe()
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -211,7 +213,7 @@ func (o originClients) follow(group string, subscribe func() reader) <-chan stri
 			}
 		}
 	})
-	o.c.Cleanup(func() { stop(); reading.Wait() })
+	o.c.Cleanup(reading.Wait)
 	return got
 }
 
