@@ -62,7 +62,7 @@ selftest: build ## check wirelab against known servers, about twenty minutes
 
 .PHONY: short
 short: bin/testrun ## run the quick tests
-	@$(TESTRUN) -memory 4 -shared -- $(TESTFLAGS) -vet=off -short -p 4 -timeout 5m
+	@$(TESTRUN) -memory 4 -without-rest -- $(TESTFLAGS) -vet=off -short -p 6 -timeout 5m
 
 .PHONY: race
 race: bin/testrun ## run all tests with the race detector, which needs a C compiler

@@ -45,6 +45,9 @@ func pages(t *testing.T, r *result.Result) map[string]string {
 // Wherever an arm that acknowledges before a message is on disk is named, the mark
 // is behind its name, and every page says what it means; no other arm has it.
 func TestEarlyArmsAreMarkedEverywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for name, r := range map[string]*result.Result{"live": resulttest.Messages(), "scenarios": resulttest.MessageScenarios()} {
 		for form, text := range pages(t, r) {
@@ -130,6 +133,9 @@ func TestEarlyArmsInData(t *testing.T) {
 // The account has a column for each fault that always counts, and for what is
 // excused or rare only where an arm has some.
 func TestMessageColumns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	r := resulttest.MessageScenarios()
 	heads := func(load int) (all []string) {
@@ -195,6 +201,9 @@ func TestDisturbances(t *testing.T) {
 // Several scenarios are in one table, each judged by its own; of an arm without a
 // figure it says so.
 func TestScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	r := resulttest.MessageScenarios()
 	for i := range r.Rounds[4].Trials {
@@ -244,6 +253,9 @@ func TestPublishedMessages(t *testing.T) {
 
 // Loads of messages are told in words of their own.
 func TestWordsOfMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for want, l := range map[string]plan.Load{
 		"live, 60 sends under way": {Scenario: plan.Live, InFlight: 60, Size: 100, Batch: 1, Groups: 1},

@@ -310,6 +310,9 @@ func TestWithRefusedChangesNothing(t *testing.T) {
 
 // The short form of a curve says of each figure that it lacks why, once, behind a mark.
 func TestShortCurveSaysWhyFiguresAreMissing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	rising := resulttest.Rising()
 	for name, r := range map[string]*result.Result{"refused": resulttest.Refuse(resulttest.Curves()), "rising": rising} {

@@ -12,6 +12,9 @@ import (
 
 // TestCurveFindsWhatIsTrue holds curves of queues against the closed form.
 func TestCurveFindsWhatIsTrue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	r := resulttest.Curves()
 	if flaws := result.Inconsistencies(r); len(flaws) > 0 {
@@ -113,6 +116,9 @@ func TestOverloadIsTheServicesAndTheGeneratorsLatenessIsNot(t *testing.T) {
 // TestFewLevelsAreNoCurve: two rates are a comparison, and loads of different
 // kinds are not mixed.
 func TestFewLevelsAreNoCurve(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for _, r := range []*result.Result{resulttest.Open(), resulttest.Closed(), {}} {
 		if a := result.Analyse(r); len(a.Curves) != 0 {

@@ -74,6 +74,9 @@ func TestEntriesAreAccountedFor(t *testing.T) {
 
 // Stored and confirmed stand in rows of their own only where entries are followed.
 func TestFollowedTimesHaveRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	load := result.Analyse(followed()).Loads[0]
 	reply, stored := load.Row(plan.ResponseP50).Cells[0].Estimate, load.Row(plan.StoredP50).Cells[0].Estimate

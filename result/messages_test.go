@@ -33,6 +33,9 @@ func TestMadeUpMessagesAreSound(t *testing.T) {
 // What a driver sends by itself is judged by the load's fastest arm, and a rate that is
 // near it is marked; of messages at a rate the time is, as of calls.
 func TestDriversOfMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	live := result.Analyse(resulttest.Messages()).Loads[0]
 	for _, arm := range live.Arms {
@@ -61,6 +64,9 @@ func TestDriversOfMessages(t *testing.T) {
 // Messages that were sent late refuse a quantile only as far as that moved it
 // (docs/adr/0031).
 func TestLatenessOfMessages(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	late := func(r *result.Result, by time.Duration, share float64) {
 		for n := range r.Rounds {
@@ -132,6 +138,9 @@ func sent(r *result.Result, round, arm int) *result.Trial {
 // One message in one round that a broker did wrong by leaves the arm without any
 // figure; what a failure excuses, and what nobody was promised, does not.
 func TestMessagesAreAccountedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(*result.Messages)
@@ -351,6 +360,9 @@ func TestMessagesShareCosts(t *testing.T) {
 // Sends that fail while something is done to a broker are what such a scenario
 // asks of; where nothing is done they leave it without a figure.
 func TestFailingSends(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for load, invalid := range map[int]bool{0: true, 2: false} {
 		r := resulttest.MessageScenarios()

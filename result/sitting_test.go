@@ -63,6 +63,9 @@ func TestCompareSittings(t *testing.T) {
 
 // Where two results cannot be compared there is no verdict, and it is said why.
 func TestSittingsThatCannotBeCompared(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for name, c := range map[string]struct {
 		spoil func(*result.Result)
@@ -139,6 +142,9 @@ func TestSittingsOfEqualArms(t *testing.T) {
 
 // Estimates are those of the analysis, without its comparisons.
 func TestEstimates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for name, r := range map[string]*result.Result{"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled()} {
 		said := result.Analyse(r)

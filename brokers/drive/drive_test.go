@@ -109,6 +109,9 @@ func scenes() map[string]control.Messages {
 }
 
 func TestScenarios(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for name, what := range scenes() {
 		for loop, rate := range map[string]float64{"closed": 0, "open": 5000} {
@@ -206,6 +209,9 @@ func TestEachFaultIsCaught(t *testing.T) {
 // TestIsolationSendsUnderEachTopic: a broker that takes one topic for another is seen by
 // one publisher too, whether it waits for answers or not.
 func TestIsolationSendsUnderEachTopic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	for _, width := range []int{1, 4} {
 		c := drives(t, opens(crosses{memory.New()}))

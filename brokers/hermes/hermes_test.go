@@ -80,6 +80,9 @@ func ways() map[string]driver.Way {
 }
 
 func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	one, three := cluster(t, 1), cluster(t, 3)
 	for name, way := range ways() {

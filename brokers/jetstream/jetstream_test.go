@@ -71,6 +71,9 @@ func TestContract(t *testing.T) {
 }
 
 func TestContractOfACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	c, err := nats.StartCluster(t.Context(), child(t), nats.Options{}, 3)
 	if err != nil {
@@ -104,6 +107,9 @@ func TestServerKilled(t *testing.T) {
 // TestSilenceHoldsUpNothing: an answer that a killed leader owes must not keep those of
 // its successor waiting, or what is measured is our queue.
 func TestSilenceHoldsUpNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := start(t)
 	b := open(t, s.URL())

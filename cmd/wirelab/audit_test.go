@@ -273,6 +273,9 @@ func TestAuditThatCannotBe(t *testing.T) {
 
 // Ctrl-C ends the tool, all that it started, and the service, whether they heed the signal or not.
 func TestAuditInterrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	p := begin(t, dir, "audit", "--tool", "sleep 100 | (echo {target} >&2; sleep 100) & trap '' INT TERM; touch "+

@@ -61,6 +61,9 @@ func keepsItsWord(t *testing.T, r *chaos.Report) {
 // listener is killed by -9, the logger is away, a burst comes and the broker is
 // killed, one after the other in one run (ms-D04, D05, D07, M15).
 func TestChaosLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	paths, faults, whole := []string{"log-nats", "log-hermes"}, "listener-kill+logger-down=1s+burst=4x500ms+broker-restart", "9500ms"
 	if testing.Short() {

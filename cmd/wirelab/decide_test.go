@@ -61,6 +61,9 @@ func madeUpRun() chaosRun {
 }
 
 func TestDecide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	r := s.waysStored()
@@ -85,6 +88,9 @@ func TestDecide(t *testing.T) {
 
 // A result's file has the table; verify makes it again, and finds what was edited.
 func TestDecisionsAreVerified(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	r := s.waysStored()
@@ -106,6 +112,9 @@ func TestDecisionsAreVerified(t *testing.T) {
 }
 
 func TestDecideErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.run("decide").wants(t, exitUsage, nil, []string{"needs an id or a file"})

@@ -8,6 +8,9 @@ import (
 
 // A name that is known, but not in the place where it was written, is said to be what it is.
 func TestNamesInWrongPlaces(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	compare := "compare grpc http1-json -w routeguide.GetFeature "
@@ -68,6 +71,9 @@ func TestWorkAndProtocolsAreConfused(t *testing.T) {
 
 // A result that is not there is answered with the ids and the names that are like what was written.
 func TestLikelyResults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s, _ := storing(t)
 	r := resulttest.Short(2) // which the store holds

@@ -73,6 +73,9 @@ func TestExplainMakesTheFactorial(t *testing.T) {
 }
 
 func TestExplainRefusals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	for _, c := range []struct{ args, says string }{

@@ -32,6 +32,9 @@ func storing(t *testing.T) (s *shell, dir string) {
 // A fault of the file system has one text and one exit code, whichever command meets it. None of these
 // depends on the rights of who runs the test: what is under a file cannot be had by root either.
 func TestOneFaultOneTextOfFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s, dir := storing(t)
 	compare := "compare grpc grpc -w routeguide.GetFeature --rate 5 "

@@ -109,6 +109,9 @@ func TestExperimentTellsHowFarItIs(t *testing.T) {
 // One that is killed leaves no process behind and the store whole, and is told of until
 // its news is old.
 func TestKilledExperimentGoesStale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	p := begin(t, t.TempDir(), "compare", "grpc", "http1-json", "-w", "routeguide.GetFeature",
 		"--rounds", "1000", "--slices", "1", "--slice", "50ms", "-q")

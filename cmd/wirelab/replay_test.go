@@ -33,6 +33,9 @@ func replays(t *testing.T, dir string, was *result.Result) *result.Result {
 // What cannot be replayed is told before anything is measured. A replay itself is part of
 // TestCompareOverNetwork.
 func TestReplayMistakes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.run("replay", "latest", "--rounds", "-1").wants(t, exitUsage, nil, []string{"--rounds"})

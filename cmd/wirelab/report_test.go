@@ -10,6 +10,9 @@ import (
 )
 
 func TestReport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.run("report", "latest").wants(t, exitUsage, nil, []string{"no results yet"})

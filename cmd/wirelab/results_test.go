@@ -57,6 +57,9 @@ func TestCalibrationIsNotListed(t *testing.T) {
 
 // A name stands for its result wherever an id does, and changes nothing of it.
 func TestResultsName(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.stored(3)
@@ -139,6 +142,9 @@ func TestStoreThatCannotBeOpened(t *testing.T) {
 }
 
 func TestResultsShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	for _, command := range []string{"show", "export"} {
@@ -163,6 +169,9 @@ func TestResultsShow(t *testing.T) {
 }
 
 func TestResultsExport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.stored(1)

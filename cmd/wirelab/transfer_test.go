@@ -25,6 +25,9 @@ func (s *shell) pushed(code int, args ...string) transferred {
 }
 
 func TestPushAndPull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	s.stored(6)

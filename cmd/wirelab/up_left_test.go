@@ -56,6 +56,9 @@ func inhabitants(t *testing.T, dir string) (all []string) {
 // What commands that were killed left in the place for temporary files is gone
 // after the next start; what is in use stays.
 func TestUpLoggingSweeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	temporary := openTemporary(t)
 	environment := []string{"TMPDIR=" + temporary}

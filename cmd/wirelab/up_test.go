@@ -320,6 +320,9 @@ func TestUpLoggingAll(t *testing.T) {
 // A broker that runs elsewhere is used, is no part of the pipeline, and keeps
 // what it holds when that ends.
 func TestUpLoggingBrokerElsewhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	at, ran := make(chan string, 1), make(chan error, 1)

@@ -269,6 +269,9 @@ func TestMatrix(t *testing.T) {
 }
 
 func TestPresetsCanBeRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := newShell(t)
 	o := s.run("presets")

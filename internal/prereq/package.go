@@ -3,6 +3,7 @@ package prereq
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -29,6 +30,26 @@ func (x Thing) Package(m M, missing error) int {
 		_, _ = fmt.Fprintf(os.Stderr, "%s is missing, and with CI set nothing may be: %v\n", x.Name, missing)
 		return 1
 	}
+	return x.LeaveOut(missing)
+}
+
+// Short says why the tests of a package that share a server are left out, for a TestMain: with
+// -short none is started, since it takes longer than the tests may. The error is nil without.
+// Who has it calls [Thing.LeaveOut].
+func Short() error {
+	if !flag.Parsed() {
+		flag.Parse()
+	}
+	if value("test.short") != "true" || value("test.list") != "" {
+		return nil
+	}
+	return errShort
+}
+
+var errShort = errors.New("with -short no server is started")
+
+// LeaveOut counts every test of a package as skipped, for a TestMain: it returns the exit code.
+func (x Thing) LeaveOut(missing error) int {
 	// The program lists its own tests: package testing tells them in no other way.
 	first, _, _ := strings.Cut(value("test.run"), "/")
 	names, err := exec.CommandContext(context.Background(), os.Args[0], "-test.list="+cmp.Or(first, ".")).Output() //nolint:gosec // it is this program

@@ -74,7 +74,7 @@ func (t *teller) summarise(skipped []prereq.Skip, brief bool, lacking []lack) {
 	for _, r := range slices.Concat(lacked, chosen) {
 		t.print(fmt.Sprintf("%5d  %-22s %s\n", r.tests, r.what, cut(r.why, t.widest()-30)))
 	}
-	if len(lacked) > 0 {
+	if len(lacked) > 0 && len(lacking) > 0 {
 		t.print("To run them too:\n  " + strings.ReplaceAll(remedy(lacking), ". ", ".\n  ") + "\n")
 	}
 	t.print("\n")

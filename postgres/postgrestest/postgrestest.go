@@ -19,9 +19,12 @@ import (
 	"wirelab/postgres"
 )
 
-// Need skips a test where no server is installed that it could start.
+// Need skips a test where no server is installed that it could start, and with -short.
 func Need(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
 	_, err := postgres.Find(t.Context(), os.Getenv)
 	prereq.PostgreSQL.Need(t, err)
 }
@@ -45,6 +48,9 @@ func Start(ctx context.Context) (*postgres.Server, error) {
 // and returns the exit code: func TestMain(m) { os.Exit(postgrestest.Main(m, …)) }.
 // The server is that of the runner of all tests, or else the package's own.
 func Main(m *testing.M, use func(*Server)) int {
+	if why := prereq.Short(); why != nil {
+		return prereq.PostgreSQL.LeaveOut(why)
+	}
 	if _, err := postgres.Find(context.Background(), os.Getenv); err != nil {
 		return prereq.PostgreSQL.Package(m, err)
 	}

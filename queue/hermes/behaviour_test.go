@@ -69,6 +69,9 @@ func TestParse(t *testing.T) {
 
 // What cannot be opened says so soon.
 func TestOpenFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	brief, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -85,6 +88,9 @@ func TestOpenFails(t *testing.T) {
 // The node that leads is killed in mid-stream, and the other two go on: no call
 // fails, and nothing that was confirmed is lost, though nobody starts it again.
 func TestLeaderIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	const callers, each, killAt = 4, 200, 200
 	c := start(t, 3)

@@ -109,7 +109,12 @@ func contract(t *testing.T, nodes int) {
 }
 
 // Three nodes: what is confirmed is on the disks of two.
-func TestContract(t *testing.T) { contract(t, 3) }
+func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds; that of one node does not")
+	}
+	contract(t, 3)
+}
 
 // One node, as the pipeline starts it.
 func TestContractOfOneNode(t *testing.T) { contract(t, 1) }

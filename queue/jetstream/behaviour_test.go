@@ -231,6 +231,9 @@ func TestInFlight(t *testing.T) {
 // A server that stands still without closing its connections is away, too: it is
 // noticed by pings. What waited is done when it goes on.
 func TestStandsStill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	s := start(t)
 	b := open(t, s.URL(), jetstream.Settings{})

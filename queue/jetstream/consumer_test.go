@@ -20,6 +20,9 @@ import (
 
 // A handler may take longer than the server waits for a word: it is given one.
 func TestLongHandler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	b := open(t, within(t, nats.Options{}), jetstream.Settings{AckWait: 3 * time.Second})
 	p := declare(t, b, safe)

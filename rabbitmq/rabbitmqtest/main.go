@@ -13,9 +13,12 @@ import (
 	"wirelab/rabbitmq"
 )
 
-// Need skips a test where no server is installed that it could start.
+// Need skips a test where no server is installed that it could start, and with -short.
 func Need(t testing.TB) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a server")
+	}
 	_, err := rabbitmq.Find(t.Context(), os.Getenv)
 	prereq.RabbitMQ.Need(t, err)
 }
@@ -44,6 +47,9 @@ func Shared(t testing.TB) (url string) {
 // Main runs a package's tests beside a server, which use gets before the first,
 // and returns the exit code: func TestMain(m) { os.Exit(rabbitmqtest.Main(m, …)) }.
 func Main(m *testing.M, use func(*rabbitmq.Server)) int {
+	if why := prereq.Short(); why != nil {
+		return prereq.RabbitMQ.LeaveOut(why)
+	}
 	if _, err := rabbitmq.Find(context.Background(), os.Getenv); err != nil {
 		return prereq.RabbitMQ.Package(m, err)
 	}

@@ -232,6 +232,9 @@ func dataSet(t testing.TB, name string) directory.Service {
 
 // The largest page passes every limit, alone and in a composition.
 func TestGraphQLLargest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	service := dataSet(t, "10000")
 	want, err := service.ListPersons(t.Context(), directory.Page{})

@@ -163,6 +163,9 @@ func shown(m proto.Message) string {
 // The published clients' calls are answered as they know it, and an account
 // there is not by a status of its own (grb-F01, F02, D09).
 func TestPublishedBalances(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	eachPublished(t, func(t *testing.T, c publishedClient) {
 		const first, second = "0.0.100000 91018687071 2025-12-07T09:19:51.261061Z", "0.0.100001 9849682405 2025-12-31T11:20:07.404055Z"

@@ -18,6 +18,9 @@ import (
 
 // TestConformance judges every cell; see package conformance for what is asked.
 func TestConformance(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	conformance.Run(t, bind.Workload(), conformance.Suite[routeguide.Service]{
 		Scripts:   "testdata",
 		Traps:     traps(),

@@ -147,6 +147,9 @@ func (s scripted) RouteChat(
 
 // TestRPCPairsAnswerLikeTheReference asks every operation of every pair.
 func TestRPCPairsAnswerLikeTheReference(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	t.Parallel()
 	eachPair(t, func(t *testing.T, p rpcPair) {
 		stub := p.dial(t, p.serve(t, routeguide.New(), 0))
