@@ -116,7 +116,7 @@ func TestRebinding(t *testing.T) {
 			}
 			a := s.ask(c[0], c[1], "", "Host", host, "Sec-Fetch-Site", "same-origin", "Origin", "http://"+host)
 			if (a.status == http.StatusMisdirectedRequest) != refused {
-				t.Errorf("%s %s of host %q: %d %s", c[0], c[1], host, a.status, a.body)
+				t.Fatalf("%s %s of host %q: %d %s", c[0], c[1], host, a.status, a.body)
 			}
 			if refused {
 				s.want(a, http.StatusMisdirectedRequest, "permission_denied")
