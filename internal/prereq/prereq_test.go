@@ -56,14 +56,51 @@ func TestNeed(t *testing.T) {
 	}
 }
 
-// poorVariable has this program be a package that lacks something.
-const poorVariable = "WIRELAB_TEST_POOR"
+// poorVariable has this program be a package that lacks something, and sharedVariable one whose tests share a server.
+const (
+	poorVariable   = "WIRELAB_TEST_POOR"
+	sharedVariable = "WIRELAB_TEST_SHARED"
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(poorVariable) != "" {
 		os.Exit(RabbitMQ.Package(m, errors.New("none here")))
 	}
+	if os.Getenv(sharedVariable) != "" {
+		if err := Short(); err != nil {
+			os.Exit(RabbitMQ.LeaveOut(err))
+		}
+	}
 	os.Exit(m.Run())
+}
+
+// A package whose tests share a server leaves them out with -short, with CI set too, and tells of each. Without
+// -short it runs them, and it lists them with both.
+func TestShortLeavesOut(t *testing.T) {
+	run := func(args ...string) (string, []Skip) {
+		dir := t.TempDir()
+		command := exec.Command(os.Args[0], args...)
+		command.Env = append(os.Environ(), sharedVariable+"=1", FolderVariable+"="+dir, "CI=true")
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+		noted, err := Noted(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out), noted
+	}
+	out, noted := run("-test.v", "-test.short", "-test.run=^TestNeed$")
+	if !strings.Contains(out, "--- SKIP: TestNeed (") || !slices.Equal(noted, []Skip{{"wirelab/internal/prereq", "TestNeed", "RabbitMQ", errShort.Error()}}) {
+		t.Errorf("with -short: noted %v\n%s", noted, out)
+	}
+	if out, noted := run("-test.v", "-test.run=^TestNeed$"); !strings.Contains(out, "--- PASS: TestNeed (") || len(noted) > 0 {
+		t.Errorf("without -short: noted %v\n%s", noted, out)
+	}
+	if out, noted := run("-test.short", "-test.list=^TestNeed$"); !strings.HasPrefix(out, "TestNeed\n") || len(noted) > 0 {
+		t.Errorf("with -short it lists %q, and notes %v", out, noted)
+	}
 }
 
 // A package whose tests all need what is missing passes, and each of its tests
