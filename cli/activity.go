@@ -110,6 +110,12 @@ func (b *busy) tick() {
 		var due <-chan time.Time
 		stop := func() bool { return false }
 		b.mu.Lock()
+		if len(b.stack) > 0 {
+			select {
+			case <-b.wake: // it tells of what is seen here: else the wait below would end at once and begin anew
+			default:
+			}
+		}
 		switch {
 		case len(b.stack) == 0: // until there is one: what only serves is not to be woken each second
 		case b.terminal:

@@ -65,12 +65,21 @@ func TestChaosLosesNothing(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	paths, faults, whole := []string{"log-nats", "log-hermes"}, "listener-kill+logger-down=1s+burst=4x500ms+broker-restart", "9500ms"
-	if testing.Short() {
-		paths, faults, whole = paths[:1], "listener-kill+logger-down=1s", "5500ms"
-	}
-	for _, r := range chaosOf(t, len(paths), append(paths, "--fault", faults, "--rate", "200/s", "--for", whole)...) {
-		losesNothing(t, r, faults)
+	paths, faults := []string{"log-nats", "log-hermes"}, "listener-kill+logger-down=1s+burst=4x500ms+broker-restart"
+	// On a busy machine the pipeline recovers later, and what it is to go through next does not fit any more.
+	for _, whole := range []string{"9500ms", "20s", "40s"} {
+		all := true
+		for _, r := range chaosOf(t, len(paths), append(paths, "--fault", faults, "--rate", "200/s", "--for", whole)...) {
+			if made(r) != faults && whole != "40s" {
+				all = false
+				keepsItsWord(t, r.Report)
+				continue
+			}
+			losesNothing(t, r, faults)
+		}
+		if all {
+			return
+		}
 	}
 }
 
@@ -98,16 +107,21 @@ func TestChaosOfRabbitMQAndOfNoBroker(t *testing.T) {
 	t.Run("decide", func(t *testing.T) { decidesByChaos(t, r) })
 }
 
+// made are the faults that there were in a run.
+func made(r chaosRun) string {
+	var all []string
+	for _, e := range r.Report.Effects {
+		all = append(all, e.Fault)
+	}
+	return strings.Join(all, "+")
+}
+
 // losesNothing checks a run of a path with a broker, through faults of which the second
 // is an outage of the logger.
 func losesNothing(t *testing.T, r chaosRun, faults string) {
 	t.Helper()
 	keepsItsWord(t, r.Report)
-	var made []string
-	for _, e := range r.Report.Effects {
-		made = append(made, e.Fault)
-	}
-	if got := strings.Join(made, "+"); got != faults {
+	if got := made(r); got != faults {
 		t.Errorf("%s: made %s", r.Path, got)
 	}
 	// While the logger is away entries pile up behind the broker.
