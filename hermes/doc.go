@@ -14,7 +14,9 @@
 //   - A group gets every message at least once. A message that is not acknowledged
 //     within the group's ack timeout, or is refused, comes again; after the group's
 //     attempts it is stored in topic [DeadLetters], with the reason, and only then
-//     passed over. What a group of that topic gives up is passed over and counted,
+//     passed over. What was not sent to a member was not tried, and what a member lost
+//     beside others never counts against a message. An acknowledgement that succeeds is
+//     in the group's state on a quorum; one that came too late says so. What a group of that topic gives up is passed over and counted,
 //     and stays where it is.
 //   - Everything is bounded. Past a bound the caller gets an error with a code
 //     of package wirelab; nothing is buffered for him.

@@ -126,7 +126,7 @@ func (a *app) sub(ctx context.Context, f subFlags, start broker.Start) (err erro
 	defer func() { _ = c.Close() }() // the subscription has told what there is to tell
 	opening, cancel := context.WithTimeout(ctx, f.client.timeout)
 	opened := a.Waiting("the subscription", f.client.timeout)
-	s, err := c.Subscribe(opening, start)
+	s, err := c.SubscribeFor(opening, start, f.count)
 	opened()
 	cancel()
 	if err != nil {

@@ -119,12 +119,15 @@ func (f *feed) used(ctx context.Context) error {
 
 // Next implements [broker.Feed]. The right is asked for again when messages are
 // here: waiting for them may have taken long.
-func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	if err := f.used(ctx); err != nil {
 		return broker.Batch{}, err
 	}
-	b, err := f.inner.Next(ctx, limit)
+	b, err := f.inner.Next(ctx, room)
 	if refused := f.allowed(); refused != nil {
+		if err == nil {
+			f.inner.Return(b.Count) // nobody is sent it
+		}
 		return broker.Batch{}, refused
 	}
 	return b, err
@@ -145,6 +148,9 @@ func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, d
 	}
 	return f.inner.Nack(ctx, ranges, reason, delay)
 }
+
+// Return implements [broker.Feed]. It needs no right: it takes nothing.
+func (f *feed) Return(count int) { f.inner.Return(count) }
 
 // Close implements [broker.Feed].
 func (f *feed) Close() {

@@ -31,7 +31,7 @@ func TestReload(t *testing.T) {
 		t.Cleanup(f.Close)
 		ended := make(chan error, 1)
 		go func() {
-			_, err := f.Next(ctx, 1<<20)
+			_, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
 			ended <- err
 		}()
 		return ended
@@ -86,11 +86,11 @@ func TestFeedIsItsPrincipals(t *testing.T) {
 	if v := brokertest.Publish(ctx, m, run("t", "x", "y")); v.Err != nil {
 		t.Fatal(v.Err)
 	}
-	if _, err := f.Next(ctx, 1<<20); err != nil {
+	if _, err := f.Next(ctx, broker.Room{Bytes: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	one, other := []broker.Range{{First: 0, Last: 0}}, all.as(t.Context(), "b")
-	_, err = f.Next(other, 1)
+	_, err = f.Next(other, broker.Room{Bytes: 1})
 	refused(t, "another's next", err, wirelab.PermissionDenied)
 	refused(t, "another's ack", f.Ack(other, one), wirelab.PermissionDenied)
 	refused(t, "another's nack", f.Nack(other, one, "", 0), wirelab.PermissionDenied)
@@ -125,7 +125,7 @@ func TestReloadMeanwhile(t *testing.T) {
 				}
 				f, err := b.Subscribe(ctx, broker.Start{Topic: "t", From: broker.FromOldest})
 				if err == nil {
-					_, err = f.Next(ctx, 100)
+					_, err = f.Next(ctx, broker.Room{Bytes: 100})
 					f.Close()
 				}
 				if err != nil && wirelab.CodeOf(err) != wirelab.PermissionDenied {
@@ -185,7 +185,9 @@ type slow struct {
 
 func (s slow) Subscribe(context.Context, broker.Start) (broker.Feed, error) { return s, nil }
 
-func (s slow) Next(context.Context, int) (broker.Batch, error) {
+func (s slow) Return(int) {}
+
+func (s slow) Next(context.Context, broker.Room) (broker.Batch, error) {
 	s.meanwhile()
 	return broker.Batch{Count: 1, Messages: brokertest.Messages("x")}, nil
 }
@@ -203,7 +205,7 @@ func TestRightIsLostWhileWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	batch, err := f.Next(ctx, 1)
+	batch, err := f.Next(ctx, broker.Room{Bytes: 1})
 	refused(t, "a message that came too late", err, wirelab.PermissionDenied)
 	if batch.Messages != nil {
 		t.Error("it is handed out all the same")

@@ -50,7 +50,7 @@ func filled(t *testing.T) *brokertest.InMemory {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := f.Next(ctx, 1<<20); err != nil {
+	if _, err := f.Next(ctx, broker.Room{Bytes: 1 << 20}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Ack(ctx, []broker.Range{{First: 8, Last: 8}}); err != nil {

@@ -10,7 +10,9 @@ package broker
 import (
 	"context"
 
+	"wirelab"
 	"wirelab/hermes"
+	"wirelab/hermes/record"
 )
 
 // Run is one topic's part of a publish. Messages is the wire form of field 2,
@@ -89,22 +91,76 @@ type Batch struct {
 	Messages []byte
 }
 
+// Cut is what of a batch there is room for, one message at least, and the rest, whose Count is 0 if that is all.
+func (b Batch) Cut(room Room) (head, rest Batch) {
+	if len(b.Messages) <= room.Bytes && (room.Messages == 0 || b.Count <= room.Messages) || b.Count <= 1 {
+		return b, Batch{}
+	}
+	messages, count := record.Head(b.Messages, room.Messages, room.Bytes)
+	if count >= b.Count {
+		return b, Batch{}
+	}
+	rest = b
+	rest.Messages, rest.Count = b.Messages[len(messages):], b.Count-count
+	if b.Attempt > 0 { // else it has no offset
+		rest.Offset += uint64(count)
+	}
+	b.Messages, b.Count = messages, count
+	return b, rest
+}
+
 // Range is offsets, both inclusive.
 type Range struct{ First, Last uint64 }
 
+// Room is how much a subscriber takes now.
+type Room struct {
+	Messages int // 0: any number
+	Bytes    int // if more than one message
+}
+
 // Feed is a subscription. Next is for one goroutine at a time; the rest for any.
 type Feed interface {
-	// Next waits for messages, at most limit bytes of them if more than one. The
+	// Next waits for messages, never more than there is room for. A group's member that is given
+	// them is taken to be sent them: what is given counts as an attempt, and nothing more does. The
 	// batch stays valid. Closed, or its context ended: Canceled or DeadlineExceeded.
 	// NotFound: the topic or the group was deleted. Unavailable: the node is stopping, or, for a group, leads
 	// no longer: subscribe again, anywhere.
-	Next(ctx context.Context, limit int) (Batch, error)
-	// Ack is for groups; what is not in flight with this feed is passed over. It
-	// returns once it is certain to survive, or with an error.
+	Next(ctx context.Context, room Room) (Batch, error)
+	// Ack is for groups. Without an error all of it is in the group's state, on a quorum. A message
+	// that this feed was given and that is in nobody's hands now counts too. [LateError]: some is in
+	// another's hands, or a dead letter; that was dropped, and the rest is stored. An offset that this
+	// feed was never given: InvalidArgument, and none of it is done.
 	Ack(ctx context.Context, ranges []Range) error
-	// Nack gives messages back, to come again after delay nanoseconds to anybody.
+	// Nack gives messages back, to come again after delay nanoseconds to anybody. What this feed
+	// has no longer is passed over; an offset that it was never given is refused, as by Ack.
 	Nack(ctx context.Context, ranges []Range, reason string, delay int64) error
+	// Return gives back the last messages that Next gave, which could not be sent. They were not
+	// tried, then. For a group's member that is about to Close; for others it does nothing.
+	Return(count int)
 	Close()
+}
+
+// LateError is the answer to an acknowledgement of which a part came too late: another has those messages by now,
+// or they are dead letters. The rest is stored. Its code is Conflict, which no other answer to one has.
+type LateError struct{ Ranges []Range }
+
+func (e *LateError) Error() string { return wirelab.Public(e.Unwrap()).Message }
+
+// Unwrap gives it its code.
+func (e *LateError) Unwrap() error {
+	n := uint64(0)
+	for _, r := range e.Ranges {
+		n += r.Last - r.First + 1
+	}
+	return wirelab.Errorf(wirelab.Conflict,
+		"the acknowledgement of %d messages, from offset %d on, came too late: another has them, or they are dead letters; the rest is stored",
+		n, e.Ranges[0].First)
+}
+
+// Strange refuses an acknowledgement of an offset that the subscription was never given.
+func Strange(offset uint64) error {
+	return wirelab.Errorf(wirelab.InvalidArgument,
+		"offset %d was never delivered to this subscription: nothing was acknowledged or given back", offset)
 }
 
 // Topic is a topic's state.

@@ -53,7 +53,7 @@ type apartFeed struct {
 }
 
 // Next implements [broker.Feed].
-func (f *apartFeed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *apartFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	cut := make(chan struct{})
@@ -65,7 +65,7 @@ func (f *apartFeed) Next(ctx context.Context, limit int) (broker.Batch, error) {
 		case <-ctx.Done():
 		}
 	}()
-	b, err := f.Feed.Next(ctx, limit)
+	b, err := f.Feed.Next(ctx, room)
 	stop()
 	<-cut
 	if err != nil && f.node.isCut() {

@@ -131,7 +131,7 @@ func (r *cut) take(limit int) (runs []broker.Batch) {
 		b := &r.ahead[0]
 		if len(b.Messages) > limit {
 			head := *b
-			if head.Messages, head.Count = record.Head(b.Messages, limit); len(runs) > 0 && len(head.Messages) > limit {
+			if head.Messages, head.Count = record.Head(b.Messages, 0, limit); len(runs) > 0 && len(head.Messages) > limit {
 				break
 			}
 			b.Messages, b.Offset, b.Count = b.Messages[len(head.Messages):], b.Offset+uint64(head.Count), b.Count-head.Count

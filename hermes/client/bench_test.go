@@ -41,7 +41,7 @@ type endless struct {
 	b broker.Batch
 }
 
-func (e *endless) Next(ctx context.Context, _ int) (broker.Batch, error) {
+func (e *endless) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
 	b := e.b
 	e.b.Offset += uint64(b.Count)
 	return b, ctx.Err()

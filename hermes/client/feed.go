@@ -96,9 +96,11 @@ func (s *Subscription) request() *pb.Start {
 		r.From = &pb.Start_Replay{Replay: true}
 	}
 	s.credit = credit{s.c.options.AheadMessages - s.handed.messages, s.c.options.AheadBytes - s.handed.bytes}
+	s.granted = s.given
 	for _, b := range s.batches {
 		s.credit.messages -= b.Count
 		s.credit.bytes -= len(b.Messages)
+		s.granted += b.Count
 	}
 	r.Credit = s.grant() // nil: when it is read
 	return r
@@ -165,12 +167,15 @@ func (s *Subscription) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at = false
-	s.base = s.taken - uint64(len(s.told))
-	s.lost = s.lost || s.settled < s.base
-	s.settled = s.base
 	if s.start.From == broker.FromGroup {
 		s.batches = nil
+		s.had.Clear()
+		s.former = true
+		s.told, s.ranges = nil, 0 // what was not sent is about messages that went back with the stream
 	}
+	s.base = s.taken
+	s.lost = s.lost || s.settled < s.base
+	s.settled = s.base
 	s.changed()
 }
 
@@ -214,6 +219,10 @@ func (s *Subscription) take(d *frame.Delivery) {
 		s.settled = s.base + d.Settled
 		s.changed()
 	}
+	for _, r := range d.Late {
+		s.late = append(s.late, broker.Range(r))
+	}
+	s.late = s.late[max(0, len(s.late)-ackRanges):]
 	if len(d.Messages) == 0 {
 		return
 	}
@@ -226,6 +235,9 @@ func (s *Subscription) take(d *frame.Delivery) {
 	}
 	if d.Attempt > 0 { // in performance mode messages have no offset
 		s.begun, s.next = true, d.Offset+uint64(b.Count)
+	}
+	if s.start.From == broker.FromGroup {
+		s.had.Add(broker.Range{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1})
 	}
 	s.batches = append(s.batches, b)
 	signal(s.came)
@@ -250,11 +262,16 @@ func (s *Subscription) sendAll(ctx context.Context, stream grpc.ClientStream) {
 // grant takes the credit there is, or nil: messages and bytes go together, since a kind of
 // credit that a node was never given does not count there.
 func (s *Subscription) grant() *pb.Credit {
-	if s.credit.messages <= 0 || s.credit.bytes <= 0 {
+	messages := s.credit.messages
+	if s.most > 0 {
+		messages = min(messages, s.most-s.granted)
+	}
+	if messages <= 0 || s.credit.bytes <= 0 {
 		return nil
 	}
-	c := &pb.Credit{Messages: uint32(s.credit.messages), Bytes: uint64(s.credit.bytes)}
+	c := &pb.Credit{Messages: uint32(messages), Bytes: uint64(s.credit.bytes)}
 	s.credit = credit{}
+	s.granted += messages
 	return c
 }
 

@@ -79,7 +79,7 @@ func stored(t *testing.T, b broker.Broker) []string {
 	defer f.Close()
 	var all []string
 	for uint64(len(all)) < state.Next {
-		batch, err := f.Next(ctx, 1<<20)
+		batch, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

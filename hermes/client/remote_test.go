@@ -17,7 +17,6 @@ import (
 	door "wirelab/hermes/door/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
-	"wirelab/hermes/record"
 	wiregrpc "wirelab/wire/grpc"
 )
 
@@ -176,7 +175,7 @@ type remoteFeed struct {
 	rest broker.Batch
 }
 
-func (f *remoteFeed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *remoteFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	b := f.rest
 	if b.Count == 0 {
 		var err error
@@ -184,13 +183,15 @@ func (f *remoteFeed) Next(ctx context.Context, limit int) (broker.Batch, error) 
 			return b, err
 		}
 	}
-	f.rest = b
-	b.Messages, b.Count = record.Head(b.Messages, limit)
-	f.rest.Messages = f.rest.Messages[len(b.Messages):]
-	f.rest.Count -= b.Count
-	f.rest.Offset += uint64(b.Count)
+	b, f.rest = b.Cut(room)
 	return b, nil
 }
+
+// TakesAhead implements [brokertest.Ahead].
+func (*remoteFeed) TakesAhead() {}
+
+// Return implements [broker.Feed]: what came is read.
+func (*remoteFeed) Return(int) {}
 
 func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {
 	if err := f.s.Ack(ctx, ranges...); err != nil {

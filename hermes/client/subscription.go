@@ -10,6 +10,7 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
+	"wirelab/hermes/offsets"
 	"wirelab/hermes/record"
 )
 
@@ -29,19 +30,25 @@ type Subscription struct {
 	current broker.Batch // what Next has not given of a batch
 	err     error        // set: it has ended
 	begun   bool         // something came, or where it would come from is known
+	had     offsets.Set  // of a group: what came on this stream; a node takes acks of nothing else
+	former  bool         // of a group: there was another stream before
 	next    uint64       // the offset behind what came, if begun
 	closing bool
 	at      bool // a node has it registered
 
 	// What is to be sent. It is bounded: credit is a sum, and acks wait at ackRanges.
-	credit credit
-	handed credit // what the last batch took, which is the reader's now
-	told   []*pb.SubscribeRequest
-	ranges int
+	credit  credit
+	handed  credit // what the last batch took, which is the reader's now
+	most    int    // how many messages it takes in all; 0: any number
+	given   int    // how many the reader has had
+	granted int    // how many the nodes were given credit for, but for what went with its stream
+	told    []*pb.SubscribeRequest
+	ranges  int
 	// Acks and nacks, as frames: taken from the user; given to earlier streams; known to be
 	// stored, or lost. Invariant: base <= settled <= taken.
 	taken, base, settled uint64
-	lost                 bool // some went with their stream
+	lost                 bool           // some went with their stream
+	late                 []broker.Range // came too late; at most ackRanges, the last
 
 	came chan struct{} // 1: batches, err
 	room chan struct{} // closed and made anew: ranges or settled or err changed
@@ -55,6 +62,15 @@ type credit struct{ messages, bytes int }
 // what is published from then on is not missed. The subscription ends with Close or with
 // the client, not with ctx.
 func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscription, error) {
+	return c.SubscribeFor(ctx, start, 0)
+}
+
+// SubscribeFor is [Client.Subscribe] for a reader who takes a number of messages and then closes; 0: any
+// number. No more are asked for, so that of a group the next ones stay free for other members.
+func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages int) (*Subscription, error) {
+	if messages < 0 {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages are less than none", messages)
+	}
 	if err := hermes.CheckTopic(start.Topic); err != nil {
 		return nil, err
 	}
@@ -69,7 +85,7 @@ func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscripti
 		}
 	}
 	s := &Subscription{
-		c: c, start: start, over: make(chan struct{}),
+		c: c, start: start, most: messages, over: make(chan struct{}),
 		came: make(chan struct{}, 1), room: make(chan struct{}), work: make(chan struct{}, 1),
 	}
 	life, end := context.WithCancel(c.ctx)
@@ -149,6 +165,7 @@ func (s *Subscription) Batch(ctx context.Context) (broker.Batch, error) {
 			b := s.batches[0]
 			s.batches = s.batches[1:]
 			s.handed = credit{b.Count, len(b.Messages)}
+			s.given += b.Count
 			s.mu.Unlock()
 			return b, nil
 		}
@@ -201,7 +218,7 @@ func (s *Subscription) All(ctx context.Context) iter.Seq2[hermes.Delivered, erro
 }
 
 // Ack acknowledges messages of a group by their offsets. It waits for room only; that it
-// is stored is certain once Settle or Close returned without an error.
+// is stored is certain once Settle or Close returned without an error. An offset that never came is InvalidArgument.
 func (s *Subscription) Ack(ctx context.Context, ranges ...broker.Range) error {
 	return s.tell(ctx, ranges, func(r []*pb.Range) *pb.SubscribeRequest {
 		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Ack{Ack: &pb.Ack{Ranges: r}}}
@@ -235,17 +252,42 @@ func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form fun
 		}
 		wire[i] = &pb.Range{First: r.First, Last: r.Last}
 	}
+	var refused error
 	err := s.wait(ctx, func() bool {
 		if s.closing || s.ranges > 0 && s.ranges+len(wire) > ackRanges {
 			return s.closing
 		}
-		s.put(form(wire), wire)
+		var here []*pb.Range
+		if here, refused = s.here(wire); len(here) > 0 {
+			s.put(form(here), here)
+		}
 		return true
 	})
+	if err == nil {
+		err = refused
+	}
 	if err == nil && s.isClosing() {
 		err = errEnded
 	}
 	return err
+}
+
+// here are those of the ranges that came on the present stream. What came on one before went back with it: its
+// acks are lost, and the messages come again. The lock is held.
+func (s *Subscription) here(wire []*pb.Range) ([]*pb.Range, error) {
+	var all []*pb.Range
+	for _, r := range wire {
+		offset, missing := s.had.Missing(broker.Range{First: r.GetFirst(), Last: r.GetLast()})
+		switch {
+		case !missing:
+			all = append(all, r)
+		case !s.former:
+			return nil, broker.Strange(offset)
+		default:
+			s.lost = true
+		}
+	}
+	return all, nil
 }
 
 // Attached reports whether a node has the subscription registered, as far as is known here: not
@@ -297,7 +339,8 @@ func (s *Subscription) wait(ctx context.Context, ready func() bool) error {
 }
 
 // Settle waits until it is certain of every ack and nack so far. Unavailable: some went
-// with their node, and what they were about comes again; the others are stored.
+// with their node, and what they were about comes again; the others are stored. [broker.LateError]: some came
+// too late and were dropped; the others are stored. Each is told once.
 func (s *Subscription) Settle(ctx context.Context) error {
 	s.mu.Lock()
 	upTo := s.taken
@@ -311,6 +354,10 @@ func (s *Subscription) Settle(ctx context.Context) error {
 	if s.lost {
 		s.lost = false
 		return wirelab.Errorf(wirelab.Unavailable, "the node went away with acks that may not be stored: their messages come again")
+	}
+	if late := s.late; len(late) > 0 {
+		s.late = nil
+		return &broker.LateError{Ranges: late}
 	}
 	return nil
 }

@@ -16,11 +16,24 @@
 //
 // The floor passes over what is settled, and over nothing else (hb-D01: the
 // origin's floor was a count of acknowledgements, and skipped gaps).
+//
+// # How long a member has
+//
+// A member that took a thousand messages at once works on the first of them; the last is not late only because
+// it waits. So the time to acknowledge a lease runs from when it was handed out, and anew from each time that
+// the member settles something of it or of what it got before. What it got later does not count: a message that
+// a member lost comes back although the member is busy with others.
+//
+// # Whose fault a loss is
+//
+// A member that goes away, or does nothing for the whole time, while it has several messages in its hands does
+// not tell which of them is to blame, and most are not. Such a loss in company never makes a dead letter. A
+// message that was lost in company twice is handed out alone, to a member that has nothing else: a loss then is
+// its own, and counts. So a message that kills its worker is found, and those beside it are not buried with it.
 package delivery
 
 import (
 	"math"
-	"slices"
 
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
@@ -37,6 +50,8 @@ const (
 	deadAgain = int64(1e9)
 	// reasonMost is how many bytes of a reason are kept.
 	reasonMost = 1 << 10
+	// aloneAfter is how many losses in company make a message one that is handed out alone.
+	aloneAfter = 2
 )
 
 // Options are what the group was made with.
@@ -67,14 +82,16 @@ type Group struct {
 	timeout  int64
 	attempts uint32
 
-	now            int64
-	floor          uint64
-	fresh          uint64 // every offset from floor to before it is in a span
-	spans          sorted // all, by offset
-	waiting        sorted // those that wait, by when they are due
-	doomed         sorted
-	oldest, newest *lease
-	members        map[uint64]*member
+	now      int64
+	floor    uint64
+	fresh    uint64 // every offset from floor to before it is in a span
+	spans    sorted // all, by offset
+	waiting  sorted // those that wait, by when they are due
+	lone     sorted // those that wait and are to be handed out alone, by when they are due
+	doomed   sorted
+	watch    watch   // members that have something, by when they must have settled some of it
+	clearing *member // takes nothing more until its hands are empty, and then a lone message
+	members  map[uint64]*member
 
 	ranges      int // spans that are sent or settled
 	held        int // messages
@@ -104,22 +121,26 @@ func (g *Group) Join(id uint64, inFlight int) {
 	}
 	m := g.members[id]
 	if m == nil {
-		m = &member{id: id, leases: map[*lease]struct{}{}}
+		m = &member{id: id, at: unwatched}
 		g.members[id] = m
 	}
 	m.inFlight = inFlight
 }
 
-// Leave gives back what a member has, at once and as tried. Call Expire then: some of
-// it may have been tried too often.
+// Leave gives back what a member has, at once and as tried. Call Return before for what was not sent, and
+// Expire after: some of it may have been tried too often.
 func (g *Group) Leave(id uint64, now int64) {
 	m := g.members[id]
 	if m == nil {
 		return
 	}
 	g.advance(now)
-	for l := range m.leases { // each is independent of the others: any order gives the same
-		g.expire(l, "the member went away")
+	company := m.held > 1 // of all that it had: the last lease was not alone only because it is given back last
+	for m.oldest != nil {
+		g.expire(m.oldest, "the member went away", company)
+	}
+	if g.clearing == m {
+		g.clearing = nil
 	}
 	delete(g.members, id)
 }
@@ -127,9 +148,10 @@ func (g *Group) Leave(id uint64, now int64) {
 // Next leases a member what it may have of the offsets before next, at most most
 // messages: those that come again first, then new ones. first is the oldest offset that
 // the topic keeps: what is before it is forgotten. ok is false when there is nothing for
-// it now: nothing there, too much in its hands, or, for new ones, hermes.GroupRanges
-// acknowledged ranges above a gap, which what comes again will close, or more messages
-// open in the whole group (up to 40,000) than could leave a gap each.
+// it now: nothing there, too much in its hands, a message there that it gets alone once
+// its hands are empty, or, for new ones, hermes.GroupRanges acknowledged ranges above a gap,
+// which what comes again will close, or more messages open in the whole group (up to 40,000)
+// than could leave a gap each.
 func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Lease, ok bool) {
 	g.advance(now)
 	g.raise(first)
@@ -138,13 +160,31 @@ func (g *Group) Next(id uint64, next, first uint64, most int, now int64) (l Leas
 		return l, false
 	}
 	most = min(most, m.inFlight-m.held)
-	if most <= 0 {
+	if most <= 0 || m.alone() {
 		return l, false
+	}
+	if s := g.lone.least(); s != nil && s.due <= g.now && (m.held == 0 || g.clearing == nil || g.clearing == m) {
+		return g.solo(m, s)
 	}
 	if s := g.waiting.least(); s != nil && s.due <= g.now {
 		return g.again(m, s, most), true
 	}
 	return g.anew(m, next, most)
+}
+
+// solo leases one message to a member that has nothing else. One that has takes nothing more until then; the
+// others go on meanwhile.
+func (g *Group) solo(m *member, s *span) (l Lease, ok bool) {
+	if m.held > 0 {
+		g.clearing = m
+		return l, false
+	}
+	if s.size() > 1 {
+		g.cut(s, s.first+1)
+	}
+	g.redelivered++
+	g.turn(s, func(s *span) { g.grant(m, s, s.tried+1) })
+	return Lease{Member: m.id, First: s.first, Last: s.last, Attempt: s.tried}, true
 }
 
 // again leases what was handed out before, and what follows it with the same tries.
@@ -154,7 +194,7 @@ func (g *Group) again(m *member, s *span, most int) Lease {
 	}
 	for most -= s.size(); most > 0; {
 		after := g.at(s.last + 1)
-		if after == nil || after.state != waiting || after.due > g.now || after.tried != s.tried {
+		if after == nil || after.state != waiting || after.due > g.now || !after.alike(s) {
 			break
 		}
 		if after.size() > most {
@@ -199,19 +239,19 @@ func (g *Group) anew(m *member, next uint64, most int) (l Lease, ok bool) {
 
 // grant puts a span, which is not counted now, into a member's hands.
 func (g *Group) grant(m *member, s *span, attempt uint32) {
-	l := &lease{member: m, first: s.first, last: s.last, deadline: g.now + g.timeout, earlier: g.newest}
-	if g.newest != nil {
-		g.newest.later = l
+	l := &lease{member: m, first: s.first, last: s.last, since: g.now, alone: s.lost >= aloneAfter, earlier: m.newest}
+	if m.newest != nil {
+		m.newest.later = l
 	} else {
-		g.oldest = l
+		m.oldest = l
 	}
-	g.newest = l
-	m.leases[l] = struct{}{}
+	m.newest = l
+	g.look(m)
 	s.state, s.lease, s.tried = held, l, attempt
 }
 
-// Return gives a lease's messages from an offset to another on back untried (they were
-// not sent). They are the next to be handed out.
+// Return gives messages from an offset to another on, which a member has in its hands, back untried: they were
+// not sent. They come next, in the order of offsets with all else that is due at once.
 func (g *Group) Return(id uint64, from, last uint64) {
 	g.each(broker.Range{First: from, Last: last}, g.has(id), func(s *span) {
 		if s.tried > 1 {
@@ -221,92 +261,31 @@ func (g *Group) Return(id uint64, from, last uint64) {
 	})
 }
 
+// Sent tells that a member was sent messages that it has in its hands: it may settle them from now on.
+func (g *Group) Sent(id, first, last uint64) {
+	if m := g.members[id]; m != nil {
+		m.had.Add(broker.Range{First: first, Last: last})
+	}
+}
+
+// Holds tells whether a message is in a member's hands.
+func (g *Group) Holds(id, offset uint64) bool {
+	s := g.at(offset)
+	return s != nil && g.has(id)(s)
+}
+
 // has passes what is in a member's hands.
 func (g *Group) has(id uint64) func(*span) bool {
 	return func(s *span) bool { return s.state == held && s.lease.member.id == id }
 }
 
-// Ack is those of the ranges that the member has in its hands, in order; they are no longer. Acked ones are
-// remembered as on their way to the log until Acknowledged says that they are there (or Refused that not).
-func (g *Group) Ack(id uint64, ranges []broker.Range) (taken []broker.Range) {
-	for _, r := range ranges {
-		g.each(r, g.has(id), func(s *span) {
-			taken = append(taken, broker.Range{First: s.first, Last: s.last})
-			g.turn(s, func(s *span) { s.state = sent })
-			g.join(s)
-		})
-	}
-	return tidy(taken)
-}
-
-// tidy sorts ranges that do not overlap and makes one of neighbours.
-func tidy(ranges []broker.Range) []broker.Range {
-	slices.SortFunc(ranges, func(a, b broker.Range) int {
-		if a.First < b.First {
-			return -1
-		}
-		return 1
-	})
-	kept := ranges[:0]
-	for _, r := range ranges {
-		if n := len(kept); n > 0 && kept[n-1].Last+1 == r.First {
-			kept[n-1].Last = r.Last
-		} else {
-			kept = append(kept, r)
-		}
-	}
-	return kept
-}
-
-// Acknowledged tells that ranges are dealt with in the log, whoever has them and
-// whether this group asked for it or a leader before it.
-func (g *Group) Acknowledged(ranges []broker.Range) {
-	for _, r := range ranges {
-		r.First = max(r.First, g.floor)
-		if r.First > r.Last {
-			continue
-		}
-		g.each(r, func(*span) bool { return true }, g.remove)
-		s := &span{first: r.First, last: r.Last, state: settled}
-		g.add(s)
-		g.join(s)
-	}
-	if s := g.spans.least(); s != nil && s.state == settled && s.first == g.floor {
-		g.raise(s.last + 1)
-	}
-}
-
-// Refused tells that ranges did not get into the log, or that nobody knows. What was
-// acknowledged comes again, at once; it is not held against it that it was tried.
-// What was to be a dead letter is told again by Expire, a second later.
-func (g *Group) Refused(ranges []broker.Range, now int64) {
-	g.advance(now)
-	for _, r := range ranges {
-		g.each(r, func(s *span) bool { return s.state == sent || s.state == buried }, func(s *span) {
-			reason := s.reason
-			g.turn(s, func(s *span) {
-				if s.state == sent {
-					s.state, s.due = waiting, g.now
-				} else {
-					s.state, s.due, s.reason = doomed, g.now+deadAgain, reason
-				}
-			})
-		})
-	}
-}
-
-// Nack gives back those of the ranges that the member has in its hands, to come again
-// at a time. Call Expire then: some may have been tried too often.
-func (g *Group) Nack(id uint64, ranges []broker.Range, reason string, again int64) {
-	for _, r := range ranges {
-		g.each(r, g.has(id), func(s *span) { g.fail(s, reason, again) })
-	}
-}
-
-// fail gives a held span back as tried.
-func (g *Group) fail(s *span, reason string, again int64) {
+// fail gives a held span back as tried; company tells that the member had more than it.
+func (g *Group) fail(s *span, reason string, again int64, company bool) {
 	g.turn(s, func(s *span) {
-		if s.tried < g.attempts {
+		if company && s.lost < aloneAfter {
+			s.lost++
+		}
+		if s.tried-s.lost < g.attempts {
 			s.state, s.due = waiting, again
 			return
 		}
@@ -315,9 +294,9 @@ func (g *Group) fail(s *span, reason string, again int64) {
 }
 
 // expire gives back what is held under a lease.
-func (g *Group) expire(l *lease, reason string) {
+func (g *Group) expire(l *lease, reason string, company bool) {
 	g.each(broker.Range{First: l.first, Last: l.last}, func(s *span) bool { return s.lease == l }, func(s *span) {
-		g.fail(s, reason, g.now)
+		g.fail(s, reason, math.MinInt64, company) // with all that is due at once in the order of offsets
 	})
 }
 
@@ -326,8 +305,12 @@ func (g *Group) expire(l *lease, reason string) {
 // for members that had nothing to do; 0: no need, until something is handed out or given back.
 func (g *Group) Expire(now int64) (dead []Dead, wake int64) {
 	g.advance(now)
-	for l := g.oldest; l != nil && l.deadline <= g.now; l = g.oldest {
-		g.expire(l, "")
+	for m := g.watch.least(); m != nil && m.oldest.since+g.timeout <= g.now; m = g.watch.least() {
+		// All that is due of one member at once: what it had beside is the same for each of them.
+		held, since := m.held, g.now-g.timeout
+		for l := m.oldest; l != nil && l.since <= since; l = m.oldest {
+			g.expire(l, "", held > 1 && m.settled <= l.since)
+		}
 	}
 	for s := g.doomed.least(); s != nil && s.due <= g.now && len(dead) < deadMost; s = g.doomed.least() {
 		if most := deadMost - len(dead); s.size() > most {
@@ -349,28 +332,29 @@ func (g *Group) next() (wake int64) {
 			wake = max(at, 1)
 		}
 	}
-	if g.oldest != nil {
-		soonest(g.oldest.deadline)
+	if m := g.watch.least(); m != nil {
+		soonest(m.oldest.since + g.timeout)
 	}
 	if s := g.doomed.least(); s != nil {
 		soonest(s.due)
 	}
 	// What is due already waits for a member with room, not for time.
-	if s := g.waiting.from(place{due: g.now + 1}); s != nil {
-		soonest(s.due)
+	for _, all := range []*sorted{&g.waiting, &g.lone} {
+		if s := all.from(place{due: g.now + 1}); s != nil {
+			soonest(s.due)
+		}
 	}
 	return wake
 }
 
 // Seek forgets all hand-outs, and goes on at a floor.
 func (g *Group) Seek(floor uint64) {
-	g.spans, g.waiting, g.doomed = sorted{}, sorted{}, sorted{}
-	g.oldest, g.newest = nil, nil
+	g.spans, g.waiting, g.lone, g.doomed = sorted{}, sorted{}, sorted{}, sorted{}
+	g.watch, g.clearing = nil, nil
 	g.ranges, g.held, g.open = 0, 0, 0
 	g.floor, g.fresh = floor, floor
 	for _, m := range g.members {
-		m.held = 0
-		clear(m.leases)
+		m.held, m.oldest, m.newest, m.at = 0, nil, nil, unwatched
 	}
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // sound checks what must hold of a group's own order after every call.
 func sound(g *Group) error {
-	var open, inHands, ranges, waits, dooms int
+	var open, inHands, ranges, waits, lone, dooms int
 	left := map[*lease]int{}
 	has := map[*member]int{}
 	covered, last := g.floor, uint64(0)
@@ -33,7 +33,10 @@ func sound(g *Group) error {
 					return fmt.Errorf("span %+v is not within its lease", s)
 				}
 			case waiting:
-				waits++
+				if waits++; s.lone() {
+					waits--
+					lone++
+				}
 			case doomed:
 				dooms++
 			case sent, settled:
@@ -50,6 +53,9 @@ func sound(g *Group) error {
 	if n := size(&g.waiting); n != waits {
 		return fmt.Errorf("%d of %d wait", n, waits)
 	}
+	if n := size(&g.lone); n != lone {
+		return fmt.Errorf("%d of %d wait to be handed out alone", n, lone)
+	}
 	if n := size(&g.doomed); n != dooms {
 		return fmt.Errorf("%d of %d are doomed", n, dooms)
 	}
@@ -65,27 +71,38 @@ func sound(g *Group) error {
 	return soundLeases(g, left)
 }
 
-// soundLeases checks that leases are in a row, rising, and are those of the spans and members.
+// soundLeases checks that each member's leases are in a row and are those of the spans, that a lone message is
+// alone, and that who has something is watched.
 func soundLeases(g *Group, left map[*lease]int) error {
-	n := 0
-	var earlier *lease
-	for l := g.oldest; l != nil; earlier, l = l, l.later {
-		n++
-		if l.earlier != earlier || earlier != nil && l.deadline < earlier.deadline {
-			return fmt.Errorf("lease %+v is out of order", l)
+	n, watched := 0, 0
+	for id, m := range g.members {
+		var earlier *lease
+		for l := m.oldest; l != nil; earlier, l = l, l.later {
+			n++
+			if l.earlier != earlier || l.member != m || l.left != left[l] || l.left == 0 {
+				return fmt.Errorf("lease %+v of member %d: counted %d", l, id, left[l])
+			}
+			if l.alone && m.held != 1 {
+				return fmt.Errorf("member %d has %d messages, and one of them alone", id, m.held)
+			}
 		}
-		if _, ok := l.member.leases[l]; !ok || l.left != left[l] || l.left == 0 {
-			return fmt.Errorf("lease %+v: counted %d, its member's %v", l, left[l], ok)
+		if m.newest != earlier {
+			return fmt.Errorf("the newest lease of member %d is %+v", id, m.newest)
+		}
+		if m.at != unwatched {
+			watched++
+		}
+		if (m.at != unwatched) != (m.oldest != nil) || m.at != unwatched && g.watch[m.at] != m {
+			return fmt.Errorf("member %d is watched at %d", id, m.at)
 		}
 	}
-	if g.newest != earlier || n != len(left) {
-		return fmt.Errorf("%d leases in a row, %d with spans", n, len(left))
+	if n != len(left) || watched != len(g.watch) {
+		return fmt.Errorf("%d leases in rows, %d with spans; %d of %d members are watched", n, len(left), watched, len(g.watch))
 	}
-	for _, m := range g.members {
-		n -= len(m.leases)
-	}
-	if n != 0 {
-		return fmt.Errorf("members have %d leases too many", -n)
+	for i, m := range g.watch {
+		if m.oldest.since < g.watch[(i-1)/2].oldest.since {
+			return fmt.Errorf("member %d is watched out of order", m.id)
+		}
 	}
 	return nil
 }

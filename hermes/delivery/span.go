@@ -20,6 +20,7 @@ type span struct {
 	first, last uint64 // inclusive
 	state       state
 	tried       uint32 // held: which try this is; else how often it was tried
+	lost        uint32 // of these tries, those that were lost in company; at most aloneAfter
 	lease       *lease // held
 	due         int64  // waiting, doomed: not before
 	reason      string // doomed, buried
@@ -30,22 +31,18 @@ func (s *span) size() int { return int(s.last - s.first + 1) }
 // open tells that nobody has acknowledged it.
 func (s *span) open() bool { return s.state != sent && s.state != settled }
 
-// lease is what was handed out together. Its spans are those between first and
-// last that are held under it.
-type lease struct {
-	member      *member
-	first, last uint64
-	deadline    int64
-	left        int // messages still held under it; with none it is gone
-	// In the order of deadlines, which is that of handing out: all have the same timeout.
-	earlier, later *lease
-}
+// alike tells that two spans had as many tries, of which as many do not count.
+func (s *span) alike(o *span) bool { return s.tried == o.tried && s.lost == o.lost }
 
-type member struct {
-	id       uint64
-	inFlight int
-	held     int // messages
-	leases   map[*lease]struct{}
+// lone tells that it is handed out alone from now on.
+func (s *span) lone() bool { return s.lost >= aloneAfter }
+
+// queue is where a span that waits stands.
+func (g *Group) queue(s *span) *sorted {
+	if s.lone() {
+		return &g.lone
+	}
+	return &g.waiting
 }
 
 // in counts a span and puts it where its state is looked for.
@@ -59,7 +56,7 @@ func (g *Group) in(s *span) {
 		s.lease.member.held += s.size()
 		g.held += s.size()
 	case waiting:
-		g.waiting.insert(place{s.due, s.first, s})
+		g.queue(s).insert(place{s.due, s.first, s})
 	case doomed:
 		g.doomed.insert(place{s.due, s.first, s})
 	case sent, settled:
@@ -78,7 +75,7 @@ func (g *Group) out(s *span) {
 		s.lease.member.held -= s.size()
 		g.held -= s.size()
 	case waiting:
-		g.waiting.remove(place{s.due, s.first, s})
+		g.queue(s).remove(place{s.due, s.first, s})
 	case doomed:
 		g.doomed.remove(place{s.due, s.first, s})
 	case sent, settled:
@@ -111,25 +108,6 @@ func (g *Group) turn(s *span, set func(s *span)) {
 	}
 }
 
-// close ends a lease of which nothing is left.
-func (g *Group) close(l *lease) {
-	if l == nil || l.left > 0 {
-		return
-	}
-	delete(l.member.leases, l)
-	if l.earlier != nil {
-		l.earlier.later = l.later
-	} else {
-		g.oldest = l.later
-	}
-	if l.later != nil {
-		l.later.earlier = l.earlier
-	} else {
-		g.newest = l.earlier
-	}
-	l.earlier, l.later = nil, nil
-}
-
 // cut makes of a span the part from an offset on and, left where it was, the part before it.
 func (g *Group) cut(s *span, at uint64) *span {
 	g.out(s)
@@ -144,7 +122,7 @@ func (g *Group) cut(s *span, at uint64) *span {
 // log after as many tries (they may come back), or both there.
 func (g *Group) join(s *span) {
 	same := func(o *span) bool {
-		return o != nil && o.state == s.state && (s.state == settled || o.tried == s.tried)
+		return o != nil && o.state == s.state && (s.state == settled || o.alike(s))
 	}
 	if s.first > 0 {
 		if left := g.at(s.first - 1); same(left) {

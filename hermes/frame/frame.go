@@ -69,7 +69,11 @@ type Delivery struct {
 	Attempt  uint32
 	Live     bool
 	Settled  uint64 // 0: as before
+	Late     []Range
 }
+
+// Range is offsets, both inclusive.
+type Range struct{ First, Last uint64 }
 
 // Frame is a message as grpc-go sends it. What it is made of must not be changed while the
 // call lasts.
@@ -135,6 +139,10 @@ func (d *Delivery) Buffers() mem.BufferSlice {
 	b = number(b, 4, uint64(d.Attempt))
 	b = number(b, 5, flag(d.Live))
 	b = number(b, 6, d.Settled)
+	for _, r := range d.Late {
+		one := number(number(nil, 1, r.First), 2, r.Last)
+		b = protowire.AppendBytes(protowire.AppendTag(b, 7, protowire.BytesType), one)
+	}
 	return around(b, d.Messages)
 }
 

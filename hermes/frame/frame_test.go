@@ -58,7 +58,7 @@ func TestFramesAreTheProtocol(t *testing.T) {
 		t.Errorf("run came back as %+v, %v", back, err)
 	}
 
-	d := frame.Delivery{Offset: 1 << 60, Messages: messages(2), Time: -1, Attempt: 5, Live: true, Settled: 9}
+	d := frame.Delivery{Offset: 1 << 60, Messages: messages(2), Time: -1, Attempt: 5, Live: true, Settled: 9, Late: []frame.Range{{First: 0, Last: 3}, {First: 7, Last: 7}}}
 	var p pb.Delivery
 	if err := proto.Unmarshal(wire(&d), &p); err != nil {
 		t.Fatal(err)

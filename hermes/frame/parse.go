@@ -159,10 +159,29 @@ func ParseDelivery(data []byte) (d Delivery, err error) {
 			d.Live = f.number() != 0
 		case 6:
 			d.Settled = f.number()
+		case 7:
+			r, err := parseRange(f.bytes())
+			if err != nil {
+				return d, err
+			}
+			d.Late = append(d.Late, r)
 		}
 	}
 	d.Messages = g.messages(data)
 	return d, f.err
+}
+
+func parseRange(data []byte) (r Range, err error) {
+	f := fields{what: "a range", data: data}
+	for f.next() {
+		switch f.num {
+		case 1:
+			r.First = f.number()
+		case 2:
+			r.Last = f.number()
+		}
+	}
+	return r, f.err
 }
 
 // uint32 is the current field as a number of 32 bits; what is beyond them is cut, as

@@ -104,7 +104,7 @@ func TestTraffic(t *testing.T) {
 	}
 	defer f.Close()
 	for n := 0; n < 4; {
-		batch, err := f.Next(t.Context(), 1<<20)
+		batch, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -150,8 +150,8 @@ type feed struct {
 }
 
 // Next implements [broker.Feed].
-func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
-	b, err := f.Feed.Next(ctx, limit)
+func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
+	b, err := f.Feed.Next(ctx, room)
 	if err == nil {
 		f.traffic.delivered(f.topic, b.Count, len(b.Messages))
 	}

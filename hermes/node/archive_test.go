@@ -81,7 +81,7 @@ func TestRestoreAndRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := f.Next(t.Context(), 1); err != nil || b.Offset != 570 {
+	if b, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err != nil || b.Offset != 570 {
 		t.Errorf("from a time comes %d: %v", b.Offset, err)
 	}
 	f.Close()

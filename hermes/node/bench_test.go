@@ -189,7 +189,7 @@ func BenchmarkSubscribe(b *testing.B) {
 				}
 				wg.Go(func() {
 					for left.Load() > 0 {
-						got, err := f.Next(ctx, 256<<10)
+						got, err := f.Next(ctx, broker.Room{Bytes: 256 << 10})
 						if err != nil {
 							return // the others had the rest
 						}

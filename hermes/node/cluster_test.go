@@ -310,7 +310,7 @@ func TestPartition(t *testing.T) {
 	if v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.Unavailable {
 		t.Fatalf("a leader without followers said %+v", v)
 	}
-	if _, err := f.Next(t.Context(), 1); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("a member's feed at it: %v", err)
 	}
 	var other *node.Node
@@ -455,7 +455,7 @@ func TestPerformanceElsewhere(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		got := make(chan error, 1)
 		go func() {
-			b, err := f.Next(ctx, 1<<20)
+			b, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
 			if err == nil && b.Attempt != 0 {
 				err = fmt.Errorf("a batch of %d at %d, attempt %d", b.Count, b.Offset, b.Attempt)
 			}

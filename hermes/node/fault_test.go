@@ -143,7 +143,7 @@ func TestBehindDisk(t *testing.T) {
 		return err == nil && s.Next == 20
 	})
 	for len(want) > 1 { // what was indexed before the sync hung is there
-		b, err := f.Next(t.Context(), 1)
+		b, err := f.Next(t.Context(), broker.Room{Bytes: 1})
 		if err == nil && b.Count > 0 && b.Offset == uint64(20-len(want)) && b.Count < len(want) {
 			want = want[b.Count:]
 			continue
@@ -333,7 +333,7 @@ func (w *work) consume(ctx context.Context, at int) {
 			continue
 		}
 		for {
-			b, err := f.Next(ctx, 4<<10)
+			b, err := f.Next(ctx, broker.Room{Bytes: 4 << 10})
 			if err != nil {
 				break
 			}

@@ -25,10 +25,10 @@ func TestLeaseOverSeek(t *testing.T) {
 	}})
 	f := n.hands.join(t.Context(), top, 1, 1, broker.Group{Name: "g"}, 1)
 	defer f.Close()
-	if b, ok, err := f.lease(1); ok || err != nil {
+	if b, ok, err := f.lease(broker.Room{Bytes: 1}); ok || err != nil {
 		t.Errorf("%+v, %v", b, err)
 	}
-	if b, ok, err := f.lease(1); !ok || err != nil || b.Offset != 3 || b.Attempt != 1 {
+	if b, ok, err := f.lease(broker.Room{Bytes: 1}); !ok || err != nil || b.Offset != 3 || b.Attempt != 1 {
 		t.Errorf("%+v, %v", b, err)
 	}
 }

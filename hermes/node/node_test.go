@@ -131,7 +131,7 @@ func next(t *testing.T, f broker.Feed, n int) []string {
 	defer cancel()
 	var all []string
 	for len(all) < n {
-		b, err := f.Next(ctx, 1<<20)
+		b, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
 		if errors.Is(err, node.ErrBehind) && ctx.Err() == nil {
 			continue
 		}

@@ -39,7 +39,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, n)
-	if _, err := f.Next(t.Context(), 1); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
 		t.Errorf("a feed of a node that stopped: %v", err)
 	}
 
@@ -139,7 +139,7 @@ func TestManySegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if b, err := f.Next(t.Context(), 1); err != nil || b.Offset < s.First {
+	if b, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err != nil || b.Offset < s.First {
 		t.Errorf("the oldest is %d, %v; first is %d", b.Offset, err, s.First)
 	}
 }
@@ -177,7 +177,7 @@ func TestFailStop(t *testing.T) {
 		if n.Err() == nil {
 			t.Error("it does not say why")
 		}
-		_, err = f.Next(t.Context(), 1)
+		_, err = f.Next(t.Context(), broker.Room{Bytes: 1})
 		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
 			t.Errorf("its feed ended with %v", err)
 		}

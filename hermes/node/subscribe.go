@@ -109,13 +109,16 @@ type broadcast struct {
 }
 
 // Next implements [broker.Feed].
-func (f *broadcast) Next(ctx context.Context, limit int) (broker.Batch, error) {
-	b, err := f.r.Next(ctx, limit)
+func (f *broadcast) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
+	b, err := f.r.Next(ctx, room)
 	if err != nil && f.ctx.Err() != nil {
 		err = wirelab.Public(f.ctx.Err())
 	}
 	return b, err
 }
+
+// Return implements [broker.Feed].
+func (*broadcast) Return(int) {}
 
 var errNoGroup = wirelab.Errorf(wirelab.InvalidArgument, "only members of a group acknowledge")
 

@@ -8,7 +8,6 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/record"
 )
 
 // waitingLimit is how many bytes wait for a group's members, at most; what is
@@ -59,8 +58,8 @@ func (g *group) wake() {
 	}
 }
 
-// take takes at most limit bytes away, one message at least where any waits.
-func (g *group) take(limit int) (b broker.Batch, any bool, err error) {
+// take takes away what there is room for, one message at least where any waits.
+func (g *group) take(room broker.Room) (b broker.Batch, any bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
@@ -71,14 +70,12 @@ func (g *group) take(limit int) (b broker.Batch, any bool, err error) {
 		return b, false, nil
 	}
 	b = broker.Batch{Offset: g.offset, Count: g.count, Time: g.time, Attempt: 1, Messages: g.waiting}
-	if len(g.waiting) <= limit {
+	b, rest := b.Cut(room)
+	if rest.Count == 0 {
 		g.waiting, g.count = make([]byte, 0, len(g.waiting)), 0 // as much is likely to wait next time
 		return b, true, nil
 	}
-	b.Messages, b.Count = record.Head(g.waiting, limit)
-	g.waiting = g.waiting[len(b.Messages):]
-	g.count -= b.Count
-	g.offset += uint64(b.Count)
+	g.waiting, g.count, g.offset = rest.Messages, rest.Count, rest.Offset
 	g.wake() // for more
 	return b, true, nil
 }
@@ -156,12 +153,12 @@ type feed struct {
 }
 
 // Next implements [broker.Feed].
-func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if f.closed.Load() {
 			return broker.Batch{}, wirelab.Errorf(wirelab.Canceled, "the subscription was closed")
 		}
-		if b, any, err := f.group.take(limit); any || err != nil {
+		if b, any, err := f.group.take(room); any || err != nil {
 			return b, err
 		}
 		select {
@@ -179,6 +176,9 @@ func (*feed) Ack(context.Context, []broker.Range) error { return nil }
 
 // Nack implements [broker.Feed]: what is given back is gone.
 func (*feed) Nack(context.Context, []broker.Range, string, int64) error { return nil }
+
+// Return implements [broker.Feed]: what is given back is gone.
+func (*feed) Return(int) {}
 
 // Close implements [broker.Feed].
 func (f *feed) Close() {

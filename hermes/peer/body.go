@@ -17,8 +17,9 @@ import (
 //	publish  = id timeout mode producer sequence count topic messages
 //	verdict  = id flags offset count time term index [code message]
 //	batch    = id offset count time attempt messages
-//	credit   = id bytes
-//	cancel, close = id
+//	credit   = id bytes [messages]    of a group: one batch, of at most as many messages; 0: any number
+//	cancel   = id
+//	close    = id [given]    of a group: how many messages were given out there; the rest came in vain
 //	call, subscribe = id timeout protobuf    reply, ended = id protobuf
 //
 // timeout is nanoseconds left when it was sent, 0 for none: clocks of two nodes need not agree.
@@ -57,6 +58,14 @@ func (b *body) err() error {
 		return errBody
 	}
 	return nil
+}
+
+// more is a number that a node of a former version does not send: 0 where it is not there.
+func (b *body) more() (v uint64, there bool) {
+	if len(b.b) == 0 {
+		return 0, false
+	}
+	return b.number(), true
 }
 
 func appendText(dst []byte, s string) []byte {

@@ -153,10 +153,10 @@ func waiters(t *testing.T, b broker.Broker) (errs chan error, n int) {
 	}
 	b.Publish(t.Context(), run(1), func(v broker.Verdict) { errs <- v.Err })
 	go func() {
-		_, err := feed.Next(t.Context(), 1000)
+		_, err := feed.Next(t.Context(), broker.Room{Bytes: 1000})
 		errs <- err
 		feed.Close()
-		_, err = feed.Next(t.Context(), 1000)
+		_, err = feed.Next(t.Context(), broker.Room{Bytes: 1000})
 		errs <- err
 	}()
 	return errs, 3
@@ -277,7 +277,7 @@ func TestSlowFeedIsBounded(t *testing.T) {
 	read := func(f broker.Feed) {
 		t.Helper()
 		for next := uint64(0); next < n; {
-			got, err := f.Next(t.Context(), 60_000)
+			got, err := f.Next(t.Context(), broker.Room{Bytes: 60_000})
 			if err != nil || got.Offset != next || len(got.Messages) > 60_000 {
 				t.Fatalf("batch at %d, %v where %d was due", got.Offset, err, next)
 			}
@@ -291,7 +291,7 @@ func TestSlowFeedIsBounded(t *testing.T) {
 	}
 	read(slow)
 	slow.Close()
-	if _, err := slow.Next(t.Context(), 1); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := slow.Next(t.Context(), broker.Room{Bytes: 1}); wirelab.CodeOf(err) != wirelab.Canceled {
 		t.Fatalf("a closed feed says %v", err)
 	}
 }
@@ -315,7 +315,7 @@ func TestBatchInParts(t *testing.T) {
 		offset   uint64
 		payloads string
 	}{{2 * len(one), 0, "[a b]"}, {1, 2, "[c]"}, {1000, 3, "[d e]"}} {
-		got, err := f.Next(t.Context(), want.limit)
+		got, err := f.Next(t.Context(), broker.Room{Bytes: want.limit})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,8 +349,8 @@ type countedFeed struct {
 	c *counting
 }
 
-func (f countedFeed) Next(ctx context.Context, limit int) (broker.Batch, error) {
-	b, err := f.Feed.Next(ctx, limit)
+func (f countedFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
+	b, err := f.Feed.Next(ctx, room)
 	f.c.mu.Lock()
 	defer f.c.mu.Unlock()
 	f.c.n += len(b.Messages)

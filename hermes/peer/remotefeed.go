@@ -11,7 +11,6 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
-	"wirelab/hermes/record"
 )
 
 // remoteFeed is a subscription at another node. What was sent ahead waits here;
@@ -26,10 +25,11 @@ type remoteFeed struct {
 
 	mu      sync.Mutex // guards all below
 	batches []broker.Batch
-	held    int   // bytes of batches
-	owed    int   // bytes taken and not given back as credit
-	asking  bool  // pull: a batch was asked for and is not here
-	err     error // it is over
+	held    int    // bytes of batches
+	owed    int    // bytes taken and not given back as credit
+	asking  bool   // pull: a batch was asked for and is not here
+	given   uint64 // pull: messages that Next has given; the rest of what was sent is told to be untried
+	err     error  // it is over
 }
 
 var _ broker.Feed = (*remoteFeed)(nil)
@@ -101,7 +101,17 @@ func (f *remoteFeed) end(err error, atOnce bool) {
 // close ends the feed from this side.
 func (f *remoteFeed) close(err error) {
 	f.end(err, true)
-	f.c.c.out.put(frame{kind: kindClose, lane: laneCall, head: appendNumbers(nil, f.id)}, 0)
+	f.mu.Lock()
+	given := f.given
+	f.mu.Unlock()
+	f.c.c.out.put(frame{kind: kindClose, lane: laneCall, head: appendNumbers(nil, f.id, given)}, 0)
+}
+
+// Return implements [broker.Feed]. The other node hears of it by Close.
+func (f *remoteFeed) Return(count int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.given -= min(f.given, uint64(max(count, 0)))
 }
 
 func (f *remoteFeed) Close() {
@@ -118,9 +128,9 @@ func (f *remoteFeed) Close() {
 	f.close(wirelab.Errorf(wirelab.Canceled, "the feed was closed"))
 }
 
-func (f *remoteFeed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *remoteFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
-		if b, ok, err := f.take(limit); ok || err != nil {
+		if b, ok, err := f.take(room); ok || err != nil {
 			return b, err
 		}
 		select {
@@ -131,44 +141,34 @@ func (f *remoteFeed) Next(ctx context.Context, limit int) (broker.Batch, error) 
 	}
 }
 
-// take gives what is here, at most limit bytes if that is more than a message.
-func (f *remoteFeed) take(limit int) (b broker.Batch, ok bool, err error) {
+// take gives what is here and there is room for.
+func (f *remoteFeed) take(room broker.Room) (b broker.Batch, ok bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.batches) == 0 {
 		if f.pull && !f.asking && f.err == nil {
 			f.asking = true
-			f.credit(max(limit, 1))
+			f.credit(uint64(max(room.Bytes, 1)), uint64(max(room.Messages, 0)))
 		}
 		return b, false, f.err
 	}
-	b = f.batches[0]
-	if len(b.Messages) <= limit {
-		f.batches[0] = broker.Batch{}
+	b, f.batches[0] = f.batches[0].Cut(room)
+	if f.batches[0].Count == 0 {
 		f.batches = f.batches[1:]
-	} else {
-		rest := &f.batches[0]
-		head, count := record.Head(b.Messages, limit)
-		b.Messages, b.Count = head[:len(head):len(head)], count
-		rest.Messages, rest.Count = rest.Messages[len(head):], rest.Count-count
-		if rest.Attempt > 0 { // else it has no offset
-			rest.Offset += uint64(count)
-		}
-		if rest.Count == 0 { // one message, larger than the limit
-			f.batches = f.batches[1:]
-		}
 	}
+	f.given += uint64(b.Count)
 	f.held -= len(b.Messages)
 	f.owed += len(b.Messages)
 	if f.owed >= f.c.feedBytes/4 && f.err == nil && !f.pull {
-		f.credit(f.owed)
+		f.credit(uint64(f.owed))
 		f.owed = 0
 	}
 	return b, true, nil
 }
 
-func (f *remoteFeed) credit(bytes int) {
-	f.c.c.out.put(frame{kind: kindCredit, lane: laneCall, head: appendNumbers(nil, f.id, uint64(bytes))}, 0)
+// credit grants bytes, and of a group a number of messages, 0 for any.
+func (f *remoteFeed) credit(amounts ...uint64) {
+	f.c.c.out.put(frame{kind: kindCredit, lane: laneCall, head: appendNumbers(appendNumbers(nil, f.id), amounts...)}, 0)
 }
 
 func (f *remoteFeed) Ack(ctx context.Context, ranges []broker.Range) error {
@@ -186,6 +186,9 @@ func (f *remoteFeed) ask(ctx context.Context, request *gen.Call) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.c.call(ctx, request)
+	reply, err := f.c.call(ctx, request)
+	if err == nil && len(reply.GetLate()) > 0 {
+		return &broker.LateError{Ranges: readRanges(reply.GetLate())}
+	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -89,12 +90,14 @@ func (s *session) handle(k kind, data []byte) error {
 		}
 	case kindCredit:
 		n := b.number()
+		messages, _ := b.more()
 		if f := s.feed(id); f != nil {
-			f.grant(int64(n))
+			f.grant(int64(n), int(min(messages, math.MaxInt32)))
 		}
 	case kindClose:
+		given, told := b.more()
 		if f := s.feed(id); f != nil {
-			f.cancel()
+			f.close(given, told)
 		}
 	default:
 		return fmt.Errorf("a frame of kind %d came as a request", k)
@@ -241,7 +244,8 @@ func (s *session) do(ctx context.Context, r *gen.Call) (*gen.Reply, error) {
 		producer, err := s.local.OpenProducer(ctx)
 		return &gen.Reply{Producer: producer}, err
 	case gen.Method_METHOD_ACK, gen.Method_METHOD_NACK:
-		return nil, s.settle(ctx, r)
+		late, err := s.settle(ctx, r)
+		return &gen.Reply{Late: writeRanges(late)}, err
 	case gen.Method_METHOD_RESTORE:
 		return s.doRestore(ctx, r)
 	case gen.Method_METHOD_CREATE_TOPIC, gen.Method_METHOD_CONFIGURE_TOPIC, gen.Method_METHOD_DELETE_TOPIC,

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -23,9 +24,11 @@ type servedFeed struct {
 	wake   chan struct{} // of capacity 1
 	pull   bool          // of a group: credit is for one batch
 
-	mu     sync.Mutex // guards all below
-	credit int64      // bytes; below zero by at most one batch
-	feed   broker.Feed
+	mu       sync.Mutex // guards all below
+	credit   int64      // bytes; below zero by at most one batch
+	messages int        // pull: how many the next batch may have; 0: any number
+	sent     uint64     // messages
+	feed     broker.Feed
 }
 
 func (s *session) feed(id uint64) *servedFeed {
@@ -78,15 +81,19 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 	}
 	defer feed.Close()
 	for {
-		limit, err := f.await(ctx)
+		room, err := f.await(ctx)
 		if err != nil {
 			return err
 		}
-		batch, err := feed.Next(ctx, int(min(limit, batchBytes)))
+		batch, err := feed.Next(ctx, room)
 		if err != nil {
 			return err
 		}
-		f.spend(int64(len(batch.Messages)))
+		f.spend(&batch)
+		if ctx.Err() != nil { // closed meanwhile, by who cannot have counted it
+			feed.Return(batch.Count)
+			return nil
+		}
 		head := appendBatchHead(make([]byte, 0, 48), id, &batch)
 		if !s.c.out.put(frame{kind: kindBatch, lane: laneCall, head: head, tail: batch.Messages}, 0) {
 			return nil // the connection is gone
@@ -123,9 +130,21 @@ func (s *session) ended(id uint64, err error) {
 	s.c.out.put(frame{kind: kindEnded, lane: laneCall, head: data}, 0)
 }
 
-func (f *servedFeed) grant(n int64) {
+// close ends the feed. given is how many messages the other node gave out of those that were sent: of a group
+// only one batch is on its way at a time, so the rest is the end of that one.
+func (f *servedFeed) close(given uint64, told bool) {
+	f.mu.Lock()
+	if feed := f.feed; feed != nil && f.pull && told && given < f.sent {
+		feed.Return(int(f.sent - given))
+	}
+	f.mu.Unlock()
+	f.cancel()
+}
+
+func (f *servedFeed) grant(n int64, messages int) {
 	f.mu.Lock()
 	f.credit += n
+	f.messages = messages
 	f.mu.Unlock()
 	select {
 	case f.wake <- struct{}{}:
@@ -133,33 +152,34 @@ func (f *servedFeed) grant(n int64) {
 	}
 }
 
-func (f *servedFeed) spend(n int64) {
+func (f *servedFeed) spend(b *broker.Batch) {
 	f.mu.Lock()
-	if f.credit -= n; f.pull {
+	if f.credit -= int64(len(b.Messages)); f.pull {
 		f.credit = 0
 	}
+	f.sent += uint64(b.Count)
 	f.mu.Unlock()
 }
 
 // await waits for credit and says how much there is.
-func (f *servedFeed) await(ctx context.Context) (int64, error) {
+func (f *servedFeed) await(ctx context.Context) (broker.Room, error) {
 	for {
 		f.mu.Lock()
-		credit := f.credit
+		room := broker.Room{Messages: f.messages, Bytes: int(min(f.credit, batchBytes))}
 		f.mu.Unlock()
-		if credit > 0 {
-			return credit, nil
+		if room.Bytes > 0 {
+			return room, nil
 		}
 		select {
 		case <-f.wake:
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return broker.Room{}, ctx.Err()
 		}
 	}
 }
 
-// settle does an ack or a nack.
-func (s *session) settle(ctx context.Context, r *gen.Call) error {
+// settle does an ack or a nack. late is what of an ack came too late, for which errors have no place here.
+func (s *session) settle(ctx context.Context, r *gen.Call) (late []broker.Range, err error) {
 	var feed broker.Feed
 	if f := s.feed(r.GetFeed()); f != nil {
 		f.mu.Lock()
@@ -167,10 +187,15 @@ func (s *session) settle(ctx context.Context, r *gen.Call) error {
 		f.mu.Unlock()
 	}
 	if feed == nil {
-		return wirelab.Errorf(wirelab.Unavailable, "the subscription is over; subscribe again, and the messages come again")
+		return nil, wirelab.Errorf(wirelab.Unavailable, "the subscription is over; subscribe again, and the messages come again")
 	}
 	if r.GetMethod() == gen.Method_METHOD_NACK {
-		return feed.Nack(ctx, readRanges(r.GetRanges()), r.GetReason(), r.GetDelay())
+		return nil, feed.Nack(ctx, readRanges(r.GetRanges()), r.GetReason(), r.GetDelay())
 	}
-	return feed.Ack(ctx, readRanges(r.GetRanges()))
+	err = feed.Ack(ctx, readRanges(r.GetRanges()))
+	var some *broker.LateError
+	if errors.As(err, &some) {
+		return some.Ranges, nil
+	}
+	return nil, err
 }

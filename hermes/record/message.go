@@ -167,10 +167,11 @@ func Skip(messages []byte, n int) []byte {
 	return messages
 }
 
-// Head gives at most limit bytes of the messages, one message at least if there is any.
-func Head(messages []byte, limit int) (head []byte, count int) {
+// Head gives at most limit bytes of the messages, one message at least if there is any, and at most most
+// messages; 0: any number.
+func Head(messages []byte, most, limit int) (head []byte, count int) {
 	end := 0
-	for rest := messages; ; count++ {
+	for rest := messages; most == 0 || count < most; count++ {
 		tag, _, behind, ok := field(rest)
 		if !ok || tag != fieldMessage {
 			break

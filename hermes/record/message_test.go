@@ -96,7 +96,7 @@ func parts(t *testing.T, random *rand.Rand, run []byte, n int) {
 	rest, left := run, n
 	for left > 0 {
 		limit := random.IntN(len(run) + 10)
-		head, count := record.Head(rest, limit)
+		head, count := record.Head(rest, 0, limit)
 		if count < 1 || count > left || count > 1 && len(head) > limit {
 			t.Fatalf("Head of %d messages with limit %d: %d in %d bytes", left, limit, count, len(head))
 		}
@@ -107,7 +107,10 @@ func parts(t *testing.T, random *rand.Rand, run []byte, n int) {
 		if !bytes.Equal(append(slices.Clone(head), skipped...), rest) {
 			t.Fatalf("Head and Skip of %d do not add up", count)
 		}
-		if more, c := record.Head(rest, len(head)+1<<20); count < left && c == count && len(more) == len(head) {
+		if few, c := record.Head(rest, 1+count/2, limit); c != min(count, 1+count/2) || !bytes.HasPrefix(head, few) {
+			t.Fatalf("Head of at most %d messages gives %d of %d", 1+count/2, c, count)
+		}
+		if more, c := record.Head(rest, 0, len(head)+1<<20); count < left && c == count && len(more) == len(head) {
 			t.Fatalf("Head gives %d of %d whatever the limit", c, left)
 		}
 		rest, left = skipped, left-count
@@ -220,7 +223,7 @@ func FuzzCheck(f *testing.F) {
 	f.Add([]byte{0x12, 0x02, 0x0a})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		record.Skip(data, 3)
-		record.Head(data, 10)
+		record.Head(data, 2, 10)
 		n := 0
 		var got hermes.Message
 		for one := range record.Messages(data) {

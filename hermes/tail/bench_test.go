@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"wirelab/hermes"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
 )
 
@@ -47,7 +48,7 @@ func fanOut(b *testing.B, size, readers int) {
 		wg.Go(func() {
 			n := int64(0)
 			for r.Offset() < uint64(entries*100) {
-				if _, err := r.Next(context.Background(), 1<<20); err != nil {
+				if _, err := r.Next(context.Background(), broker.Room{Bytes: 1 << 20}); err != nil {
 					b.Error(err)
 					return
 				}
@@ -114,7 +115,7 @@ func BenchmarkTenThousandTopics(b *testing.B) {
 		}
 		wg.Go(func() {
 			for {
-				if _, err := r.Next(ctx, 1<<20); err != nil {
+				if _, err := r.Next(ctx, broker.Room{Bytes: 1 << 20}); err != nil {
 					return
 				}
 				if left.Add(-1) == 0 {
@@ -177,7 +178,7 @@ func BenchmarkPush(b *testing.B) {
 	for range (b.N + 99) / 100 {
 		tail.Push(1, 1, run, 100)
 		for _, r := range readers {
-			if _, err := r.Next(context.Background(), 1<<20); err != nil {
+			if _, err := r.Next(context.Background(), broker.Room{Bytes: 1 << 20}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -203,7 +204,7 @@ func appendToWaiting(b *testing.B, readers int) {
 		}
 		wg.Go(func() {
 			for {
-				if _, err := r.Next(context.Background(), 1<<20); err != nil {
+				if _, err := r.Next(context.Background(), broker.Room{Bytes: 1 << 20}); err != nil {
 					return
 				}
 				if left.Add(-1) == 0 {

@@ -55,7 +55,7 @@ func (t *Tail) Fetch(dst []broker.Batch, topic uint32, offset, before uint64, li
 
 // gather appends what of a batch fits; full is true when not all of it did.
 func gather(dst []broker.Batch, had int, b broker.Batch, limit *int) (_ []broker.Batch, full bool) {
-	head, rest := split(b, *limit)
+	head, rest := b.Cut(broker.Room{Bytes: *limit})
 	if len(dst) > had && len(head.Messages) > *limit {
 		return dst, true
 	}

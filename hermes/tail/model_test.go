@@ -257,14 +257,14 @@ func held(t *Tail) (bytes int) {
 // context that ended: Next answers it before anything else, so none is lost.
 func (f *follower) step(done context.Context, d *disk, rng *rand.Rand) error {
 	s := d.topic(f.topic)
-	if _, err := f.Next(done, 1); err == nil {
+	if _, err := f.Next(done, broker.Room{Bytes: 1}); err == nil {
 		return fmt.Errorf("a context that ended was not noticed")
 	}
 	if max(f.want, s.first) >= s.next {
 		return nil
 	}
 	limit := 1 + rng.IntN(1+rng.IntN(2000))
-	b, err := f.Next(context.Background(), limit)
+	b, err := f.Next(context.Background(), broker.Room{Bytes: limit})
 	if err != nil {
 		return err
 	}

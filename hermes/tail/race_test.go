@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"wirelab/hermes/broker"
 )
 
 // One writes and pushes while readers of every pace come and go: each gets every
@@ -86,7 +88,7 @@ func follow(t *testing.T, tail *Tail, d *disk, next *atomic.Uint64, topic uint32
 		end := min(s.next, at+1+rng.Uint64N(s.next))
 		for f.want < end {
 			limit := 1 + rng.IntN(500)
-			b, err := r.Next(t.Context(), limit)
+			b, err := r.Next(t.Context(), broker.Room{Bytes: limit})
 			if err != nil {
 				return err
 			}
@@ -125,7 +127,7 @@ func TestManyWait(t *testing.T) {
 				readers[r] = true
 				go func() {
 					for {
-						if _, err := r.Next(t.Context(), 1); err != nil {
+						if _, err := r.Next(t.Context(), broker.Room{Bytes: 1}); err != nil {
 							return // it was closed
 						}
 						got.Add(1)

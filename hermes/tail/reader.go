@@ -27,21 +27,21 @@ type Reader struct {
 	turn   bool           // the last batch was a pushed one
 }
 
-// Next waits for messages: at most limit bytes of them if more than one. They are
+// Next waits for messages, at most as many as there is room for. They are
 // shared and must not be changed; they stay valid. Errors: ctx's, as Canceled or
 // DeadlineExceeded; what ended the reader; what Options.Read answered, after which Next
 // may be called again and goes on where it was.
-func (r *Reader) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (r *Reader) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return broker.Batch{}, wirelab.Errorf(wirelab.CodeOf(err), "no message came: %v", err)
 		}
-		b, before, err := r.memory(limit)
+		b, before, err := r.memory(room)
 		if err != nil || b.Count > 0 {
 			return b, err
 		}
 		if before > r.offset.Load() {
-			if err := r.log(before, limit); err != nil {
+			if err := r.log(before, room.Bytes); err != nil {
 				return b, err
 			}
 			continue
@@ -54,7 +54,7 @@ func (r *Reader) Next(ctx context.Context, limit int) (broker.Batch, error) {
 }
 
 // memory is what can be had without reading: or else what must be read, as topic.find says it.
-func (r *Reader) memory(limit int) (b broker.Batch, before uint64, err error) {
+func (r *Reader) memory(room broker.Room) (b broker.Batch, before uint64, err error) {
 	p := r.topic
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,19 +63,19 @@ func (r *Reader) memory(limit int) (b broker.Batch, before uint64, err error) {
 	}
 	// Pushed and stored batches take turns, so that neither keeps the other waiting.
 	if r.live && !r.turn {
-		if b := r.next(limit); b.Count > 0 {
+		if b := r.next(room); b.Count > 0 {
 			r.turn = true
 			return b, 0, nil
 		}
 	}
 	r.turn = false
 	if len(r.ahead) > 0 {
-		return r.cut(limit), 0, nil
+		return r.cut(room), 0, nil
 	}
 	offset := r.offset.Load()
 	b, before, ok := p.find(offset)
 	if ok {
-		b, rest := split(b, limit)
+		b, rest := b.Cut(room)
 		if rest.Count > 0 {
 			r.ahead = append(r.ahead[:0], rest)
 		}
@@ -83,7 +83,7 @@ func (r *Reader) memory(limit int) (b broker.Batch, before uint64, err error) {
 		return b, 0, nil
 	}
 	if r.live && before == offset {
-		if b := r.next(limit); b.Count > 0 {
+		if b := r.next(room); b.Count > 0 {
 			r.turn = true
 			return b, 0, nil
 		}
@@ -92,8 +92,8 @@ func (r *Reader) memory(limit int) (b broker.Batch, before uint64, err error) {
 }
 
 // cut takes what may be given of the first batch ahead.
-func (r *Reader) cut(limit int) broker.Batch {
-	b, rest := split(r.ahead[0], limit)
+func (r *Reader) cut(room broker.Room) broker.Batch {
+	b, rest := r.ahead[0].Cut(room)
 	if rest.Count > 0 {
 		r.ahead[0] = rest
 	} else {
@@ -105,7 +105,7 @@ func (r *Reader) cut(limit int) broker.Batch {
 }
 
 // next takes what may be given of the pushed batches. With the topic's mu.
-func (r *Reader) next(limit int) (b broker.Batch) {
+func (r *Reader) next(room broker.Room) (b broker.Batch) {
 	p := r.topic
 	if r.rest.Count == 0 {
 		if r.pushed < p.dropped {
@@ -118,7 +118,7 @@ func (r *Reader) next(limit int) (b broker.Batch) {
 		r.rest = *p.pushed.at(int(r.pushed - p.dropped))
 		r.pushed++
 	}
-	b, r.rest = split(r.rest, limit)
+	b, r.rest = r.rest.Cut(room)
 	return b
 }
 

@@ -24,7 +24,7 @@ type got struct {
 func next(t *testing.T, r *Reader, limit int) <-chan got {
 	answer := make(chan got, 1)
 	go func() {
-		b, err := r.Next(t.Context(), limit)
+		b, err := r.Next(t.Context(), broker.Room{Bytes: limit})
 		answer <- got{b, err}
 	}()
 	return answer
@@ -90,7 +90,7 @@ func TestEnds(t *testing.T) {
 				if g := <-answer; g.err == nil || wirelab.CodeOf(g.err) != c.want {
 					t.Fatalf("ended with %v, want %v", g.err, c.want)
 				}
-				if _, err := r.Next(t.Context(), 1); err == nil || wirelab.CodeOf(err) != c.want {
+				if _, err := r.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != c.want {
 					t.Fatalf("then %v, want %v", err, c.want)
 				}
 				r.Close() // again
@@ -111,7 +111,7 @@ func TestContextEnds(t *testing.T) {
 		r := open(t, New(Options{}), 1, 0, 0, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Next(ctx, 1); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+		if _, err := r.Next(ctx, broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -146,7 +146,7 @@ func TestReadFails(t *testing.T) {
 	d.add(1, 1, 3, 1)
 	r := open(t, tail, 1, 1, 3, false)
 	for range 2 {
-		if _, err := r.Next(t.Context(), 1000); !errors.Is(err, d.fail) {
+		if _, err := r.Next(t.Context(), broker.Room{Bytes: 1000}); !errors.Is(err, d.fail) {
 			t.Fatalf("got %v", err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestReadFails(t *testing.T) {
 		t.Fatalf("fetch gave %v", err)
 	}
 	d.fail = nil
-	b, err := r.Next(t.Context(), 1000)
+	b, err := r.Next(t.Context(), broker.Room{Bytes: 1000})
 	if err != nil || b.Offset != 1 || b.Count != 2 {
 		t.Fatalf("got %+v, %v", b, err)
 	}
@@ -176,11 +176,11 @@ func TestMerges(t *testing.T) {
 		{Topic: 1, Offset: 3, Count: 1, Messages: messages("e")},
 		{Topic: 1, Offset: 9, Count: 1, Messages: messages("f")}, // they do not follow one another
 	})
-	b, err := r.Next(t.Context(), 1<<20)
+	b, err := r.Next(t.Context(), broker.Room{Bytes: 1 << 20})
 	if err != nil || b.Count != 2 || !bytes.Equal(b.Messages, append(messages("a"), messages("c")...)) {
 		t.Fatalf("got %+v, %v", b, err)
 	}
-	b, err = r.Next(t.Context(), 1<<20)
+	b, err = r.Next(t.Context(), broker.Room{Bytes: 1 << 20})
 	if err != nil || b.Count != 1 || &b.Messages[0] != &large.Messages[0] {
 		t.Fatalf("got %d bytes, %v", len(b.Messages), err)
 	}
@@ -211,7 +211,7 @@ func TestPush(t *testing.T) {
 	}
 	order := ""
 	for range 4 {
-		b, err := live.Next(t.Context(), 1) // each message by itself
+		b, err := live.Next(t.Context(), broker.Room{Bytes: 1}) // each message by itself
 		if err != nil || b.Count != 1 {
 			t.Fatal(b, err)
 		}
@@ -230,7 +230,7 @@ func TestPush(t *testing.T) {
 		t.Fatalf("got %s, and the offset is %d", order, live.Offset())
 	}
 	for want := range uint64(2) {
-		if b, err := still.Next(t.Context(), 1); err != nil || b.Offset != want || b.Attempt != 1 {
+		if b, err := still.Next(t.Context(), broker.Room{Bytes: 1}); err != nil || b.Offset != want || b.Attempt != 1 {
 			t.Fatalf("got %+v, %v", b, err)
 		}
 	}
@@ -247,14 +247,14 @@ func TestSlowReaderMissesWhatIsPushed(t *testing.T) {
 		if n := tail.Push(1, int64(i), messages("a pushed one"), 1); n != 2 {
 			t.Fatalf("%d see it, want 2", n)
 		}
-		if b, err := quick.Next(t.Context(), 100); err != nil || b.Time != int64(i) {
+		if b, err := quick.Next(t.Context(), broker.Room{Bytes: 100}); err != nil || b.Time != int64(i) {
 			t.Fatalf("got %+v, %v", b, err)
 		}
 		if u := tail.Usage(); u.Bytes > 1000 {
 			t.Fatalf("holds %d bytes", u.Bytes)
 		}
 	}
-	b, err := slow.Next(t.Context(), 100)
+	b, err := slow.Next(t.Context(), broker.Room{Bytes: 100})
 	if missed := tail.Usage().Missed; err != nil || missed < 90 || b.Time != int64(missed) {
 		t.Fatalf("got %+v, %v after %d that were missed", b, err, missed)
 	}
@@ -309,7 +309,7 @@ func TestHoles(t *testing.T) {
 	tail.Append(3, []Run{c})
 	f := &follower{Reader: open(t, tail, 1, 0, 6, false), topic: 1}
 	for f.want < 6 {
-		got, err := f.Next(t.Context(), 1000)
+		got, err := f.Next(t.Context(), broker.Room{Bytes: 1000})
 		if err == nil {
 			err = f.check(d.topic(1), got, 1000)
 		}
@@ -354,7 +354,7 @@ func TestOpensLate(t *testing.T) {
 	r := open(t, tail, 1, 2, 2, false)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if b, err := r.Next(ctx, 100); err != nil || b.Offset != 2 {
+	if b, err := r.Next(ctx, broker.Room{Bytes: 100}); err != nil || b.Offset != 2 {
 		t.Fatalf("got %+v, %v", b, err)
 	}
 	for range 2 { // with a reader, and without
@@ -380,7 +380,7 @@ func TestClosesTwice(t *testing.T) {
 	tail.Append(1, []Run{{Topic: 1, Count: 1, Messages: messages("x")}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if b, err := r.Next(ctx, 100); err != nil || b.Count != 1 {
+	if b, err := r.Next(ctx, broker.Room{Bytes: 100}); err != nil || b.Count != 1 {
 		t.Fatalf("got %+v, %v", b, err)
 	}
 	if n := tail.Readers(1); n != 1 {

@@ -162,21 +162,6 @@ func until(b broker.Batch, before uint64) broker.Batch {
 	return b
 }
 
-// split cuts a batch after at most limit bytes, but one message at least; rest is the others.
-func split(b broker.Batch, limit int) (head, rest broker.Batch) {
-	if len(b.Messages) <= limit || b.Count <= 1 {
-		return b, broker.Batch{}
-	}
-	messages, n := record.Head(b.Messages, limit)
-	rest = b
-	rest.Messages, rest.Count = b.Messages[len(messages):], b.Count-n
-	if b.Attempt > 0 { // a pushed one has no offset
-		rest.Offset += uint64(n)
-	}
-	b.Messages, b.Count = messages[:len(messages):len(messages)], n
-	return b, rest
-}
-
 // settle makes of what Read gave what lies from an offset on and before another, in order.
 func settle(got []broker.Batch, offset, before uint64) []broker.Batch {
 	kept := got[:0]

@@ -89,12 +89,9 @@ func (c *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 		c.parts = c.parts[1:]
 		return p, nil
 	}
-	b := p.Runs[0]
-	head := b
-	head.Messages, head.Count = record.Head(b.Messages, limit)
-	if rest := b.Count - head.Count; rest > 0 {
-		b.Messages, b.Offset, b.Count = b.Messages[len(head.Messages):], b.Offset+uint64(head.Count), rest
-		c.parts[0].Runs = []broker.Batch{b}
+	head, rest := p.Runs[0].Cut(broker.Room{Bytes: limit})
+	if rest.Count > 0 {
+		c.parts[0].Runs = []broker.Batch{rest}
 	} else {
 		c.parts = c.parts[1:]
 	}

@@ -82,7 +82,7 @@ func (s *suite) history(n int, times bool) string {
 	f := s.subscribe(broker.Start{From: broker.FromOldest})
 	var runs []broker.Batch
 	for seen := 0; seen < n; {
-		b, err := f.Next(s.ctx, 1<<20)
+		b, err := f.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func testRestore(s *suite) {
 	// By time it is found where it was.
 	at := was.runs[len(was.runs)-1]
 	f := s.subscribe(broker.Start{From: broker.FromTime, Time: at.Time})
-	if b, err := f.Next(s.ctx, 1); err != nil || b.Time != at.Time {
+	if b, err := f.Next(s.ctx, broker.Room{Bytes: 1}); err != nil || b.Time != at.Time {
 		s.Errorf("from %d comes %d of %d: %v", at.Time, b.Offset, b.Time, err)
 	}
 	g := s.subscribe(broker.Start{From: broker.FromGroup, Group: "g"})

@@ -20,7 +20,11 @@ type feed struct {
 	live     []broker.Batch
 	group    *group
 	inFlight int
-	err      error // set: it has ended
+	turn     int                 // group: how often it was handed something
+	had      map[uint64]struct{} // group: what it was ever handed
+	last     []uint64            // group: what Next gave last
+	settled  time.Time           // group: when it last settled something that it had
+	err      error               // set: it has ended
 	detach   func() bool
 }
 
@@ -82,7 +86,7 @@ func (m *InMemory) join(ctx context.Context, f *feed, start broker.Start) error 
 	if !ok {
 		g = f.t.addGroup(m, broker.Group{Topic: start.Topic, Name: start.Group}, f.t.First)
 	}
-	f.group, f.inFlight = g, start.InFlight
+	f.group, f.inFlight, f.had = g, start.InFlight, map[uint64]struct{}{}
 	if f.inFlight == 0 {
 		f.inFlight = hermes.InFlight
 	}
@@ -111,10 +115,10 @@ func (f *feed) end(err error) {
 }
 
 // Next implements [broker.Feed].
-func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		f.m.mu.Lock()
-		b, ok, err := f.take(limit)
+		b, ok, err := f.take(room)
 		changed := f.m.changed
 		f.m.mu.Unlock()
 		if err != nil || ok {
@@ -128,26 +132,48 @@ func (f *feed) Next(ctx context.Context, limit int) (broker.Batch, error) {
 	}
 }
 
-func (f *feed) take(limit int) (broker.Batch, bool, error) {
+func (f *feed) take(room broker.Room) (broker.Batch, bool, error) {
 	switch {
 	case f.err != nil:
 		return broker.Batch{}, false, f.err
 	case f.group != nil:
-		b, ok := f.group.lease(f, limit, time.Now())
+		b, ok := f.group.lease(f, room, time.Now())
 		return b, ok, nil
 	case len(f.live) > 0:
-		b := f.live[0]
-		f.live = f.live[1:]
+		b, rest := f.live[0].Cut(room)
+		if f.live[0] = rest; rest.Count == 0 {
+			f.live = f.live[1:]
+		}
 		return b, true, nil
 	}
-	b, ok := f.t.read(f.next, limit)
+	b, ok := f.t.read(f.next, room.Bytes)
+	b, _ = b.Cut(room)
 	f.next += uint64(b.Count)
 	return b, ok, nil
 }
 
 // Ack implements [broker.Feed].
 func (f *feed) Ack(ctx context.Context, ranges []broker.Range) error {
-	return f.dealt(ctx, ranges, func(o uint64) { f.group.acknowledge(o) })
+	var late []broker.Range
+	err := f.dealt(ctx, ranges, func(o uint64) {
+		g := f.group
+		h := g.hands[o]
+		_, done := g.acked[o]
+		switch {
+		case done || o < g.s.Floor:
+		case h == nil, h.with != nil && h.with != f:
+			late = append(late, broker.Range{First: o, Last: o})
+		default:
+			if h.with == f {
+				g.progress(o, time.Now())
+			}
+			g.acknowledge(o)
+		}
+	})
+	if err == nil && len(late) > 0 {
+		return &broker.LateError{Ranges: late}
+	}
+	return err
 }
 
 // Nack implements [broker.Feed].
@@ -155,11 +181,16 @@ func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, d
 	if delay < 0 {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a delay of %d ns is negative", delay)
 	}
-	again := time.Now().Add(time.Duration(delay))
-	return f.dealt(ctx, ranges, func(o uint64) { f.group.back(o, again, reason) })
+	now := time.Now()
+	return f.dealt(ctx, ranges, func(o uint64) {
+		if h := f.group.hands[o]; h != nil && h.with == f {
+			f.group.progress(o, now)
+			f.group.back(o, now.Add(time.Duration(delay)), reason, false)
+		}
+	})
 }
 
-// dealt calls do for each offset of the ranges that the feed has in its hands.
+// dealt calls do for each offset of the ranges, all of which the feed must have been given.
 func (f *feed) dealt(ctx context.Context, ranges []broker.Range, do func(offset uint64)) error {
 	for _, r := range ranges {
 		if r.First > r.Last {
@@ -177,12 +208,38 @@ func (f *feed) dealt(ctx context.Context, ranges []broker.Range, do func(offset 
 	if ctx.Err() != nil {
 		return wirelab.Public(ctx.Err())
 	}
-	for _, o := range f.group.held(f, ranges) {
+	var all []uint64
+	for _, r := range ranges {
+		for o := r.First; o <= r.Last; o++ { // it ends: what was given is finite
+			if _, ok := f.had[o]; !ok {
+				return broker.Strange(o)
+			}
+			all = append(all, o)
+		}
+	}
+	for _, o := range all {
 		do(o)
 	}
 	f.group.settle()
 	f.m.wake()
 	return nil
+}
+
+// Return implements [broker.Feed].
+func (f *feed) Return(count int) {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	if f.group == nil || f.err != nil {
+		return
+	}
+	for _, o := range f.last[max(0, len(f.last)-max(0, count)):] {
+		if h := f.group.hands[o]; h != nil && h.with == f {
+			f.group.untried(o)
+		}
+	}
+	f.last = nil
+	f.group.settle()
+	f.m.wake()
 }
 
 // Close implements [broker.Feed].

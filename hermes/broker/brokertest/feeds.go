@@ -32,7 +32,7 @@ func testTail(s *suite) {
 	s.same("other", s.take(g, 1), []got{{1, "new", 1}})
 	short, cancel := context.WithTimeout(s.ctx, 10*time.Millisecond)
 	defer cancel()
-	_, err := f.Next(short, 1)
+	_, err := f.Next(short, broker.Room{Bytes: 1})
 	s.refused("nothing more", err, wirelab.DeadlineExceeded)
 	s.publish("more")
 	s.same("the feed goes on", s.take(f, 1), []got{{2, "more", 1}})
@@ -75,7 +75,7 @@ func testLimit(s *suite) {
 	one := len(Messages("aaaaaaaaaa"))
 	var counts []int
 	for _, limit := range []int{1, 2*one + 1, 1 << 20} {
-		b, err := f.Next(s.ctx, limit)
+		b, err := f.Next(s.ctx, broker.Room{Bytes: limit})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func testFeedEnds(s *suite) {
 		var wg sync.WaitGroup
 		for _, f := range []broker.Feed{closed, ended} {
 			wg.Go(func() {
-				_, err := f.Next(s.ctx, 1)
+				_, err := f.Next(s.ctx, broker.Room{Bytes: 1})
 				s.refused("next", err, wirelab.Canceled)
 			})
 		}
@@ -128,7 +128,7 @@ func testFeedEnds(s *suite) {
 		cancel()
 		wg.Wait()
 		ended.Close()
-		_, err = closed.Next(s.ctx, 1)
+		_, err = closed.Next(s.ctx, broker.Room{Bytes: 1})
 		s.refused("next after close", err, wirelab.Canceled)
 		ctx, cancel = context.WithCancel(s.ctx)
 		defer cancel()
@@ -181,7 +181,7 @@ func testLiveSwitch(s *suite) {
 			}
 			defer f.Close()
 			for i := 0; i < n; {
-				b, err := f.Next(s.ctx, 1+r*100)
+				b, err := f.Next(s.ctx, broker.Room{Bytes: 1 + r*100})
 				if err != nil {
 					s.Errorf("after %d: %v", i, err)
 					return
@@ -201,7 +201,7 @@ func testLiveSwitch(s *suite) {
 func testBatchStays(s *suite) {
 	f := s.subscribe(broker.Start{From: broker.FromTail})
 	s.publish("first")
-	b, err := f.Next(s.ctx, 1<<20)
+	b, err := f.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 	if err != nil {
 		s.Fatal(err)
 	}

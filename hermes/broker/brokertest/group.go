@@ -25,11 +25,16 @@ type group struct {
 // hand is a message that was handed out.
 type hand struct {
 	with     *feed     // nil: nobody has it now
-	until    time.Time // with somebody: when it is taken back
+	turn     int       // with somebody: of what was handed out together
+	since    time.Time // with somebody: when its time began
 	again    time.Time // with nobody: not before
 	attempts uint32
+	lost     uint32 // of these, those that do not count: its member had others beside it
 	reason   string
 }
+
+// lone tells that it is handed out alone: it was lost in company twice.
+func (h *hand) lone() bool { return h.lost >= 2 }
 
 func (t *topic) addGroup(m *InMemory, s broker.Group, floor uint64) *group {
 	s.AckTimeout = cmp.Or(s.AckTimeout, int64(hermes.AckTimeout))
@@ -41,61 +46,93 @@ func (t *topic) addGroup(m *InMemory, s broker.Group, floor uint64) *group {
 }
 
 // lease hands messages of one attempt that follow one another to a member.
-func (g *group) lease(f *feed, limit int, now time.Time) (broker.Batch, bool) {
+func (g *group) lease(f *feed, room broker.Room, now time.Time) (broker.Batch, bool) {
 	g.expire(now)
-	room := f.inFlight
-	for _, h := range g.hands {
-		if h.with == f {
-			room--
+	has := g.has(f)
+	left := f.inFlight - len(has)
+	if room.Messages > 0 {
+		left = min(left, room.Messages)
+	}
+	if left <= 0 || len(has) == 1 && g.hands[has[0]].lone() {
+		return broker.Batch{}, false
+	}
+	first, single := max(g.s.Floor, g.t.First), false
+	for _, o := range g.offsets() {
+		if h := g.hands[o]; h.lone() && h.with == nil && !now.Before(h.again) && o >= first {
+			if len(has) > 0 {
+				return broker.Batch{}, false // it gets this one when its hands are empty, and nothing before
+			}
+			first, single = o, true
+			break
 		}
 	}
-	free := func(o uint64) (attempt uint32, ok bool) {
+	free := func(o uint64) (attempt, lost uint32, ok bool) {
 		if _, done := g.acked[o]; done || o >= g.t.Next {
-			return 0, false
+			return 0, 0, false
 		}
 		h := g.hands[o]
 		if h == nil {
-			return 1, true
+			return 1, 0, true
 		}
-		return h.attempts + 1, h.with == nil && !now.Before(h.again)
+		return h.attempts + 1, h.lost, h.with == nil && !now.Before(h.again)
 	}
-	for o := max(g.s.Floor, g.t.First); o < g.t.Next && room > 0; o++ {
-		attempt, ok := free(o)
+	for o := first; o < g.t.Next; o++ {
+		attempt, lost, ok := free(o)
 		if !ok {
 			continue
 		}
-		b, _ := g.t.read(o, limit)
+		b, _ := g.t.read(o, room.Bytes)
 		n := 1
-		for n < min(b.Count, room) {
-			if a, ok := free(o + uint64(n)); !ok || a != attempt {
+		for ; n < min(b.Count, left) && !single; n++ {
+			if a, l, ok := free(o + uint64(n)); !ok || a != attempt || l != lost {
 				break
 			}
-			n++
 		}
-		b.Messages = b.Messages[:len(b.Messages)-len(record.Skip(b.Messages, n))]
-		b.Count, b.Attempt = n, attempt
-		for i := range uint64(n) {
-			h := g.hands[o+i]
-			if h == nil {
-				h = &hand{}
-				g.hands[o+i] = h
-			}
-			h.with, h.until, h.attempts = f, now.Add(time.Duration(g.s.AckTimeout)), attempt
-		}
-		if attempt > 1 {
-			g.s.Redelivered += uint64(n)
-		}
-		g.settle()
+		b.Attempt = attempt
+		b, _ = b.Cut(broker.Room{Messages: n, Bytes: len(b.Messages)})
+		g.hand(f, b, now)
 		return b, true
 	}
 	return broker.Batch{}, false
 }
 
-// held is those offsets of the ranges that the member has.
-func (g *group) held(f *feed, ranges []broker.Range) []uint64 {
+// hand puts a batch into a member's hands.
+func (g *group) hand(f *feed, b broker.Batch, now time.Time) {
+	f.turn++
+	f.last = f.last[:0]
+	for o := b.Offset; o < b.Offset+uint64(b.Count); o++ {
+		h := g.hands[o]
+		if h == nil {
+			h = &hand{}
+			g.hands[o] = h
+		}
+		h.with, h.turn, h.since, h.attempts = f, f.turn, now, b.Attempt
+		f.had[o] = struct{}{}
+		f.last = append(f.last, o)
+	}
+	if b.Attempt > 1 {
+		g.s.Redelivered += uint64(b.Count)
+	}
+	g.settle()
+}
+
+// untried takes a message back that its member was not sent.
+func (g *group) untried(o uint64) {
+	h := g.hands[o]
+	h.with, h.again = nil, time.Time{}
+	if h.attempts > 1 {
+		g.s.Redelivered--
+	}
+	if h.attempts--; h.attempts == 0 {
+		delete(g.hands, o)
+	}
+}
+
+// has is what a member has in its hands, in order.
+func (g *group) has(f *feed) []uint64 {
 	var all []uint64
 	for o, h := range g.hands {
-		if h.with == f && slices.ContainsFunc(ranges, func(r broker.Range) bool { return r.First <= o && o <= r.Last }) {
+		if h.with == f {
 			all = append(all, o)
 		}
 	}
@@ -103,16 +140,32 @@ func (g *group) held(f *feed, ranges []broker.Range) []uint64 {
 	return all
 }
 
+// progress notes that a member settles a message that it has: what it was given with it and after it has as
+// long again.
+func (g *group) progress(o uint64, now time.Time) {
+	of := g.hands[o]
+	of.with.settled = now
+	for _, h := range g.hands {
+		if h.with == of.with && h.turn >= of.turn {
+			h.since = now
+		}
+	}
+}
+
 func (g *group) acknowledge(o uint64) {
 	delete(g.hands, o)
 	g.acked[o] = struct{}{}
 }
 
-// back takes a message from its member, who had it in vain.
-func (g *group) back(o uint64, again time.Time, reason string) {
+// back takes a message from its member, who had it in vain; company tells that it had others, and that nobody
+// can say which is to blame.
+func (g *group) back(o uint64, again time.Time, reason string, company bool) {
 	h := g.hands[o]
 	h.with, h.again, h.reason = nil, again, reason
-	if h.attempts < g.s.MaxAttempts {
+	if company && !h.lone() {
+		h.lost++
+	}
+	if h.attempts-h.lost < g.s.MaxAttempts {
 		return
 	}
 	if g.s.Topic != hermes.DeadLetters { // a topic that fed itself would never end
@@ -137,17 +190,25 @@ func (g *group) bury(o uint64, h *hand, reason string) {
 }
 
 func (g *group) leave(f *feed) {
-	for _, o := range g.held(f, []broker.Range{{First: 0, Last: ^uint64(0)}}) {
-		g.back(o, time.Time{}, "its member left")
+	has := g.has(f)
+	for _, o := range has {
+		g.back(o, time.Time{}, "its member left", len(has) > 1)
 	}
 	g.settle()
 }
 
+// until is when a message is taken back that somebody has.
+func (g *group) until(h *hand) time.Time { return h.since.Add(time.Duration(g.s.AckTimeout)) }
+
 // expire takes back what was not acknowledged in time.
 func (g *group) expire(now time.Time) {
+	many := map[*feed]int{}
+	for _, h := range g.hands {
+		many[h.with]++
+	}
 	for _, o := range g.offsets() {
-		if h := g.hands[o]; h.with != nil && !now.Before(h.until) {
-			g.back(o, now, "")
+		if h := g.hands[o]; h.with != nil && !now.Before(g.until(h)) {
+			g.back(o, now, "", many[h.with] > 1 && !h.with.settled.After(h.since))
 		}
 	}
 }
@@ -176,7 +237,7 @@ func (g *group) settle() {
 	for _, h := range g.hands {
 		at := h.again
 		if h.with != nil {
-			at = h.until
+			at = g.until(h)
 		} else if !at.After(now) {
 			continue // it waits for a member, not for a time
 		}

@@ -26,6 +26,10 @@ var groupTests = map[string]func(*suite){
 	"DeadLettersOfDeadLetters": testDeadLettersOfDeadLetters,
 	"InFlight":                 testInFlight,
 	"ForeignAck":               testForeignAck,
+	"LateAck":                  testLateAck,
+	"Room":                     testRoom,
+	"Return":                   testReturn,
+	"LostInCompany":            testLostInCompany,
 	"Seek":                     testSeek,
 	"DeleteGroup":              testDeleteGroup,
 	"Resume":                   testResume,
@@ -59,7 +63,7 @@ func (s *suite) empty(f broker.Feed) {
 	s.Helper()
 	short, cancel := context.WithTimeout(s.ctx, 20*time.Millisecond)
 	defer cancel()
-	if b, err := f.Next(short, 1<<20); err == nil {
+	if b, err := f.Next(short, broker.Room{Bytes: 1 << 20}); err == nil {
 		s.Errorf("a batch of %d at %d came where none was to", b.Count, b.Offset)
 	}
 }
@@ -128,7 +132,7 @@ func testWorkSharing(s *suite) {
 		f := s.member("g", 8)
 		wg.Go(func() {
 			for {
-				b, err := f.Next(ctx, 64)
+				b, err := f.Next(ctx, broker.Room{Bytes: 64})
 				if err != nil {
 					return
 				}
@@ -257,7 +261,7 @@ func testDeadLetter(s *suite) {
 	defer letters.Close()
 	want := hermes.DeadLetter(m, s.topic, 0, "g", 2, "bad")
 	for { // other tests may write dead letters beside this one
-		b, err := letters.Next(s.ctx, 1)
+		b, err := letters.Next(s.ctx, broker.Room{Bytes: 1})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -297,7 +301,7 @@ func testDeadLettersOfDeadLetters(s *suite) {
 		s.Fatal(err)
 	}
 	defer letters.Close()
-	b, err := letters.Next(s.ctx, 1<<20)
+	b, err := letters.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -323,7 +327,7 @@ func testDeadLettersOfDeadLetters(s *suite) {
 	}
 	defer all.Close()
 	for next := dead.Next; next < after.Next; {
-		b, err := all.Next(s.ctx, 1<<20)
+		b, err := all.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -339,29 +343,16 @@ func testDeadLettersOfDeadLetters(s *suite) {
 
 func testInFlight(s *suite) {
 	s.publish("a", "b", "c", "d")
-	f, g := s.member("g", 2), s.member("g", 2)
+	f := s.member("g", 2)
 	s.take(f, 2)
 	s.empty(f)
+	g := s.member("g", 2)
 	s.same("the rest goes to another", s.take(g, 2), []got{{2, "c", 1}, {3, "d", 1}})
 	s.ack(f, broker.Range{First: 0, Last: 0})
 	s.publish("e")
 	s.same("room again", s.take(f, 1), []got{{4, "e", 1}})
 	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup, Group: "g", InFlight: -1})
 	s.refused("less than nothing in flight", err, wirelab.InvalidArgument)
-}
-
-// testForeignAck: what is not in a member's hands it cannot acknowledge.
-func testForeignAck(s *suite) {
-	s.publish("a", "b")
-	f, g := s.member("g", 1), s.member("g", 1)
-	s.take(f, 1)
-	s.take(g, 1)
-	s.ack(g, broker.Range{First: 0, Last: ^uint64(0)})
-	at := s.group("g")
-	s.same("only its own", []any{at.Floor, at.Acked}, []any{0, []broker.Range{{First: 1, Last: 1}}})
-	s.ack(f, broker.Range{First: 0, Last: 0})
-	s.ack(f, broker.Range{First: 0, Last: 0})
-	s.same("floor", s.group("g").Floor, 2)
 }
 
 func testSeek(s *suite) {
@@ -388,7 +379,7 @@ func testDeleteGroup(s *suite) {
 	if err := s.in.DeleteGroup(s.ctx, s.topic, "g"); err != nil {
 		s.Fatal(err)
 	}
-	_, err := f.Next(s.ctx, 1)
+	_, err := f.Next(s.ctx, broker.Room{Bytes: 1})
 	s.refused("its member", err, wirelab.NotFound)
 	s.refused("deleting it again", s.in.DeleteGroup(s.ctx, s.topic, "g"), wirelab.NotFound)
 	s.same("one of the same name is new", s.take(s.member("g", 0), 1), []got{{0, "a", 1}})

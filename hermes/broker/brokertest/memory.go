@@ -245,7 +245,7 @@ func (t *topic) read(offset uint64, limit int) (broker.Batch, bool) {
 	}
 	b := t.runs[i]
 	b.Messages = record.Skip(b.Messages, int(offset-b.Offset))
-	b.Messages, b.Count = record.Head(b.Messages, limit)
+	b.Messages, b.Count = record.Head(b.Messages, 0, limit)
 	b.Offset = offset
 	return b, true
 }

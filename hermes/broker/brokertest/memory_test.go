@@ -30,7 +30,7 @@ func TestWithoutLeader(t *testing.T) {
 		t.Error("there is a leader")
 	}
 	v := brokertest.Publish(ctx, m, broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
-	_, next := f.Next(ctx, 1)
+	_, next := f.Next(ctx, broker.Room{Bytes: 1})
 	for _, err := range []error{v.Err, next} {
 		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
 			t.Error(err)

@@ -204,7 +204,7 @@ func testPerformance(s *suite) {
 		s.Fatalf("verdict %+v", v)
 	}
 	if st.Node == leader.ID { // others may get it, a little later, or not
-		b, err := f.Next(s.ctx, 1<<20)
+		b, err := f.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func testPerformance(s *suite) {
 	s.same("a durable message's offset", s.publish("slow").Offset, 0)
 	s.same("what the group gets", s.take(g, 1), []got{{0, "slow", 1}})
 	for {
-		b, err := f.Next(s.ctx, 1<<20)
+		b, err := f.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatal(err)
 		}

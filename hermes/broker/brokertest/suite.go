@@ -26,6 +26,10 @@ type suite struct {
 	topic string
 }
 
+// Ahead is a feed that takes messages ahead of its reader, so that what its reader has not had counts as sent
+// too. Tests of what is not sent are not for it.
+type Ahead interface{ TakesAhead() }
+
 // Run holds nodes of one broker to the contract of package broker. Each test
 // publishes at one node and reads at another, in all pairs, on topics of its own, so
 // that the nodes may be used for other things too.
@@ -122,7 +126,7 @@ func (s *suite) take(f broker.Feed, n int) []got {
 	s.Helper()
 	var all []got
 	for len(all) < n {
-		b, err := f.Next(s.ctx, 1<<20)
+		b, err := f.Next(s.ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatalf("next after %d of %d messages: %v", len(all), n, err)
 		}

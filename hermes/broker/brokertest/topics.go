@@ -92,9 +92,9 @@ func testDeleteTopic(s *suite) {
 	if err := s.in.DeleteTopic(s.ctx, s.topic); err != nil {
 		s.Fatal(err)
 	}
-	_, err = f.Next(s.ctx, 1)
+	_, err = f.Next(s.ctx, broker.Room{Bytes: 1})
 	s.refused("a subscription to it", err, wirelab.NotFound)
-	_, err = g.Next(s.ctx, 1)
+	_, err = g.Next(s.ctx, broker.Room{Bytes: 1})
 	s.refused("a member's subscription to it", err, wirelab.NotFound)
 	s.refused("deleting it again", s.in.DeleteTopic(s.ctx, s.topic), wirelab.NotFound)
 	v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1})

@@ -35,9 +35,10 @@ func (s *scripted) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 type feed struct {
 	batches chan broker.Batch
 	acked   chan<- []broker.Range
+	late    []broker.Range // of every acknowledgement
 }
 
-func (f *feed) Next(ctx context.Context, _ int) (broker.Batch, error) {
+func (f *feed) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
 	select {
 	case b := <-f.batches:
 		return b, nil
@@ -46,7 +47,12 @@ func (f *feed) Next(ctx context.Context, _ int) (broker.Batch, error) {
 	}
 }
 
+func (*feed) Return(int) {}
+
 func (f *feed) Ack(_ context.Context, ranges []broker.Range) error {
+	if len(f.late) > 0 {
+		return &broker.LateError{Ranges: f.late}
+	}
 	f.acked <- ranges
 	return nil
 }

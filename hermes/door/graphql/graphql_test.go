@@ -211,6 +211,33 @@ func TestAutomaticAcks(t *testing.T) {
 	}
 }
 
+// An acknowledgement of which a part came too late says which, and the subscription goes on, also where the door
+// acknowledges by itself.
+func TestLateAck(t *testing.T) {
+	t.Parallel()
+	f := &feed{batches: make(chan broker.Batch, 8), late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}
+	s := start(t, &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }})
+	k := s.open("/graphql")
+	k.subscribe("1", `subscription{messages(topic:"t",group:"g",autoAck:true){subscription}}`)
+	var id string
+	for at := range uint64(3) {
+		f.batches <- batch(at, "a")
+		text := k.next()
+		_, rest, _ := strings.Cut(text, `"subscription":"`)
+		var found bool
+		if id, _, found = strings.Cut(rest, `"`); !found {
+			t.Fatalf("%s", text)
+		}
+	}
+	got := s.ask("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:3,last:8}])}`, "s", id)
+	s.want(got, "conflict: the acknowledgement of 4 messages, from offset 3 on, came too late")
+	raw := s.raw("/graphql", `mutation($s:ID!){ack(subscription:$s,ranges:[{first:3,last:8}])}`, "s", id)
+	if !strings.Contains(raw, `"late":"3-5,7-7"`) {
+		t.Errorf("%s", raw)
+	}
+	_ = k.conn.CloseNow()
+}
+
 // Streams over server-sent events come as over WebSockets.
 func TestEvents(t *testing.T) {
 	t.Parallel()

@@ -102,6 +102,12 @@ func body(query string, variables ...any) []byte {
 // error's code and message.
 func (s *rig) ask(path, query string, variables ...any) string {
 	s.Helper()
+	return reply(s.T, []byte(s.raw(path, query, variables...)))
+}
+
+// raw posts a question and returns the reply as it is.
+func (s *rig) raw(path, query string, variables ...any) string {
+	s.Helper()
 	r, err := http.NewRequestWithContext(s.Context(), http.MethodPost, "http://"+s.address+path, bytes.NewReader(body(query, variables...)))
 	if err != nil {
 		s.Fatal(err)
@@ -116,7 +122,7 @@ func (s *rig) ask(path, query string, variables ...any) string {
 	if _, err := got.ReadFrom(w.Body); err != nil {
 		s.Fatal(err)
 	}
-	return reply(s.T, got.Bytes())
+	return got.String()
 }
 
 func reply(t *testing.T, text []byte) string {

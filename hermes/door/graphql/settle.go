@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+	"errors"
 
 	"wirelab"
 	"wirelab/hermes/broker"
@@ -39,6 +40,9 @@ func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (b
 	return feed, ranges, nil
 }
 
+// lateKey is the key in an error's extensions of what of an acknowledgement came too late.
+const lateKey = "late"
+
 // nodeKey is the key in an error's extensions of the HTTP address at which what is
 // asked for can be had.
 const nodeKey = "node"
@@ -58,7 +62,16 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 	if err != nil {
 		return false, err
 	}
-	return done(ctx, func(ctx context.Context) error { return register.Over(ctx, feed.Ack(ctx, ranges)) })
+	var late *broker.LateError
+	acked, err := done(ctx, func(ctx context.Context) error {
+		err := feed.Ack(ctx, ranges)
+		errors.As(err, &late)
+		return register.Over(ctx, err)
+	})
+	if late != nil {
+		return false, graphql.Noted(late, map[string]string{lateKey: spelling.Ranges(late.Ranges)})
+	}
+	return acked, err
 }
 
 func (r mutation) Nack(ctx context.Context, subscription string, in []*gen.RangeInput, reason, delay string) (bool, error) {

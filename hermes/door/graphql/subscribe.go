@@ -2,6 +2,7 @@ package graphql
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"sync"
 
@@ -107,7 +108,7 @@ func items[Shown any](
 		}
 		var m hermes.Message // used again for each: show keeps nothing of it
 		for {
-			b, err := f.feed.Next(ctx, batchLimit)
+			b, err := f.feed.Next(ctx, broker.Room{Bytes: batchLimit})
 			if err != nil {
 				var none Shown
 				yield(none, f.told(err))
@@ -116,12 +117,14 @@ func items[Shown any](
 			offset := b.Offset
 			for text := range record.Messages(b.Messages) {
 				if err := record.ReadMessage(text, &m); err != nil {
+					f.feed.Return(left(&b, offset))
 					var none Shown
 					yield(none, graphql.Told(err))
 					return
 				}
 				f.acks.hand(b.Attempt > 0, offset)
 				if !yield(show(id, &b, offset, &m), nil) {
+					f.feed.Return(left(&b, offset))
 					return
 				}
 				offset++
@@ -129,6 +132,9 @@ func items[Shown any](
 		}
 	}
 }
+
+// left is how many messages of a batch nobody was sent, from an offset on.
+func left(b *broker.Batch, offset uint64) int { return b.Count - int(offset-b.Offset) }
 
 // told is why a subscription ended.
 func (f *following) told(err error) error {
@@ -211,7 +217,8 @@ func (a *acks) settle(ctx context.Context, cancel context.CancelFunc, feed broke
 		limited, done := context.WithTimeout(ctx, callTime)
 		err := feed.Ack(limited, ranges)
 		done()
-		if err != nil && ctx.Err() == nil {
+		late := (*broker.LateError)(nil) // ends nothing: the message comes to another member too
+		if err != nil && !errors.As(err, &late) && ctx.Err() == nil {
 			a.mu.Lock()
 			a.err = err
 			a.mu.Unlock()

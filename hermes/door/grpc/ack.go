@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"wirelab"
@@ -91,9 +92,11 @@ func (q *acks) take() (a ack, ok, closed bool) {
 	return a, true, false
 }
 
-// do does what comes, tells settled how many frames that was so far, and ends the
-// subscription when there will be no more, or when one fails.
-func (q *acks) do(ctx context.Context, feed broker.Feed, settled func(uint64) error, end context.CancelCauseFunc) {
+// do does what comes, tells settled how many frames that was so far and what of the last came too late, and
+// ends the subscription when there will be no more, or when one fails.
+func (q *acks) do(
+	ctx context.Context, feed broker.Feed, settled func(frames uint64, late []broker.Range) error, end context.CancelCauseFunc,
+) {
 	for done := uint64(0); ; {
 		a, ok, closed := q.take()
 		switch {
@@ -109,8 +112,12 @@ func (q *acks) do(ctx context.Context, feed broker.Feed, settled func(uint64) er
 			continue
 		}
 		err := a.tell(ctx, feed)
+		var late broker.LateError // one that is late ends nothing: whoever sent it goes on with the others
+		if some := (*broker.LateError)(nil); errors.As(err, &some) {
+			late, err = *some, nil
+		}
 		if done += a.frames; err == nil {
-			err = settled(done)
+			err = settled(done, late.Ranges)
 		}
 		if err != nil {
 			end(wirelab.Public(err))

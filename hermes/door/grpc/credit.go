@@ -5,6 +5,7 @@ import (
 	"math"
 	"sync"
 
+	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 )
 
@@ -65,20 +66,20 @@ func (c *credit) spend(messages, bytes int) {
 	c.bytes.spend(bytes)
 }
 
-// wait waits until a message may come, and says how many, and how many bytes.
-func (c *credit) wait(ctx context.Context) (messages, bytes int, err error) {
+// wait waits until a message may come, and says how much there is room for.
+func (c *credit) wait(ctx context.Context) (broker.Room, error) {
 	for {
 		c.mu.Lock()
-		messages, bytes = c.messages.room(), c.bytes.room()
+		messages, bytes := c.messages.room(), c.bytes.room()
 		any := c.messages.given || c.bytes.given
 		c.mu.Unlock()
 		if any && messages > 0 && bytes > 0 {
-			return messages, bytes, nil
+			return broker.Room{Messages: messages, Bytes: min(bytes, deliveryBytes)}, nil
 		}
 		select {
 		case <-c.more:
 		case <-ctx.Done():
-			return 0, 0, context.Cause(ctx)
+			return broker.Room{}, context.Cause(ctx)
 		}
 	}
 }

@@ -40,7 +40,8 @@ func originStart(r *origin.SubscribeRequest) (broker.Start, error) {
 }
 
 // originSubscription is one Subscribe of the origin's. It has no credit: what is on its
-// way is bounded by HTTP/2's windows, and for a group by what is not acknowledged.
+// way is bounded by HTTP/2's windows, and for a group by what is not acknowledged. An acknowledgement has no
+// answer there, and so one that came too late has none either: the message comes to another member too.
 type originSubscription struct {
 	call  grpc.ServerStream
 	start broker.Start
@@ -74,7 +75,7 @@ func (d *door) originSubscribe(call grpc.ServerStream) error {
 	acking := make(chan struct{})
 	go func() {
 		defer close(acking)
-		s.acks.do(ctx, feed, func(uint64) error { return nil }, end)
+		s.acks.do(ctx, feed, func(uint64, []broker.Range) error { return nil }, end)
 	}()
 	err = s.deliver(ctx, feed)
 	end(err)
@@ -89,21 +90,24 @@ func (d *door) originSubscribe(call grpc.ServerStream) error {
 func (s *originSubscription) deliver(ctx context.Context, feed broker.Feed) error {
 	var m hermes.Message
 	for {
-		b, err := feed.Next(ctx, deliveryBytes)
+		b, err := feed.Next(ctx, broker.Room{Bytes: deliveryBytes})
 		if err != nil {
 			return err
 		}
-		offset := b.Offset
+		offset, sent := b.Offset, 0
 		for message := range record.Messages(b.Messages) {
 			if err := record.ReadMessage(message, &m); err != nil {
+				feed.Return(b.Count - sent)
 				return err
 			}
 			if err := s.call.SendMsg(&origin.Message{
 				Id: originID(s.start.Topic, offset, b.Attempt), Topic: s.start.Topic, Payload: m.Payload, Timestamp: b.Time,
 			}); err != nil {
+				feed.Return(b.Count - sent)
 				return received(err)
 			}
 			offset++
+			sent++
 		}
 	}
 }

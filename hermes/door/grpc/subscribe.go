@@ -13,7 +13,6 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
-	"wirelab/hermes/record"
 )
 
 // deliveryBytes is how much one Delivery holds at most, if more than one message: enough
@@ -102,7 +101,7 @@ func (s *subscription) run(ctx context.Context, d *door) error {
 	acking := make(chan struct{})
 	go func() {
 		defer close(acking)
-		s.acks.do(ctx, s.feed, func(n uint64) error { return s.send(&frame.Delivery{Settled: n}) }, s.end)
+		s.acks.do(ctx, s.feed, s.settled, s.end)
 	}()
 	err := s.deliver(ctx)
 	s.end(err)
@@ -117,39 +116,33 @@ func (s *subscription) run(ctx context.Context, d *door) error {
 	return err
 }
 
-// deliver sends what the feed gives, as far as the credit goes.
+// deliver sends what the feed gives, as far as the credit goes. No more is asked of the feed than can be sent at
+// once: what lies here, another member could have.
 func (s *subscription) deliver(ctx context.Context) error {
 	for {
-		messages, bytes, err := s.credit.wait(ctx)
+		room, err := s.credit.wait(ctx)
 		if err != nil {
 			return err
 		}
-		b, err := s.feed.Next(ctx, min(bytes, deliveryBytes))
+		b, err := s.feed.Next(ctx, room)
 		if err != nil {
 			return err
 		}
-		for b.Count > 0 {
-			head := b
-			if b.Count > messages {
-				b.Messages = record.Skip(b.Messages, messages)
-				head.Messages = head.Messages[:len(head.Messages)-len(b.Messages)]
-				head.Count = messages
-			}
-			b.Offset, b.Count = b.Offset+uint64(head.Count), b.Count-head.Count
-			s.credit.spend(head.Count, len(head.Messages))
-			if err := s.send(&frame.Delivery{
-				Offset: head.Offset, Messages: head.Messages, Time: head.Time, Attempt: head.Attempt,
-			}); err != nil {
-				return err
-			}
-			if b.Count == 0 {
-				break
-			}
-			if messages, _, err = s.credit.wait(ctx); err != nil {
-				return err
-			}
+		s.credit.spend(b.Count, len(b.Messages))
+		if err := s.send(&frame.Delivery{Offset: b.Offset, Messages: b.Messages, Time: b.Time, Attempt: b.Attempt}); err != nil {
+			s.feed.Return(b.Count)
+			return err
 		}
 	}
+}
+
+// settled tells how many of the client's frames are done, and what of them came too late.
+func (s *subscription) settled(frames uint64, late []broker.Range) error {
+	d := &frame.Delivery{Settled: frames}
+	for _, r := range late {
+		d.Late = append(d.Late, frame.Range(r))
+	}
+	return s.send(d)
 }
 
 // send sends a frame, from either goroutine. A client that does not read holds both, and

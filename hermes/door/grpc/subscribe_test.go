@@ -231,11 +231,11 @@ type failing struct {
 	next, ack error
 }
 
-func (f *failing) Next(ctx context.Context, limit int) (broker.Batch, error) {
+func (f *failing) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	if f.next != nil {
 		return broker.Batch{}, f.next
 	}
-	return f.Feed.Next(ctx, limit)
+	return f.Feed.Next(ctx, room)
 }
 
 func (f *failing) Ack(context.Context, []broker.Range) error { return f.ack }
@@ -268,6 +268,27 @@ func TestFeedFails(t *testing.T) {
 		_, err = old.Recv()
 		wantCode(t, "the end, by the origin's service", err, codes.Unavailable)
 	}
+}
+
+// An ack of which a part came too late is settled and says which; the stream goes on.
+func TestLateAck(t *testing.T) {
+	t.Parallel()
+	m := memory(t)
+	fill(t, m, 2)
+	b := &faulty{Broker: m, subscribe: func(ctx context.Context, start broker.Start) (broker.Feed, error) {
+		feed, err := m.Subscribe(ctx, start)
+		return &failing{Feed: feed, ack: &broker.LateError{Ranges: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}}}, err
+	}}
+	s := serve(t, b, door.Options{})
+	call := subscribe(t, s, &pb.Start{Topic: "t", From: &pb.Start_Group{Group: "g"}, Credit: &pb.Credit{Messages: 1}})
+	take(t, call, 0, 1)
+	ask(t, call, acked(0, 0))
+	d, err := call.Recv()
+	if err != nil || d.GetSettled() != 1 || fmt.Sprint(d.GetLate()) != "[first:3 last:5 first:7 last:7]" {
+		t.Errorf("%v, %v", d, err)
+	}
+	ask(t, call, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Credit{Credit: &pb.Credit{Messages: 1}}})
+	take(t, call, 1, 1)
 }
 
 // Clients that leave, whatever they were about, leave nothing behind: their subscriptions

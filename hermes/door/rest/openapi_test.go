@@ -149,6 +149,7 @@ func (s *specification) check(r *http.Request, body string, a answer) error {
 		if err := json.Unmarshal([]byte(a.body), &p); err != nil || p.Status != a.status {
 			return fmt.Errorf("a failure that says status %d: %w", p.Status, err)
 		}
+		s.saw(r, path, a.status)
 		return s.fits("Problem", []byte(a.body))
 	}
 	method, status := strings.ToLower(r.Method), strconv.Itoa(a.status)
@@ -159,9 +160,7 @@ func (s *specification) check(r *http.Request, body string, a answer) error {
 	if !ok {
 		return fmt.Errorf("status %s is not described", status)
 	}
-	s.mu.Lock()
-	s.asked[r.Method+" "+path+" "+status] = true
-	s.mu.Unlock()
+	s.saw(r, path, a.status)
 	content, _ := response["content"].(map[string]any)
 	switch media, ok := content[kind].(map[string]any); {
 	case content == nil && (a.body != "" || kind != ""):
@@ -177,6 +176,13 @@ func (s *specification) check(r *http.Request, body string, a answer) error {
 		return nil
 	}
 	return s.request(r, path, item, operation, body)
+}
+
+// saw notes that an operation answered with a status.
+func (s *specification) saw(r *http.Request, path string, status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[r.Method+" "+path+" "+strconv.Itoa(status)] = true
 }
 
 // request holds what was asked, with success, to the description.

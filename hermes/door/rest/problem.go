@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/hermes/broker"
 )
 
 // mediaProblem is the type of a failure's body.
@@ -53,6 +54,8 @@ type problem struct {
 	Code   string `json:"code"` // of package wirelab, by name
 	Detail string `json:"detail"`
 	Leader string `json:"leader,omitempty"` // address of the leader's HTTP door, where that helps
+	// Late is, of an acknowledgement, what came too late and was dropped.
+	Late []rangeJSON `json:"late,omitempty"`
 }
 
 func problemOf(err error, leader string) problem {
@@ -68,6 +71,12 @@ func problemOf(err error, leader string) problem {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		p.Status = refused.status
+	}
+	var late *broker.LateError
+	if errors.As(err, &late) {
+		for _, r := range late.Ranges {
+			p.Late = append(p.Late, rangeJSON(r))
+		}
 	}
 	if public.Code == wirelab.Unavailable {
 		p.Leader = leader

@@ -32,7 +32,7 @@ func (s *rig) stored(topic string) (all []hermes.Message) {
 	}
 	defer feed.Close()
 	for uint64(len(all)) < t.Next-t.First {
-		b, err := feed.Next(ctx, 1<<20)
+		b, err := feed.Next(ctx, broker.Room{Bytes: 1 << 20})
 		if err != nil {
 			s.Fatal(err)
 		}

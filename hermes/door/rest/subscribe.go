@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -165,7 +166,7 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 	pump.Go(func() {
 		defer close(batches)
 		for {
-			b, err := feed.Next(ctx, batchLimit)
+			b, err := feed.Next(ctx, broker.Room{Bytes: batchLimit})
 			if err != nil {
 				ended = err
 				return
@@ -173,6 +174,7 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 			select {
 			case batches <- b:
 			case <-ctx.Done():
+				feed.Return(b.Count)
 				ended = ctx.Err()
 				return
 			}
@@ -191,7 +193,9 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 				s.fail(ended)
 				return nil
 			}
-			if !s.batch(&b) {
+			written := 0
+			if !s.batch(&b, &written) {
+				feed.Return(b.Count - written)
 				return nil
 			}
 			if err := s.acknowledge(ctx, feed, &b); err != nil {
@@ -228,8 +232,8 @@ func (s *stream) begin(id string) bool {
 	return s.write(append(s.buffer, ":\n\n"...))
 }
 
-// batch writes a batch's messages as events, flushed together.
-func (s *stream) batch(b *broker.Batch) bool {
+// batch writes a batch's messages as events, flushed together; written counts those that were.
+func (s *stream) batch(b *broker.Batch, written *int) bool {
 	at := place{topic: s.start.Topic, offset: b.Offset, time: b.Time, attempt: b.Attempt}
 	out := s.buffer[:0]
 	for message := range record.Messages(b.Messages) {
@@ -249,10 +253,15 @@ func (s *stream) batch(b *broker.Batch) bool {
 		if !s.write(out) {
 			return false
 		}
+		*written = int(at.offset - b.Offset)
 		out = s.buffer[:0]
 	}
 	s.call.tally.consumed(s.start.Topic, b.Count)
-	return len(out) == 0 || s.write(out)
+	if len(out) > 0 && !s.write(out) {
+		return false
+	}
+	*written = b.Count
+	return true
 }
 
 // bufferKept is the size in bytes up to which a stream keeps its buffer.
@@ -281,12 +290,17 @@ func (s *stream) fail(err error) {
 }
 
 // acknowledge is for readers who leave that to the door: only what was written
-// is acknowledged (hb-D29).
+// is acknowledged (hb-D29). One that came too late is no failure of the stream: the message comes to
+// another reader too.
 func (s *stream) acknowledge(ctx context.Context, feed broker.Feed, b *broker.Batch) error {
 	if !s.form.autoAck || b.Attempt == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
-	return feed.Ack(ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}})
+	err := feed.Ack(ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}})
+	if late := (*broker.LateError)(nil); errors.As(err, &late) {
+		return nil
+	}
+	return err
 }

@@ -119,7 +119,10 @@ func TestGroup(t *testing.T) {
 	}
 	ack := func(id, verb, body string) answer { return s.post("/v1/subscriptions/"+id+"/"+verb, body) }
 	s.want(ack(first.id, "ack", `{"ranges":[{"first":0,"last":0}]}`), 204, "")
-	s.want(ack(second.id, "ack", `{"ranges":[{"first":1,"last":1},{"first":2,"last":3}]}`), 204, "") // 1 is not its own
+	for _, verb := range []string{"ack", "nack"} { // 1 is not its own
+		s.want(ack(second.id, verb, `{"ranges":[{"first":1,"last":1},{"first":2,"last":3}]}`), 400, "offset 1 was never delivered")
+	}
+	s.want(ack(second.id, "ack", `{"ranges":[{"first":2,"last":3}]}`), 204, "")
 	if at := floor(); at != 1 {
 		t.Errorf("the floor is %d: another member's message was acknowledged", at)
 	}
@@ -149,6 +152,8 @@ func TestAckRefuses(t *testing.T) {
 	l := s.listen(address, "/v1/topics/t/events?group=g")
 	all := s.listen(address, "/v1/topics/t/events")
 	const body = `{"ranges":[{"first":0,"last":0}]}`
+	s.put("t", "a")
+	l.texts(1)
 	for _, c := range []struct {
 		id, verb, body string
 		status         int
@@ -156,6 +161,9 @@ func TestAckRefuses(t *testing.T) {
 		{l.id, "ack", body, 204},
 		{l.id, "nack", body, 204},
 		{l.id, "nack", `{"ranges":[{"first":0,"last":0}],"delay":"1s","reason":"r"}`, 204},
+		{l.id, "ack", `{"ranges":[{"first":0,"last":1}]}`, 400},
+		{l.id, "ack", `{"ranges":[{"first":77,"last":99}]}`, 400},
+		{l.id, "nack", `{"ranges":[{"first":77,"last":99}]}`, 400},
 		{l.id, "ack", `{"ranges":[]}`, 400},
 		{l.id, "ack", `{"ranges":[{"first":1,"last":0}]}`, 400},
 		{l.id, "ack", `{"ranges":[` + strings.Repeat(`{"first":0,"last":0},`, 4096) + `{"first":0,"last":0}]}`, 429},
@@ -214,15 +222,71 @@ func (w *written) FlushError() error {
 	return nil
 }
 
+// An acknowledgement of which a part came too late says which; the stream that it is about goes on, also where
+// the door acknowledges by itself.
+func TestLateAck(t *testing.T) {
+	t.Parallel()
+	f := &feed{late: []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}, batches: []broker.Batch{
+		{Offset: 3, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")}, {Offset: 4, Count: 1, Attempt: 1, Messages: brokertest.Messages("y")},
+	}}
+	s := start(t, rest.Config{Broker: &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}})
+	address, _ := s.serve()
+	l := s.listen(address, "/v1/topics/t/events?group=g&ack=auto")
+	if got := l.texts(2); got != "3:x 4:y" {
+		t.Errorf("the reader gets %s", got)
+	}
+	a := s.want(s.post("/v1/subscriptions/"+l.id+"/ack", `{"ranges":[{"first":3,"last":8}]}`), 409, `"conflict"`)
+	told := read[struct {
+		Late []struct{ First, Last uint64 }
+	}](s, a)
+	if fmt.Sprint(told.Late) != "[{3 5} {7 7}]" {
+		t.Errorf("late is %v", told.Late)
+	}
+	l.leave()
+}
+
+// broken is a connection that takes so much and then no more.
+type broken struct {
+	*httptest.ResponseRecorder
+	left int
+}
+
+func (w *broken) Write(text []byte) (int, error) {
+	if w.left -= len(text); w.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return w.ResponseRecorder.Write(text)
+}
+
+// What could not be written was not tried: it is given back, and no more than that.
+func TestUnwrittenIsGivenBack(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[int]int64{400: 2, 1 << 20: 0} {
+		f := &feed{err: wirelab.Errorf(wirelab.NotFound, "the end"), batches: []broker.Batch{
+			{Offset: 5, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")},
+			{Offset: 6, Count: 2, Attempt: 1, Messages: brokertest.Messages(strings.Repeat("y", 300), "z")},
+		}}
+		b := &scripted{Broker: memory(t), subscribe: func(context.Context, broker.Start) (broker.Feed, error) { return f, nil }}
+		s := start(t, rest.Config{Broker: b})
+		w := &broken{httptest.NewRecorder(), left}
+		s.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/topics/t/events?group=g", http.NoBody))
+		if got := f.unsent.Load(); got != want || !strings.Contains(w.Body.String(), `"x"`) {
+			t.Errorf("with %d bytes: %d messages are given back, want %d; written: %s", left, got, want, w.Body)
+		}
+	}
+}
+
 // feed gives batches, then waits for its end, or ends with an error.
 type feed struct {
 	batches []broker.Batch
 	err     error
 	ack     func([]broker.Range)
+	late    []broker.Range // of every acknowledgement
 	closed  atomic.Bool
+	unsent  atomic.Int64
 }
 
-func (f *feed) Next(ctx context.Context, _ int) (broker.Batch, error) {
+func (f *feed) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
 	if len(f.batches) > 0 {
 		b := f.batches[0]
 		f.batches = f.batches[1:]
@@ -235,7 +299,13 @@ func (f *feed) Next(ctx context.Context, _ int) (broker.Batch, error) {
 	return broker.Batch{}, wirelab.Public(ctx.Err())
 }
 
+// Return notes what was not sent.
+func (f *feed) Return(count int) { f.unsent.Add(int64(count)) }
+
 func (f *feed) Ack(_ context.Context, ranges []broker.Range) error {
+	if len(f.late) > 0 {
+		return &broker.LateError{Ranges: f.late}
+	}
 	f.ack(ranges)
 	return nil
 }
@@ -327,7 +397,9 @@ type endless struct {
 	closed chan struct{}
 }
 
-func (e *endless) Next(ctx context.Context, _ int) (broker.Batch, error) { return e.batch, ctx.Err() }
+func (e *endless) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
+	return e.batch, ctx.Err()
+}
 
 func (e *endless) Close() { close(e.closed) }
 

@@ -57,6 +57,19 @@ const (
 	yearLast  = 2261
 )
 
+// Ranges spells offsets: "3-5,9-9", both of each inclusive.
+func Ranges(ranges []broker.Range) string {
+	var text []byte
+	for i, r := range ranges {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendUint(text, r.First, 10)
+		text = strconv.AppendUint(append(text, '-'), r.Last, 10)
+	}
+	return string(text)
+}
+
 // ID reads an id of a node or producer, from 1.
 func ID(what, text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)

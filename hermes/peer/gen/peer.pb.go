@@ -435,6 +435,7 @@ type Reply struct {
 	Status        *Status                `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	Producer      uint64                 `protobuf:"varint,5,opt,name=producer,proto3" json:"producer,omitempty"`
 	Restored      *Restored              `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
+	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"` // ack: what came too late; the rest is stored
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -507,6 +508,13 @@ func (x *Reply) GetProducer() uint64 {
 func (x *Reply) GetRestored() *Restored {
 	if x != nil {
 		return x.Restored
+	}
+	return nil
+}
+
+func (x *Reply) GetLate() []*Range {
+	if x != nil {
+		return x.Late
 	}
 	return nil
 }
@@ -1316,14 +1324,15 @@ const file_peer_proto_rawDesc = "" +
 	"\x06ranges\x18\f \x03(\v2\x15.hermes.peer.v1.RangeR\x06ranges\x12\x16\n" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x14\n" +
 	"\x05delay\x18\x0e \x01(\x03R\x05delay\x121\n" +
-	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\"\x94\x02\n" +
+	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\"\xbf\x02\n" +
 	"\x05Reply\x12+\n" +
 	"\x05error\x18\x01 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12-\n" +
 	"\x06topics\x18\x02 \x03(\v2\x15.hermes.peer.v1.TopicR\x06topics\x12-\n" +
 	"\x06groups\x18\x03 \x03(\v2\x15.hermes.peer.v1.GroupR\x06groups\x12.\n" +
 	"\x06status\x18\x04 \x01(\v2\x16.hermes.peer.v1.StatusR\x06status\x12\x1a\n" +
 	"\bproducer\x18\x05 \x01(\x04R\bproducer\x124\n" +
-	"\brestored\x18\x06 \x01(\v2\x18.hermes.peer.v1.RestoredR\brestored\"\xb2\x01\n" +
+	"\brestored\x18\x06 \x01(\v2\x18.hermes.peer.v1.RestoredR\brestored\x12)\n" +
+	"\x04late\x18\a \x03(\v2\x15.hermes.peer.v1.RangeR\x04late\"\xb2\x01\n" +
 	"\aRestore\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12+\n" +
@@ -1459,16 +1468,17 @@ var file_peer_proto_depIdxs = []int32{
 	9,  // 10: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
 	13, // 11: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
 	7,  // 12: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
-	8,  // 13: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
-	6,  // 14: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
-	9,  // 15: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
-	11, // 16: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
-	12, // 17: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	11, // 13: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
+	8,  // 14: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
+	6,  // 15: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
+	9,  // 16: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
+	11, // 17: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
+	12, // 18: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }

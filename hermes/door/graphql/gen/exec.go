@@ -1078,7 +1078,7 @@ type Mutation {
   "Stores each run apart, in order, 1 to 256 of them, and says of each whether it was: a run of one message gives a verdict a message."
   publishBatch(runs: [RunInput!]!): [RunVerdict!]!
   openProducer: ID!
-  "Of messages in flight with a subscription; true once it is certain to survive. The node that delivers takes it; another says unavailable, with that node's HTTP address in extensions.node."
+  "Of messages that were delivered to a subscription; true once it is certain to survive. What another consumer has by now is a conflict, with its offsets in extensions.late, and the rest is stored. The node that delivers takes it; another says unavailable, with that node's HTTP address in extensions.node."
   ack(subscription: ID!, ranges: [RangeInput!]!): Boolean!
   nack(subscription: ID!, ranges: [RangeInput!]!, reason: String! = "", delay: String! = ""): Boolean!
   createTopic(name: String!, retentionAge: String! = "", retentionBytes: Uint64! = 0): Topic!
