@@ -236,6 +236,7 @@ type Cluster interface {
 	// Join adds a node, as a learner first; it is promoted once it has caught up.
 	Join(ctx context.Context, m Member) (Status, error)
 	Promote(ctx context.Context, id uint64) (Status, error)
+	// Remove takes a member out. Again is no error; one that never was is NotFound.
 	Remove(ctx context.Context, id uint64) (Status, error)
 	TransferLeadership(ctx context.Context, to uint64) (Status, error)
 }

@@ -153,10 +153,13 @@ func (n local) Promote(ctx context.Context, id uint64) (broker.Status, error) {
 	})
 }
 
-// Remove takes a member out. The leader may be it: it then leads until that counts.
+// Remove takes a member out. The leader may be it: it then leads until that counts. One that was taken out
+// before is no error: whoever was not answered asks again.
 func (n local) Remove(ctx context.Context, id uint64) (broker.Status, error) {
 	return n.change(ctx, func(conf *raftpb.ConfState) (*raftpb.ConfChangeV2, error) {
 		switch {
+		case !takesPart(conf, id) && n.book.removed(id):
+			return nil, nil
 		case !takesPart(conf, id):
 			return nil, noMember(id)
 		case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == id:

@@ -427,9 +427,19 @@ func TestMembership(t *testing.T) {
 	publish(t, c.nodes[1], "a", "2")
 	until(t, "removal", func() bool {
 		_, err := c.nodes[2].Remove(t.Context(), 4)
-		return err == nil || wirelab.CodeOf(err) == wirelab.NotFound
+		return err == nil
 	})
 	until(t, "three members", func() bool { return len(status().Members) == 3 })
+	until(t, "removal once more, which was not answered the first time", func() bool {
+		s, err := c.nodes[3].Remove(t.Context(), 4)
+		if err != nil && wirelab.CodeOf(err) != wirelab.Unavailable { // another one is to lead first
+			t.Fatal(err)
+		}
+		return err == nil && len(s.Members) == 3
+	})
+	if _, err := c.nodes[3].Remove(t.Context(), 99); wirelab.CodeOf(err) != wirelab.NotFound {
+		t.Errorf("removal of a member that never was: %v", err)
+	}
 	select {
 	case <-c.nodes[4].Failed():
 		if err := c.nodes[4].Err(); wirelab.CodeOf(err) != wirelab.Conflict {
