@@ -27,7 +27,10 @@ func experiments() []apart {
 			"TestExplainMeasures", "TestMessagesConductorIsKilled",
 			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
 		}},
-		{dir: "cmd/hermes", limit: "5m", tests: []string{"TestDocBlocks"}}, // it builds grpcurl too
+		{dir: "cmd/hermes", limit: "8m", tests: []string{
+			"TestDocBlocks", // it builds grpcurl too
+			"TestKilledMembers", "TestSlowMember",
+		}},
 		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }

@@ -111,14 +111,14 @@ func (s step) perform(ctx context.Context, env []string, t *teller) error {
 	return nil
 }
 
-// sparing lets the compiler collect its garbage less often, which takes a seventh of its time:
+// sparing lets the compiler collect its garbage less often, which takes a fifth of its time:
 // it lives for seconds. Tests and what they start do not inherit that: Hermes, for one, takes
 // a GOGC that is set for a wish of its user's. Whoever has set it keeps it, here too.
 func sparing(env []string) (flags, with []string) {
 	if slices.ContainsFunc(env, func(setting string) bool { return strings.HasPrefix(setting, "GOGC=") }) {
 		return nil, env
 	}
-	return []string{"-exec", "env -u GOGC"}, append(slices.Clone(env), "GOGC=400")
+	return []string{"-exec", "env -u GOGC"}, append(slices.Clone(env), "GOGC=2000")
 }
 
 // read reads a line of a command.

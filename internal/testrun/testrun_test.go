@@ -49,7 +49,7 @@ func module(t *testing.T, packages map[string]string) {
 // the user's holds for both.
 func TestSparing(t *testing.T) {
 	flags, env := sparing([]string{"HOME=/home/a"})
-	if !slices.Equal(flags, []string{"-exec", "env -u GOGC"}) || !slices.Equal(env, []string{"HOME=/home/a", "GOGC=400"}) {
+	if !slices.Equal(flags, []string{"-exec", "env -u GOGC"}) || !slices.Equal(env, []string{"HOME=/home/a", "GOGC=2000"}) {
 		t.Errorf("%q with %q", flags, env)
 	}
 	flags, env = sparing([]string{"GOGC=50"})
