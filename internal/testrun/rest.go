@@ -20,17 +20,18 @@ type apart struct {
 func experiments() []apart {
 	return []apart{
 		{dir: "cmd/wirelab", limit: "12m", tests: []string{
-			"TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
+			"TestAbsentArm", "TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
 			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
 			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
 			"TestDocServes", // it builds grpcurl, where that is not installed
-			"TestExplainMeasures", "TestMessagesConductorIsKilled",
+			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted", "TestMessagesConductorIsKilled",
 			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
 		}},
 		{dir: "cmd/hermes", limit: "8m", tests: []string{
 			"TestDocBlocks", // it builds grpcurl too
-			"TestKilledMembers", "TestSlowMember",
+			"TestKilledMembers", "TestMembersThatComeAndGo", "TestSlowMember",
 		}},
+		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
 		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -284,7 +285,11 @@ func TestLateAck(t *testing.T) {
 	take(t, call, 0, 1)
 	ask(t, call, acked(0, 0))
 	d, err := call.Recv()
-	if err != nil || d.GetSettled() != 1 || fmt.Sprint(d.GetLate()) != "[first:3 last:5 first:7 last:7]" {
+	var late []broker.Range
+	for _, r := range d.GetLate() {
+		late = append(late, broker.Range{First: r.GetFirst(), Last: r.GetLast()})
+	}
+	if err != nil || d.GetSettled() != 1 || !slices.Equal(late, []broker.Range{{First: 3, Last: 5}, {First: 7, Last: 7}}) {
 		t.Errorf("%v, %v", d, err)
 	}
 	ask(t, call, &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Credit{Credit: &pb.Credit{Messages: 1}}})
