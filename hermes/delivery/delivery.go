@@ -50,6 +50,9 @@ const (
 	deadAgain = int64(1e9)
 	// reasonMost is how many bytes of a reason are kept.
 	reasonMost = 1 << 10
+	// hadKept is how many ranges a member is known to have been sent before those below the floor are forgotten:
+	// there may be as many members as a node takes subscriptions.
+	hadKept = 64
 	// aloneAfter is how many losses in company make a message one that is handed out alone.
 	aloneAfter = 2
 )
@@ -263,8 +266,13 @@ func (g *Group) Return(id uint64, from, last uint64) {
 
 // Sent tells that a member was sent messages that it has in its hands: it may settle them from now on.
 func (g *Group) Sent(id, first, last uint64) {
-	if m := g.members[id]; m != nil {
-		m.had.Add(broker.Range{First: first, Last: last})
+	m := g.members[id]
+	if m == nil {
+		return
+	}
+	m.had.Add(broker.Range{First: first, Last: last})
+	if m.had.Len() > hadKept {
+		m.had.Forget(g.floor) // an acknowledgement there changes nothing, whoever's it is
 	}
 }
 

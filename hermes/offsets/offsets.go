@@ -9,10 +9,10 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// Most is how many ranges a set keeps. A member that shares its group's messages with others has a range for
-// each run that came to it; what it was sent so long ago that this many came since is settled by then, or is
+// Most is how many ranges a set keeps, in 8 KiB. A member that shares its group's messages with others has a range
+// for each run that came to it; what it was sent so long ago that this many came since is settled by then, or is
 // another's.
-const Most = 1024
+const Most = 512
 
 // Set is a set of offsets; its zero value is empty. Beyond [Most] ranges it forgets the lowest, and takes all
 // before them to be in it: it may hold what was never added, and never misses what was. For one goroutine at a time.
@@ -38,6 +38,15 @@ func (s *Set) Add(r broker.Range) {
 		s.before = s.ranges[0].Last + 1
 		s.ranges = slices.Delete(s.ranges, 0, 1)
 	}
+}
+
+// Len is how many ranges there are.
+func (s *Set) Len() int { return len(s.ranges) }
+
+// Forget forgets what is before an offset, and takes all of it to be in the set from now on.
+func (s *Set) Forget(before uint64) {
+	s.before = max(s.before, before)
+	s.ranges = slices.Delete(s.ranges, 0, s.from(before))
 }
 
 // Missing is the first offset of a range that is not in the set; ok is false when all are.
