@@ -34,15 +34,16 @@ func TestAwaitLeader(t *testing.T) {
 	}
 	until(t, "no leader", func() bool { _, ok := c.nodes[other].Leader(); return !ok })
 	ctx, cancel := context.WithCancel(t.Context())
+	asked := c.nodes[other] // the map changes when a node is started again
 	ended := make(chan broker.Verdict, 1)
 	go func() {
-		ended <- brokertest.Publish(ctx, c.nodes[other], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
+		ended <- brokertest.Publish(ctx, asked, broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
 	}()
 	begun := make(chan struct{})
 	stored := make(chan broker.Verdict, 1)
 	go func() {
 		close(begun)
-		stored <- brokertest.Publish(t.Context(), c.nodes[other], broker.Run{Topic: "a", Messages: brokertest.Messages("late"), Count: 1})
+		stored <- brokertest.Publish(t.Context(), asked, broker.Run{Topic: "a", Messages: brokertest.Messages("late"), Count: 1})
 	}()
 	<-begun
 	cancel()
