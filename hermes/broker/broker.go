@@ -9,6 +9,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -155,6 +156,15 @@ func (e *LateError) Unwrap() error {
 	return wirelab.Errorf(wirelab.Conflict,
 		"the acknowledgement of %d messages, from offset %d on, came too late: another has them, or they are dead letters; the rest is stored",
 		n, e.Ranges[0].First)
+}
+
+// Late splits the answer to an acknowledgement: what of it came too late, and what else was wrong.
+func Late(err error) (ranges []Range, rest error) {
+	var late *LateError
+	if errors.As(err, &late) {
+		return late.Ranges, nil
+	}
+	return nil, err
 }
 
 // Strange refuses an acknowledgement of an offset that the subscription was never given.

@@ -142,9 +142,6 @@ func (g *Group) Leave(id uint64, now int64) {
 	for m.oldest != nil {
 		g.expire(m.oldest, "the member went away", company)
 	}
-	if g.clearing == m {
-		g.clearing = nil
-	}
 	delete(g.members, id)
 }
 
@@ -242,7 +239,7 @@ func (g *Group) anew(m *member, next uint64, most int) (l Lease, ok bool) {
 
 // grant puts a span, which is not counted now, into a member's hands.
 func (g *Group) grant(m *member, s *span, attempt uint32) {
-	l := &lease{member: m, first: s.first, last: s.last, since: g.now, alone: s.lost >= aloneAfter, earlier: m.newest}
+	l := &lease{member: m, first: s.first, last: s.last, since: g.now, alone: s.lone(), earlier: m.newest}
 	if m.newest != nil {
 		m.newest.later = l
 	} else {
@@ -290,7 +287,7 @@ func (g *Group) has(id uint64) func(*span) bool {
 // fail gives a held span back as tried; company tells that the member had more than it.
 func (g *Group) fail(s *span, reason string, again int64, company bool) {
 	g.turn(s, func(s *span) {
-		if company && s.lost < aloneAfter {
+		if company && !s.lone() {
 			s.lost++
 		}
 		if s.tried-s.lost < g.attempts {

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -192,10 +191,5 @@ func (s *session) settle(ctx context.Context, r *gen.Call) (late []broker.Range,
 	if r.GetMethod() == gen.Method_METHOD_NACK {
 		return nil, feed.Nack(ctx, readRanges(r.GetRanges()), r.GetReason(), r.GetDelay())
 	}
-	err = feed.Ack(ctx, readRanges(r.GetRanges()))
-	var some *broker.LateError
-	if errors.As(err, &some) {
-		return some.Ranges, nil
-	}
-	return nil, err
+	return broker.Late(feed.Ack(ctx, readRanges(r.GetRanges())))
 }

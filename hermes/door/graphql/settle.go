@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"context"
-	"errors"
 
 	"wirelab"
 	"wirelab/hermes/broker"
@@ -62,14 +61,14 @@ func (r mutation) Ack(ctx context.Context, subscription string, in []*gen.RangeI
 	if err != nil {
 		return false, err
 	}
-	var late *broker.LateError
+	var late []broker.Range // done keeps only what may be told of an error
 	acked, err := done(ctx, func(ctx context.Context) error {
 		err := feed.Ack(ctx, ranges)
-		errors.As(err, &late)
+		late, _ = broker.Late(err)
 		return register.Over(ctx, err)
 	})
-	if late != nil {
-		return false, graphql.Noted(late, map[string]string{lateKey: spelling.Ranges(late.Ranges)})
+	if len(late) > 0 {
+		err = graphql.Noted(err, map[string]string{lateKey: spelling.Ranges(late)})
 	}
 	return acked, err
 }

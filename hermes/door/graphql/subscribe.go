@@ -2,7 +2,6 @@ package graphql
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"sync"
 
@@ -215,10 +214,9 @@ func (a *acks) settle(ctx context.Context, cancel context.CancelFunc, feed broke
 		a.written = nil
 		a.mu.Unlock()
 		limited, done := context.WithTimeout(ctx, callTime)
-		err := feed.Ack(limited, ranges)
+		_, err := broker.Late(feed.Ack(limited, ranges)) // late ends nothing: the message comes to another member too
 		done()
-		late := (*broker.LateError)(nil) // ends nothing: the message comes to another member too
-		if err != nil && !errors.As(err, &late) && ctx.Err() == nil {
+		if err != nil && ctx.Err() == nil {
 			a.mu.Lock()
 			a.err = err
 			a.mu.Unlock()

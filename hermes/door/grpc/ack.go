@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"wirelab"
@@ -111,13 +110,10 @@ func (q *acks) do(
 			}
 			continue
 		}
-		err := a.tell(ctx, feed)
-		var late broker.LateError // one that is late ends nothing: whoever sent it goes on with the others
-		if some := (*broker.LateError)(nil); errors.As(err, &some) {
-			late, err = *some, nil
-		}
+		// One that is late ends nothing: whoever sent it goes on with the others.
+		late, err := broker.Late(a.tell(ctx, feed))
 		if done += a.frames; err == nil {
-			err = settled(done, late.Ranges)
+			err = settled(done, late)
 		}
 		if err != nil {
 			end(wirelab.Public(err))

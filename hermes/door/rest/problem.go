@@ -72,11 +72,9 @@ func problemOf(err error, leader string) problem {
 	if errors.As(err, &refused) {
 		p.Status = refused.status
 	}
-	var late *broker.LateError
-	if errors.As(err, &late) {
-		for _, r := range late.Ranges {
-			p.Late = append(p.Late, rangeJSON(r))
-		}
+	late, _ := broker.Late(err)
+	for _, r := range late {
+		p.Late = append(p.Late, rangeJSON(r))
 	}
 	if public.Code == wirelab.Unavailable {
 		p.Leader = leader

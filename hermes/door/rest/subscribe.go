@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -193,8 +192,7 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 				s.fail(ended)
 				return nil
 			}
-			written := 0
-			if !s.batch(&b, &written) {
+			if written, ok := s.batch(&b); !ok {
 				feed.Return(b.Count - written)
 				return nil
 			}
@@ -232,14 +230,14 @@ func (s *stream) begin(id string) bool {
 	return s.write(append(s.buffer, ":\n\n"...))
 }
 
-// batch writes a batch's messages as events, flushed together; written counts those that were.
-func (s *stream) batch(b *broker.Batch, written *int) bool {
+// batch writes a batch's messages as events, flushed together; written counts those that were, ok tells whether all.
+func (s *stream) batch(b *broker.Batch) (written int, ok bool) {
 	at := place{topic: s.start.Topic, offset: b.Offset, time: b.Time, attempt: b.Attempt}
 	out := s.buffer[:0]
 	for message := range record.Messages(b.Messages) {
 		if err := record.ReadMessage(message, &s.message); err != nil {
 			s.fail(err)
-			return false
+			return written, false
 		}
 		if s.form.position && at.attempt > 0 {
 			out = append(strconv.AppendUint(append(out, "id: "...), at.offset, 10), '\n')
@@ -251,17 +249,16 @@ func (s *stream) batch(b *broker.Batch, written *int) bool {
 			continue
 		}
 		if !s.write(out) {
-			return false
+			return written, false
 		}
-		*written = int(at.offset - b.Offset)
+		written = int(at.offset - b.Offset)
 		out = s.buffer[:0]
 	}
 	s.call.tally.consumed(s.start.Topic, b.Count)
 	if len(out) > 0 && !s.write(out) {
-		return false
+		return written, false
 	}
-	*written = b.Count
-	return true
+	return b.Count, true
 }
 
 // bufferKept is the size in bytes up to which a stream keeps its buffer.
@@ -298,9 +295,6 @@ func (s *stream) acknowledge(ctx context.Context, feed broker.Feed, b *broker.Ba
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
-	err := feed.Ack(ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}})
-	if late := (*broker.LateError)(nil); errors.As(err, &late) {
-		return nil
-	}
+	_, err := broker.Late(feed.Ack(ctx, []broker.Range{{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}}))
 	return err
 }
