@@ -113,6 +113,11 @@ func pieces(text string, size, room float64) []string {
 			all = append(all, word[:cut])
 			word = word[cut:]
 		}
+		// A figure and its percent sign stay on one line, if one has room for both.
+		if n := len(all); n > 0 && strings.HasPrefix(word, "%") && Width(all[n-1]+word, size) <= room {
+			all[n-1] += word + " "
+			continue
+		}
 		all = append(all, word+" ")
 	}
 	return all

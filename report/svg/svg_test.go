@@ -28,6 +28,18 @@ func TestWrapFits(t *testing.T) {
 	}
 }
 
+// A figure is not parted from its percent sign, where one line has room for both.
+func TestWrapKeepsPercent(t *testing.T) {
+	t.Parallel()
+	for room := 60.0; room < 260; room++ {
+		for _, line := range svg.Wrap("grpc costs 41 % less than http1-json (40 to 51 %).", 11, room, 9) {
+			if strings.HasPrefix(line, "%") {
+				t.Errorf("in %v a line begins with its sign: %q", room, line)
+			}
+		}
+	}
+}
+
 // Labels of ticks touch neither each other nor what is beyond the axis.
 func TestSpaced(t *testing.T) {
 	t.Parallel()
