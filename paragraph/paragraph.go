@@ -1,5 +1,5 @@
-// Package paragraph breaks text into lines, for all that programs write to a terminal: help, errors and reports. It
-// knows words and columns, and must not know what a text is about, how it is coloured, or where it is written to.
+// Package paragraph breaks text into lines, for help, errors and reports; what draws text itself asks it for the words.
+// It knows words and columns, and must not know what a text is about, how it is coloured, or where it is written to.
 package paragraph
 
 import (
@@ -16,7 +16,7 @@ var units = []string{"%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB"}
 func Wrap(text string, columns int) []string {
 	var lines []string
 	line := ""
-	for _, word := range words(text) {
+	for _, word := range Words(text) {
 		switch {
 		case line == "":
 			line = word
@@ -36,8 +36,8 @@ func Wrap(text string, columns int) []string {
 // Width is how many columns a text takes.
 func Width(text string) int { return utf8.RuneCountInString(text) }
 
-// words are what may not be broken: words, and numbers with their unit.
-func words(text string) []string {
+// Words are what may not be broken: words, and numbers with their unit and one space between.
+func Words(text string) []string {
 	var all []string
 	for _, word := range strings.Fields(text) {
 		unit := strings.TrimRight(word, ".,;:)]")

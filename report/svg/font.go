@@ -1,6 +1,10 @@
 package svg
 
-import "strings"
+import (
+	"strings"
+
+	"wirelab/paragraph"
+)
 
 // advances are the widths of the characters from space to tilde, in
 // thousandths of the font's size, of the widest sans-serif that browsers
@@ -96,14 +100,15 @@ func Wrap(text string, size, room float64, lines int) []string {
 	return all
 }
 
-// pieces are the words with the space behind them, long ones in parts.
+// pieces are the words, and the numbers with their unit, with the space behind them; long ones in parts.
 func pieces(text string, size, room float64) []string {
 	var all []string
-	for word := range strings.FieldsSeq(text) {
+	for _, word := range paragraph.Words(text) {
 		for Width(word, size) > room {
 			cut := -1
 			for i, c := range word {
-				if (c == ',' || c == '/' || c == '-' || c == '=' || c == '.') && i > 0 && i < len(word)-1 && Width(word[:i+1], size) <= room {
+				head := strings.TrimRight(word[:i+1], " ")
+				if strings.ContainsRune(",/-=. ", c) && i > 0 && i < len(word)-1 && Width(head, size) <= room {
 					cut = i + 1
 				}
 			}
@@ -112,11 +117,6 @@ func pieces(text string, size, room float64) []string {
 			}
 			all = append(all, word[:cut])
 			word = word[cut:]
-		}
-		// A figure and its percent sign stay on one line, if one has room for both.
-		if n := len(all); n > 0 && strings.HasPrefix(word, "%") && Width(all[n-1]+word, size) <= room {
-			all[n-1] += word + " "
-			continue
 		}
 		all = append(all, word+" ")
 	}

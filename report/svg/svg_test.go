@@ -1,6 +1,7 @@
 package svg_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,14 @@ func TestWrapKeepsPercent(t *testing.T) {
 				t.Errorf("in %v a line begins with its sign: %q", room, line)
 			}
 		}
+	}
+}
+
+// Where one line has no room for a number and its unit, they are parted at the space and not within.
+func TestWrapPartsUnit(t *testing.T) {
+	t.Parallel()
+	if got, want := svg.Wrap("12.5 ms", 11, svg.Width("12.5", 11), 2), []string{"12.5", "ms"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
