@@ -62,6 +62,7 @@ func (m *Memory) Cut(c Cut) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.life++
+	m.count.Open = 0
 	m.locks = map[string]bool{}
 	dead := map[*inode]bool{}
 	for _, dir := range slices.Sorted(maps.Keys(m.dirs)) {
@@ -91,6 +92,7 @@ func (m *Memory) Kill() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.life++
+	m.count.Open = 0
 	m.locks = map[string]bool{}
 }
 

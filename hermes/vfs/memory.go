@@ -59,7 +59,7 @@ type write struct {
 // Op is what is about to be done.
 type Op uint8
 
-// The operations a plan is asked about: all that change something, and reads.
+// The operations a plan is asked about: all that change something, and reads and opens.
 const (
 	Create Op = iota
 	Write
@@ -69,6 +69,7 @@ const (
 	Rename
 	SyncDir
 	Read
+	Open // of a file that is there
 )
 
 // Call is an operation that a plan may let fail. Number counts the changing ones from 1.
@@ -77,7 +78,7 @@ type Call struct {
 	Name   string
 	At     int64 // Write, Read
 	Bytes  int   // Write, Read
-	Number int   // Read: 0
+	Number int   // Read, Open: 0
 }
 
 // Plan says how a call fails: not (nil), or with an error, before which a Write may
@@ -91,6 +92,7 @@ type Counts struct {
 	SyncDirs int
 	Written  int64 // bytes, without Create's zeros
 	Read     int64 // bytes
+	Open     int   // files that are open now
 }
 
 // NewMemory is an empty file system that holds any amount.
@@ -129,7 +131,7 @@ func (m *Memory) Counts() Counts {
 
 // ask counts a call and asks the plan.
 func (m *Memory) ask(c Call) (done int, err error) {
-	if c.Op != Read {
+	if c.Op != Read && c.Op != Open {
 		m.count.Calls++
 		c.Number = m.count.Calls
 	}
@@ -201,6 +203,7 @@ func (m *Memory) Create(name string, size int64) (File, error) {
 	}
 	f := &inode{seen: make([]byte, size), safe: make([]byte, size)}
 	d.change(change{{base, f}})
+	m.count.Open++
 	return &memoryFile{m: m, name: name, file: f, life: m.life, writable: true}, nil
 }
 
@@ -232,6 +235,10 @@ func (m *Memory) open(name string, writable bool) (File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := m.ask(Call{Op: Open, Name: name}); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	m.count.Open++
 	return &memoryFile{m: m, name: name, file: f, life: m.life, writable: writable}, nil
 }
 

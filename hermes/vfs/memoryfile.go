@@ -153,5 +153,6 @@ func (f *memoryFile) Close() error {
 		return err
 	}
 	f.closed = true
+	f.m.count.Open--
 	return nil
 }

@@ -143,8 +143,23 @@ func (OS) Lock(dir string) (io.Closer, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("directory %s is %w: %w", dir, ErrLocked, err)
 	}
-	return f, nil
+	open, err := os.Open(dir)
+	if err != nil {
+		_ = f.Close() // the first failure is the one to tell
+		return nil, err
+	}
+	return osLock{f, open}, nil
 }
+
+// osLock is a locked directory. It is kept open, so that its names can be made safe when no
+// more files can be opened.
+type osLock struct{ file, dir *os.File }
+
+var _ Syncer = osLock{}
+
+func (l osLock) Sync() error { return l.dir.Sync() }
+
+func (l osLock) Close() error { return errors.Join(l.dir.Close(), l.file.Close()) }
 
 type osFile struct{ *os.File }
 

@@ -14,6 +14,12 @@ var ErrLocked = errors.New("in use by another process")
 // Full reports whether something was not written for want of room, or of quota.
 func Full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
+// Exhausted reports whether a file was not opened since the process, or the system, has as many open
+// as it may have.
+func Exhausted(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
 // FS is a file system. Paths are slash-separated, as of package path/filepath.
 type FS interface {
 	MkdirAll(dir string) error
@@ -26,8 +32,14 @@ type FS interface {
 	List(dir string) ([]string, error) // names, sorted
 	SyncDir(dir string) error
 	Free(dir string) (bytes uint64, err error)
-	// Lock keeps every other process, and this one, from locking the directory.
+	// Lock keeps every other process, and this one, from locking the directory. What it gives
+	// may be a Syncer besides.
 	Lock(dir string) (io.Closer, error)
+}
+
+// Syncer is a directory that is locked: Sync is SyncDir, and needs no file to be opened.
+type Syncer interface {
+	Sync() error
 }
 
 // Reserver is what a file system may be besides: Reserve is Create but that the zeros

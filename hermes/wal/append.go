@@ -114,7 +114,7 @@ func (l *Log) flush() error {
 	if len(l.buf) == 0 {
 		return nil
 	}
-	if _, err := l.active.file.WriteAt(l.buf, l.active.end); err != nil {
+	if _, err := l.active.out.WriteAt(l.buf, l.active.end); err != nil {
 		return err
 	}
 	l.active.end += int64(len(l.buf))
@@ -132,7 +132,7 @@ func (l *Log) room(size int64) error {
 		return err
 	}
 	// All of the old one is on disk before anything of the new one is written.
-	if err := l.active.file.Sync(); err != nil {
+	if err := l.active.out.Sync(); err != nil {
 		return err
 	}
 	return l.roll(size)
@@ -159,6 +159,7 @@ func (l *Log) rollOnce(size int64) error {
 	if err := l.begin(next, start{before: old.number, end: old.end, state: l.state}); err != nil {
 		return err
 	}
+	old.full()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rolled = append(l.rolled, old)
@@ -172,7 +173,7 @@ func (l *Log) begin(s *segment, st start) error {
 	l.synced = blockBytes
 	b, from := beginFrame(nil)
 	b = endFrame(st.append(b), from, kindStart, 0, s.salt)
-	if _, err := s.file.WriteAt(b, s.end); err != nil {
+	if _, err := s.out.WriteAt(b, s.end); err != nil {
 		return err
 	}
 	s.end += int64(len(b))
@@ -222,11 +223,11 @@ func (l *Log) make(number uint64, size int64) (*segment, error) {
 			create = r.Reserve
 		}
 	}
-	s, err := makeSegment(l.fs, create, l.dir, number, 0, size)
+	s, err := l.makeSegment(create, &segment{number: number, size: size})
 	if err != nil {
 		return nil, err
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
+	if err := l.syncDir(); err != nil {
 		_ = s.release() // the first failure is the one to tell
 		return nil, err
 	}
@@ -268,7 +269,7 @@ func (l *Log) Sync() error {
 	if l.synced == l.active.end {
 		return nil
 	}
-	if err := l.active.file.Sync(); err != nil {
+	if err := l.active.out.Sync(); err != nil {
 		return l.broken(fmt.Errorf("%s: %w", filepath.Base(l.active.name), err))
 	}
 	l.syncs.Add(1)

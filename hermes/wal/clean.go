@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"maps"
 	"slices"
 	"sort"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // Clean rewrites one sealed segment of which at most half is still live, leaving the
-// messages of runs that are wholly gone away, or drops the oldest one when nothing
-// of it is live. done is false when there was nothing to do. It may run beside all else. With
+// messages of runs that are wholly gone away, or joins some that became small, or drops the oldest
+// one when nothing of it is live. done is false when there was nothing to do. It may run beside all else. With
 // ErrNoRoom all is as it was.
 //
 // Entries keep their indices, terms, times and commands: a follower that is
@@ -39,13 +40,45 @@ func (l *Log) Clean(live Live) (done bool, err error) {
 			}
 		}
 		if bytes := dead[s]; bytes > 0 && s.end-bytes <= s.end/2 {
-			if err := l.rewrite(s, live); err != nil {
+			if err := l.rewrite([]*segment{s}, live); err != nil {
 				return false, l.spoils(err)
 			}
 			return true, nil
 		}
 	}
+	if group := l.small(sealed); len(group) > 0 {
+		if err := l.rewrite(group, live); err != nil {
+			return false, l.spoils(err)
+		}
+		return true, nil
+	}
 	return false, nil
+}
+
+// joinMost bounds how many segments are joined at once: whoever seals waits meanwhile.
+const joinMost = 64
+
+// small gives segments that follow each other and that make one together. The largest of them is
+// no larger than the others are together: so each byte is copied no more often than its segment can
+// double in size, and of the segments that are left each is larger than those behind it, until
+// they make no more than one together.
+func (l *Log) small(sealed []*segment) []*segment {
+	for i := range sealed {
+		sum, largest, to := int64(0), int64(0), 0
+		for j, s := range sealed[i:min(len(sealed), i+joinMost)] {
+			bytes := s.end - blockBytes
+			if sum += bytes; sum > l.o.SegmentBytes-blockBytes {
+				break
+			}
+			if largest = max(largest, bytes); j > 0 && largest <= sum-largest {
+				to = i + j + 1
+			}
+		}
+		if to > 0 {
+			return sealed[i:to]
+		}
+	}
+	return nil
 }
 
 // dead counts the bytes of runs that are wholly gone, by sealed segment.
@@ -115,7 +148,7 @@ func (l *Log) drop(s *segment, live Live) (bool, error) {
 	}
 	l.mu.Lock()
 	old := l.base
-	l.base = base{index: c.snapIndex, term: c.snapTerm, number: s.number, name: s.indexName}
+	l.base = base{index: c.snapIndex, term: c.snapTerm, number: s.number, through: s.through(), name: s.indexName}
 	l.sealed = slices.Clone(l.sealed[1:])
 	for _, d := range c.topics {
 		l.forget(d.topic, s)
@@ -126,13 +159,10 @@ func (l *Log) drop(s *segment, live Live) (bool, error) {
 	}
 	l.mu.Unlock()
 	// The index file stays, for its snapshot; what was the base before goes after.
-	if err := l.fs.Remove(s.name); err != nil {
+	if err := s.retire(); err != nil {
 		return false, l.broken(err)
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		return false, l.broken(err)
-	}
-	if err := s.release(); err != nil {
+	if err := l.remove([]string{s.name}); err != nil {
 		return false, l.broken(err)
 	}
 	if err := l.takeAway(old); err != nil {
@@ -153,73 +183,160 @@ func (l *Log) forget(id uint32, s *segment) {
 	}
 }
 
-// rewrite makes the next generation of a sealed segment. It counts from when its
-// index file has its name; then the old files go. With maintain.
-func (l *Log) rewrite(s *segment, live Live) error {
-	c, err := readIndex(s.index, s.indexName)
+// rewrite makes one segment of those given, which follow each other: the next generation of
+// the first. It counts from when its index file has its name; then the old files go. Who opens the log
+// before all of them are gone knows by that index file which are left over. With maintain.
+func (l *Log) rewrite(group []*segment, live Live) error {
+	olds := make([]*contents, len(group))
+	for i, s := range group {
+		c, err := readIndex(s.index, s.indexName)
+		if err != nil {
+			return err
+		}
+		if i < len(group)-1 {
+			c.snapshot = nil // of the whole only the last one counts, and it may be large
+		}
+		olds[i] = c
+	}
+	first, last := group[0], group[len(group)-1]
+	next, err := l.makeSegment(l.fs.Create, &segment{
+		number: first.number, generation: first.generation + 1, joined: uint32(last.through() - first.number),
+	})
 	if err != nil {
 		return err
 	}
-	next, err := makeSegment(l.fs, l.fs.Create, l.dir, s.number, s.generation+1, 0)
-	if err != nil {
-		return err
-	}
-	fresh, err := hollow(s, next, c, live)
+	fresh, err := hollow(group, next, olds, live)
 	if err == nil {
-		err = next.file.Sync()
+		err = next.out.Sync()
 	}
 	if err == nil {
+		var index *handle
 		var name string
-		if next.index, name, err = l.writeIndex(fresh, "index"); err == nil {
-			next.adopt(next.index, name, fresh)
-			err = l.fs.SyncDir(l.dir)
+		if index, name, err = l.writeIndex(fresh, "index"); err == nil {
+			next.full()
+			next.adopt(index, name, fresh)
+			err = l.syncDir()
 		}
 	}
 	if err != nil {
 		_ = next.release() // the first failure is the one to tell
-		if vfs.Full(err) && next.index == nil && l.fs.Remove(next.name) == nil {
+		if (vfs.Full(err) || vfs.Exhausted(err)) && next.index == nil && l.fs.Remove(next.name) == nil {
 			err = noRoom(err)
 		}
 		return err
 	}
+	l.replace(group, next, olds, fresh)
+	return l.takeAway(base{}, group...)
+}
+
+// replace puts a segment in place of those that it was made of.
+func (l *Log) replace(group []*segment, next *segment, olds []*contents, fresh *contents) {
 	l.mu.Lock()
-	l.sealed[slices.Index(l.sealed, s)] = next
+	defer l.mu.Unlock()
+	at := slices.Index(l.sealed, group[0])
+	l.sealed = slices.Concat(l.sealed[:at], []*segment{next}, l.sealed[at+len(group):])
 	kept := map[uint32]directory{}
 	for _, d := range fresh.topics {
 		kept[d.topic] = d
 	}
-	for _, d := range c.topics {
-		if k, ok := kept[d.topic]; ok {
-			spans := l.topics[d.topic].spans
-			spans[slices.IndexFunc(spans, func(sp span) bool { return sp.segment == s })] = span{next, k}
-		} else {
-			l.forget(d.topic, s)
+	done := map[uint32]bool{}
+	for _, c := range olds {
+		for _, d := range c.topics {
+			if done[d.topic] {
+				continue
+			}
+			done[d.topic] = true
+			t := l.topics[d.topic]
+			// Its spans of the group are side by side.
+			from := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number >= next.number })
+			to := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number > next.through() })
+			var span1 []span
+			if k, ok := kept[d.topic]; ok {
+				span1 = []span{{next, k}}
+			}
+			t.spans = slices.Concat(t.spans[:from], span1, t.spans[to:])
+			if len(t.spans) == 0 && len(t.open) == 0 {
+				delete(l.topics, d.topic)
+			}
 		}
 	}
-	l.mu.Unlock()
-	return l.takeAway(base{}, s)
 }
 
-// hollow copies the entries of a segment into another without the messages of runs
-// that are gone, and returns what goes into its index file.
-func hollow(s, to *segment, c *contents, live Live) (*contents, error) {
-	fresh := *c
-	fresh.generation, fresh.salt, fresh.topics, fresh.runs, fresh.places = to.generation, to.salt, nil, nil, nil
-	kept := map[uint32]int{} // where a run was: its number in fresh.runs
-	for _, d := range c.topics {
-		runs := c.runs[d.start : d.start+d.count]
-		first, ok := live(d.topic)
-		n := len(runs)
-		if ok {
-			n = sort.Search(len(runs), func(i int) bool { return runs[i].next() > first })
+// where is where a run was.
+type where struct {
+	segment int // of the group
+	at      uint32
+}
+
+// hollow copies the entries of segments that follow each other into another without the messages
+// of runs that are gone, and returns what goes into its index file.
+func hollow(group []*segment, to *segment, olds []*contents, live Live) (*contents, error) {
+	fresh := *olds[len(olds)-1]
+	fresh.number, fresh.generation, fresh.salt, fresh.joined = to.number, to.generation, to.salt, to.joined
+	fresh.first = olds[0].first
+	fresh.terms, fresh.topics, fresh.runs, fresh.places = nil, nil, nil, nil
+	for _, c := range olds {
+		for _, t := range c.terms {
+			if n := len(fresh.terms); n == 0 || fresh.terms[n-1].term != t.term {
+				fresh.terms = append(fresh.terms, t)
+			}
 		}
-		for i, r := range runs[n:] {
-			kept[r.at] = len(fresh.runs) + i
-		}
-		fresh.add(d.topic, runs[n:])
 	}
+	kept := fresh.keep(olds, live)
 	b, from := beginFrame(nil)
-	b = endFrame(s.start.append(b), from, kindStart, 0, to.salt)
+	b = endFrame(group[0].start.append(b), from, kindStart, 0, to.salt)
+	for i, s := range group {
+		was := func(at uint32) (int, bool) {
+			n, ok := kept[where{i, at}]
+			return n, ok
+		}
+		var err error
+		if b, err = s.copy(b, to, olds[i], &fresh, was); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := to.out.WriteAt(b, to.end); err != nil {
+		return nil, err
+	}
+	to.end += int64(len(b))
+	to.start, to.began, to.size, fresh.end = group[0].start, true, to.end, to.end
+	return &fresh, nil
+}
+
+// keep puts the runs in that are live, and tells by where they were which number they have.
+func (c *contents) keep(olds []*contents, live Live) map[where]int {
+	type part struct {
+		segment int
+		runs    []run
+	}
+	parts := map[uint32][]part{}
+	for i, old := range olds {
+		for _, d := range old.topics {
+			parts[d.topic] = append(parts[d.topic], part{i, old.runs[d.start : d.start+d.count]})
+		}
+	}
+	kept := map[where]int{}
+	for _, topic := range slices.Sorted(maps.Keys(parts)) {
+		first, ok := live(topic)
+		if !ok {
+			continue
+		}
+		var all []run
+		for _, p := range parts[topic] {
+			n := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].next() > first })
+			for _, r := range p.runs[n:] {
+				kept[where{p.segment, r.at}] = len(c.runs) + len(all)
+				all = append(all, r)
+			}
+		}
+		c.add(topic, all)
+	}
+	return kept
+}
+
+// copy copies a segment's entries behind others, and gives what of them, and of b before, is not
+// written yet. kept is the number that a run has in the new one by where it was.
+func (s *segment) copy(b []byte, to *segment, c, fresh *contents, kept func(uint32) (int, bool)) ([]byte, error) {
 	for at := 0; at < len(c.places); {
 		entries, err := s.entries(c.first+uint64(at), c.places[at:], entriesBytes)
 		if err != nil {
@@ -237,19 +354,21 @@ func hollow(s, to *segment, c *contents, live Live) (*contents, error) {
 			b = appendEntry(b, e, 0, to.salt)
 		}
 		at += len(entries)
-		if _, err := to.file.WriteAt(b, to.end); err != nil {
+		if len(b) < writeBytes {
+			continue
+		}
+		if _, err := to.out.WriteAt(b, to.end); err != nil {
 			return nil, err
 		}
 		to.end += int64(len(b))
 		b = b[:0]
 	}
-	to.start, to.began, to.size, fresh.end = s.start, true, to.end, to.end
-	return &fresh, nil
+	return b, nil
 }
 
 // hollowEntry writes an entry again. Its data were at one place and will be at another,
 // and the runs that are kept are told.
-func hollowEntry(e *raftpb.Entry, was, will int64, kept map[uint32]int, runs []run) (*raftpb.Entry, error) {
+func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool), runs []run) (*raftpb.Entry, error) {
 	time, items, err := record.Parse(e.GetData())
 	if err != nil {
 		return nil, err
@@ -263,7 +382,7 @@ func hollowEntry(e *raftpb.Entry, was, will int64, kept map[uint32]int, runs []r
 			data = record.AppendCommand(data, item.Command)
 			continue
 		}
-		n, ok := kept[uint32(was+int64(item.Run.At))]
+		n, ok := kept(uint32(was + int64(item.Run.At)))
 		item.Run.Cleaned = item.Run.Cleaned || !ok
 		data = record.AppendRun(data, item.Run)
 		if ok {

@@ -17,11 +17,12 @@ import (
 func TestSalt(t *testing.T) {
 	t.Parallel()
 	fs := vfs.NewMemory()
-	a, err := makeSegment(fs, fs.Create, "/", 1, 0, 4096)
+	l := &Log{fs: fs, dir: "/", files: newDescriptors(fs, openFilesMin)}
+	a, err := l.makeSegment(fs.Create, &segment{number: 1, size: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := makeSegment(fs, fs.Create, "/", 2, 0, 4096)
+	b, err := l.makeSegment(fs.Create, &segment{number: 2, size: 4096})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -26,7 +27,7 @@ func (r run) next() uint64 { return r.offset + uint64(r.count) }
 
 // seal is what is known of a sealed segment without reading its index file.
 type seal struct {
-	index     vfs.File
+	index     *handle
 	indexName string
 	first     uint64 // of the entries in it that count; last+1 when there are none
 	last      uint64
@@ -36,13 +37,17 @@ type seal struct {
 	runBytes  int64  // of messages
 }
 
+// through is the number of the last segment that this one holds.
+func (c *contents) through() uint64 { return c.number + uint64(c.joined) }
+
 // contents are an index file's.
 type contents struct {
 	number     uint64
 	generation uint32
 	salt       uint32
 	end        int64
-	original   int64 // end, before the segment was cleaned: the next one tells it too
+	original   int64  // end, before the segment was cleaned: the next one tells it too
+	joined     uint32 // segment.joined
 	first      uint64
 	last       uint64
 	snapIndex  uint64
@@ -109,7 +114,7 @@ func (c *contents) encode() ([]byte, error) {
 	b = le.AppendUint32(b, indexForm)
 	b = le.AppendUint32(b, c.generation)
 	b = le.AppendUint64(b, c.number)
-	b = le.AppendUint64(b, uint64(c.salt))
+	b = le.AppendUint32(le.AppendUint32(b, c.salt), c.joined)
 	for _, v := range []uint64{uint64(c.end), c.first, c.last, c.snapIndex, c.snapTerm, uint64(len(c.snapshot)), uint64(c.original)} {
 		b = le.AppendUint64(b, v)
 	}
@@ -194,7 +199,7 @@ func decode(name string, b []byte) (*contents, error) {
 		return bad("its parts do not fill it")
 	}
 	c := &contents{
-		generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: uint32(le.Uint64(b[24:])),
+		generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]), joined: le.Uint32(b[28:]),
 		end: int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3), snapTerm: u64(4),
 		state: readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum], confBytes: int(o.topics - o.conf),
 	}
@@ -233,8 +238,14 @@ func readPlace(b []byte) place {
 	return place{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])}
 }
 
+// indexFile is what is read of an open file, or of one that is opened to be read.
+type indexFile interface {
+	io.ReaderAt
+	Size() (int64, error)
+}
+
 // readIndex reads a whole index file.
-func readIndex(f vfs.File, name string) (*contents, error) {
+func readIndex(f indexFile, name string) (*contents, error) {
 	size, err := f.Size()
 	if err != nil {
 		return nil, err
@@ -248,13 +259,13 @@ func readIndex(f vfs.File, name string) (*contents, error) {
 
 // writeIndex makes an index file under its name, whole or not at all; kind is
 // "index" or "snapshot". Its name is on disk after the next SyncDir.
-func (l *Log) writeIndex(c *contents, kind string) (vfs.File, string, error) {
+func (l *Log) writeIndex(c *contents, kind string) (*handle, string, error) {
 	b, err := c.encode()
 	if err != nil {
 		return nil, "", err
 	}
 	name := fileName(l.dir, c.number, c.generation, kind)
-	f, err := l.fs.Create(name+".tmp", 0)
+	f, err := l.create(l.fs.Create, name+".tmp", 0)
 	if err != nil {
 		return nil, "", noRoom(err)
 	}
@@ -271,13 +282,14 @@ func (l *Log) writeIndex(c *contents, kind string) (vfs.File, string, error) {
 		}
 		return nil, "", err
 	}
-	return f, name, nil
+	_ = f.Close() // it is on disk
+	return l.files.handle(name), name, nil
 }
 
 // adopt makes s the sealed segment of an index file. With mu, or while opening.
-func (s *segment) adopt(f vfs.File, name string, c *contents) {
+func (s *segment) adopt(f *handle, name string, c *contents) {
 	o := c.layout()
-	s.end = c.end
+	s.end, s.joined = c.end, c.joined
 	s.seal = seal{
 		index: f, indexName: name, first: c.first, last: c.last, snapIndex: c.snapIndex,
 		entriesAt: o.places, runsAt: o.runs,

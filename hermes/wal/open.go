@@ -28,7 +28,8 @@ func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index 
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{fs: fs, dir: dir, o: o.normal(), lock: lock, topics: map[uint32]*topic{}, slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{}}
+	o = o.normal()
+	l := &Log{fs: fs, dir: dir, o: o, lock: lock, files: newDescriptors(fs, o.OpenFiles), topics: map[uint32]*topic{}, slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{}}
 	if err := l.open(restore, apply); err != nil {
 		_ = l.Close() // the first failure is the one to tell
 		return nil, err
@@ -45,7 +46,7 @@ func (l *Log) open(restore func([]byte, uint64) error, apply func(*raftpb.Entry)
 	if err != nil {
 		return err
 	}
-	newest, err := l.openSealed(files)
+	newest, err := l.openSealed(&files)
 	if err != nil {
 		return err
 	}
@@ -175,9 +176,9 @@ func (l *Log) look() (f files, leftovers []string, err error) {
 	return f, leftovers, nil
 }
 
-// openSealed opens the base and the sealed segments. newest is the contents of the newest
-// index file, or nil.
-func (l *Log) openSealed(f files) (newest *contents, err error) {
+// openSealed opens the base and the sealed segments, and leaves those in f that are not sealed.
+// newest is the contents of the newest index file, or nil.
+func (l *Log) openSealed(f *files) (newest *contents, err error) {
 	if f.base > 0 {
 		file, err := l.fs.OpenRead(f.baseName)
 		if err != nil {
@@ -190,48 +191,66 @@ func (l *Log) openSealed(f files) (newest *contents, err error) {
 		if err != nil {
 			return nil, err
 		}
-		l.base = base{index: c.snapIndex, term: c.snapTerm, number: f.base, name: f.baseName}
+		l.base = base{index: c.snapIndex, term: c.snapTerm, number: f.base, through: c.through(), name: f.baseName}
 		l.slotFirst = c.last + 1
 		l.terms = c.terms
 		l.state = c.state
 		newest = c
 	}
+	var open, joined []uint64
 	for i, number := range f.numbers {
+		if number <= l.newestNumber() {
+			joined = append(joined, number)
+			continue
+		}
 		if !f.of[number].sealed {
+			open = append(open, number)
 			if i+1 < len(f.numbers) && f.of[f.numbers[i+1]].sealed {
 				return nil, &Damage{File: fileName(l.dir, number, f.of[number].generation, "index"), Why: "it is missing, and later ones are there"}
 			}
 			continue
 		}
-		if before := l.newestNumber(f); before+1 != number {
+		if before := l.newestNumber(); before+1 != number {
 			return nil, &Damage{File: fileName(l.dir, before+1, 0, "log"), Why: "it is missing, and later ones are there"}
 		}
 		if newest, err = l.openOne(number, f.of[number].generation); err != nil {
 			return nil, err
 		}
 	}
-	return newest, nil
+	f.numbers = open
+	// They are in a segment before, and their removal was interrupted.
+	return newest, l.removeJoined(joined, f.of)
+}
+
+// removeJoined takes segments away that are in another one too.
+func (l *Log) removeJoined(numbers []uint64, of map[uint64]pair) error {
+	var indexes, logs []string
+	for _, number := range numbers {
+		logs = append(logs, fileName(l.dir, number, of[number].generation, "log"))
+		if of[number].sealed {
+			indexes = append(indexes, fileName(l.dir, number, of[number].generation, "index"))
+		}
+	}
+	return l.removeBoth(indexes, logs)
 }
 
 // newestNumber is that of the newest segment opened so far, or of the base.
-func (l *Log) newestNumber(f files) uint64 {
+func (l *Log) newestNumber() uint64 {
 	if n := len(l.sealed); n > 0 {
-		return l.sealed[n-1].number
+		return l.sealed[n-1].through()
 	}
-	return f.base
+	return l.base.through
 }
 
 // openOne opens a sealed segment.
 func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
-	s, err := openSegment(l.fs, l.dir, number, generation)
+	s, err := l.openSegment(number, generation)
 	if err != nil {
 		return nil, err
 	}
 	l.sealed = append(l.sealed, s) // whatever happens now, Close finds it
 	name := fileName(l.dir, number, generation, "index")
-	if s.index, err = l.fs.OpenRead(name); err != nil {
-		return nil, err
-	}
+	s.index = l.files.handle(name)
 	c, err := readIndex(s.index, name)
 	if err != nil {
 		return nil, err
@@ -275,7 +294,29 @@ func (l *Log) span(s *segment, c *contents) {
 	}
 }
 
-// remove takes files away that an interruption left.
+// removeBoth takes segments' files away, in an order in which no power cut leaves an
+// index file without its segment: that is taken for one that was dropped.
+func (l *Log) removeBoth(indexes, logs []string) error {
+	for _, names := range [][]string{indexes, logs} {
+		if len(names) == 0 {
+			continue
+		}
+		if err := l.remove(names); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes the names in the directory safe. The lock keeps it open, where it can.
+func (l *Log) syncDir() error {
+	if d, ok := l.lock.(vfs.Syncer); ok {
+		return d.Sync()
+	}
+	return l.fs.SyncDir(l.dir)
+}
+
+// remove takes files away.
 func (l *Log) remove(names []string) error {
 	for _, name := range names {
 		if err := l.fs.Remove(name); err != nil {
@@ -283,5 +324,5 @@ func (l *Log) remove(names []string) error {
 		}
 	}
 	// Also where there is nothing to remove: a name that was made and not synced may be among those found.
-	return l.fs.SyncDir(l.dir)
+	return l.syncDir()
 }

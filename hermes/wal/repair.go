@@ -10,17 +10,17 @@ import (
 // openOpen reads the segments that are not sealed, whole, cuts off what was never
 // synced, and leaves a log that can be appended to.
 func (l *Log) openOpen(f files, newest *contents) error {
-	before, end := l.newestNumber(f), int64(0)
+	before, end := l.newestNumber(), int64(0)
 	if newest != nil {
 		end = newest.original
 	}
 	var buf []byte
 	var surplus []string
-	for i, number := range f.numbers[len(l.sealed):] {
-		if want := l.newestNumber(f) + uint64(i) + 1; number != want {
+	for i, number := range f.numbers {
+		if want := l.newestNumber() + uint64(i) + 1; number != want {
 			return &Damage{File: fileName(l.dir, want, 0, "log"), Why: "it is missing, and later ones are there"}
 		}
-		s, err := openSegment(l.fs, l.dir, number, 0)
+		s, err := l.openSegment(number, 0)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (l *Log) openOpen(f files, newest *contents) error {
 			return err
 		}
 		if made && !l.follows(s, f) {
-			if err := s.cut(buf); err != nil {
+			if err := s.cut(l, buf); err != nil {
 				return err
 			}
 		}
@@ -46,6 +46,9 @@ func (l *Log) openOpen(f files, newest *contents) error {
 			before, end = number, s.end
 		case made && l.prepared == nil && number == before+1:
 			l.prepared, l.full = s, l.full[:len(l.full)-1]
+			if err := s.reopen(l); err != nil {
+				return err
+			}
 		default: // made ahead of a segment whose frames never reached the disk, or not wholly made
 			l.full = l.full[:len(l.full)-1]
 			_ = s.release() // it is removed
@@ -69,7 +72,7 @@ func (l *Log) follows(s *segment, f files) bool {
 	if _, ok := f.of[next]; !ok {
 		return false
 	}
-	other, err := openSegment(l.fs, l.dir, next, 0)
+	other, err := l.openSegment(next, 0)
 	if err != nil {
 		return false
 	}
@@ -144,7 +147,7 @@ func (l *Log) visit(s *segment, at int64, f frame, before uint64, end int64) err
 
 // cut takes away what follows the last whole frame, having made sure that it was
 // never synced: later frames must not be taken for a continuation of it.
-func (s *segment) cut(b []byte) error {
+func (s *segment) cut(l *Log, b []byte) error {
 	if err := harmless(b, s.end, s.salt); err != nil {
 		var d *Damage
 		if errors.As(err, &d) {
@@ -157,16 +160,22 @@ func (s *segment) cut(b []byte) error {
 	// that all is well without writing it.
 	again := bytes.Clone(b[s.safe : s.end+int64(len(bytes.TrimRight(b[s.end:], "\x00")))])
 	clear(again[s.end-s.safe:])
-	if _, err := s.file.WriteAt(again, s.safe); err != nil {
+	if err := s.reopen(l); err != nil {
 		return err
 	}
-	return s.file.Sync()
+	if _, err := s.out.WriteAt(again, s.safe); err != nil {
+		return err
+	}
+	return s.out.Sync()
 }
 
 // ready makes the last segment with frames the active one, or a new one where there is none.
 func (l *Log) ready(before uint64, end int64, newest *contents) error {
 	if n := len(l.full); n > 0 {
 		l.active, l.full = l.full[n-1], l.full[:n-1]
+		if err := l.active.reopen(l); err != nil {
+			return err
+		}
 		l.synced, l.stable = l.active.end, l.last()
 	} else {
 		s := l.prepared

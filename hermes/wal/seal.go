@@ -51,8 +51,7 @@ func (l *Log) Seal(index uint64, snapshot []byte, conf *raftpb.ConfState) error 
 	if err != nil {
 		return l.spoils(err)
 	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		_ = f.Close() // the first failure is the one to tell
+	if err := l.syncDir(); err != nil {
 		return l.broken(err)
 	}
 	l.mu.Lock()
@@ -170,12 +169,11 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 	}
 	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is
 	// full ends the log here: nothing is torn, and what would give room back is what is replaced.
-	f, name, err := l.writeIndex(c, "snapshot")
+	_, name, err := l.writeIndex(c, "snapshot")
 	if err != nil {
 		return l.broken(err)
 	}
-	_ = f.Close() // it is on disk
-	if err := l.fs.SyncDir(l.dir); err != nil {
+	if err := l.syncDir(); err != nil {
 		return l.broken(err)
 	}
 	s, err := l.make(c.number+1, l.o.SegmentBytes)
@@ -187,7 +185,7 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 	l.sealed, l.full, l.rolled, l.active = nil, nil, nil, s
 	l.slots, l.slotFirst, l.cache, l.topics = nil, index+1, cache{}, map[uint32]*topic{}
 	l.terms = []termFrom{{index, term}}
-	l.base = base{index: index, term: term, number: c.number, name: name}
+	l.base = base{index: index, term: term, number: c.number, through: c.number, name: name}
 	l.applied, l.stable, l.replacing, l.state = index, index, false, state
 	l.mu.Unlock()
 	if err := l.begin(s, start{before: c.number, installed: true, state: state}); err != nil {
@@ -202,25 +200,18 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 // takeAway removes segments that are in no list any more, and the file of a base that
 // is none any more. With maintain.
 func (l *Log) takeAway(old base, gone ...*segment) error {
-	var names []string
+	var indexes, logs []string
 	if old.number > 0 {
-		names = append(names, old.name)
+		indexes = append(indexes, old.name)
 	}
 	for _, s := range gone {
-		names = append(names, s.name)
+		logs = append(logs, s.name)
 		if s.index != nil {
-			names = append(names, s.indexName)
+			indexes = append(indexes, s.indexName)
 		}
-	}
-	for _, name := range names {
-		if err := l.fs.Remove(name); err != nil {
+		if err := s.retire(); err != nil {
 			return err
 		}
 	}
-	for _, s := range gone {
-		if err := s.release(); err != nil {
-			return err
-		}
-	}
-	return l.fs.SyncDir(l.dir)
+	return l.removeBoth(indexes, logs)
 }

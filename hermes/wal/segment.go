@@ -20,6 +20,9 @@ const (
 	blockBytes = 64
 	blockMagic = "hermeslg"
 	blockForm  = 1
+	// blockJoined is the form of a segment that holds others too. It is read as the other is: a
+	// program that knows of no such segments is to refuse it.
+	blockJoined = 2
 )
 
 // segment is a file of frames, and beside a sealed one its index file.
@@ -28,7 +31,9 @@ type segment struct {
 	generation uint32 // how often it was cleaned
 	salt       uint32
 	name       string
-	file       vfs.File
+	joined     uint32   // segments behind it that it holds too: their numbers are its own
+	out        vfs.File // while it is written; nil: it is only read
+	file       *handle
 	size       int64 // allocated
 	end        int64 // where the next frame goes; while active for the appending goroutine alone
 	safe       int64 // while opening: to where it was on disk when its last frame was written
@@ -36,7 +41,11 @@ type segment struct {
 	began      bool // it has its first frame
 	seal            // zero before it is sealed
 	refs       atomic.Int32
+	unused     chan struct{} // closed when refs is 0
 }
+
+// through is the number of the last segment that it holds.
+func (s *segment) through() uint64 { return s.number + uint64(s.joined) }
 
 // fileName is the name of a segment's file, kind being "log", "index" or "snapshot".
 func fileName(dir string, number uint64, generation uint32, kind string) string {
@@ -67,24 +76,33 @@ func parseName(name string) (named, bool) {
 	return n, err == nil && n.number > 0 && fileName("", n.number, n.generation, n.kind) == name
 }
 
-// makeSegment creates a segment's file of size bytes, with its block, by Create or
-// Reserve. Its content is on disk; its name is not before SyncDir.
-func makeSegment(fs vfs.FS, create func(string, int64) (vfs.File, error), dir string, number uint64, generation uint32, size int64) (*segment, error) {
-	name := fileName(dir, number, generation, "log")
+// create makes a file. Where there is no descriptor left, files that nobody reads make room.
+func (l *Log) create(create func(string, int64) (vfs.File, error), name string, size int64) (vfs.File, error) {
 	f, err := create(name, size)
+	for vfs.Exhausted(err) && l.files.spare() {
+		f, err = create(name, size)
+	}
+	return f, err
+}
+
+// makeSegment creates the file of a segment of which number, generation and size are set,
+// with its block, by Create or Reserve. It is to be written. Its content is on disk; its name is not before SyncDir.
+func (l *Log) makeSegment(create func(string, int64) (vfs.File, error), s *segment) (*segment, error) {
+	s.name = fileName(l.dir, s.number, s.generation, "log")
+	f, err := l.create(create, s.name, s.size)
 	if err != nil {
 		return nil, noRoom(err) // Create leaves no file behind
 	}
 	// The salt is no secret that has to last: it is to be unknown to whoever sends messages.
-	s := &segment{number: number, generation: generation, salt: rand.Uint32(), name: name, file: f, size: size, end: blockBytes}
-	s.refs.Store(1)
+	s.salt, s.out, s.file, s.end = rand.Uint32(), f, l.files.pin(s.name, f), blockBytes
+	s.keep()
 	if _, err = f.WriteAt(s.block(), 0); err == nil {
 		err = f.Sync()
 	}
 	if err != nil {
-		_ = f.Close() // the first failure is the one to tell
+		_ = s.release() // the first failure is the one to tell
 		// A file that grows finds the disk full only here. It must go: the next try makes one of its name.
-		if vfs.Full(err) && fs.Remove(name) == nil {
+		if vfs.Full(err) && l.fs.Remove(s.name) == nil {
 			err = noRoom(err)
 		}
 		return nil, err
@@ -95,7 +113,11 @@ func makeSegment(fs vfs.FS, create func(string, int64) (vfs.File, error), dir st
 func (s *segment) block() []byte {
 	b := make([]byte, 0, blockBytes)
 	b = append(b, blockMagic...)
-	b = binary.LittleEndian.AppendUint32(b, blockForm)
+	form := uint32(blockForm)
+	if s.joined > 0 {
+		form = blockJoined
+	}
+	b = binary.LittleEndian.AppendUint32(b, form)
 	b = binary.LittleEndian.AppendUint64(b, s.number)
 	b = binary.LittleEndian.AppendUint32(b, s.generation)
 	b = binary.LittleEndian.AppendUint32(b, s.salt)
@@ -108,8 +130,8 @@ func (s *segment) readBlock(b []byte) error {
 	if len(b) < blockBytes || crc32.Checksum(b[:blockBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[blockBytes-4:]) || string(b[:8]) != blockMagic {
 		return &Damage{File: s.name, Why: "the block at the beginning is broken"}
 	}
-	if form := binary.LittleEndian.Uint32(b[8:]); form != blockForm {
-		return fmt.Errorf("%s has form %d, this program reads form %d: run the version that wrote it, or a later one", s.name, form, blockForm)
+	if form := binary.LittleEndian.Uint32(b[8:]); form != blockForm && form != blockJoined {
+		return fmt.Errorf("%s has form %d, this program reads forms to %d: run the version that wrote it, or a later one", s.name, form, blockJoined)
 	}
 	number, generation := binary.LittleEndian.Uint64(b[12:]), binary.LittleEndian.Uint32(b[20:])
 	if number != s.number || generation != s.generation {
@@ -119,39 +141,72 @@ func (s *segment) readBlock(b []byte) error {
 	return nil
 }
 
-// openSegment opens the file. Nothing of it is read.
-func openSegment(fs vfs.FS, dir string, number uint64, generation uint32) (*segment, error) {
-	s := &segment{number: number, generation: generation, name: fileName(dir, number, generation, "log")}
-	s.refs.Store(1)
+// openSegment finds the file, which is opened when it is read. Nothing of it is read.
+func (l *Log) openSegment(number uint64, generation uint32) (*segment, error) {
+	s := &segment{number: number, generation: generation, name: fileName(l.dir, number, generation, "log")}
+	s.file = l.files.handle(s.name)
+	s.keep()
 	var err error
-	if s.file, err = fs.Open(s.name); err != nil {
-		return nil, err
-	}
-	if s.size, err = s.file.Size(); err != nil {
-		_ = s.file.Close() // the first failure is the one to tell
-		return nil, err
-	}
-	return s, nil
+	s.size, err = s.file.Size()
+	return s, err
 }
 
-// acquire keeps the files open until release, though the segment be dropped. With mu.
+// reopen opens the file to be written again.
+func (s *segment) reopen(l *Log) error {
+	if s.out != nil {
+		return nil
+	}
+	f, err := l.fs.Open(s.name)
+	if err != nil {
+		return err
+	}
+	if err := s.file.close(); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.out, s.file = f, l.files.pin(s.name, f)
+	return nil
+}
+
+// full tells that nothing is written to the file any more, and all of it is on disk.
+func (s *segment) full() {
+	s.out = nil
+	s.file.unpin()
+}
+
+// keep gives the segment to its one owner.
+func (s *segment) keep() {
+	s.unused = make(chan struct{})
+	s.refs.Store(1)
+}
+
+// acquire keeps the files until release, though the segment be dropped. With mu.
 func (s *segment) acquire() { s.refs.Add(1) }
 
+// release gives up what acquire or the owner had. The last one closes the files.
 func (s *segment) release() error {
 	if s.refs.Add(-1) != 0 {
 		return nil
 	}
-	err := s.file.Close()
+	defer close(s.unused)
+	err := s.file.close()
 	if s.index != nil {
-		if closing := s.index.Close(); err == nil {
+		if closing := s.index.close(); err == nil {
 			err = closing
 		}
 	}
 	return err
 }
 
+// retire is the owner's release before the files are removed: it waits for who reads
+// them, since they may have to be opened yet.
+func (s *segment) retire() error {
+	err := s.release()
+	<-s.unused
+	return err
+}
+
 // read fills b from a place in a file that must have so much.
-func read(f vfs.File, name string, b []byte, at int64) error {
+func read(f io.ReaderAt, name string, b []byte, at int64) error {
 	n, err := f.ReadAt(b, at)
 	switch {
 	case n == len(b):

@@ -78,7 +78,7 @@ func Verify(ctx context.Context, fs vfs.FS, dir string, o Verification) (Verifie
 	v := &verifier{
 		Verification: o,
 		l: &Log{
-			fs: readOnly{fs}, dir: dir, lock: lock, o: Options{}.normal(), topics: map[uint32]*topic{},
+			fs: readOnly{fs}, dir: dir, lock: lock, o: Options{}.normal(), files: newDescriptors(readOnly{fs}, openFilesMin), topics: map[uint32]*topic{},
 			slotFirst: 1, state: emptyState(), conf: &raftpb.ConfState{},
 		},
 	}
@@ -118,6 +118,7 @@ type verifier struct {
 	lost bool
 	// adrift: what the next segment follows is not known, for the index file that tells is damaged.
 	adrift  bool
+	through uint64 // the number of the last sealed segment that was seen, or of the base
 	pending []pendingSnapshot
 	dropped *contents // of the base, where it is an index file
 	buf     []byte
@@ -159,42 +160,41 @@ func (v *verifier) run(ctx context.Context) error {
 		return err
 	}
 	newest := v.base(f)
-	sealed := 0
+	var open []uint64
 	for i, number := range f.numbers {
+		if number <= v.through {
+			v.seen.Leftovers++ // it is in a segment before
+			continue
+		}
 		if !f.of[number].sealed {
 			if i+1 < len(f.numbers) && f.of[f.numbers[i+1]].sealed {
 				v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, number, f.of[number].generation, "index"), Why: "it is missing, and later ones are there"})
-				v.adrift = true
-				sealed++
+				v.adrift, v.through = true, number
 				continue
 			}
-			break
+			open = append(open, number)
+			continue
 		}
-		sealed++
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if before := f.before(i); before+1 != number {
-			v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, before+1, 0, "log"), Why: "it is missing, and later ones are there"})
+		if v.through+1 != number {
+			v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, v.through+1, 0, "log"), Why: "it is missing, and later ones are there"})
 			v.adrift = true
 		}
 		c, err := v.sealed(ctx, number, f.of[number].generation, newest)
 		if err != nil {
 			return err
 		}
+		v.through = number
 		if newest = c; c == nil {
 			v.adrift = true
+		} else {
+			v.through = c.through()
 		}
 	}
-	return v.open(ctx, f, sealed, newest)
-}
-
-// before is the number of the segment before f.numbers[i], or of the base.
-func (f files) before(i int) uint64 {
-	if i > 0 {
-		return f.numbers[i-1]
-	}
-	return f.base
+	f.numbers = open
+	return v.open(ctx, f, newest)
 }
 
 // measure adds up what is to be read.
@@ -256,12 +256,14 @@ func (v *verifier) base(f files) *contents {
 		return nil
 	}
 	c := v.index(f.baseName)
+	v.through = f.base
 	if c == nil {
 		v.adrift = true
 		return nil
 	}
 	v.dropped = c
-	v.l.base = base{index: c.snapIndex, term: c.snapTerm, number: f.base, name: f.baseName}
+	v.through = c.through()
+	v.l.base = base{index: c.snapIndex, term: c.snapTerm, number: f.base, through: v.through, name: f.baseName}
 	v.l.slotFirst, v.l.terms, v.l.state, v.l.conf = c.last+1, c.terms, c.state, raftpb.EnsureConfState(c.conf)
 	v.restore(c.snapshot, c.snapIndex, f.baseName)
 	return c
@@ -276,7 +278,7 @@ func (v *verifier) restore(snapshot []byte, index uint64, name string) {
 
 // whole reads a segment's file into the buffer; nil: it cannot be, and that was noted.
 func (v *verifier) whole(number uint64, generation uint32) *segment {
-	s, err := openSegment(v.l.fs, v.l.dir, number, generation)
+	s, err := v.l.openSegment(number, generation)
 	if err != nil {
 		v.found(Unreadable, fileName(v.l.dir, number, generation, "log"), err)
 		return nil
@@ -295,23 +297,23 @@ func (v *verifier) whole(number uint64, generation uint32) *segment {
 	return s
 }
 
-// open checks the segments that are not sealed, from f.numbers[from] on, and replays them.
-func (v *verifier) open(ctx context.Context, f files, from int, newest *contents) error {
+// open checks the segments that are not sealed, those of f.numbers, and replays them.
+func (v *verifier) open(ctx context.Context, f files, newest *contents) error {
 	if v.adrift {
-		for _, number := range f.numbers[from:] {
+		for _, number := range f.numbers {
 			v.seen.Skipped = append(v.seen.Skipped, fileName(v.l.dir, number, 0, "log"))
 		}
 		return nil
 	}
-	before, end := f.before(from), int64(0)
+	before, end := v.through, int64(0)
 	if newest != nil {
 		end = newest.original
 	}
-	for i, number := range f.numbers[from:] {
+	for i, number := range f.numbers {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if want := f.before(from) + uint64(i) + 1; number != want {
+		if want := v.through + uint64(i) + 1; number != want {
 			v.found(MissingFile, "", &Damage{File: fileName(v.l.dir, want, 0, "log"), Why: "it is missing, and later ones are there"})
 			return nil
 		}
@@ -339,7 +341,7 @@ func (v *verifier) open(ctx context.Context, f files, from int, newest *contents
 				kind = WrongOrder // what was read is whole, and wrong
 			}
 			v.found(kind, s.name, err)
-			for _, rest := range f.numbers[from+i+1:] {
+			for _, rest := range f.numbers[i+1:] {
 				v.seen.Skipped = append(v.seen.Skipped, fileName(v.l.dir, rest, 0, "log"))
 			}
 			return nil

@@ -85,8 +85,8 @@ func (v *verifier) frames(s *segment, name string, c, before *contents) (entries
 				return damage("the first frame has %d bytes", len(f.body))
 			}
 			// A cleaned segment's does not tell: the one before may be gone by then.
-			if s.generation == 0 && before != nil && !st.installed && (st.before != before.number || st.end != before.original) {
-				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with %d bytes", st.end, st.before, before.number, before.original)
+			if s.generation == 0 && before != nil && !st.installed && (st.before != before.through() || st.end != before.original) {
+				return damage("the first frame tells that it follows byte %d of segment %d, and that one is %d with %d bytes", st.end, st.before, before.through(), before.original)
 			}
 			state = st.state
 		case kindState:

@@ -7,7 +7,7 @@
 //
 //	NNNNNNNNNNNNNNNN.log    a segment, 64 MiB allocated before it is used, named by its number
 //	NNNNNNNNNNNNNNNN.index  beside a sealed one: where its entries and each topic's runs are; the state machine's snapshot
-//	NNNNNNNNNNNNNNNN.G.log, .G.index  the same two, cleaned for the G-th time
+//	NNNNNNNNNNNNNNNN.G.log, .G.index  the same two, cleaned for the G-th time, or joined with those behind it
 //	NNNNNNNNNNNNNNNN.snapshot  in place of all before: one that was installed
 //
 // segment = block(64 bytes: number, generation, salt) frame* zeros
@@ -33,6 +33,12 @@
 // index file also holds the runs of those later entries. When the oldest segment is
 // dropped its index file stays: it is the snapshot from which a follower that lags
 // behind the first kept segment begins, and before it the log has no entries.
+//
+// Cleaned segments that are small are joined with their neighbours, entry by entry: one message that
+// is kept for ever costs the entries behind it, without their messages, and not a file for each
+// segment there was. The index file of a joined one tells how many numbers it holds; what is there of
+// them besides is what an interruption left. Files are opened when they are read, and no more than
+// Options.OpenFiles of them are open at once.
 package wal
 
 import (
@@ -51,6 +57,9 @@ import (
 type Options struct {
 	SegmentBytes int64 // 64 MiB; at least 4 KiB, at most 1 GiB
 	CacheBytes   int   // of the newest entries, in memory: 16 MiB
+	// OpenFiles are open at once to be read, whatever the log's size: 256, at least 4. A few more
+	// are open to be written.
+	OpenFiles int
 	// Room is asked when the goroutine that appends needs a next segment and the disk has no room
 	// for one. Nothing is harmed then: of what is being appended nobody was told. true: try
 	// again. It may wait as long as it likes; whoever cleans or reads goes on. nil: false, and the
@@ -59,13 +68,24 @@ type Options struct {
 }
 
 // ErrNoRoom is in the error of what was not begun, or was taken back whole, since the disk is
-// full: the log is as it was, and it may be tried again.
+// full or no more files can be opened: the log is as it was, and it may be tried again.
 var ErrNoRoom = errors.New("the disk is full")
 
-// noRoom marks an error that came of a full disk and left nothing behind.
+// ErrNoFiles is an ErrNoRoom: the process, or the system, has as many files open as it may have.
+var ErrNoFiles error = noFiles{}
+
+type noFiles struct{}
+
+func (noFiles) Error() string        { return "no more files can be opened" }
+func (noFiles) Is(target error) bool { return target == ErrNoRoom }
+
+// noRoom marks an error that came of a full disk, or of too many open files, and left nothing behind.
 func noRoom(err error) error {
-	if vfs.Full(err) {
+	switch {
+	case vfs.Full(err):
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
+	case vfs.Exhausted(err):
+		return fmt.Errorf("%w: %w", ErrNoFiles, err)
 	}
 	return err
 }
@@ -84,6 +104,8 @@ const (
 	segmentBytesMin = 4 << 10
 	segmentBytesMax = 1 << 30
 	cacheBytes      = 16 << 20
+	openFiles       = 256
+	openFilesMin    = 4
 )
 
 func (o Options) normal() Options {
@@ -93,6 +115,10 @@ func (o Options) normal() Options {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = cacheBytes
 	}
+	if o.OpenFiles == 0 {
+		o.OpenFiles = openFiles
+	}
+	o.OpenFiles = max(o.OpenFiles, openFilesMin)
 	o.SegmentBytes = min(max(o.SegmentBytes, segmentBytesMin), segmentBytesMax)
 	return o
 }
@@ -118,6 +144,8 @@ type Live func(topic uint32) (first uint64, ok bool)
 // Usage is what the log takes.
 type Usage struct {
 	Segments    int
+	OpenFiles   int    // open now
+	OpenLimit   int    // how many may be open to be read
 	Bytes       int64  // allocated
 	First, Last uint64 // indices
 }
@@ -141,10 +169,11 @@ func (d *Damage) Error() string {
 // sync all that writes fails with the same error, for ever: what is on disk then
 // is known only to the next Open.
 type Log struct {
-	fs   vfs.FS
-	dir  string
-	o    Options
-	lock interface{ Close() error }
+	fs    vfs.FS
+	dir   string
+	o     Options
+	lock  interface{ Close() error }
+	files *descriptors
 
 	// For the goroutine that appends.
 	buf    []byte
@@ -189,6 +218,7 @@ var _ raft.Storage = (*Log)(nil)
 type base struct {
 	index, term uint64
 	number      uint64 // of the index file that has the snapshot; 0: none
+	through     uint64 // of the last segment that it stands for
 	name        string
 }
 
@@ -226,7 +256,7 @@ func (l *Log) err() error {
 func (l *Log) Usage() Usage {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	u := Usage{First: l.base.index + 1, Last: l.last()}
+	u := Usage{First: l.base.index + 1, Last: l.last(), OpenFiles: l.files.count(), OpenLimit: l.files.limit}
 	for _, s := range l.segments() {
 		u.Segments++
 		u.Bytes += s.size
