@@ -32,7 +32,7 @@ type book struct {
 
 	mu   sync.Mutex // guards all below
 	page page
-	late bool // the file lacks something of page that a full disk did not take
+	late bool // the file lacks something of page that could not be written: the disk is full, or no file can be opened
 }
 
 // page is the file's content.
@@ -142,7 +142,7 @@ func (b *book) learn(entries ...*raftpb.Entry) error {
 	if err != nil || !changed {
 		return err
 	}
-	if err = b.write(); vfs.Full(err) {
+	if err = b.write(); vfs.Full(err) || vfs.Exhausted(err) {
 		// The log has it, and is not sealed before the book has it too.
 		b.late, err = true, nil
 	}

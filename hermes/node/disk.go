@@ -37,7 +37,8 @@ type disk struct {
 	backlog atomic.Int64  // bytes handed over and not stored
 	busy    atomic.Int64  // when the work under way began; 0: none
 	free    atomic.Uint64 // bytes of the disk, as upkeep saw last
-	starved atomic.Bool   // nothing is stored until there is room for a segment
+	starved atomic.Bool   // nothing is stored until there is room for a segment, or a file can be opened
+	noFiles atomic.Bool   // it is files
 
 	mu   sync.Mutex // guards jobs
 	jobs []job
@@ -92,12 +93,25 @@ func (d *disk) run() {
 // appended before stays as it is. Ending the node instead was what it did once: it then had
 // to be started by hand when there was room, and a cluster whose disks fill alike lost all its nodes.
 func (d *disk) room(why error) bool {
+	d.noFiles.Store(errors.Is(why, wal.ErrNoFiles))
 	if !d.starved.Swap(true) {
-		d.n.logger.Error("the disk is full: this node stores and acknowledges nothing until there is room", "dir", d.n.options.Dir, "why", why)
+		d.n.logger.Error(d.want(), "dir", d.n.options.Dir, "why", why)
 	}
 	d.n.full.Store(true)
 	was := d.busy.Swap(0) // it waits, and does not hang: a start anew would not mend it
 	defer d.busy.Store(was)
+	return d.pause()
+}
+
+// files waits, on the loop's goroutine, until it is worth trying again to open a file; false: the node
+// ends. Nothing is applied meanwhile.
+func (d *disk) files(why error) bool {
+	d.n.logger.Error("no more files can be opened: this node applies nothing until one can", "why", why)
+	return d.pause()
+}
+
+// pause waits for a moment; false: the node ends.
+func (d *disk) pause() bool {
 	again := time.NewTimer(d.n.options.Upkeep)
 	defer again.Stop()
 	select {
@@ -108,10 +122,18 @@ func (d *disk) room(why error) bool {
 	}
 }
 
+// want says what a node that is starved lacks.
+func (d *disk) want() string {
+	if d.noFiles.Load() {
+		return "no more files can be opened: this node stores and acknowledges nothing until one can; raise the limit of open files, or end connections"
+	}
+	return "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log"
+}
+
 // sated tells that what was to be stored could be.
 func (d *disk) sated() {
 	if d.starved.Load() && d.starved.Swap(false) {
-		d.n.logger.Warn("there is room on the disk again: this node goes on")
+		d.n.logger.Warn("what was to be stored could be: this node goes on")
 	}
 }
 
@@ -242,6 +264,9 @@ func (m *mark) wait(index uint64, limit time.Duration) bool {
 	}
 }
 
+// errNoFiles answers what needs a file to be opened, when none can be.
+var errNoFiles = wirelab.Errorf(wirelab.Unavailable, "this node can open no more files: go on at another, or try again")
+
 var errBehind = wirelab.Errorf(wirelab.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
 
 // readLog reads messages for the tail. An entry is applied when a quorum has it, which
@@ -261,6 +286,9 @@ func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker
 		}
 		got, err = n.log.Read(topic, offset, before, limit)
 	}
+	if errors.Is(err, wal.ErrNoFiles) {
+		return nil, errNoFiles
+	}
 	if err != nil {
 		if wirelab.CodeOf(err) == wirelab.Internal {
 			n.fail(err) // what was written cannot be read any more
@@ -278,6 +306,9 @@ func (n *Node) byTime(topic uint32, time int64, next uint64) (uint64, error) {
 		return 0, errBehind
 	}
 	offset, ok, err := n.log.ByTime(topic, time)
+	if errors.Is(err, wal.ErrNoFiles) {
+		return 0, errNoFiles
+	}
 	if err != nil {
 		n.fail(err)
 		return 0, wirelab.Public(err)

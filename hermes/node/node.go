@@ -158,7 +158,7 @@ type opened struct {
 func (n *Node) open() (*opened, error) {
 	s := &opened{machine: core.New()}
 	o := n.options.Log
-	o.Room = n.disk.room
+	o.Room, o.Files = n.disk.room, n.disk.files
 	kept, err := wal.Open(n.options.FS, n.options.Dir, o, s.restore, s.apply)
 	if err != nil {
 		return nil, err

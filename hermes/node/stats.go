@@ -63,9 +63,10 @@ type Stats struct {
 	Elections                              uint64 // that gave a leader, as this node saw, since it started
 	Segments                               int    // of the log, on this node
 	LogBytes                               int64  // allocated
+	OpenFiles, OpenLimit                   int    // of the log: now, and at most to be read
 	FreeBytes                              uint64 // of the disk, as of the last upkeep; 0: not known yet
 	Full                                   bool   // publishes are refused
-	Starved                                bool   // the disk is so full that nothing is stored here, and nothing acknowledged
+	Starved                                bool   // the disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged
 	InHandBytes                            int    // of publishes without an answer
 	BacklogBytes                           int64  // handed to the disk and not stored
 	Topics                                 []broker.Topic
@@ -92,6 +93,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	}
 	usage := n.log.Usage()
 	s.Segments, s.LogBytes = usage.Segments, usage.Bytes
+	s.OpenFiles, s.OpenLimit = usage.OpenFiles, usage.OpenLimit
 	s.Starved = n.disk.starved.Load()
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
@@ -175,7 +177,7 @@ func (n *Node) unready() error {
 	lead := n.lead.Load()
 	switch {
 	case n.disk.starved.Load():
-		return wirelab.Errorf(wirelab.Unavailable, "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log")
+		return wirelab.Errorf(wirelab.Unavailable, "%s", n.disk.want())
 	case lead.stopping:
 		return errStopping
 	case lead.leader == 0:

@@ -77,7 +77,7 @@ func (l *Log) open(restore func([]byte, uint64) error, apply func(*raftpb.Entry)
 // replay applies the committed entries behind the snapshot.
 func (l *Log) replay(apply func(*raftpb.Entry) ([]Placed, error)) error {
 	for l.applied < l.state.GetCommit() {
-		entries, err := l.Entries(l.applied+1, l.state.GetCommit()+1, entriesBytes)
+		entries, err := l.entries(l.applied+1, l.state.GetCommit()+1, entriesBytes)
 		if err != nil {
 			return err
 		}

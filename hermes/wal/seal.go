@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -169,15 +170,21 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 	}
 	// From when the name of this file is on disk, Open takes all earlier ones away. A disk that is
 	// full ends the log here: nothing is torn, and what would give room back is what is replaced.
-	_, name, err := l.writeIndex(c, "snapshot")
-	if err != nil {
+	var name string
+	if err := l.waiting(func() (err error) {
+		_, name, err = l.writeIndex(c, "snapshot")
+		return err
+	}); err != nil {
 		return l.broken(err)
 	}
 	if err := l.syncDir(); err != nil {
 		return l.broken(err)
 	}
-	s, err := l.make(c.number+1, l.o.SegmentBytes)
-	if err != nil {
+	var s *segment
+	if err := l.waiting(func() (err error) {
+		s, err = l.make(c.number+1, l.o.SegmentBytes)
+		return err
+	}); err != nil {
 		return l.broken(err)
 	}
 	l.mu.Lock()
@@ -195,6 +202,16 @@ func (l *Log) Install(snapshot *raftpb.Snapshot) error {
 		return l.broken(err)
 	}
 	return nil
+}
+
+// waiting does what needs a file to be made, again where none can be opened as long as Room says so.
+func (l *Log) waiting(do func() error) error {
+	for {
+		err := do()
+		if !errors.Is(err, ErrNoFiles) || l.o.Room == nil || !l.o.Room(err) {
+			return err
+		}
+	}
 }
 
 // takeAway removes segments that are in no list any more, and the file of a base that

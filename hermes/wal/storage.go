@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 
@@ -66,8 +67,30 @@ func (l *Log) term(i uint64) uint64 {
 }
 
 // Entries gives entries from lo on and before hi, as many as fit into limit bytes and
-// into a bound of this log's own, one at least. The newest come from memory.
+// into a bound of this log's own, one at least. The newest come from memory. Where no file can be
+// opened, entries that were applied are told to be raft.ErrCompacted: the library, which
+// panics over other errors, then sends them to a follower later. Those that are to be applied are
+// waited for with Options.Files.
 func (l *Log) Entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
+	for {
+		found, err := l.entries(lo, hi, limit)
+		if !errors.Is(err, ErrNoFiles) {
+			return found, err
+		}
+		l.mu.RLock()
+		applied := l.applied
+		l.mu.RUnlock()
+		if lo <= applied {
+			return nil, raft.ErrCompacted
+		}
+		if l.o.Files == nil || !l.o.Files(err) {
+			return nil, err
+		}
+	}
+}
+
+// entries is Entries, once.
+func (l *Log) entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
 	l.mu.RLock()
 	switch {
 	case lo <= l.base.index:
@@ -174,19 +197,18 @@ func (l *Log) Snapshot() (*raftpb.Snapshot, error) {
 	if b.number == 0 {
 		return nil, raft.ErrSnapshotTemporarilyUnavailable
 	}
-	f, err := l.fs.OpenRead(b.name)
+	f := l.files.handle(b.name)
+	c, err := readIndex(f, b.name)
+	if closing := f.close(); err == nil {
+		err = closing
+	}
 	if err != nil {
-		// It was dropped for a later one meanwhile, or is lost: the next call tells.
+		// It was dropped for a later one meanwhile, or cannot be opened now: the next call tells.
 		l.mu.RLock()
 		defer l.mu.RUnlock()
-		if l.base.number != b.number {
+		if l.base.number != b.number || errors.Is(err, ErrNoFiles) {
 			return nil, raft.ErrSnapshotTemporarilyUnavailable
 		}
-		return nil, err
-	}
-	defer f.Close() //nolint:errcheck // a file that was only read
-	c, err := readIndex(f, b.name)
-	if err != nil {
 		return nil, err
 	}
 	return &raftpb.Snapshot{Data: c.snapshot, Metadata: &raftpb.SnapshotMetadata{

@@ -61,10 +61,13 @@ type Options struct {
 	// are open to be written.
 	OpenFiles int
 	// Room is asked when the goroutine that appends needs a next segment and the disk has no room
-	// for one. Nothing is harmed then: of what is being appended nobody was told. true: try
+	// for one, or no file can be opened. Nothing is harmed then: of what is being appended nobody was told. true: try
 	// again. It may wait as long as it likes; whoever cleans or reads goes on. nil: false, and the
 	// log ends, as by any failed write.
 	Room func(why error) (again bool)
+	// Files is asked as Room is, by who wants entries that are to be applied when no file can be
+	// opened to read them. nil: false.
+	Files func(why error) (again bool)
 }
 
 // ErrNoRoom is in the error of what was not begun, or was taken back whole, since the disk is
