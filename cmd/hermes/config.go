@@ -46,7 +46,7 @@ type config struct {
 	tick, syncLimit             time.Duration
 	logLevel                    string
 	logJSON, profile            bool
-	metricTopics                int
+	metricTopics, openFiles     int
 }
 
 // keyPair is the files of one side's TLS; all empty: in the clear.
@@ -89,6 +89,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC override it")
+	flags.IntVar(&c.openFiles, "open-files", 0, "`number` of files that the log may have open to be read, however large it is (default a quarter of the process's limit, at most 256)")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times without one there is an election")
 	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "if one sync of the disk takes longer than this `time`, the leader gives up leadership")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own series at /metrics; the rest is added up")

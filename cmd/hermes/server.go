@@ -254,10 +254,14 @@ func (a *app) say(r running, asJSON bool) error {
 // options are a node's, but for what its listeners say.
 func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Options, error) {
 	secure, err := c.forPeers(logger)
+	if err != nil {
+		return node.Options{}, err
+	}
+	forLog, limit, err := c.files(logger)
 	return node.Options{
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure,
 		Tick: c.tick, SyncLimit: c.syncLimit,
-		Log:       wal.Options{SegmentBytes: int64(c.segment)},
+		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
 		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,
 	}, err
 }

@@ -121,6 +121,8 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		{hasLeader, flag(s.Leader != 0)},
 		{segments, float64(s.Segments)},
 		{logBytes, float64(s.LogBytes)},
+		{logFiles, float64(s.OpenFiles)},
+		{logFilesLimit, float64(s.OpenLimit)},
 		{freeBytes, float64(s.FreeBytes)},
 		{full, flag(s.Full)},
 		{starved, flag(s.Starved)},

@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -125,7 +126,9 @@ func (d *disk) pause() bool {
 // want says what a node that is starved lacks.
 func (d *disk) want() string {
 	if d.noFiles.Load() {
-		return "no more files can be opened: this node stores and acknowledges nothing until one can; raise the limit of open files, or end connections"
+		u := d.n.log.Usage()
+		return fmt.Sprintf("no more files can be opened (the process may have %d open; the log has %d, and reads at most %d): "+
+			"this node stores and acknowledges nothing until one can; raise the limit, or end connections", d.n.options.FilesLimit, u.OpenFiles, u.OpenLimit)
 	}
 	return "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log"
 }

@@ -42,6 +42,9 @@ type Options struct {
 	// one. 50 ms
 	Tick time.Duration
 	Log  wal.Options
+	// FilesLimit is how many files the process may have open, for the text that says so when
+	// they are. 0: it is not known
+	FilesLimit int
 	// TailBytes of the newest messages are held in memory. 16 MiB
 	TailBytes int
 	// InHandBytes are what publishers may have handed over without an answer; who
