@@ -153,8 +153,9 @@ func (l *Log) drop(s *segment, live Live) (bool, error) {
 	for _, d := range c.topics {
 		l.forget(d.topic, s)
 	}
-	// The terms of what is before the first entry are needed by nobody.
-	if n := sort.Search(len(l.terms), func(i int) bool { return l.terms[i].index > c.snapIndex }); n > 1 {
+	// The terms of what is in no segment any more are needed by nobody. Those of entries that are
+	// before the first one and still in a segment go into its index file.
+	if n := sort.Search(len(l.terms), func(i int) bool { return l.terms[i].index > c.last+1 }); n > 1 {
 		l.terms = slices.Clone(l.terms[n-1:])
 	}
 	l.mu.Unlock()

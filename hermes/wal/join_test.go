@@ -3,6 +3,9 @@ package wal_test
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -181,5 +184,96 @@ func TestJoinBoundary(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whoever reads does so beside the joining, with fewer files open than there are readers, and what he
+// is in the middle of is not taken away.
+func TestReadBesideJoin(t *testing.T) {
+	t.Parallel()
+	w := newTraffic(t, vfs.NewMemory(), "/log", wal.Options{SegmentBytes: 4 << 10, CacheBytes: 1, OpenFiles: 4}, 20)
+	var last, end atomic.Uint64
+	last.Store(1)
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range 8 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if i < 4 {
+					check(t, w.log, 9, 0, 1, 1000)
+					continue
+				}
+				lo := 1 + (last.Load()*uint64(i)/7+uint64(i))%last.Load()
+				found, err := w.log.Entries(lo, last.Load()+1, 5000)
+				if err != nil || found[0].GetIndex() != lo {
+					t.Errorf("entry %d: %v", lo, err)
+					return
+				}
+				if _, err = w.log.Read(1, end.Load(), end.Load()+10, 1000); err == nil {
+					_, _, err = w.log.ByTime(1, int64(lo))
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 500 {
+		w.send(2, 200)
+		last.Store(w.m.index)
+		end.Store(w.next[1] - 10)
+		must(t, w.clean())
+	}
+	close(stop)
+	wg.Wait()
+	w.check()
+	must(t, w.log.Close())
+}
+
+// Segments are joined where there may not be room for it: all stays as it was then, and no file is left.
+func TestNoRoomToJoin(t *testing.T) {
+	t.Parallel()
+	refused := 0
+	for free := uint64(0); ; free += 50 {
+		fs := vfs.NewMemory()
+		w := newTraffic(t, fs, "/log", wal.Options{SegmentBytes: 4 << 10}, 4)
+		for w.log.Usage().Segments < 12 {
+			w.send(2, 200)
+		}
+		left, err := fs.Free("/log")
+		must(t, err)
+		fs.SetCapacity(1<<62 - left + free)
+		err = w.clean()
+		if err != nil && !errors.Is(err, wal.ErrNoRoom) {
+			t.Fatalf("with %d bytes free: %v", free, err)
+		}
+		before, listing := fs.List("/log")
+		must(t, listing)
+		if again := w.clean(); err != nil && !errors.Is(again, wal.ErrNoRoom) {
+			t.Fatalf("with %d bytes free, again: %v", free, again)
+		}
+		after, listing := fs.List("/log")
+		must(t, listing)
+		if !slices.Equal(before, after) {
+			t.Fatalf("with %d bytes free it left %q, there were %q", free, after, before)
+		}
+		w.check()
+		fs.SetCapacity(1 << 62)
+		must(t, w.clean())
+		w.check()
+		must(t, w.log.Close())
+		if err == nil {
+			if refused < 3 {
+				t.Fatal("there was always room: the test is none")
+			}
+			return
+		}
+		refused++
 	}
 }
