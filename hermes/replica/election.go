@@ -63,6 +63,9 @@ func (r *Replica) alone() bool {
 // run stands for election, if this node may.
 func (r *Replica) run() {
 	r.resetTimeout()
+	if r.doubtful || r.broken != nil {
+		return
+	}
 	if !slices.Contains(r.conf.GetVoters(), r.options.ID) && !slices.Contains(r.conf.GetVotersOutgoing(), r.options.ID) {
 		return
 	}
@@ -72,8 +75,23 @@ func (r *Replica) run() {
 }
 
 // Step takes another node's message. An error says that the message is not one that
-// a node sends; nothing was changed then.
+// a node sends, or that it must not be acted on; nothing was changed then. A [Diverged] tells of a
+// node whose log is no copy of this one; where this node must stop for it, Ready tells it too.
 func (r *Replica) Step(m *raftpb.Message) error {
+	if r.broken != nil {
+		return r.broken
+	}
+	if m.GetFrom() == 0 || m.GetFrom() == r.options.ID || raft.IsLocalMsgTarget(m.GetFrom()) ||
+		m.GetTerm() == 0 && m.GetType() != raftpb.MsgProp && m.GetType() != raftpb.MsgReadIndex {
+		return raft.ErrStepLocalMsg // without a term the library would take it for this node's own
+	}
+	if r.abstains(m) {
+		return errDoubtful
+	}
+	if err := r.check(m); err != nil {
+		return err
+	}
+	r.witness(m)
 	switch m.GetType() {
 	case raftpb.MsgProp: // nothing is forwarded: see Propose
 		return raft.ErrProposalDropped
@@ -89,9 +107,6 @@ func (r *Replica) Step(m *raftpb.Message) error {
 		if r.leader != 0 {
 			r.held, r.heldAt = m, r.ticks
 		}
-	}
-	if m.GetFrom() == 0 || m.GetFrom() == r.options.ID || raft.IsLocalMsgTarget(m.GetFrom()) {
-		return raft.ErrStepLocalMsg
 	}
 	return r.node.Step(m)
 }

@@ -11,14 +11,17 @@ import (
 
 // HasWork reports whether Ready has anything to say.
 func (r *Replica) HasWork() bool {
-	return r.broken == nil && (len(r.verdicts) > 0 || r.node.HasReady() || r.flushable() || r.askable())
+	if r.broken != nil {
+		return r.untold
+	}
+	return len(r.verdicts) > 0 || r.node.HasReady() || r.flushable() || r.askable()
 }
 
 // Ready says what is to be done now. It puts what waits into the log and applies
 // what is committed.
 func (r *Replica) Ready() Work {
 	if r.broken != nil {
-		return Work{Err: r.broken, Leader: r.leader, Term: r.term}
+		return r.brokenWork()
 	}
 	r.flush()
 	r.ask()
@@ -91,6 +94,7 @@ func (r *Replica) store(w *Work, rd raft.Ready, m *raftpb.Message) {
 	if len(w.Append) == 0 {
 		return
 	}
+	r.hand(w.Append)
 	if len(r.fresh) > 0 {
 		r.place(w.Append)
 	}
@@ -114,7 +118,9 @@ func (r *Replica) install(w *Work, s *raftpb.Snapshot) {
 	}
 	r.machine, r.conf, r.lastTerm = machine, s.GetMetadata().GetConfState(), s.GetMetadata().GetTerm()
 	r.tail = nil
+	r.last, r.runs = s.GetMetadata().GetIndex(), []termRun{{s.GetMetadata().GetTerm(), s.GetMetadata().GetIndex()}}
 	w.Snapshot, w.Changed = s, true
+	r.regain()
 }
 
 // applyStored applies what Raft hands out: entries that are committed and on this
@@ -169,6 +175,7 @@ func (r *Replica) apply(w *Work, e *raftpb.Entry) {
 		w.Changed = true
 	}
 	r.lastTerm = e.GetTerm()
+	r.regain()
 	w.Applied = append(w.Applied, Applied{e, outcomes})
 	r.settle(e, outcomes)
 }
@@ -187,8 +194,13 @@ func Apply(machine *core.Machine, e *raftpb.Entry) ([]core.Outcome, error) {
 // the messages that waited for it. Works are given back in the order of Ready.
 func (r *Replica) Stored(w Work) (send []*raftpb.Message) {
 	r.opening.blank = false
+	r.stand(w)
+	if r.broken != nil {
+		return nil
+	}
 	for _, m := range w.Responses {
 		if m.GetTo() != r.options.ID {
+			r.prove(m)
 			send = append(send, m)
 			continue
 		}

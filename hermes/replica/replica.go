@@ -46,6 +46,11 @@ type Options struct {
 	// Conf is who takes part after entry applied, for a storage that does not keep it up
 	// to date (see Change). nil: as storage's InitialState says.
 	Conf *raftpb.ConfState
+	// Seen is what this node saw that the others have, in earlier lives: see Replica.Seen.
+	Seen map[uint64]Seen
+	// Doubtful tells that the storage may be an older copy of what this node had: it neither stands nor votes
+	// until it has caught up with a leader that others elected. A node that is the only voter has nobody to ask.
+	Doubtful bool
 }
 
 // Work is what Ready asks of the owner. Append is to be stored (entries before State,
@@ -123,6 +128,7 @@ type Replica struct {
 	proposals
 	election
 	reads
+	forgotten
 	snapshots map[uint64]uint64 // leader: the snapshot each peer was waiting for when last looked
 }
 
@@ -167,6 +173,9 @@ func New(o Options, storage raft.Storage, machine *core.Machine, applied uint64)
 			return nil, err
 		}
 		r.conf = beginning(o.Members)
+	}
+	if err := r.remember(o, opened); err != nil {
+		return nil, err
 	}
 	r.resetTimeout()
 	return r, nil

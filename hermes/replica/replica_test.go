@@ -1,6 +1,7 @@
 package replica_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -34,6 +35,9 @@ type cluster struct {
 	cut   map[uint64]bool // nodes that nobody hears and that hear nobody
 	mail  []*raftpb.Message
 	lose  func(*raftpb.Message) bool
+	// ends: a node may stop. refused are what Step told of others' logs.
+	ends    bool
+	refused []*replica.Diverged
 }
 
 func members(n int) (all []raft.Peer) {
@@ -70,6 +74,11 @@ func (c *cluster) add(id uint64, o replica.Options) *node {
 // made of what is committed.
 func (c *cluster) restart(id uint64, seed uint64) *node {
 	c.t.Helper()
+	return c.restartWith(id, replica.Options{Seed: seed})
+}
+
+func (c *cluster) restartWith(id uint64, o replica.Options) *node {
+	c.t.Helper()
 	old := c.nodes[id]
 	n := &node{id: id, storage: old.storage}
 	machine, conf := core.New(), &raftpb.ConfState{}
@@ -85,7 +94,8 @@ func (c *cluster) restart(id uint64, seed uint64) *node {
 			must(c.t, err)
 		}
 	}
-	r, err := replica.New(replica.Options{ID: id, Seed: seed, Conf: conf}, n.storage, machine, machine.Applied())
+	o.ID, o.Conf = id, conf
+	r, err := replica.New(o, n.storage, machine, machine.Applied())
 	must(c.t, err)
 	n.Replica = r
 	c.nodes[id] = n
@@ -112,6 +122,7 @@ func (c *cluster) work(n *node) {
 	for n.HasWork() && n.err == nil {
 		w := n.Ready()
 		if n.err = w.Err; n.err != nil {
+			c.send(n.id, w.Send)
 			return
 		}
 		n.verdicts = append(n.verdicts, w.Verdicts...)
@@ -150,7 +161,7 @@ func (c *cluster) settle() {
 	c.t.Helper()
 	for range 10_000 {
 		for _, id := range c.order {
-			if c.work(c.nodes[id]); c.nodes[id].err != nil {
+			if c.work(c.nodes[id]); c.nodes[id].err != nil && !c.ends {
 				c.t.Fatal(c.nodes[id].err)
 			}
 		}
@@ -160,7 +171,10 @@ func (c *cluster) settle() {
 		m := c.mail[0]
 		c.mail = c.mail[1:]
 		if n := c.nodes[m.GetTo()]; n != nil && !c.cut[n.id] {
-			_ = n.Step(m)
+			var other *replica.Diverged
+			if errors.As(n.Step(m), &other) {
+				c.refused = append(c.refused, other)
+			}
 		}
 	}
 	c.t.Fatal("the cluster does not come to rest")

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 
 	"go.etcd.io/raft/v3"
@@ -29,7 +30,9 @@ type disk interface {
 	messages(topic uint32, first, next uint64) (batches []broker.Batch, ok bool, err error)
 	// spoil lets the next write or sync fail, as a bad or full disk does.
 	spoil()
-	// durable reports whether an entry would survive a power cut.
+	// copy copies what is on the disk; putBack replaces what is there with it, while no process runs.
+	copy() (putBack func())
+	// durable reports whether an entry would survive a power cut, or did until the disk was put back.
 	durable(index, term uint64) bool
 }
 
@@ -66,6 +69,7 @@ type modelDisk struct {
 	safe   *image // what of writes[:synced] an Open would find
 	safeAt int
 	spoilt bool
+	had    []*image // what was on the disk when it was put back to a copy
 }
 
 // write is one of: an entry, a hard state, a snapshot.
@@ -204,19 +208,34 @@ func (d *modelDisk) messages(uint32, uint64, uint64) ([]broker.Batch, bool, erro
 	return nil, false, nil
 }
 
+func (d *modelDisk) copy() (putBack func()) {
+	writes := slices.Clone(d.writes)
+	return func() {
+		if d.catchUp() == nil {
+			d.had = append(d.had, d.safe)
+		}
+		d.writes, d.synced = slices.Clone(writes), len(writes)
+		d.safe, d.safeAt = nil, 0
+	}
+}
+
 func (d *modelDisk) durable(index, term uint64) bool {
 	if err := d.catchUp(); err != nil {
 		d.world.fail("node %d: %v", d.node, err)
 		return false
 	}
-	snapshot, err := d.safe.Snapshot()
+	return slices.ContainsFunc(append(d.had[:len(d.had):len(d.had)], d.safe), func(i *image) bool { return i.holds(index, term) })
+}
+
+func (i *image) holds(index, term uint64) bool {
+	snapshot, err := i.Snapshot()
 	if err != nil {
 		return false
 	}
 	if index <= snapshot.GetMetadata().GetIndex() {
 		return true
 	}
-	found, err := d.safe.Term(index)
+	found, err := i.Term(index)
 	return err == nil && found == term
 }
 

@@ -26,11 +26,12 @@ type Faults struct {
 	Trim      int // the beginning of a topic is given up
 	Spoil     int // a disk fails, and the node stops
 	Member    int // a spare node joins, is promoted or is removed
+	Restore   int // a disk is copied, or put back to an older copy of it
 }
 
 // AllFaults draws each of them.
 func AllFaults() Faults {
-	return Faults{Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2, Clock: 1, Transfer: 1, Compact: 3, Trim: 6, Spoil: 1, Member: 2}
+	return Faults{Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2, Clock: 1, Transfer: 1, Compact: 3, Trim: 6, Spoil: 1, Member: 2, Restore: 2}
 }
 
 // planFault draws a fault, and plans the next.
@@ -55,6 +56,7 @@ func (w *World) planFault() {
 		{f.Trim, w.trim},
 		{f.Spoil, func() { w.any().spoil() }},
 		{f.Member, w.member},
+		{f.Restore, w.restore},
 	}
 	total := 0
 	for _, d := range draw {
@@ -228,7 +230,7 @@ func (w *World) heal() {
 	for _, n := range w.nodes {
 		n.slow = 0
 		if n.replica == nil && n.life > 0 {
-			n.start()
+			n.start() // unless it was refused
 		}
 		if n.replica != nil && n.paused > w.now {
 			n.paused = w.now // what stalled happens when the pause would have ended
@@ -245,7 +247,9 @@ func (w *World) members() (all []*node) {
 	conf := w.nodes[id-1].replica.Conf()
 	for _, set := range [][]uint64{conf.GetVoters(), conf.GetLearners()} {
 		for _, member := range set {
-			all = append(all, w.nodes[member-1])
+			if n := w.nodes[member-1]; !n.refused {
+				all = append(all, n)
+			}
 		}
 	}
 	return all

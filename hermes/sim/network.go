@@ -33,7 +33,8 @@ func (n *network) send(from, to uint64, m *raftpb.Message) {
 	if to == 0 || int(to) >= len(n.cut) || n.cut[from][to] || w.chance(n.loss) {
 		return
 	}
-	copies := 1
+	copies, sender := 1, w.nodes[from-1]
+	life, stands := sender.life, sender.replica.Standing()
 	if w.chance(n.loss / 2) {
 		copies = 2
 	}
@@ -45,7 +46,7 @@ func (n *network) send(from, to uint64, m *raftpb.Message) {
 		}
 		w.after(delay, func() {
 			if !n.cut[from][to] && epoch == n.epoch[from][to] {
-				w.nodes[to-1].receive(m)
+				w.nodes[to-1].receive(sender, life, stands, m)
 			}
 		})
 	}

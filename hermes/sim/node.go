@@ -1,11 +1,11 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
 	"go.etcd.io/raft/v3"
-	"go.etcd.io/raft/v3/raftpb"
 
 	"wirelab/hermes/replica"
 )
@@ -32,6 +32,7 @@ type node struct {
 	asked        map[uint64]func(replica.Verdict) // by ticket
 	compacting   bool
 	spoilt       bool
+	custody
 }
 
 // job is something for the disk, in order: a Work to store, or a snapshot to begin the log with.
@@ -49,7 +50,7 @@ func newNode(w *World, id uint64) *node {
 // start starts the process on what the disk holds.
 func (n *node) start() {
 	w := n.world
-	if n.replica != nil {
+	if n.replica != nil || n.refused {
 		return
 	}
 	n.life++
@@ -62,6 +63,7 @@ func (n *node) start() {
 	o := replica.Options{
 		ID: n.id, Seed: w.random.Uint64(), InFlight: 1 + w.random.IntN(3),
 		EntryLimit: 1 << (6 + w.random.IntN(8)), Conf: opened.conf,
+		Seen: n.memory, Doubtful: n.doubts,
 	}
 	if !n.joins {
 		for id := uint64(1); id <= uint64(w.options.Nodes); id++ {
@@ -73,7 +75,7 @@ func (n *node) start() {
 		w.fail("node %d cannot start: %v", n.id, err)
 		return
 	}
-	n.asked = map[uint64]func(replica.Verdict){}
+	n.asked, n.met = map[uint64]func(replica.Verdict){}, map[uint64]int{}
 	n.waiting, n.busy, n.stalled, n.compacting, n.spoilt = nil, false, nil, false, false
 	n.paused, n.leader, n.term, n.voters = 0, 0, 0, opened.conf.GetVoters()
 	w.trace("node %d starts at entry %d", n.id, opened.machine.Applied())
@@ -106,26 +108,36 @@ func (n *node) happen(do func()) {
 func (n *node) planTick() {
 	drift := time.Duration(n.id%3) * tick / 50 // no two clocks run alike
 	n.later(tick+drift, func() {
+		if n.world.chance(0.05) {
+			n.keepMemory()
+		}
 		n.replica.Tick()
 		n.planTick()
 	})
 }
 
-func (n *node) receive(m *raftpb.Message) {
-	n.happen(func() { _ = n.replica.Step(m) }) // a message from before a change of members is refused
+func (n *node) hears(broken uint64) {
+	n.happen(func() {
+		n.keepMemory()
+		n.replica.Broken(broken)
+	})
 }
-
-func (n *node) hears(broken uint64) { n.happen(func() { n.replica.Broken(broken) }) }
 
 // pump does what the replica asks for.
 func (n *node) pump() {
 	for n.replica != nil && n.world.failure == nil && n.replica.HasWork() {
 		n.work(n.replica.Ready())
+		n.regain()
 	}
 }
 
 func (n *node) work(work replica.Work) {
 	w := n.world
+	if other := new(replica.Diverged); errors.As(work.Err, &other) && n.tainted {
+		w.trace("node %d: %v", n.id, work.Err)
+		n.end()
+		return
+	}
 	if work.Err != nil {
 		w.fail("node %d must stop: %v", n.id, work.Err)
 		return

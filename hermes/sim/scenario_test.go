@@ -75,11 +75,15 @@ func TestSabotageIsNoticed(t *testing.T) {
 		{"hb-D08: offsets are each node's own", Unordered, 1},
 		{"hb-D01: a count of acknowledgements stands for an offset", Count, 1},
 		{"hb-D01: an acknowledgement of before a seek moves the group", StaleAck, 10},
+		{"a disk that was put back to an older copy is trusted", Trusting, 200},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			for s := uint64(1); s <= c.most; s++ {
 				o := world(s)
 				o.Nodes, o.Sabotage = 3, c.broken
+				if c.broken == Trusting {
+					o.Faults.Restore = 30 // of the few that forget, fewer forget what the rest lacks
+				}
 				if _, err := Simulate(o); err != nil {
 					t.Logf("noticed: %v", err)
 					return
@@ -294,5 +298,41 @@ func TestJoinAfterTheBeginningIsGone(t *testing.T) {
 			t.Errorf("seed %d: it joined without a snapshot", s)
 		}
 		settle(t, w)
+	}
+}
+
+// A node whose disk is put back to an older copy while the one that could tell is away elects nobody: what was
+// acknowledged stays so. When the other is back the node catches up, or is refused.
+func TestPutBackWhileTheWitnessIsAway(t *testing.T) {
+	for s := uint64(1); s <= worlds(12); s++ {
+		w := ready(t, Options{Seed: s, Disk: DiskKind(s % 2)})
+		id, term := w.Leader()
+		leader, forgetful, away := w.nodes[id-1], w.nodes[id%3], w.nodes[(id+1)%3]
+		forgetful.image()
+		away.stop(true)
+		run(t, w, 2*time.Second)
+		if id, term = w.Leader(); id != leader.id {
+			t.Fatalf("seed %d: node %d leads, and not %d any more", s, id, leader.id)
+		}
+		acknowledged := len(w.judge.acks)
+		if s%3 == 0 { // the witness goes first, and takes along what it did not write
+			leader.stop(false)
+		}
+		forgetful.putBack()
+		leader.stop(true)
+		away.start()
+		forgetful.start()
+		run(t, w, 5*time.Second)
+		if now, at := w.Leader(); now != 0 && at > term {
+			t.Fatalf("seed %d: node %d leads without what was acknowledged", s, now)
+		}
+		leader.start()
+		settle(t, w)
+		if len(w.judge.acks) <= acknowledged || acknowledged < 20 {
+			t.Errorf("seed %d: %d publishes were acknowledged before, %d in all", s, acknowledged, len(w.judge.acks))
+		}
+		if forgetful.tainted && !forgetful.refused {
+			t.Errorf("seed %d: a node that was put back was neither refused nor has it caught up", s)
+		}
 	}
 }

@@ -23,6 +23,8 @@ var (
 func world(seed uint64) Options {
 	o := Options{Seed: seed, Faults: AllFaults(), Nodes: 3, Spare: 1, Loss: 0.01, Duration: 3 * time.Second, Every: 200 * time.Millisecond}
 	switch seed % 8 {
+	case 4:
+		o.Faults.Restore = 12
 	case 5:
 		o.Nodes = 5
 	case 6:
@@ -65,6 +67,9 @@ func (w *worldsRun) add(seed uint64, r Report, err error) {
 		{&t.Sealed, &r.Sealed},
 		{&t.Cleaned, &r.Cleaned},
 		{&t.Dropped, &r.Dropped},
+		{&t.PutBack, &r.PutBack},
+		{&t.Refused, &r.Refused},
+		{&t.Regained, &r.Regained},
 	} {
 		*sum.total += *sum.one
 	}

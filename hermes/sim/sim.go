@@ -56,6 +56,7 @@ const (
 	Unordered          // offsets are each node's own (hb-D08)
 	Count              // a group's position is how much was acknowledged (hb-D01)
 	StaleAck           // what was handed out before a seek is acknowledged after it
+	Trusting           // a disk that was put back to an older copy is taken for what it was
 )
 
 // tick is a replica's, in simulated time.
@@ -190,6 +191,7 @@ type Report struct {
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
 	Sealed, Cleaned, Dropped                            int    // segments
+	PutBack, Refused, Regained                          int    // disks that were put back to a copy, and what became of their nodes
 	Fingerprint                                         uint64 // of the log
 }
 

@@ -249,6 +249,14 @@ func (d *walDisk) spoil() {
 	})
 }
 
+func (d *walDisk) copy() (putBack func()) {
+	files, model := d.fs.Copy(), d.model.copy()
+	return func() {
+		d.fs = files.Copy()
+		model()
+	}
+}
+
 func (d *walDisk) durable(index, term uint64) bool { return d.model.durable(index, term) }
 
 func (d *walDisk) messages(topic uint32, first, next uint64) ([]broker.Batch, bool, error) {
