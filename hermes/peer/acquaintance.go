@@ -16,15 +16,48 @@ type Acquaintance struct {
 	Begun func() bool // this node takes part already; nil: it does
 	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
 	Meet func(id, birth uint64, begun bool) error
+	// Standing is what this node has on its disk; ok is false while it does not take part.
+	Standing func() (s Standing, ok bool)
+	// Recall tells why a node that was not refused by Meet, and has that on its disk, is refused: it had more. It is
+	// asked of those who dial only. Raft's messages of a node come on a connection that it
+	// dialled, so nothing that it is known by can be newer than what it tells then.
+	Recall func(id uint64, s Standing) error
 	// Welcomed is told of a node that has noted this one's birth.
 	Welcomed func(id uint64)
-	// Refused is told of a node that says Conflict: this one is not who it takes itself for.
-	Refused func(id uint64, why error)
+	// Refused is told of a node that says Conflict: this one is not who it takes itself for, or, forgotten, it has
+	// less on its disk than that node saw it have.
+	Refused func(id uint64, why error, forgotten bool)
+}
+
+// Standing is what a node has on its disk.
+type Standing struct {
+	Term     uint64 // of its votes and acknowledgements
+	Last     uint64 // its last entry
+	LastTerm uint64 // of which term that is
 }
 
 // introduce fills in what this node tells of itself.
 func (a *Acquaintance) introduce(h *gen.Hello) {
 	h.Birth, h.Begun = a.Birth, a.Begun == nil || a.Begun()
+}
+
+// stand fills in what this node has on its disk.
+func (a *Acquaintance) stand(h *gen.Hello) {
+	if a.Standing == nil {
+		return
+	}
+	if s, ok := a.Standing(); ok {
+		h.Standing = &gen.Standing{Term: s.Term, Last: s.Last, LastTerm: s.LastTerm}
+	}
+}
+
+// recall judges what the other end, which dialled, has on its disk.
+func (a *Acquaintance) recall(h *gen.Hello) error {
+	s := h.GetStanding()
+	if a.Recall == nil || s == nil {
+		return nil
+	}
+	return a.Recall(h.GetFrom(), Standing{Term: s.GetTerm(), Last: s.GetLast(), LastTerm: s.GetLastTerm()})
 }
 
 // meet judges the other end's hello.
@@ -40,7 +73,7 @@ func (a *Acquaintance) meet(h *gen.Hello) error {
 func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
 	if err := readError(h.GetError()); err != nil {
 		if a.Refused != nil && wirelab.CodeOf(err) == wirelab.Conflict {
-			a.Refused(id, err)
+			a.Refused(id, err, h.GetForgotten())
 		}
 		return err
 	}

@@ -218,8 +218,6 @@ func (c *caller) answer(ctx context.Context, id uint64, a *asked) (*gen.Reply, e
 // handle takes what the other end answers.
 func (c *caller) handle(k kind, data []byte) error {
 	switch k {
-	case kindAlive:
-		return nil
 	case kindVerdict:
 		id, v, err := readVerdict(data)
 		if err != nil {

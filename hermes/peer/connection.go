@@ -31,6 +31,7 @@ type connection struct {
 	reader reader
 	out    *outbox
 	heard  atomic.Bool // since the last tick
+	watching
 
 	mu    sync.Mutex
 	cause error         // guarded by mu: why it ended
@@ -80,7 +81,11 @@ func (c *connection) run(silence time.Duration, handle func(kind, []byte) error,
 	all.Go(func() { c.watch(silence) })
 	for {
 		k, body, err := c.reader.next()
-		if err == nil {
+		switch {
+		case err != nil:
+		case k == kindAlive:
+			err = c.alive(body)
+		default:
 			err = handle(k, body)
 		}
 		if err != nil {
@@ -110,7 +115,7 @@ func (c *connection) watch(silence time.Duration) {
 			c.end(fmt.Errorf("%w: %v", errSilent, silence))
 			return
 		}
-		c.out.put(frame{kind: kindAlive, lane: laneControl}, 1)
+		c.out.put(frame{kind: kindAlive, lane: laneControl, head: c.sign()}, 1)
 	}
 }
 
@@ -150,7 +155,10 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 	mine := &gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}
 	if from != 0 {
 		o.Acquaintance.introduce(mine)
+		o.Acquaintance.stand(mine)
+		c.clock, c.peer = &o.Clock, to
 	}
+	mine.Clock = c.now()
 	if err := c.sendHello(mine); err != nil {
 		return err
 	}
@@ -161,6 +169,7 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 	if from == 0 {
 		return readError(h.GetError())
 	}
+	c.compare(h.GetClock(), mine.GetClock(), 0)
 	return o.Acquaintance.greeted(to, h)
 }
 
@@ -179,7 +188,12 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	if refused == nil && h.GetFrom() != 0 {
 		refused = o.Acquaintance.meet(h)
 	}
-	answer.Error = writeError(refused)
+	if refused == nil && h.GetFrom() != 0 {
+		refused = o.Acquaintance.recall(h)
+		answer.Forgotten = refused != nil
+		c.clock, c.peer = &o.Clock, h.GetFrom()
+	}
+	answer.Error, answer.Clock = writeError(refused), c.now()
 	if err := c.sendHello(answer); err != nil {
 		return 0, err
 	}

@@ -72,7 +72,12 @@ func TestAcquaintance(t *testing.T) {
 	}
 	refused := make(chan error, 100)
 	c := start(t, 3, memory(t), knows(66, nil), func(o *peer.Options) {
-		o.Acquaintance.Refused = func(_ uint64, why error) { refused <- why }
+		o.Acquaintance.Refused = func(_ uint64, why error, forgotten bool) {
+			if forgotten {
+				t.Error("a strange directory is told as an older one")
+			}
+			refused <- why
+		}
 		o.Acquaintance.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
 	})
 	c.SetPeer(2, b.Addr().String())
@@ -90,6 +95,87 @@ func TestAcquaintance(t *testing.T) {
 	})
 	d.SetPeer(4, old.Addr().String())
 	reach(t, d, 4)
+}
+
+// A node that has less than another saw it have is refused by it, and told so; one of a former version tells nothing.
+func TestForgotten(t *testing.T) {
+	stands := func(last uint64) func(*peer.Options) {
+		return func(o *peer.Options) {
+			o.Acquaintance.Standing = func() (peer.Standing, bool) { return peer.Standing{Term: 3, Last: last, LastTerm: 2}, last != 0 }
+			o.Acquaintance.Recall = func(id uint64, s peer.Standing) error {
+				if s != (peer.Standing{Term: 3, Last: 9, LastTerm: 2}) {
+					return wirelab.Errorf(wirelab.Conflict, "node %d had more", id)
+				}
+				return nil
+			}
+		}
+	}
+	a, b := start(t, 1, memory(t), stands(9)), start(t, 2, memory(t), stands(9))
+	meet(a, 1, b, 2)
+	reach(t, a, 2)
+	reach(t, b, 1)
+	refused := make(chan error, 100)
+	c := start(t, 3, memory(t), stands(8), func(o *peer.Options) {
+		o.Acquaintance.Refused = func(_ uint64, why error, forgotten bool) {
+			if !forgotten {
+				t.Error("an older directory is told as a strange one")
+			}
+			refused <- why
+		}
+	})
+	c.SetPeer(2, b.Addr().String())
+	if err := <-refused; wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "node 3 had more") {
+		t.Errorf("the one who dialled is told %v", err)
+	}
+	old := start(t, 4, memory(t), stands(0))
+	old.SetPeer(2, b.Addr().String())
+	reach(t, old, 2)
+}
+
+// Nodes compare their clocks as soon as they meet, and go on with it, at either end.
+func TestClocks(t *testing.T) {
+	const ahead = int64(time.Hour)
+	type told struct {
+		peer          uint64
+		ahead, within int64
+	}
+	clock := func(by int64, to chan<- told) func(*peer.Options) {
+		return func(o *peer.Options) {
+			o.Silence = 400 * time.Millisecond
+			o.Clock.Now = func() int64 { return time.Now().UnixNano() + by }
+			o.Clock.Compared = func(peer uint64, ahead, within int64) {
+				select {
+				case to <- told{peer, ahead, within}:
+				default:
+				}
+			}
+		}
+	}
+	one, two := make(chan told, 100), make(chan told, 100)
+	a, b := start(t, 1, memory(t), clock(0, one)), start(t, 2, memory(t), clock(ahead, two))
+	a.SetPeer(2, b.Addr().String())
+	for range 3 { // the first by the hello
+		for _, c := range []struct {
+			by    chan told
+			peer  uint64
+			ahead int64
+		}{{one, 2, ahead}, {two, 1, -ahead}} {
+			if m := receive(t, c.by, "a comparison"); m.peer != c.peer || m.ahead-c.ahead > m.within || c.ahead-m.ahead > m.within {
+				t.Fatalf("node %d is told as %+v, it is ahead by %d", c.peer, m, c.ahead)
+			}
+		}
+	}
+	// One that tells no clock, as a former version, is asked for none.
+	old := start(t, 3, memory(t))
+	old.SetPeer(1, a.Addr().String())
+	a.SetPeer(3, old.Addr().String())
+	reach(t, old, 1)
+	reach(t, a, 3)
+	for len(one) > 0 {
+		if m := <-one; m.peer == 3 {
+			t.Errorf("one without a clock is told as %+v", m)
+		}
+	}
 }
 
 // A message in another node's name ends the connection; it is not given on.

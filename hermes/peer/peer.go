@@ -51,6 +51,9 @@ type Options struct {
 	// Acquaintance is how nodes tell whose directory is at the other end. The zero value: they do not.
 	Acquaintance Acquaintance
 
+	// Clock is how nodes compare their clocks. The zero value: they do not.
+	Clock Clock
+
 	QueueBytes int           // of Raft messages waiting for a peer: 64 MiB
 	CallBytes  int           // of requests to a peer that are not answered; who publishes beyond waits: 16 MiB
 	FeedBytes  int           // of a feed's messages sent ahead of Next: 256 KiB

@@ -67,8 +67,6 @@ func (s *session) serve(silence time.Duration) error {
 // handle takes one frame. It must not wait: Raft's messages come the same way.
 func (s *session) handle(k kind, data []byte) error {
 	switch k {
-	case kindAlive:
-		return nil
 	case kindRaft:
 		return s.step(data)
 	case kindPublish:

@@ -131,11 +131,14 @@ type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Cluster       string                 `protobuf:"bytes,2,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`   // 0: not a node yet
-	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`       // 0: whoever it is
-	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`  // of the answer: why the connection is refused
-	Birth         uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"` // of the sender's directory; 0: not told
-	Begun         bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"` // the sender takes part already: its log is not empty, or it was let in
+	From          uint64                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`           // 0: not a node yet
+	To            uint64                 `protobuf:"varint,4,opt,name=to,proto3" json:"to,omitempty"`               // 0: whoever it is
+	Error         *Error                 `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`          // of the answer: why the connection is refused
+	Birth         uint64                 `protobuf:"varint,6,opt,name=birth,proto3" json:"birth,omitempty"`         // of the sender's directory; 0: not told
+	Begun         bool                   `protobuf:"varint,7,opt,name=begun,proto3" json:"begun,omitempty"`         // the sender takes part already: its log is not empty, or it was let in
+	Standing      *Standing              `protobuf:"bytes,8,opt,name=standing,proto3" json:"standing,omitempty"`    // of the sender, where it takes part and dials
+	Forgotten     bool                   `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"` // of the answer: the receiver has less on its disk than the sender saw it have
+	Clock         int64                  `protobuf:"varint,10,opt,name=clock,proto3" json:"clock,omitempty"`        // of the sender when it sent this: Unix nanoseconds; 0: not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,6 +222,149 @@ func (x *Hello) GetBegun() bool {
 	return false
 }
 
+func (x *Hello) GetStanding() *Standing {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *Hello) GetForgotten() bool {
+	if x != nil {
+		return x.Forgotten
+	}
+	return false
+}
+
+func (x *Hello) GetClock() int64 {
+	if x != nil {
+		return x.Clock
+	}
+	return 0
+}
+
+// Standing is what a node has on its disk.
+type Standing struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Term          uint64                 `protobuf:"varint,1,opt,name=term,proto3" json:"term,omitempty"`
+	Last          uint64                 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"` // entry
+	LastTerm      uint64                 `protobuf:"varint,3,opt,name=last_term,json=lastTerm,proto3" json:"last_term,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Standing) Reset() {
+	*x = Standing{}
+	mi := &file_peer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Standing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Standing) ProtoMessage() {}
+
+func (x *Standing) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Standing.ProtoReflect.Descriptor instead.
+func (*Standing) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Standing) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *Standing) GetLast() uint64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *Standing) GetLastTerm() uint64 {
+	if x != nil {
+		return x.LastTerm
+	}
+	return 0
+}
+
+// Alive is in a sign of life, which had no body once and is read by nobody of then.
+type Alive struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"` // of the sender when it sent this: Unix nanoseconds
+	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"` // the clock that the receiver told last; 0: it told none
+	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`   // nanoseconds since that came
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alive) Reset() {
+	*x = Alive{}
+	mi := &file_peer_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alive) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alive) ProtoMessage() {}
+
+func (x *Alive) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alive.ProtoReflect.Descriptor instead.
+func (*Alive) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Alive) GetClock() int64 {
+	if x != nil {
+		return x.Clock
+	}
+	return 0
+}
+
+func (x *Alive) GetHeard() int64 {
+	if x != nil {
+		return x.Heard
+	}
+	return 0
+}
+
+func (x *Alive) GetHeld() int64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
 type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -229,7 +375,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_peer_proto_msgTypes[1]
+	mi := &file_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -241,7 +387,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[1]
+	mi := &file_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -254,7 +400,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{1}
+	return file_peer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Error) GetCode() string {
@@ -294,7 +440,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_peer_proto_msgTypes[2]
+	mi := &file_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -306,7 +452,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[2]
+	mi := &file_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -319,7 +465,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{2}
+	return file_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Call) GetMethod() Method {
@@ -442,7 +588,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_peer_proto_msgTypes[3]
+	mi := &file_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +600,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[3]
+	mi := &file_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +613,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{3}
+	return file_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Reply) GetError() *Error {
@@ -532,7 +678,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_peer_proto_msgTypes[4]
+	mi := &file_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +690,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[4]
+	mi := &file_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +703,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{4}
+	return file_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Restore) GetId() uint64 {
@@ -607,7 +753,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -619,7 +765,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -632,7 +778,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{5}
+	return file_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Batch) GetOffset() uint64 {
@@ -673,7 +819,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +831,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +844,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{6}
+	return file_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Restored) GetState() uint32 {
@@ -732,7 +878,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -744,7 +890,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -757,7 +903,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Topic) GetName() string {
@@ -842,7 +988,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -854,7 +1000,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -867,7 +1013,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Group) GetTopic() string {
@@ -962,7 +1108,7 @@ type Start struct {
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -974,7 +1120,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -987,7 +1133,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Start) GetTopic() string {
@@ -1049,7 +1195,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_peer_proto_msgTypes[10]
+	mi := &file_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1207,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[10]
+	mi := &file_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1220,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Range) GetFirst() uint64 {
@@ -1108,7 +1254,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_peer_proto_msgTypes[11]
+	mi := &file_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1266,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[11]
+	mi := &file_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1279,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Member) GetId() uint64 {
@@ -1214,7 +1360,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_peer_proto_msgTypes[12]
+	mi := &file_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1372,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[12]
+	mi := &file_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1385,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Status) GetNode() uint64 {
@@ -1296,7 +1442,7 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\x0ehermes.peer.v1\"\xb8\x01\n" +
+	"peer.proto\x12\x0ehermes.peer.v1\"\xa2\x02\n" +
 	"\x05Hello\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x12\n" +
@@ -1304,7 +1450,19 @@ const file_peer_proto_rawDesc = "" +
 	"\x02to\x18\x04 \x01(\x04R\x02to\x12+\n" +
 	"\x05error\x18\x05 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12\x14\n" +
 	"\x05birth\x18\x06 \x01(\x04R\x05birth\x12\x14\n" +
-	"\x05begun\x18\a \x01(\bR\x05begun\"5\n" +
+	"\x05begun\x18\a \x01(\bR\x05begun\x124\n" +
+	"\bstanding\x18\b \x01(\v2\x18.hermes.peer.v1.StandingR\bstanding\x12\x1c\n" +
+	"\tforgotten\x18\t \x01(\bR\tforgotten\x12\x14\n" +
+	"\x05clock\x18\n" +
+	" \x01(\x03R\x05clock\"O\n" +
+	"\bStanding\x12\x12\n" +
+	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x1b\n" +
+	"\tlast_term\x18\x03 \x01(\x04R\blastTerm\"G\n" +
+	"\x05Alive\x12\x14\n" +
+	"\x05clock\x18\x01 \x01(\x03R\x05clock\x12\x14\n" +
+	"\x05heard\x18\x02 \x01(\x03R\x05heard\x12\x12\n" +
+	"\x04held\x18\x03 \x01(\x03R\x04held\"5\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"\x8d\x04\n" +
@@ -1437,48 +1595,51 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_peer_proto_goTypes = []any{
 	(Method)(0),      // 0: hermes.peer.v1.Method
 	(*Hello)(nil),    // 1: hermes.peer.v1.Hello
-	(*Error)(nil),    // 2: hermes.peer.v1.Error
-	(*Call)(nil),     // 3: hermes.peer.v1.Call
-	(*Reply)(nil),    // 4: hermes.peer.v1.Reply
-	(*Restore)(nil),  // 5: hermes.peer.v1.Restore
-	(*Batch)(nil),    // 6: hermes.peer.v1.Batch
-	(*Restored)(nil), // 7: hermes.peer.v1.Restored
-	(*Topic)(nil),    // 8: hermes.peer.v1.Topic
-	(*Group)(nil),    // 9: hermes.peer.v1.Group
-	(*Start)(nil),    // 10: hermes.peer.v1.Start
-	(*Range)(nil),    // 11: hermes.peer.v1.Range
-	(*Member)(nil),   // 12: hermes.peer.v1.Member
-	(*Status)(nil),   // 13: hermes.peer.v1.Status
+	(*Standing)(nil), // 2: hermes.peer.v1.Standing
+	(*Alive)(nil),    // 3: hermes.peer.v1.Alive
+	(*Error)(nil),    // 4: hermes.peer.v1.Error
+	(*Call)(nil),     // 5: hermes.peer.v1.Call
+	(*Reply)(nil),    // 6: hermes.peer.v1.Reply
+	(*Restore)(nil),  // 7: hermes.peer.v1.Restore
+	(*Batch)(nil),    // 8: hermes.peer.v1.Batch
+	(*Restored)(nil), // 9: hermes.peer.v1.Restored
+	(*Topic)(nil),    // 10: hermes.peer.v1.Topic
+	(*Group)(nil),    // 11: hermes.peer.v1.Group
+	(*Start)(nil),    // 12: hermes.peer.v1.Start
+	(*Range)(nil),    // 13: hermes.peer.v1.Range
+	(*Member)(nil),   // 14: hermes.peer.v1.Member
+	(*Status)(nil),   // 15: hermes.peer.v1.Status
 }
 var file_peer_proto_depIdxs = []int32{
-	2,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
-	0,  // 1: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
-	8,  // 2: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
-	9,  // 3: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
-	10, // 4: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
-	12, // 5: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
-	11, // 6: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
-	5,  // 7: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
-	2,  // 8: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
-	8,  // 9: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
-	9,  // 10: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
-	13, // 11: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
-	7,  // 12: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
-	11, // 13: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
-	8,  // 14: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
-	6,  // 15: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
-	9,  // 16: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
-	11, // 17: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
-	12, // 18: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	4,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
+	2,  // 1: hermes.peer.v1.Hello.standing:type_name -> hermes.peer.v1.Standing
+	0,  // 2: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
+	10, // 3: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
+	11, // 4: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
+	12, // 5: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
+	14, // 6: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
+	13, // 7: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
+	7,  // 8: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
+	4,  // 9: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
+	10, // 10: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
+	11, // 11: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
+	15, // 12: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
+	9,  // 13: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
+	13, // 14: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
+	10, // 15: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
+	8,  // 16: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
+	11, // 17: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
+	13, // 18: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
+	14, // 19: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -1492,7 +1653,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

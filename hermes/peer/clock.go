@@ -1,0 +1,83 @@
+package peer
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"wirelab/hermes/peer/gen"
+)
+
+// Clock is how nodes compare their clocks: in the hello of whoever is dialled, and with each sign of life. The
+// functions are called by the transport's goroutines and must not block; with Now nil there is no comparison.
+type Clock struct {
+	Now func() int64 // Unix nanoseconds; it goes on evenly
+	// Compared is told by how much a node's clock is ahead of this one's, and how far from the truth that may
+	// be: half of the time that question and answer took.
+	Compared func(peer uint64, ahead, within int64)
+}
+
+// watching is what a connection knows of the other end's clock. The zero value asks for none.
+type watching struct {
+	clock *Clock // nil: none
+	peer  uint64
+
+	telling  sync.Mutex // guards both below
+	told, at int64      // what the other end told last, and when that came
+}
+
+// now is this end's clock; 0: it is not told.
+func (w *watching) now() int64 {
+	if w.clock == nil || w.clock.Now == nil {
+		return 0
+	}
+	return w.clock.Now()
+}
+
+// sign is the body of a sign of life.
+func (w *watching) sign() []byte {
+	now := w.now()
+	if now == 0 {
+		return nil
+	}
+	w.telling.Lock()
+	a := &gen.Alive{Clock: now, Heard: w.told}
+	if w.told != 0 {
+		a.Held = now - w.at
+	}
+	w.telling.Unlock()
+	data, err := proto.Marshal(a)
+	if err != nil {
+		return nil // it has only numbers
+	}
+	return data
+}
+
+// alive takes a sign of life. One of a former version has no body.
+func (w *watching) alive(body []byte) error {
+	now := w.now()
+	if now == 0 || len(body) == 0 {
+		return nil
+	}
+	a := new(gen.Alive)
+	if err := proto.Unmarshal(body, a); err != nil {
+		return errBody
+	}
+	w.telling.Lock()
+	w.told, w.at = a.GetClock(), now
+	w.telling.Unlock()
+	w.compare(a.GetClock(), a.GetHeard(), a.GetHeld())
+	return nil
+}
+
+// compare tells how the other end's clock stands, which it told in answer to this end's of asked, which it had held
+// for a while.
+func (w *watching) compare(clock, asked, held int64) {
+	now := w.now()
+	if now == 0 || clock == 0 || asked == 0 || w.clock.Compared == nil {
+		return
+	}
+	if way := now - asked - held; way >= 0 && held >= 0 {
+		w.clock.Compared(w.peer, clock+way/2-now, way-way/2)
+	}
+}
