@@ -59,7 +59,7 @@ func (n local) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 // read takes the topics and groups down. On the loop, which it holds up for as long as a
 // snapshot does.
 func (c *cut) read(m *core.Machine, names []string) error {
-	c.at = broker.Point{Index: m.Applied(), Time: c.n.clock.now()}
+	c.at = broker.Point{Index: m.Applied(), Time: c.n.clock.stamp()}
 	var all []broker.Topic
 	if len(names) == 0 {
 		all = m.Topics("", "", hermes.TopicsLimit+1)

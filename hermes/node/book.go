@@ -16,6 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/replica"
 	"wirelab/hermes/vfs"
 )
 
@@ -33,6 +34,9 @@ type book struct {
 	mu   sync.Mutex // guards all below
 	page page
 	late bool // the file lacks something of page that could not be written: the disk is full, or no file can be opened
+	// unwritten: the file lacks something of Seen, and is written soon.
+	unwritten bool
+	touches   uint64
 }
 
 // page is the file's content.
@@ -48,6 +52,10 @@ type page struct {
 	Stored bool
 	// Met is whom this node has talked to, by their directories' births.
 	Met map[uint64]uint64
+	// Mark is the birth of the file that stands for the directory; "": none was made.
+	Mark string `json:",omitempty"`
+	// Seen is what the others were seen to have on their disks.
+	Seen map[uint64]replica.Seen `json:",omitempty"`
 }
 
 // metBefore stands for the birth of a node that was known before births were.
@@ -170,6 +178,7 @@ func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
 			if c.GetType() == raftpb.ConfChangeRemoveNode {
 				delete(p.Members, id)
 				delete(p.Met, id)
+				delete(p.Seen, id)
 				p.Removed[id] = true
 				continue
 			}

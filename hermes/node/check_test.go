@@ -89,6 +89,9 @@ func TestCheckDamage(t *testing.T) {
 	}
 	tried := 0
 	for _, name := range names {
+		if name == "birthmark" {
+			continue // what is in it means nothing
+		}
 		path := o.Dir + "/" + name
 		f, err := fs.Open(path)
 		if err != nil {

@@ -26,12 +26,14 @@ type cluster struct {
 
 	tick, syncLimit time.Duration
 	wait            time.Duration // for a leader; 0: as usual
+	moved           bool          // directories are said to have been moved
 	fs              map[uint64]*vfs.Memory
 	disks           map[uint64]*slow // over fs
 	nodes           map[uint64]*node.Node
 	listeners       map[uint64]net.Listener // of nodes that were not begun yet
 
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex               // guards all below
+	ahead map[uint64]time.Duration // of the true time: the nodes' clocks
 	cut   map[[2]uint64]bool
 	conns map[[2]uint64][]net.Conn
 }
@@ -69,7 +71,7 @@ func planned(t *testing.T, n int, tick, syncLimit time.Duration) *cluster {
 	c := &cluster{
 		T: t, tick: tick, syncLimit: syncLimit,
 		fs: map[uint64]*vfs.Memory{}, disks: map[uint64]*slow{}, nodes: map[uint64]*node.Node{}, listeners: map[uint64]net.Listener{},
-		cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{},
+		ahead: map[uint64]time.Duration{}, cut: map[[2]uint64]bool{}, conns: map[[2]uint64][]net.Conn{},
 	}
 	for i := range n {
 		id := uint64(i + 1)
@@ -127,6 +129,12 @@ func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join 
 	o.Dial = func(ctx context.Context, to uint64, address string) (net.Conn, error) {
 		return c.dial(ctx, id, to, address)
 	}
+	o.Moved = c.moved
+	o.Clock = func() time.Time {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return time.Now().Add(c.ahead[id])
+	}
 	return node.Open(c.Context(), o)
 }
 
@@ -134,6 +142,13 @@ func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join 
 func (c *cluster) restart(id uint64) {
 	c.Helper()
 	c.start(id, c.listen(c.members[id-1].Peer), c.members[:min(len(c.members), 3)], nil)
+}
+
+// setClock sets a node's wall clock, as an administrator does.
+func (c *cluster) setClock(id uint64, ahead time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead[id] = ahead
 }
 
 var errCut = errors.New("the test cut this link")

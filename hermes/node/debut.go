@@ -42,7 +42,7 @@ func (d *debut) begin(blank, joined bool) error {
 	b := d.n.book
 	if blank && b.stored() {
 		return wirelab.Errorf(wirelab.Conflict,
-			"the log in %s is gone, and %s is left of the directory: put the log back, or %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
+			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
 	}
 	others := len(d.n.options.Members) - 1
 	if !blank || joined || others <= 0 {
@@ -63,7 +63,17 @@ func replaced(id uint64) string {
 func (d *debut) acquaintance() peer.Acquaintance {
 	return peer.Acquaintance{
 		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
+		Standing: d.standing, Recall: d.n.book.recall,
 	}
+}
+
+// standing is what this node has on disk, once it takes part.
+func (d *debut) standing() (peer.Standing, bool) {
+	s := d.n.standing.Load()
+	if s == nil || !d.begun.Load() {
+		return peer.Standing{}, false
+	}
+	return peer.Standing(*s), true
 }
 
 // welcomed takes note of a node that has noted this one.
@@ -82,10 +92,10 @@ func (d *debut) welcomed(id uint64) {
 	}
 }
 
-// refused ends a node that has stored nothing yet. One that has is refused for the sake of
-// another that took its id, or was put in its place: it does no harm.
-func (d *debut) refused(id uint64, why error) {
-	if d.n.disk.synced.reached() == 0 {
+// refused ends a node that has stored nothing yet, or that has forgotten what it had. Any other is refused for the
+// sake of one that took its id, or was put in its place: it does no harm.
+func (d *debut) refused(id uint64, why error, forgotten bool) {
+	if forgotten || d.n.disk.synced.reached() == 0 {
 		d.n.fail(wirelab.Errorf(wirelab.Conflict, "node %d does not take this one in: %s", id, wirelab.Public(why).Message))
 	}
 }
@@ -144,7 +154,7 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		return wirelab.Errorf(wirelab.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
 	case met && (!begun || known != metBefore):
 		return wirelab.Errorf(wirelab.Conflict,
-			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: put it back, or %s", id, replaced(id))
+			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
 		return wirelab.Errorf(wirelab.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
 	}

@@ -95,5 +95,5 @@ func (n local) pushed(run broker.Run) broker.Verdict {
 	if err != nil {
 		return broker.Verdict{Err: err}
 	}
-	return broker.Verdict{Count: n.tail.Push(t.id, n.clock.now(), run.Messages, run.Count)}
+	return broker.Verdict{Count: n.tail.Push(t.id, n.clock.stamp(), run.Messages, run.Count)}
 }

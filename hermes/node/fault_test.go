@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -24,6 +25,14 @@ type slow struct {
 	held  chan struct{} // syncs wait until it is closed; nil: they do not
 	waits atomic.Int64  // syncs that are held up
 	lies  atomic.Bool   // it tells of room that is not there
+	blind atomic.Bool   // it does not know when files were made
+}
+
+func (s *slow) Born(name string) (string, error) {
+	if s.blind.Load() {
+		return "", errors.ErrUnsupported
+	}
+	return s.FS.(vfs.Dater).Born(name)
 }
 
 func (s *slow) Free(dir string) (uint64, error) {

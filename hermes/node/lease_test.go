@@ -11,7 +11,7 @@ import (
 // TestLeaseOverSeek: a member that is fetching what it leased when its group is set elsewhere gets
 // none of that, and then what the group has now.
 func TestLeaseOverSeek(t *testing.T) {
-	n := &Node{clock: newClock()}
+	n := &Node{clock: newClock(nil)}
 	n.hands = newHands(n)
 	top := &topic{id: 7, name: "a"}
 	top.next.Store(5)

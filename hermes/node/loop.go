@@ -40,6 +40,8 @@ type loop struct {
 	elections uint64       // that gave a leader, since the start
 	beat      atomic.Int64 // when it turned last; 0: it has not begun
 	ready     readiness
+	parting   error  // why the node is about to end
+	partAt    uint64 // the tick at which it does
 
 	wake chan struct{} // one place
 	mu   sync.Mutex    // guards all below
@@ -153,19 +155,23 @@ func (l *loop) run() {
 func (l *loop) round(ticked bool) {
 	in := l.take()
 	for _, m := range in.messages {
-		if err := l.replica.Step(m); err != nil {
+		if err := l.replica.Step(m); err != nil && !l.strange(m, err) {
 			l.n.logger.Debug("a message of Raft's was refused", "type", m.GetType().String(), "from", m.GetFrom(), "why", err)
 		}
 	}
 	for _, w := range in.stored {
-		l.n.net.Send(l.replica.Stored(w))
+		send := l.replica.Stored(w)
+		if w.Stores() {
+			l.n.standing.Store(new(l.replica.Standing())) // before anybody hears of it
+		}
+		l.n.net.Send(send)
 	}
 	for _, do := range in.calls {
 		do(l)
 	}
-	now := l.n.clock.now()
+	now, stamp := l.n.clock.now(), l.n.clock.stamp()
 	for _, p := range in.proposals {
-		l.propose1(p, now)
+		l.propose1(p, now, stamp)
 	}
 	if ticked {
 		l.tick()
@@ -173,7 +179,7 @@ func (l *loop) round(ticked bool) {
 	for l.n.debut.begun.Load() && l.replica.HasWork() {
 		w := l.replica.Ready()
 		if w.Err != nil {
-			l.n.fail(w.Err)
+			l.part(w)
 			return
 		}
 		if err := l.do(w); err != nil {
@@ -183,7 +189,7 @@ func (l *loop) round(ticked bool) {
 	}
 }
 
-func (l *loop) propose1(p *proposal, now int64) {
+func (l *loop) propose1(p *proposal, now, stamp int64) {
 	switch {
 	case p.ctx.Err() != nil:
 		p.finish(l.n, replica.Verdict{Err: wirelab.Public(p.ctx.Err())})
@@ -191,7 +197,7 @@ func (l *loop) propose1(p *proposal, now int64) {
 		p.finish(l.n, replica.Verdict{Err: errStopping})
 	default:
 		p.began = now
-		l.pending[l.replica.Propose(p.items, p.count, now, p.eventual)] = p
+		l.pending[l.replica.Propose(p.items, p.count, stamp, p.eventual)] = p
 	}
 }
 
@@ -207,9 +213,15 @@ func (p *proposal) finish(n *Node, v replica.Verdict) {
 func (l *loop) tick() {
 	l.ticks++
 	l.beat.Store(l.n.clock.now())
+	if l.parting != nil && l.ticks >= l.partAt {
+		l.n.fail(l.parting)
+	}
 	if l.n.debut.begun.Load() {
 		l.replica.Tick()
 	}
+	l.compareClocks()
+	l.n.book.saw(l.replica.Seen())
+	l.n.caught.Store(!l.replica.Doubtful())
 	// Contexts are looked at here and not each by a callback of its own, which would
 	// cost every publish for the sake of the few that end early.
 	for _, p := range l.pending {
@@ -223,12 +235,12 @@ func (l *loop) tick() {
 	l.transferred()
 }
 
-// watch hands leadership away when the disk hangs or is full: the others then go on without it.
+// watch hands leadership away when the disk hangs or is full, or the clock is off: the others then go on without it.
 func (l *loop) watch() {
 	began, full := l.n.disk.syncing.Load(), l.n.disk.starved.Load()
 	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
-	if (full || hangs) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
-		l.n.logger.Warn("the disk takes too long for a sync, or is full: leadership is handed over", "full", full)
+	if skewed := l.n.clocks.get().skewed; (full || hangs || skewed) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
+		l.n.logger.Warn("the disk takes too long for a sync, or is full, or the clock is off: leadership is handed over", "full", full, "clock", skewed)
 		l.moved = time.Now()
 		l.replica.Transfer(0)
 	}
@@ -384,6 +396,7 @@ func (l *loop) changed(w replica.Work) {
 		l.n.hands.end(wirelab.Errorf(wirelab.Unavailable, "this node leads no longer: subscribe again"))
 	}
 	l.n.setPeers(l.replica.Conf())
+	l.n.apart.keep(func(id uint64) bool { return takesPart(l.replica.Conf(), id) })
 	l.retireFrom()
 	l.transferred()
 	if !takesPart(l.replica.Conf(), self) && l.n.book.removed(self) {

@@ -76,8 +76,16 @@ type Node struct {
 	loop   *loop
 	disk   *disk
 	debut  *debut
+	clocks *clocks
 	inHand gate
 	cuts   atomic.Int64 // open
+
+	standing atomic.Pointer[replica.Standing] // what is on disk; nil: nothing is known yet
+	doubtful atomic.Bool                      // the directory is a copy, and the node has not caught up
+	caught   atomic.Bool                      // the replica has
+	apart    apart
+	rounds   int  // of upkeep's
+	ageless  bool // upkeep's: nothing goes by its age
 
 	lead    atomic.Pointer[lead]
 	news    news          // of lead
@@ -124,7 +132,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		options: o, logger: o.Logger, clock: newClock(),
+		options: o, logger: o.Logger, clock: newClock(o.Clock),
 		stopped: make(chan struct{}), failed: make(chan struct{}),
 		topics: newDirectory(), inHand: gate{limit: o.InHandBytes},
 	}
@@ -132,6 +140,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n.hands, n.fan = newHands(n), newFan(n)
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
+	n.clocks = newClocks(n)
 	n.debut = &debut{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -175,8 +184,11 @@ func (n *Node) open() (*opened, error) {
 
 // begin starts what runs.
 func (n *Node) begin(ctx context.Context, s *opened) error {
-	ro := replica.Options{ID: n.options.Self.ID, Seed: rand.Uint64(), Logger: replica.Logger(n.logger)}
+	ro := replica.Options{ID: n.options.Self.ID, Seed: rand.Uint64(), Logger: replica.Logger(n.logger), Seen: n.book.seen()}
 	var err error
+	if ro.Doubtful, err = n.book.custody(n.options.Moved); err != nil {
+		n.logger.Warn("whether this directory is a copy is not known", "why", err)
+	}
 	if ro.Members, err = peers(n.options.Members); err != nil {
 		return err
 	}
@@ -195,6 +207,9 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	if n.loop.replica, err = replica.New(ro, n.log, s.machine, s.machine.Applied()); err != nil {
 		return errors.Join(err, n.net.Close())
 	}
+	n.doubted(ro.Doubtful)
+	n.checkStart(s.time)
+	n.standing.Store(new(n.loop.replica.Standing()))
 	n.setPeers(n.loop.replica.Conf())
 	n.net.Start(handler{n}, local{n})
 	n.wg.Go(n.loop.run)

@@ -57,6 +57,14 @@ type Options struct {
 	// SyncLimit is how long the disk may take for one sync before a leader hands
 	// its leadership over. 1 s
 	SyncLimit time.Duration
+	// ClockSkew is how far this machine's clock may be off the median of a majority's. Beyond, the node does not lead
+	// while another can, and stores with the median's time. 5 s
+	ClockSkew time.Duration
+	// Clock is the machine's clock; nil: time.Now. For tests.
+	Clock func() time.Time
+	// Moved says that Dir is the latest that this node had, though its files are copies: it was moved here. Else
+	// a node on a copy votes for nobody until it has caught up.
+	Moved bool
 	// Upkeep is how often retention, cleaning, promotions and free space are looked after. 1 s
 	Upkeep time.Duration
 	// StuckLimit is how long the loop may stand still, or the disk take for a write, before
@@ -91,6 +99,7 @@ func (o Options) complete() (Options, error) {
 	duration(&o.LeaderLimit, 60*o.Tick)
 	duration(&o.SyncLimit, time.Second)
 	duration(&o.Upkeep, time.Second)
+	duration(&o.ClockSkew, 5*time.Second)
 	duration(&o.StuckLimit, 30*time.Second)
 	duration(&o.CloseLimit, 30*time.Second)
 	if o.InHandBytes == 0 {
@@ -111,7 +120,7 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("node: Self.ID is missing: ids count from 1")
 	case o.Dir == "":
 		return o, errors.New("node: Dir is missing: it is where the log goes")
-	case o.Tick < 0 || o.SyncLimit < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
+	case o.Tick < 0 || o.SyncLimit < 0 || o.ClockSkew < 0 || o.Upkeep < 0 || o.StuckLimit < 0 || o.LeaderLimit < 0 || o.CloseLimit < 0 || o.InHandBytes < 0 || o.TailBytes < 0:
 		return o, errors.New("node: a negative duration or size")
 	case len(o.Join) > 0 && len(o.Members) > 0:
 		return o, errors.New("node: Members begin a new cluster, Join goes into one that is there: give one of the two")

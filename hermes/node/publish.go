@@ -42,7 +42,7 @@ func (n local) Publish(ctx context.Context, run broker.Run, done func(broker.Ver
 	}
 	if run.Mode == hermes.Performance {
 		term := n.lead.Load().term
-		n.tail.Push(t.id, n.clock.now(), run.Messages, run.Count)
+		n.tail.Push(t.id, n.clock.stamp(), run.Messages, run.Count)
 		n.fan.push(run, term)
 		done(broker.Verdict{Count: run.Count, Term: term})
 		return

@@ -60,15 +60,19 @@ func (t *timing) flush() {
 // Stats is how a node is doing.
 type Stats struct {
 	Node, Leader, Term, Committed, Applied uint64
-	Elections                              uint64 // that gave a leader, as this node saw, since it started
-	Segments                               int    // of the log, on this node
-	LogBytes                               int64  // allocated
-	OpenFiles, OpenLimit                   int    // of the log: now, and at most to be read
-	FreeBytes                              uint64 // of the disk, as of the last upkeep; 0: not known yet
-	Full                                   bool   // publishes are refused
-	Starved                                bool   // the disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged
-	InHandBytes                            int    // of publishes without an answer
-	BacklogBytes                           int64  // handed to the disk and not stored
+	Elections                              uint64        // that gave a leader, as this node saw, since it started
+	Segments                               int           // of the log, on this node
+	LogBytes                               int64         // allocated
+	OpenFiles, OpenLimit                   int           // of the log: now, and at most to be read
+	FreeBytes                              uint64        // of the disk, as of the last upkeep; 0: not known yet
+	Full                                   bool          // publishes are refused
+	Starved                                bool          // the disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged
+	Apart                                  bool          // this node and another have committed different entries
+	Copied                                 bool          // the directory is a copy, and the node has not caught up yet
+	ClockOff                               bool          // the machine's clock is off the others' by more than Options.ClockSkew
+	ClockAhead                             time.Duration // of the median of a majority; 0 where none is known
+	InHandBytes                            int           // of publishes without an answer
+	BacklogBytes                           int64         // handed to the disk and not stored
 	Topics                                 []broker.Topic
 	Groups                                 []broker.Group // where this node leads; else none: the leader has them all
 }
@@ -95,6 +99,9 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.Segments, s.LogBytes = usage.Segments, usage.Bytes
 	s.OpenFiles, s.OpenLimit = usage.OpenFiles, usage.OpenLimit
 	s.Starved = n.disk.starved.Load()
+	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
+	agreed := n.clocks.get()
+	s.ClockOff, s.ClockAhead = agreed.skewed, time.Duration(-agreed.median)
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.inHand.inUse()
@@ -174,8 +181,16 @@ func (n *Node) unready() error {
 	if err := n.debut.waits(); err != nil {
 		return err
 	}
+	if err := n.apart.err(); err != nil {
+		return err
+	}
+	if err := n.clocks.get().err(); err != nil {
+		return err
+	}
 	lead := n.lead.Load()
 	switch {
+	case n.doubtful.Load():
+		return errCopied
 	case n.disk.starved.Load():
 		return wirelab.Errorf(wirelab.Unavailable, "%s", n.disk.want())
 	case lead.stopping:

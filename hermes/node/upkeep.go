@@ -32,6 +32,11 @@ func (n *Node) upkeep() {
 		last = time.Now()
 		n.keepSpace()
 		n.keepBook()
+		n.keepSeen()
+		n.regained()
+		if n.clocks.follow() {
+			n.logger.Warn("the clock of this machine was set, and this node follows it")
+		}
 		n.keepAddress()
 		n.loop.call(func(l *loop) {
 			if l != nil {
@@ -39,7 +44,7 @@ func (n *Node) upkeep() {
 			}
 		})
 		if n.lead.Load().leader == n.options.Self.ID {
-			n.retain(n.clock.now())
+			n.retain()
 		}
 		if err := n.clean(); err != nil && !errors.Is(err, wal.ErrNoRoom) {
 			n.fail(err)
@@ -173,8 +178,14 @@ type surplus struct {
 // retainPage is how many topics the loop is asked about at once.
 const retainPage = 1000
 
-// retain trims what is older, or more, than topics keep.
-func (n *Node) retain(now int64) {
+// retain trims what is older, or more, than topics keep. By age only where a majority agrees on the time.
+func (n *Node) retain() {
+	agreed := n.clocks.get()
+	aged, now := agreed.sure && !agreed.skewed, n.clock.stamp()
+	if aged == n.ageless {
+		n.ageless = !aged
+		n.logger.Info("retention by age", "goes on", aged, "it needs the clocks of", "a majority")
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	for after, more := "", true; more; {
@@ -189,7 +200,7 @@ func (n *Node) retain(now int64) {
 			return // the node is ending
 		}
 		for _, t := range topics {
-			n.trim(t, now)
+			n.trim(t, now, aged)
 		}
 	}
 }
@@ -211,9 +222,9 @@ func surpluses(m *core.Machine, topics []broker.Topic) ([]surplus, error) {
 }
 
 // trim proposes that a topic gives up what it does not keep.
-func (n *Node) trim(t surplus, now int64) {
+func (n *Node) trim(t surplus, now int64, aged bool) {
 	before := t.before
-	if t.RetentionAge > 0 {
+	if t.RetentionAge > 0 && aged {
 		if offset, err := n.byTime(t.ID, now-t.RetentionAge, t.Next); err == nil {
 			before = max(before, offset)
 		}

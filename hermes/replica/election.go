@@ -25,7 +25,12 @@ type election struct {
 	// nodes in no order.
 	held   *raftpb.Message
 	heldAt uint64
+	// yields: this node leads only where nobody else does for long: see Yield.
+	yields bool
 }
+
+// yieldTimes is how many election timeouts a node that yields leaves to the others.
+const yieldTimes = 5
 
 // brokenBurst is how many leaders may be given up in a row for a broken connection, before it is one in
 // an election timeout.
@@ -50,10 +55,18 @@ func (r *Replica) Tick() {
 	}
 	r.node.TickQuiesced() // lets the lease run out and does nothing else
 	r.elapsed++
-	if r.elapsed >= r.timeout || r.alone() {
+	timeout := r.timeout
+	if r.yields {
+		timeout *= yieldTimes
+	}
+	if r.elapsed >= timeout || r.alone() {
 		r.run()
 	}
 }
+
+// Yield says whether this node is not to lead while another can. It takes no leadership that is handed to it then;
+// whether it hands its own over is the owner's to say.
+func (r *Replica) Yield(yields bool) { r.yields = yields }
 
 // alone: there is nobody to wait for.
 func (r *Replica) alone() bool {
@@ -87,6 +100,9 @@ func (r *Replica) Step(m *raftpb.Message) error {
 	}
 	if r.abstains(m) {
 		return errDoubtful
+	}
+	if r.yields && m.GetType() == raftpb.MsgTimeoutNow {
+		return nil // who hands over notices that nobody takes it
 	}
 	if err := r.check(m); err != nil {
 		return err
@@ -151,6 +167,10 @@ func (r *Replica) Broken(peer uint64) {
 	if held := r.held; held != nil && r.ticks-r.heldAt <= heldTicks {
 		r.held = nil
 		r.step(held)
+	}
+	if r.yields {
+		r.resetTimeout()
+		return
 	}
 	r.elapsed, r.timeout = 0, r.rank(peer)
 	if r.timeout == 0 {

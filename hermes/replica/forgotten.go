@@ -131,9 +131,6 @@ func (r *Replica) member(id uint64) bool {
 	return slices.Contains(r.conf.GetVoters(), id) || slices.Contains(r.conf.GetLearners(), id) || slices.Contains(r.conf.GetVotersOutgoing(), id)
 }
 
-// Forget drops what was seen of a node that is no member any more.
-func (r *Replica) Forget(id uint64) { delete(r.seen, id) }
-
 // hand notes the terms of entries that are handed out to be stored.
 func (r *Replica) hand(entries []*raftpb.Entry) {
 	first, end := entries[0].GetIndex(), entries[len(entries)-1]

@@ -57,6 +57,11 @@ func (r *Replica) switchMembers(e *raftpb.Entry) error {
 		return fmt.Errorf("replica: entry %d changes members as it cannot be: %w", e.GetIndex(), err)
 	}
 	r.conf = r.node.ApplyConfChange(c)
+	for id := range r.seen {
+		if !r.member(id) {
+			delete(r.seen, id)
+		}
+	}
 	return nil
 }
 
