@@ -43,7 +43,8 @@ type config struct {
 
 	free, segment, tail, inHand size
 	memory                      size
-	tick, syncLimit             time.Duration
+	tick, syncLimit, clockSkew  time.Duration
+	moved                       bool
 	logLevel                    string
 	logJSON, profile            bool
 	metricTopics, openFiles     int
@@ -92,6 +93,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.IntVar(&c.openFiles, "open-files", 0, "`number` of files that the log may have open to be read, however large it is (default a quarter of the process's limit, at most 256)")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times without one there is an election")
 	flags.DurationVar(&c.syncLimit, "sync-limit", time.Second, "if one sync of the disk takes longer than this `time`, the leader gives up leadership")
+	flags.DurationVar(&c.clockSkew, "clock-skew", 5*time.Second, "if this machine's clock differs from the median of a majority by more than this `time`, the node gives up leadership")
+	flags.BoolVar(&c.moved, "moved", false, "the data directory was moved here, and is the latest that this node had; give it for one start only")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own series at /metrics; the rest is added up")
 	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")

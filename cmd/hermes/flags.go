@@ -10,6 +10,6 @@ var flagGroups = []cli.FlagGroup{
 		"ca", "cert", "key", "server-name", "token",
 	}},
 	{Heading: "Limits", Names: []string{"free-bytes", "segment-bytes", "tail-bytes", "in-hand-bytes", "memory-bytes", "open-files", "metric-topics"}},
-	{Heading: "Timing", Names: []string{"tick", "sync-limit"}},
+	{Heading: "Timing", Names: []string{"tick", "sync-limit", "clock-skew"}},
 	{Heading: "Logs and profiles", Names: []string{"log-json", "profile"}},
 }

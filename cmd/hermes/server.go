@@ -260,7 +260,7 @@ func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Opt
 	forLog, limit, err := c.files(logger)
 	return node.Options{
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure,
-		Tick: c.tick, SyncLimit: c.syncLimit,
+		Tick: c.tick, SyncLimit: c.syncLimit, ClockSkew: c.clockSkew, Moved: c.moved,
 		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
 		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,
 	}, err

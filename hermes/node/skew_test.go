@@ -1,0 +1,36 @@
+package node
+
+import (
+	"testing"
+	"time"
+)
+
+// TestMedian: of clocks that differ, the cluster's time is what most say, and else what the log goes on with.
+func TestMedian(t *testing.T) {
+	const bound, hour = int64(5 * time.Second), int64(time.Hour)
+	for _, c := range []struct {
+		what   string
+		ahead  []int64 // of this node's clock; it is one of them
+		log    int64
+		middle int64
+		sure   bool
+	}{
+		{"alone", []int64{0}, -hour, 0, true},
+		{"three that agree", []int64{0, 1e6, -1e6}, 0, 0, true},
+		{"this one is an hour ahead", []int64{0, -hour, -hour + 2}, -hour, -hour + 2, true},
+		{"another is an hour behind", []int64{0, -hour, 5}, 0, 0, true},
+		{"two that agree", []int64{0, 4e9}, 0, 0, true},
+		{"of two this one is ahead of the log", []int64{0, -hour}, -hour, -hour, false},
+		{"of two this one is before the log", []int64{0, hour}, hour, hour, false},
+		{"of two the other is ahead of the log", []int64{0, hour}, 0, 0, false},
+		{"of two the other is before the log", []int64{0, -hour}, 0, 0, false},
+		{"both are before the log", []int64{0, -hour}, 3 * hour, 0, false},
+		{"four, two and two", []int64{0, hour, 1, hour + 1}, 0, 1, false},
+		{"four, of which one is off", []int64{0, 10, 20, hour}, 0, 15, true},
+	} {
+		middle, sure := median(c.ahead, bound, c.log)
+		if middle != c.middle || sure != c.sure {
+			t.Errorf("%s: %d, sure %v; not %d, sure %v", c.what, middle, sure, c.middle, c.sure)
+		}
+	}
+}
