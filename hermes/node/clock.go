@@ -8,13 +8,13 @@ import (
 // clock tells Unix nanoseconds that go on evenly: the wall clock's when it began, and since
 // then the monotonic one's. A wall clock that is set back would keep what is timed from
 // ending, and one set forward would end all at once. Where wall clocks are set, this one
-// follows with the next start of the node, but see clocks.
+// follows with the next start of the node, but see skew.
 type clock struct {
 	wall  func() time.Time
 	began int64
 	since time.Time
 	// shift is what the wall clock was set by since, as far as this one followed, and right what makes
-	// it the cluster's: see clocks.
+	// it the cluster's: see skew.
 	shift, right *atomic.Int64
 }
 

@@ -144,13 +144,6 @@ func (c *cluster) restart(id uint64) {
 	c.start(id, c.listen(c.members[id-1].Peer), c.members[:min(len(c.members), 3)], nil)
 }
 
-// setClock sets a node's wall clock, as an administrator does.
-func (c *cluster) setClock(id uint64, ahead time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ahead[id] = ahead
-}
-
 var errCut = errors.New("the test cut this link")
 
 // dial connects, unless the link is cut.

@@ -239,7 +239,7 @@ func (l *loop) tick() {
 func (l *loop) watch() {
 	began, full := l.n.disk.syncing.Load(), l.n.disk.starved.Load()
 	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
-	if skewed := l.n.clocks.get().skewed; (full || hangs || skewed) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
+	if skewed := l.n.skew.get().Skewed; (full || hangs || skewed) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
 		l.n.logger.Warn("the disk takes too long for a sync, or is full, or the clock is off: leadership is handed over", "full", full, "clock", skewed)
 		l.moved = time.Now()
 		l.replica.Transfer(0)

@@ -67,7 +67,7 @@ func (n *Node) peerOptions() peer.Options {
 	o := n.options
 	return peer.Options{
 		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger,
-		Acquaintance: n.debut.acquaintance(), Clock: peer.Clock{Now: n.clock.own, Compared: n.clocks.compared},
+		Acquaintance: n.debut.acquaintance(), Clock: peer.Clock{Now: n.clock.own, Compared: n.skew.compared},
 	}
 }
 

@@ -41,6 +41,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/clocks"
 	"wirelab/hermes/core"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/replica"
@@ -76,7 +77,7 @@ type Node struct {
 	loop   *loop
 	disk   *disk
 	debut  *debut
-	clocks *clocks
+	skew   *skew
 	inHand gate
 	cuts   atomic.Int64 // open
 
@@ -140,7 +141,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n.hands, n.fan = newHands(n), newFan(n)
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
-	n.clocks = newClocks(n)
+	n.skew = &skew{n: n, c: clocks.New(o.Self.ID, o.ClockSkew)}
 	n.debut = &debut{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)

@@ -27,9 +27,16 @@ func keeps(t *testing.T, c *cluster, topic string) broker.Topic {
 func off(at int64) time.Duration { return time.Duration(at - time.Now().UnixNano()) }
 
 const (
-	bound = 5 * time.Second // what clocks may be off; the tests of others take less
+	bound = 5 * time.Second // what clocks may be off
 	age   = 30 * time.Minute
 )
+
+// setClock sets a node's wall clock, as an administrator does.
+func (c *cluster) setClock(id uint64, ahead time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead[id] = ahead
+}
 
 // skewedCluster has a topic of messages that are young, and a node whose clock was set before it was started.
 func skewedCluster(t *testing.T, ahead time.Duration) (c *cluster, skewed uint64) {

@@ -100,8 +100,8 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.OpenFiles, s.OpenLimit = usage.OpenFiles, usage.OpenLimit
 	s.Starved = n.disk.starved.Load()
 	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
-	agreed := n.clocks.get()
-	s.ClockOff, s.ClockAhead = agreed.skewed, time.Duration(-agreed.median)
+	agreed := n.skew.get()
+	s.ClockOff, s.ClockAhead = agreed.Skewed, time.Duration(-agreed.Median)
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.inHand.inUse()
@@ -184,7 +184,7 @@ func (n *Node) unready() error {
 	if err := n.apart.err(); err != nil {
 		return err
 	}
-	if err := n.clocks.get().err(); err != nil {
+	if err := n.clockOff(); err != nil {
 		return err
 	}
 	lead := n.lead.Load()

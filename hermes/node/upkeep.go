@@ -34,7 +34,7 @@ func (n *Node) upkeep() {
 		n.keepBook()
 		n.keepSeen()
 		n.regained()
-		if n.clocks.follow() {
+		if n.skew.follow() {
 			n.logger.Warn("the clock of this machine was set, and this node follows it")
 		}
 		n.keepAddress()
@@ -180,8 +180,8 @@ const retainPage = 1000
 
 // retain trims what is older, or more, than topics keep. By age only where a majority agrees on the time.
 func (n *Node) retain() {
-	agreed := n.clocks.get()
-	aged, now := agreed.sure && !agreed.skewed, n.clock.stamp()
+	agreed := n.skew.get()
+	aged, now := agreed.Sure && !agreed.Skewed, n.clock.stamp()
 	if aged == n.ageless {
 		n.ageless = !aged
 		n.logger.Info("retention by age", "goes on", aged, "it needs the clocks of", "a majority")

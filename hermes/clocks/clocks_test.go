@@ -1,4 +1,4 @@
-package node
+package clocks
 
 import (
 	"testing"
@@ -32,5 +32,37 @@ func TestMedian(t *testing.T) {
 		if middle != c.middle || sure != c.sure {
 			t.Errorf("%s: %d, sure %v; not %d, sure %v", c.what, middle, sure, c.middle, c.sure)
 		}
+	}
+}
+
+// TestClocks: a node's own clock counts until a majority says otherwise, and again when it was set.
+func TestClocks(t *testing.T) {
+	const second, hour = int64(time.Second), int64(time.Hour)
+	c, voters := New(1, 5*time.Second), []uint64{1, 2, 3}
+	if _, is := c.Judge(voters, 0, 0); is != (Agreement{}) {
+		t.Errorf("told by nobody: %+v", is)
+	}
+	if !c.Tell(2, -hour, second, 0) || c.Tell(2, -hour, second, 1) {
+		t.Error("the first reading is told as another")
+	}
+	c.Tell(3, -hour, 4*second, 0) // too vague
+	if _, is := c.Judge(voters, 0, 0); is.Sure {
+		t.Errorf("two that differ are sure: %+v", is)
+	}
+	c.Tell(3, -hour, second, 3*second)
+	if _, is := c.Judge(voters, 3*second, 0); !is.Sure || !is.Skewed || is.Right() != -hour {
+		t.Errorf("an hour ahead of two: %+v", is)
+	}
+	if c.Mends(-2*hour) || !c.Mends(-hour) {
+		t.Error("a clock that is set wrong is followed, or one that is set right is not")
+	}
+	if was, is := c.Judge(voters, 3*second, 0); !was.Skewed || is != (Agreement{Sure: true}) {
+		t.Errorf("set right: %+v", is)
+	}
+	if _, is := c.Judge(voters, hour, 0); is.Sure {
+		t.Errorf("an hour later, told by nobody: %+v", is)
+	}
+	if _, is := New(1, time.Second).Judge([]uint64{1}, 0, -hour); !is.Sure || is.Skewed {
+		t.Errorf("alone: %+v", is)
 	}
 }

@@ -1,0 +1,131 @@
+// Package clocks is what a node makes of the others' clocks: whether its own may be trusted, and what time the cluster
+// has. It asks no clock, has no goroutine and knows no network: readings and times come in. Both the
+// node and the simulator drive it.
+//
+// One machine's clock must delete nothing, and must not move the log's time, which never falls: a leader that is
+// an hour ahead would make all that is younger than an hour too old, and then stamp the same time for an
+// hour. So a node whose clock is off the median of a majority by more than a bound does not lead while
+// another can, and stamps with the median if it has to; and messages go by their age only where a majority agrees
+// on the time.
+//
+// Who is wrong of two cannot be told by clocks alone. Then the log is asked: its time is what the cluster agreed
+// on last, so the clock that is the least after it counts, and nothing goes by its age.
+package clocks
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// freshFor is how long a reading counts: there is one each second from a node that is there.
+const freshFor = int64(10 * time.Second)
+
+// Clocks are the others' clocks, relative to this node's. All times are in nanoseconds. For one goroutine at a time.
+type Clocks struct {
+	self  uint64
+	bound int64
+	told  map[uint64]reading
+	state Agreement
+}
+
+// reading is what another node's clock was told to be.
+type reading struct{ ahead, within, at int64 }
+
+// Agreement is what the clocks come to.
+type Agreement struct {
+	Sure   bool  // a majority agrees on the time
+	Skewed bool  // this node's clock is off that, or off the one that the log speaks for, by more than the bound
+	Median int64 // how far the cluster's time is ahead of this node's clock; 0 where none is known
+}
+
+// New is a node that was told nothing yet. bound is how far a clock may be off.
+func New(self uint64, bound time.Duration) *Clocks {
+	return &Clocks{self: self, bound: int64(bound), told: map[uint64]reading{}}
+}
+
+// Tell takes a reading: a node's clock is ahead of this one's, give or take within. now is of a clock that nobody sets.
+// first reports that the node had told none.
+func (c *Clocks) Tell(id uint64, ahead, within, now int64) (first bool) {
+	was, known := c.told[id]
+	if known && now-was.at < freshFor/5 && within > 2*was.within {
+		return false // one that is less sure does not replace one that is new and surer
+	}
+	c.told[id] = reading{ahead, within, now}
+	return !known
+}
+
+// State is what the last Judge came to.
+func (c *Clocks) State() Agreement { return c.state }
+
+// Right is what is to be added to this node's clock for what is stored.
+func (a Agreement) Right() int64 {
+	if a.Skewed {
+		return a.Median
+	}
+	return 0
+}
+
+// Judge compares the clocks of the voters. now is as Tell's; log is how far the time of the last entry applied is ahead
+// of this node's clock.
+func (c *Clocks) Judge(voters []uint64, now, log int64) (was, is Agreement) {
+	ahead := []int64{0}
+	for _, id := range voters {
+		if r, ok := c.told[id]; ok && id != c.self && now-r.at < freshFor && r.within <= c.bound/2 {
+			ahead = append(ahead, r.ahead)
+		}
+	}
+	if len(ahead) > len(voters)/2 {
+		is.Median, is.Sure = median(ahead, c.bound, log)
+		limit := c.bound
+		if c.state.Skewed {
+			limit -= c.bound / 10 // it does not come and go
+		}
+		is.Skewed = is.Median > limit || is.Median < -limit
+	}
+	was, c.state = c.state, is
+	return was, is
+}
+
+// Mends reports whether the clock would be right if it were set forward by so much, and takes it for set then.
+func (c *Clocks) Mends(by int64) bool {
+	if off := c.state.Median - by; !c.state.Skewed || off > c.bound/2 || off < -c.bound/2 {
+		return false
+	}
+	for id := range maps.Clone(c.told) {
+		r := c.told[id]
+		r.ahead -= by
+		c.told[id] = r
+	}
+	return true
+}
+
+// median is the middle of clocks. sure is false if it lies between two that are further apart than bound: then it is
+// the least of them that is not before the log's time, and the greater if both are.
+func median(ahead []int64, bound, log int64) (middle int64, sure bool) {
+	slices.Sort(ahead)
+	low, high := ahead[(len(ahead)-1)/2], ahead[len(ahead)/2]
+	switch {
+	case high-low <= bound:
+		if low <= 0 && 0 <= high {
+			return 0, true
+		}
+		return low + (high-low)/2, true
+	case low >= log-bound:
+		return low, false
+	}
+	return high, false
+}
+
+// String says how far the clock is off.
+func (a Agreement) String() string {
+	off, how := time.Duration(-a.Median), "ahead of"
+	if off < 0 {
+		off, how = -off, "behind"
+	}
+	text := off.Round(time.Millisecond).String() + " " + how
+	if a.Sure {
+		return text + " the median of a majority"
+	}
+	return text + " the other that can be reached, which goes on from the time of the log"
+}
