@@ -69,14 +69,22 @@ func (a Agreement) Right() int64 {
 // Judge compares the clocks of the voters. now is as Tell's; log is how far the time of the last entry applied is ahead
 // of this node's clock.
 func (c *Clocks) Judge(voters []uint64, now, log int64) (was, is Agreement) {
-	ahead := []int64{0}
+	ahead, precise := []int64{0}, 1
 	for _, id := range voters {
-		if r, ok := c.told[id]; ok && id != c.self && now-r.at < freshFor && r.within <= c.bound/2 {
-			ahead = append(ahead, r.ahead)
+		r, ok := c.told[id]
+		if !ok || id == c.self || now-r.at >= freshFor {
+			continue
 		}
+		if r.within <= c.bound/2 {
+			precise++
+		} else {
+			r.ahead = certain(r) // an hour is an hour, however slow the network is
+		}
+		ahead = append(ahead, r.ahead)
 	}
 	if len(ahead) > len(voters)/2 {
 		is.Median, is.Sure = median(ahead, c.bound, log)
+		is.Sure = is.Sure && precise > len(voters)/2
 		limit := c.bound
 		if c.state.Skewed {
 			limit -= c.bound / 10 // it does not come and go
@@ -85,6 +93,14 @@ func (c *Clocks) Judge(voters []uint64, now, log int64) (was, is Agreement) {
 	}
 	was, c.state = c.state, is
 	return was, is
+}
+
+// certain is the least that a clock is off.
+func certain(r reading) int64 {
+	if r.ahead < 0 {
+		return min(r.ahead+r.within, 0)
+	}
+	return max(r.ahead-r.within, 0)
 }
 
 // Mends reports whether the clock would be right if it were set forward by so much, and takes it for set then.
@@ -111,7 +127,7 @@ func median(ahead []int64, bound, log int64) (middle int64, sure bool) {
 			return 0, true
 		}
 		return low + (high-low)/2, true
-	case low >= log-bound:
+	case low >= log-2*bound: // the log may have gone by a vague reading
 		return low, false
 	}
 	return high, false

@@ -45,10 +45,18 @@ func TestClocks(t *testing.T) {
 	if !c.Tell(2, -hour, second, 0) || c.Tell(2, -hour, second, 1) {
 		t.Error("the first reading is told as another")
 	}
-	c.Tell(3, -hour, 4*second, 0) // too vague
 	if _, is := c.Judge(voters, 0, 0); is.Sure {
 		t.Errorf("two that differ are sure: %+v", is)
 	}
+	c.Tell(3, -hour, 4*second, 0) // vague
+	if _, is := c.Judge(voters, 0, 0); !is.Skewed {
+		t.Errorf("an hour, by two of which one is vague: %+v", is)
+	}
+	c.Tell(2, second, 4*second, 3*second)
+	if _, is := c.Judge(voters, 3*second, 0); is.Sure {
+		t.Errorf("one that is vague and another are sure: %+v", is)
+	}
+	c.Tell(2, -hour, second, 3*second)
 	c.Tell(3, -hour, second, 3*second)
 	if _, is := c.Judge(voters, 3*second, 0); !is.Sure || !is.Skewed || is.Right() != -hour {
 		t.Errorf("an hour ahead of two: %+v", is)

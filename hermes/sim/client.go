@@ -69,6 +69,7 @@ func (p *producer) make() *publish {
 	}
 	p.next += uint64(run.Count)
 	w.judge.published = append(w.judge.published, one)
+	w.judge.starts[name{one.client, one.first}] = w.now
 	return one
 }
 

@@ -20,18 +20,19 @@ type Faults struct {
 	Flap      int // connections break and stand again
 	SlowDisk  int
 	Lossy     int // the network loses or delays more than usual
-	Clock     int // a clock jumps by up to an hour
+	Clock     int // a machine's clock is set by up to an hour, or set right
 	Transfer  int // leadership is handed over
 	Compact   int // a node drops the beginning of its log
 	Trim      int // the beginning of a topic is given up
 	Spoil     int // a disk fails, and the node stops
 	Member    int // a spare node joins, is promoted or is removed
+	Age       int // what is older than is kept is given up
 	Restore   int // a disk is copied, or put back to an older copy of it
 }
 
 // AllFaults draws each of them.
 func AllFaults() Faults {
-	return Faults{Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2, Clock: 1, Transfer: 1, Compact: 3, Trim: 6, Spoil: 1, Member: 2, Restore: 2}
+	return Faults{Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2, Clock: 2, Transfer: 1, Compact: 3, Trim: 4, Age: 4, Spoil: 1, Member: 2, Restore: 2}
 }
 
 // planFault draws a fault, and plans the next.
@@ -56,6 +57,7 @@ func (w *World) planFault() {
 		{f.Trim, w.trim},
 		{f.Spoil, func() { w.any().spoil() }},
 		{f.Member, w.member},
+		{f.Age, w.age},
 		{f.Restore, w.restore},
 	}
 	total := 0
@@ -173,8 +175,6 @@ func (w *World) lossy() {
 	w.after(w.between(100*time.Millisecond, time.Second), func() { w.network.loss, w.network.slow = w.options.Loss, 0 })
 }
 
-func (w *World) clock() { w.any().clock = w.between(-time.Hour, time.Hour) }
-
 func (w *World) transfer() {
 	if id, _ := w.Leader(); id != 0 {
 		w.trace("leadership of %d is handed over", id)
@@ -228,7 +228,7 @@ func (w *World) heal() {
 	w.trace("heal")
 	w.network.heal()
 	for _, n := range w.nodes {
-		n.slow = 0
+		n.slow, n.off = 0, 0
 		if n.replica == nil && n.life > 0 {
 			n.start() // unless it was refused
 		}

@@ -27,9 +27,10 @@ type judge struct {
 	published []*publish
 	acks      []ack
 	reads     []porcupine.Operation
-	intents   map[string]*intent // by their commands
-	cursors   map[uint64]cursor  // of groups, by the log
-	landed    map[string][]place // the entries that have an intent's command
+	intents   map[string]*intent     // by their commands
+	cursors   map[uint64]cursor      // of groups, by the log
+	landed    map[string][]place     // the entries that have an intent's command
+	starts    map[name]time.Duration // when runs were published first
 	report    Report
 }
 
@@ -41,6 +42,7 @@ type upto struct {
 // applied is an entry with what became of it.
 type applied struct {
 	term, sum uint64
+	time      int64
 	messages  []uint64 // sums of its runs' messages
 	outcomes  []core.Outcome
 	runs      []landed
@@ -62,7 +64,7 @@ type ack struct {
 }
 
 func newJudge(w *World) judge {
-	return judge{world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{}, nodes: map[uint64]*upto{}, intents: map[string]*intent{}, cursors: map[uint64]cursor{}, landed: map[string][]place{}}
+	return judge{world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{}, nodes: map[uint64]*upto{}, intents: map[string]*intent{}, cursors: map[uint64]cursor{}, landed: map[string][]place{}, starts: map[name]time.Duration{}}
 }
 
 func sum(parts ...[]byte) uint64 {
@@ -155,8 +157,24 @@ func (j *judge) applied(n *node, a replica.Applied) {
 	}
 	one := applied{term: a.Entry.GetTerm(), outcomes: outcomes}
 	one.sum, one.messages = j.shape(a.Entry)
-	one.runs = j.landings(a)
+	one.runs, one.time = j.landings(a), j.timeOf(a.Entry)
+	if n := len(j.log); n > 0 {
+		one.time = max(one.time, j.log[n-1].time)
+	}
+	j.stamped(a.Entry, one.time, one.runs)
 	j.log = append(j.log, one)
+}
+
+// timeOf is an entry's time; 0: it has none.
+func (j *judge) timeOf(e *raftpb.Entry) int64 {
+	if e.GetType() != raftpb.EntryNormal || len(e.GetData()) == 0 {
+		return 0
+	}
+	at, _, err := record.Parse(e.GetData())
+	if err != nil {
+		j.world.fail("entry %d: %v", e.GetIndex(), err)
+	}
+	return at
 }
 
 func describe(outcomes []core.Outcome) string {

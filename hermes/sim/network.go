@@ -34,7 +34,7 @@ func (n *network) send(from, to uint64, m *raftpb.Message) {
 		return
 	}
 	copies, sender := 1, w.nodes[from-1]
-	life, stands := sender.life, sender.replica.Standing()
+	life, stands, since := sender.life, sender.replica.Standing(), sender.since
 	if w.chance(n.loss / 2) {
 		copies = 2
 	}
@@ -46,7 +46,7 @@ func (n *network) send(from, to uint64, m *raftpb.Message) {
 		}
 		w.after(delay, func() {
 			if !n.cut[from][to] && epoch == n.epoch[from][to] {
-				w.nodes[to-1].receive(sender, life, stands, m)
+				w.nodes[to-1].receive(hello{sender, life, stands, since}, m)
 			}
 		})
 	}

@@ -22,7 +22,6 @@ type node struct {
 	waiting []job // for the disk, oldest first
 	busy    bool
 	slow    time.Duration // added to each sync
-	clock   time.Duration // ahead of the world's
 	paused  time.Duration // until when nothing happens in the process
 	stalled []func()      // what happens then
 
@@ -33,6 +32,7 @@ type node struct {
 	compacting   bool
 	spoilt       bool
 	custody
+	wallClock
 }
 
 // job is something for the disk, in order: a Work to store, or a snapshot to begin the log with.
@@ -60,6 +60,7 @@ func (n *node) start() {
 		return
 	}
 	w.judge.recovered(n, opened.machine)
+	n.beginClock()
 	o := replica.Options{
 		ID: n.id, Seed: w.random.Uint64(), InFlight: 1 + w.random.IntN(3),
 		EntryLimit: 1 << (6 + w.random.IntN(8)), Conf: opened.conf,
@@ -108,10 +109,11 @@ func (n *node) happen(do func()) {
 func (n *node) planTick() {
 	drift := time.Duration(n.id%3) * tick / 50 // no two clocks run alike
 	n.later(tick+drift, func() {
-		if n.world.chance(0.05) {
+		if n.world.noise.IntN(20) == 0 {
 			n.keepMemory()
 		}
 		n.replica.Tick()
+		n.judgeClocks()
 		n.planTick()
 	})
 }
@@ -305,12 +307,6 @@ func (n *node) pause(d time.Duration) {
 			n.happen(do)
 		}
 	})
-}
-
-// time is what the node's clock says: Unix nanoseconds.
-func (n *node) time() int64 {
-	const begin = 1_700_000_000_000_000_000
-	return begin + int64(n.world.now+n.clock)
 }
 
 func (n *node) describe() string {

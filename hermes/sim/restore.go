@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
 
@@ -69,9 +70,18 @@ func (w *World) restore() {
 	voters[w.random.IntN(len(voters))].image()
 }
 
-// receive takes a message of a process that stood so when it sent it. Nothing is heard of a life before it was
-// looked at, and nothing of an earlier one after a later one.
-func (n *node) receive(from *node, life int, stood replica.Standing, m *raftpb.Message) {
+// hello is what a process tells of itself when it sends a message.
+type hello struct {
+	from   *node
+	life   int
+	stands replica.Standing
+	since  time.Duration // of its clock
+}
+
+// receive takes a message. Nothing is heard of a life before it was looked at, and nothing of an earlier one
+// after a later one.
+func (n *node) receive(h hello, m *raftpb.Message) {
+	from, life, stood := h.from, h.life, h.stands
 	n.happen(func() {
 		if life < n.met[from.id] {
 			return
@@ -83,6 +93,7 @@ func (n *node) receive(from *node, life int, stood replica.Standing, m *raftpb.M
 			}
 			n.met[from.id] = life
 		}
+		n.compare(from.id, h.since)
 		var other *replica.Diverged
 		if err := n.replica.Step(m); errors.As(err, &other) && !from.tainted && !n.tainted && !from.refused {
 			n.world.fail("node %d: %v", n.id, err)

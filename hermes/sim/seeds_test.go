@@ -67,6 +67,7 @@ func (w *worldsRun) add(seed uint64, r Report, err error) {
 		{&t.Sealed, &r.Sealed},
 		{&t.Cleaned, &r.Cleaned},
 		{&t.Dropped, &r.Dropped},
+		{&t.Aged, &r.Aged},
 		{&t.PutBack, &r.PutBack},
 		{&t.Refused, &r.Refused},
 		{&t.Regained, &r.Regained},

@@ -56,6 +56,7 @@ const (
 	Unordered          // offsets are each node's own (hb-D08)
 	Count              // a group's position is how much was acknowledged (hb-D01)
 	StaleAck           // what was handed out before a seek is acknowledged after it
+	OwnClock           // each node believes its own clock
 	Trusting           // a disk that was put back to an older copy is taken for what it was
 )
 
@@ -66,6 +67,7 @@ const tick = 50 * time.Millisecond
 type World struct {
 	options Options
 	random  *rand.Rand
+	noise   *rand.Rand // of what goes on all the time: what is drawn of it changes nothing else
 	now     time.Duration
 	queue   events
 	serial  uint64
@@ -109,7 +111,10 @@ func New(o Options) *World {
 	set(&o.Topics, 2)
 	set(&o.Duration, 6*time.Second)
 	set(&o.Every, 300*time.Millisecond)
-	w := &World{options: o, random: rand.New(rand.NewPCG(o.Seed, 0x4865726d6573)), faulty: true}
+	w := &World{
+		options: o, random: rand.New(rand.NewPCG(o.Seed, 0x4865726d6573)), faulty: true,
+		noise: rand.New(rand.NewPCG(o.Seed, 0x6e6f697365)),
+	}
 	w.judge = newJudge(w)
 	w.network = newNetwork(w)
 	for id := uint64(1); id <= uint64(o.Nodes+o.Spare); id++ {
@@ -191,6 +196,7 @@ type Report struct {
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
 	Sealed, Cleaned, Dropped                            int    // segments
+	Aged                                                int    // times that messages were given up for their age
 	PutBack, Refused, Regained                          int    // disks that were put back to a copy, and what became of their nodes
 	Fingerprint                                         uint64 // of the log
 }
