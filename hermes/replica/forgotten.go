@@ -175,8 +175,10 @@ func (r *Replica) differs(index, term uint64) bool {
 func (r *Replica) check(m *raftpb.Message) error {
 	switch m.GetType() {
 	case raftpb.MsgApp, raftpb.MsgHeartbeat, raftpb.MsgSnap:
-		if status := r.node.BasicStatus(); m.GetTerm() >= status.GetTerm() {
-			return r.checkLeader(m, status.GetCommit())
+		// As of the last Ready: what Raft has taken in since, and perhaps learnt to be committed, is in place of
+		// entries whose terms this node still knows by the old ones.
+		if m.GetTerm() >= r.node.BasicStatus().GetTerm() {
+			return r.checkLeader(m, r.commit)
 		}
 	case raftpb.MsgAppResp:
 		if status := r.node.BasicStatus(); status.RaftState == raft.StateLeader && m.GetTerm() == status.GetTerm() {
@@ -283,7 +285,8 @@ func (r *Replica) stand(w Work) {
 
 // prove adds to an acknowledgement of which term its entry is.
 func (r *Replica) prove(m *raftpb.Message) {
-	if m.GetType() != raftpb.MsgAppResp || m.GetReject() || m.GetIndex() == 0 {
+	// One of an earlier term tells of entries that a later leader may have replaced meanwhile.
+	if m.GetType() != raftpb.MsgAppResp || m.GetReject() || m.GetIndex() == 0 || m.GetTerm() != r.term {
 		return
 	}
 	if term, ok := r.termAt(m.GetIndex()); ok {

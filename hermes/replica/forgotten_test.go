@@ -177,6 +177,58 @@ func TestMatchBeyondTheLog(t *testing.T) {
 	}
 }
 
+// TestReplacedTail: a leader replaces what was never committed, and what it sends comes twice before the node has
+// handed out anything of it. Nothing of that tells of another history, to the node or to who had it acknowledged before.
+func TestReplacedTail(t *testing.T) {
+	c := start(t, 3)
+	leader, follower := c.elect(1), c.nodes[3]
+	status := leader.Status()
+	last := status.GetCommit()
+	send := func(from, term uint64, terms ...uint64) {
+		t.Helper()
+		m := &raftpb.Message{
+			Type: raftpb.MsgApp.Enum(), From: &from, To: new(uint64(3)), Term: &term,
+			Index: new(last), LogTerm: new(status.GetTerm()), Commit: new(last),
+		}
+		for i, of := range terms {
+			m.Entries = append(m.Entries, &raftpb.Entry{Term: new(of), Index: new(last + uint64(i) + 1)})
+		}
+		if of := terms[len(terms)-1]; of > status.GetTerm() {
+			m.Commit = new(last + uint64(len(terms)))
+		}
+		if err := follower.Step(m); err != nil {
+			t.Fatalf("%v: %v", terms, err)
+		}
+	}
+	first := status.GetTerm()
+	follower.hold = true
+	send(1, first, first, first)
+	c.work(follower)
+	for range 2 {
+		send(2, first+1, first+1, first+1)
+	}
+	c.work(follower)
+	// The answer to the first leader waited for the disk, and comes after the entries were replaced.
+	follower.hold = false
+	c.mail = nil
+	for len(follower.late) > 0 {
+		c.store(follower)
+	}
+	answers := 0
+	for _, m := range c.mail {
+		if m.GetTo() != 1 || m.GetType() != raftpb.MsgAppResp {
+			continue
+		}
+		answers++
+		if term := m.GetLogTerm(); m.GetTerm() == first && term != 0 && term != first {
+			t.Errorf("it tells of an entry of term %d in an answer of term %d", term, first)
+		}
+	}
+	if answers == 0 || follower.err != nil {
+		t.Errorf("%d answers to the first leader, %v", answers, follower.err)
+	}
+}
+
 // TestLostEnd: a node that lacks what its leader knows it to have says so, and does not panic.
 func TestLostEnd(t *testing.T) {
 	c := start(t, 3)
