@@ -71,6 +71,7 @@ func (w *worldsRun) add(seed uint64, r Report, err error) {
 		{&t.PutBack, &r.PutBack},
 		{&t.Refused, &r.Refused},
 		{&t.Regained, &r.Regained},
+		{&t.Joined, &r.Joined},
 	} {
 		*sum.total += *sum.one
 	}

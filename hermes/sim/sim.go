@@ -195,7 +195,7 @@ type Report struct {
 	Elections                                           uint64 // the last term
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
-	Sealed, Cleaned, Dropped                            int    // segments
+	Sealed, Cleaned, Dropped, Joined                    int    // segments
 	Aged                                                int    // times that messages were given up for their age
 	PutBack, Refused, Regained                          int    // disks that were put back to a copy, and what became of their nodes
 	Fingerprint                                         uint64 // of the log
