@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
@@ -26,7 +28,7 @@ type limited struct {
 	ctx context.Context
 	dir string
 	running
-	errs    bytes.Buffer
+	errs    safeBuffer
 	command *exec.Cmd
 }
 
@@ -37,7 +39,6 @@ func (l *limited) begin(files int, args ...string) error {
 		"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(files), os.Args[0], "server", "--json", "--data-dir", l.dir, "--log-level", "error",
 		"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--peer-listen", "127.0.0.1:0", "--free-bytes", "1MiB",
 	}, args...)
-	l.errs.Reset()
 	l.command = exec.CommandContext(l.ctx, "sh", args...) //nolint:gosec // it is this program
 	l.command.Env = append(os.Environ(), playHermes+"=yes")
 	l.command.Stderr = &l.errs
@@ -280,6 +281,56 @@ func TestManySegments(t *testing.T) {
 			t.Fatalf("%v: %s", err, &l.errs)
 		}
 	}
+	l.end()
+}
+
+// TestFilesTakenByStrangers: connections that say nothing may take all the files that a node may have
+// open. It stores nothing then, or its listeners left the log enough, and goes on when they are gone.
+func TestFilesTakenByStrangers(t *testing.T) {
+	l := bound(t)
+	if err := l.begin(filesLeast, "--segment-bytes", "4KiB"); err != nil {
+		t.Fatalf("%v: %s", err, &l.errs)
+	}
+	c := l.client()
+	if _, err := c.CreateTopic(l.ctx, broker.Topic{Name: "t"}); err != nil {
+		t.Fatal(err)
+	}
+	var strangers []net.Conn
+	for range 2 * filesLeast {
+		conn, err := new(net.Dialer).DialContext(l.ctx, "tcp", l.HTTP)
+		if err != nil {
+			break // it has had enough of them
+		}
+		strangers = append(strangers, conn)
+	}
+	const count = 100 // each needs a segment
+	done := make(chan error, count)
+	go func() {
+		for i := range count {
+			_, err := c.Publish(l.ctx, "t", hermes.Consistent, &hermes.Message{Payload: fmt.Appendf(nil, "%03900d", i)})
+			done <- err
+		}
+	}()
+	for len(done) < count && !strings.Contains(l.errs.String(), "no more files") && l.ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	t.Logf("of %d messages %d were stored beside %d strangers; %s", count, len(done), len(strangers), l.errs.String())
+	for _, conn := range strangers {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for i := range count {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatalf("message %d: %v; %s", i, err, l.errs.String())
+			}
+		case <-l.ctx.Done():
+			t.Fatalf("message %d is not stored: %s", i, l.errs.String())
+		}
+	}
+	l.reads(c, "t", count, func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%03900d", offset) })
 	l.end()
 }
 

@@ -236,8 +236,8 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 // restore puts a step into the log, within the bound that publishes are held to, and tells what
 // the topic is then.
 func (n local) restore(ctx context.Context, items []byte, count int, name string, restore uint64) (broker.Restored, error) {
-	if n.full.Load() {
-		return broker.Restored{}, errFull
+	if err := n.refuses(); err != nil {
+		return broker.Restored{}, err
 	}
 	bytes := len(items) + runOverhead
 	if err := n.inHand.enter(ctx, n.stopped, bytes); err != nil {

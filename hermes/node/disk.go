@@ -136,6 +136,9 @@ func (d *disk) want() string {
 // sated tells that what was to be stored could be.
 func (d *disk) sated() {
 	if d.starved.Load() && d.starved.Swap(false) {
+		if d.noFiles.Swap(false) {
+			d.n.full.Store(false) // upkeep looks whether the disk is
+		}
 		d.n.logger.Warn("what was to be stored could be: this node goes on")
 	}
 }

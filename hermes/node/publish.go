@@ -14,7 +14,21 @@ import (
 // runOverhead is what a run takes of the gate beside its bytes, so that empty ones are bounded too.
 const runOverhead = 128
 
-var errFull = wirelab.Errorf(wirelab.ResourceExhausted, "the leader's disk is nearly full: nothing is stored until there is room; free some, or shorten a retention")
+var (
+	errFull   = wirelab.Errorf(wirelab.ResourceExhausted, "the leader's disk is nearly full: nothing is stored until there is room; free some, or shorten a retention")
+	errStores = wirelab.Errorf(wirelab.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
+)
+
+// refuses tells why nothing more is taken on to be stored; nil: it is.
+func (n *Node) refuses() error {
+	switch {
+	case !n.full.Load():
+		return nil
+	case n.disk.noFiles.Load():
+		return errStores
+	}
+	return errFull
+}
 
 // Publish implements [broker.Broker].
 func (n *Node) Publish(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
@@ -93,8 +107,8 @@ func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 	if err := n.leads(ctx); err != nil {
 		return nil, err
 	}
-	if n.full.Load() && run.Mode != hermes.Performance {
-		return nil, errFull
+	if err := n.refuses(); err != nil && run.Mode != hermes.Performance {
+		return nil, err
 	}
 	t, err := n.topics.find(run.Topic)
 	if err == nil {
