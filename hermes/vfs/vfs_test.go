@@ -3,6 +3,7 @@ package vfs_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -278,4 +279,58 @@ func TestFail(t *testing.T) {
 	if free, err := m.Free("/"); free != 2 || err != nil {
 		t.Errorf("%d bytes are free, %v", free, err)
 	}
+}
+
+// A plan may have no more files opened, and what is open is counted.
+func TestExhausted(t *testing.T) {
+	t.Parallel()
+	m := vfs.NewMemory()
+	a, err := m.Create("/a", 4)
+	must(t, err)
+	b, err := m.OpenRead("/a")
+	must(t, err)
+	m.Fail(func(c vfs.Call) (int, error) {
+		if c.Op == vfs.Create || c.Op == vfs.Open {
+			return 0, syscall.EMFILE
+		}
+		return 0, nil
+	})
+	for name, open := range map[string]func(string) (vfs.File, error){
+		"/a": m.Open, "/b": func(name string) (vfs.File, error) { return m.Create(name, 1) },
+	} {
+		if _, err := open(name); !vfs.Exhausted(err) || vfs.Full(err) {
+			t.Errorf("%s was opened: %v", name, err)
+		}
+	}
+	if n := m.Counts().Open; n != 2 {
+		t.Errorf("%d files are open", n)
+	}
+	must(t, a.Close())
+	must(t, b.Close())
+	if n := m.Counts().Open; n != 0 {
+		t.Errorf("%d files are open, and all were closed", n)
+	}
+	if !vfs.Exhausted(fmt.Errorf("open: %w", syscall.ENFILE)) || vfs.Exhausted(syscall.ENOSPC) {
+		t.Error("a full disk is taken for too many files, or the other way round")
+	}
+}
+
+// A locked directory is synced without a file being opened.
+func TestSyncLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lock, err := vfs.OS{}.Lock(dir)
+	must(t, err)
+	d, ok := lock.(vfs.Syncer)
+	if !ok {
+		t.Fatal("it cannot be")
+	}
+	must(t, d.Sync())
+	must(t, lock.Close())
+	if err := d.Sync(); err == nil {
+		t.Error("it can be once it is no longer locked")
+	}
+	lock, err = vfs.OS{}.Lock(dir)
+	must(t, err)
+	must(t, lock.Close())
 }

@@ -230,36 +230,38 @@ func (l *Log) rewrite(group []*segment, live Live) error {
 	return l.takeAway(base{}, group...)
 }
 
-// replace puts a segment in place of those that it was made of.
+// replace puts a segment in place of those that it was made of. They stay whole meanwhile, so
+// that readers may find the one or the others.
 func (l *Log) replace(group []*segment, next *segment, olds []*contents, fresh *contents) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	at := slices.Index(l.sealed, group[0])
 	l.sealed = slices.Concat(l.sealed[:at], []*segment{next}, l.sealed[at+len(group):])
-	kept := map[uint32]directory{}
-	for _, d := range fresh.topics {
-		kept[d.topic] = d
-	}
-	done := map[uint32]bool{}
+	l.mu.Unlock()
+	topics := map[uint32][]span{}
 	for _, c := range olds {
 		for _, d := range c.topics {
-			if done[d.topic] {
-				continue
-			}
-			done[d.topic] = true
-			t := l.topics[d.topic]
-			// Its spans of the group are side by side.
-			from := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number >= next.number })
-			to := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number > next.through() })
-			var span1 []span
-			if k, ok := kept[d.topic]; ok {
-				span1 = []span{{next, k}}
-			}
-			t.spans = slices.Concat(t.spans[:from], span1, t.spans[to:])
-			if len(t.spans) == 0 && len(t.open) == 0 {
-				delete(l.topics, d.topic)
-			}
+			topics[d.topic] = nil
 		}
+	}
+	for _, d := range fresh.topics {
+		topics[d.topic] = []span{{next, d}}
+	}
+	for id, spans := range topics {
+		l.respan(id, next, spans)
+	}
+}
+
+// respan puts spans in place of those that a topic has in a segment's numbers. It takes the lock for
+// itself: there may be many topics, and appends wait for it.
+func (l *Log) respan(id uint32, s *segment, spans []span) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.topics[id]
+	from := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number >= s.number })
+	to := sort.Search(len(t.spans), func(i int) bool { return t.spans[i].segment.number > s.through() })
+	t.spans = slices.Replace(t.spans, from, to, spans...)
+	if len(t.spans) == 0 && len(t.open) == 0 {
+		delete(l.topics, id)
 	}
 }
 
