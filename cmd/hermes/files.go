@@ -30,7 +30,7 @@ func fileLimit() (int, error) {
 			limit = raised
 		}
 	}
-	return int(min(uint64(limit.Cur), 1<<30)), nil
+	return int(min(limit.Cur, 1<<30)), nil
 }
 
 // bounded says how many files the log may have open to be read, of those that the process may
