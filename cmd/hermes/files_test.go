@@ -1,11 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -334,23 +334,29 @@ func TestFilesTakenByStrangers(t *testing.T) {
 	l.end()
 }
 
-// tells wants the metrics of the log's open files.
+// tells wants to be told of the log's open files.
 func (l *limited) tells() {
 	l.Helper()
-	request, err := http.NewRequestWithContext(l.ctx, http.MethodGet, "http://"+l.HTTP+"/metrics", nil)
-	if err != nil {
-		l.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		l.Fatal(err)
-	}
-	defer response.Body.Close()
-	var page bytes.Buffer
-	if _, err := page.ReadFrom(response.Body); err != nil {
-		l.Fatal(err)
-	}
-	if text := page.String(); !strings.Contains(text, "\nhermes_log_open_files_limit 64\n") || !strings.Contains(text, "\nhermes_log_open_files ") {
-		l.Errorf("the metrics do not tell of open files:\n%.2000s", text)
+	for page, want := range map[string][]string{
+		"/metrics": {"\nhermes_log_open_files_limit 64\n", "\nhermes_log_open_files "},
+		"/readyz":  {`"open_files_limit":64}`, `"open_files":`},
+	} {
+		request, err := http.NewRequestWithContext(l.ctx, http.MethodGet, "http://"+l.HTTP+page, nil)
+		if err != nil {
+			l.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			l.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil {
+			l.Fatal(err)
+		}
+		for _, part := range want {
+			if !strings.Contains(string(text), part) {
+				l.Errorf("%s does not tell of open files: %.2000s", page, text)
+			}
+		}
 	}
 }

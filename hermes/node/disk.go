@@ -126,9 +126,9 @@ func (d *disk) pause() bool {
 // want says what a node that is starved lacks.
 func (d *disk) want() string {
 	if d.noFiles.Load() {
-		u := d.n.log.Usage()
+		open, limit := d.n.log.Files()
 		return fmt.Sprintf("no more files can be opened (the process may have %d open; the log has %d, and reads at most %d): "+
-			"this node stores and acknowledges nothing until one can; raise the limit, or end connections", d.n.options.FilesLimit, u.OpenFiles, u.OpenLimit)
+			"this node stores and acknowledges nothing until one can; raise the limit, or end connections", d.n.options.FilesLimit, open, limit)
 	}
 	return "the disk is full: this node stores and acknowledges nothing until there is room for a segment of its log"
 }

@@ -97,7 +97,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	}
 	usage := n.log.Usage()
 	s.Segments, s.LogBytes = usage.Segments, usage.Bytes
-	s.OpenFiles, s.OpenLimit = usage.OpenFiles, usage.OpenLimit
+	s.OpenFiles, s.OpenLimit = n.log.Files()
 	s.Starved = n.disk.starved.Load()
 	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
 	agreed := n.skew.get()
@@ -158,6 +158,9 @@ func (n *Node) Live() error {
 	}
 	return nil
 }
+
+// Files tells how many files of the log are open, and how many may be to be read.
+func (n *Node) Files() (open, limit int) { return n.log.Files() }
 
 // How long a node may take to have applied what was committed when it was asked, and how
 // long that answer counts: who asks shows no token, and must not make work for the leader.

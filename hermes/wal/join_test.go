@@ -108,8 +108,9 @@ func TestOneOldMessage(t *testing.T) {
 		if u.Segments > 20 || len(names) > 42 || u.Bytes > 1<<20 {
 			t.Errorf("the log takes %d segments, %d files and %d bytes", u.Segments, len(names), u.Bytes)
 		}
-		if open := fs.Counts().Open; open > 8+2 || u.OpenFiles != open || u.OpenLimit != 8 {
-			t.Errorf("%d files are open, and it tells of %d of at most %d", open, u.OpenFiles, u.OpenLimit)
+		told, limit := w.log.Files()
+		if open := fs.Counts().Open; open > 8+2 || told != open || limit != 8 {
+			t.Errorf("%d files are open, and it tells of %d of at most %d", open, told, limit)
 		}
 		must(t, w.log.Close())
 		if open := fs.Counts().Open; open != 0 {

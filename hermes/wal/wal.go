@@ -147,8 +147,6 @@ type Live func(topic uint32) (first uint64, ok bool)
 // Usage is what the log takes.
 type Usage struct {
 	Segments    int
-	OpenFiles   int    // open now
-	OpenLimit   int    // how many may be open to be read
 	Bytes       int64  // allocated
 	First, Last uint64 // indices
 }
@@ -255,11 +253,14 @@ func (l *Log) err() error {
 	return l.failed
 }
 
+// Files tells how many files are open, and how many may be to be read.
+func (l *Log) Files() (open, limit int) { return l.files.count(), l.files.limit }
+
 // Usage tells what the log takes.
 func (l *Log) Usage() Usage {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	u := Usage{First: l.base.index + 1, Last: l.last(), OpenFiles: l.files.count(), OpenLimit: l.files.limit}
+	u := Usage{First: l.base.index + 1, Last: l.last()}
 	for _, s := range l.segments() {
 		u.Segments++
 		u.Bytes += s.size

@@ -157,6 +157,7 @@ type ill struct{ live, ready error }
 
 func (i ill) Live() error                 { return i.live }
 func (i ill) Ready(context.Context) error { return i.ready }
+func (ill) Files() (open, limit int)      { return 9, 64 }
 
 // What a node says of itself is told, with the reason (hb-D33).
 func TestHealthOfNode(t *testing.T) {
@@ -168,7 +169,7 @@ func TestHealthOfNode(t *testing.T) {
 	s.want(s.ask("GET", "/readyz", ""), 503, "this node is behind")
 	s = start(t, rest.Config{Health: ill{live: stuck}})
 	s.want(s.ask("GET", "/livez", ""), 503, "does not turn")
-	s.want(s.ask("GET", "/readyz", ""), 200, "ready")
+	s.want(s.ask("GET", "/readyz", ""), 200, `{"status":"ready","open_files":9,"open_files_limit":64}`)
 }
 
 // A node is ready while it knows a leader, and lives all the while (hb-D33).

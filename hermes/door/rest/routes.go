@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	_ "embed" // for the description of the API
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -80,6 +81,7 @@ func (c *call) describe() error {
 type Health interface {
 	Live() error                     // would a start anew help?
 	Ready(ctx context.Context) error // should callers go elsewhere?
+	Files() (open, limit int)        // of the log; no error comes of them alone
 }
 
 // live says that the process answers, and nothing of the node is stuck.
@@ -110,6 +112,9 @@ func (c *call) ready() error {
 		if err := h.Ready(c.ctx); err != nil {
 			return err
 		}
+		open, limit := h.Files()
+		c.send(http.StatusOK, mediaJSON, fmt.Appendf(nil, `{"status":"ready","open_files":%d,"open_files_limit":%d}`, open, limit))
+		return nil
 	}
 	c.send(http.StatusOK, mediaJSON, []byte(`{"status":"ready"}`))
 	return nil
