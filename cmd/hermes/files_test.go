@@ -193,6 +193,13 @@ func TestOneDeadLetter(t *testing.T) {
 	}
 	l.reads(c, "t", count, func(payload []byte, offset uint64) bool { return string(payload) == fmt.Sprintf("%0*d", size, offset) })
 	l.end()
+	if err := l.begin(256, "--segment-bytes", "64KiB"); err != nil {
+		t.Fatalf("%v: %s", err, &l.errs)
+	}
+	if open := l.open(); open > 40 {
+		t.Errorf("%d files are open behind a start", open)
+	}
+	l.end()
 	if err := l.begin(128, "--segment-bytes", "64KiB", "--open-files", "4"); err != nil {
 		t.Fatalf("%v: %s", err, &l.errs)
 	}

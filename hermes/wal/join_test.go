@@ -117,6 +117,9 @@ func TestOneOldMessage(t *testing.T) {
 			t.Errorf("%d files stayed open", open)
 		}
 		w.log, w.m = open(t, fs, "/log", w.o)
+		if open := fs.Counts().Open; open > 4 {
+			t.Errorf("%d files are open, and nobody has read", open)
+		}
 		w.check()
 	}
 	if most > 8+4 {

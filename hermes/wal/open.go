@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -279,7 +280,8 @@ func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
 			l.terms = append(l.terms, t)
 		}
 	}
-	return c, nil
+	// Nobody said yet that he reads it.
+	return c, errors.Join(s.file.close(), s.index.close())
 }
 
 // span puts a sealed segment's runs behind those of earlier ones. With mu, or while opening.
