@@ -142,7 +142,7 @@ func input(r io.Reader, raw bool, failed *error) func(func(string) bool) {
 			}
 		}
 		if *failed = lines.Err(); errors.Is(*failed, bufio.ErrTooLong) {
-			*failed = wirelab.Errorf(wirelab.ResourceExhausted, "a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
+			*failed = wirelab.Errorf(wirelab.InvalidArgument, "a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
 		}
 	}
 }

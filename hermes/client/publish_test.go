@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"a name that is none", "a b", 0, hermes.Message{}, wirelab.InvalidArgument},
 		{"a mode that is none", "t", 3, hermes.Message{}, wirelab.InvalidArgument},
-		{"a payload that is too long", "t", 0, hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}, wirelab.ResourceExhausted},
+		{"a payload that is too long", "t", 0, hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}, wirelab.InvalidArgument},
 		{"a header without a name", "t", 0, hermes.Message{Headers: []hermes.Header{{}}}, wirelab.InvalidArgument},
 		{"a topic that is not there", "none", 0, hermes.Message{}, wirelab.NotFound},
 	} {

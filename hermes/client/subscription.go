@@ -243,7 +243,7 @@ func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form fun
 		return nil
 	}
 	if len(ranges) > ackRanges {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "%d ranges at once; at most %d are allowed", len(ranges), ackRanges)
+		return wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(ranges), ackRanges)
 	}
 	wire := make([]*pb.Range, len(ranges))
 	for i, r := range ranges {

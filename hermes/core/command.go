@@ -171,7 +171,7 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 		return t.id, nil
 	}
 	if len(m.topics) >= m.limits.topics || m.lastID+1 == 0 {
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d topics, and no more are allowed", len(m.topics))
+		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d topics; at most %d are allowed", len(m.topics), m.limits.topics)
 	}
 	m.lastID++
 	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(), retentionBytes: c.GetRetentionBytes()})
@@ -273,7 +273,7 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
 		return 0, wirelab.Errorf(wirelab.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
 	case len(m.groups) >= m.limits.groups:
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d groups, and no more are allowed", len(m.groups))
+		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups), m.limits.groups)
 	}
 	id, err := m.newID()
 	if err != nil {

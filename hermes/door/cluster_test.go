@@ -224,6 +224,17 @@ type run struct {
 	payloads    [][]byte
 	producer    uint64
 	sequence    uint64
+	key         string
+	headers     [][2]string // of each message
+}
+
+// headersOf are the headers as objects.
+func (r *run) headersOf(name, value string) []object {
+	all := []object{}
+	for _, h := range r.headers {
+		all = append(all, object{name: h[0], value: h[1]})
+	}
+	return all
 }
 
 // start is where a subscription begins: tail, oldest, an offset, a time, or a group.

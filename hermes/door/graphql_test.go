@@ -82,7 +82,11 @@ func graphqlRuns(runs []run) (all []object) {
 	for _, r := range runs {
 		messages := []object{}
 		for _, p := range r.payloads {
-			messages = append(messages, object{"payloadBase64": base64.StdEncoding.EncodeToString(p)})
+			m := object{"payloadBase64": base64.StdEncoding.EncodeToString(p)}
+			if r.key != "" || r.headers != nil { // each is a value more, of which a request has so many
+				m["key"], m["headers"] = r.key, r.headersOf("name", "value")
+			}
+			messages = append(messages, m)
 		}
 		one := object{"topic": r.topic, "messages": messages}
 		if r.mode != "" {
@@ -194,7 +198,7 @@ type graphqlAnswer struct {
 
 func (a *graphqlAnswer) err() error {
 	if len(a.Errors) > 0 {
-		return coded(a.Errors[0].Extensions.Code)
+		return coded(a.Errors[0].Extensions.Code, a.Errors[0].Message)
 	}
 	return nil
 }
@@ -226,13 +230,13 @@ func (g *graphqlCaller) question(query string, variables object) (data map[strin
 	}
 	var a struct {
 		graphqlAnswer
-		Code string // of the guard before the door
+		Code, Detail string // of the guard before the door
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
 		return nil, hint, fmt.Errorf("%s: %w", text, err)
 	}
 	if a.Code != "" {
-		return nil, hint, coded(a.Code)
+		return nil, hint, coded(a.Code, a.Detail)
 	}
 	return a.Data, hint, a.err()
 }
@@ -288,7 +292,7 @@ func (g *graphqlCaller) follow(path, query string, variables object) *graphqlStr
 			Code string
 		}
 		if s.err = json.NewDecoder(w.Body).Decode(&a); s.err == nil && a.Code != "" {
-			s.err = coded(a.Code)
+			s.err = coded(a.Code, "")
 		} else if s.err == nil {
 			s.err = a.err()
 		}

@@ -74,7 +74,7 @@ func (g *grpcCaller) call(ctx context.Context, w want, o grpclib.CallOption) (st
 		if len(r.payloads) != 1 {
 			return g.batch(ctx, w, o)
 		}
-		v, err := h.Publish(ctx, &pb.PublishRequest{Topic: r.topic, Messages: &pb.Message{Payload: r.payloads[0]}, Mode: modes[r.mode], Producer: r.producer, Sequence: r.sequence}, o)
+		v, err := h.Publish(ctx, &pb.PublishRequest{Topic: r.topic, Messages: r.message(r.payloads[0]), Mode: modes[r.mode], Producer: r.producer, Sequence: r.sequence}, o)
 		return verdictText(1, v.GetOffset(), v.GetDuplicate(), v.GetProvisional(), v.GetIndex() != 0), err
 	case "batch":
 		return g.batch(ctx, w, o)
@@ -146,12 +146,21 @@ func (g *grpcCaller) administer(ctx context.Context, a pb.AdminClient, w want, o
 	return groupText(group.GetConfig().GetName(), group.GetFloor(), group.GetLag(), group.GetDead(), time.Duration(group.GetConfig().GetAckTimeout()), int(group.GetConfig().GetMaxAttempts())), err
 }
 
+// message is one of a run's.
+func (r *run) message(payload []byte) *pb.Message {
+	m := &pb.Message{Payload: payload, Key: []byte(r.key)}
+	for _, h := range r.headers {
+		m.Headers = append(m.Headers, &pb.Header{Name: h[0], Value: []byte(h[1])})
+	}
+	return m
+}
+
 func (g *grpcCaller) batch(ctx context.Context, w want, o grpclib.CallOption) (string, error) {
 	request := &pb.PublishBatchRequest{}
 	for _, r := range w.runs {
 		one := &pb.Run{Topic: r.topic, Mode: modes[r.mode], Producer: r.producer, Sequence: r.sequence}
 		for _, payload := range r.payloads {
-			one.Messages = append(one.Messages, &pb.Message{Payload: payload})
+			one.Messages = append(one.Messages, r.message(payload))
 		}
 		request.Runs = append(request.Runs, one)
 	}
@@ -168,7 +177,7 @@ func (g *grpcCaller) batch(ctx context.Context, w want, o grpclib.CallOption) (s
 		all = append(all, verdictText(int(v.GetCount()), v.GetOffset(), v.GetDuplicate(), v.GetProvisional(), v.GetIndex() != 0))
 	}
 	if w.call == "publish" && reply.GetVerdicts()[0].GetError() != nil {
-		return "", coded(reply.GetVerdicts()[0].GetError().GetCode())
+		return "", coded(reply.GetVerdicts()[0].GetError().GetCode(), reply.GetVerdicts()[0].GetError().GetMessage())
 	}
 	return strings.Join(all, ", "), nil
 }

@@ -17,13 +17,13 @@ import (
 	"wirelab/hermes/broker"
 )
 
-// coded is an error with the code of a name.
-func coded(name string) error {
+// coded is an error with the code of a name and what the door said.
+func coded(name, said string) error {
 	code, ok := wirelab.ParseCode(name)
 	if !ok {
 		return fmt.Errorf("there is no code %q", name)
 	}
-	return wirelab.Errorf(code, "as the door says")
+	return wirelab.Errorf(code, "%s", said)
 }
 
 // send sends a request with JSON, or without.
@@ -67,6 +67,7 @@ func (r *restCaller) as(who string) caller { return &restCaller{r.c, r.m, who} }
 // restReply is all that replies hold that are compared.
 type restReply struct {
 	Code     string
+	Detail   string
 	Leader   string
 	Node     string
 	Producer string
@@ -132,7 +133,7 @@ func restRuns(runs []run) (all []object) {
 	for _, r := range runs {
 		messages := []object{}
 		for _, p := range r.payloads {
-			messages = append(messages, object{"payload_base64": append([]byte{}, p...)})
+			messages = append(messages, object{"payload_base64": append([]byte{}, p...), "key": r.key, "headers": r.headersOf("name", "value")})
 		}
 		one := object{"topic": r.topic, "mode": r.mode, "messages": messages, "sequence": r.sequence}
 		if r.producer != 0 {
@@ -221,7 +222,7 @@ func (r *restCaller) do(show func(*restReply) string, method, path string, body 
 		}
 	}
 	if v.Code != "" {
-		return "", hint, coded(v.Code)
+		return "", hint, coded(v.Code, v.Detail)
 	}
 	return show(&v), hint, nil
 }
@@ -278,7 +279,7 @@ func (r *restCaller) follow(path, after string) *restStream {
 	if w.StatusCode != http.StatusOK {
 		var v restReply
 		if s.err = json.NewDecoder(w.Body).Decode(&v); s.err == nil {
-			s.err = coded(v.Code)
+			s.err = coded(v.Code, v.Detail)
 		}
 		return s
 	}
@@ -337,7 +338,7 @@ func (s *restStream) next() (got, error) {
 		return got{}, fmt.Errorf("%s: %w", text, err)
 	}
 	if name == "failure" {
-		s.err = coded(m.Code)
+		s.err = coded(m.Code, "")
 		return got{}, s.err
 	}
 	one := got{m.Offset, m.Attempt, string(m.PayloadBase64), map[string]string{}}

@@ -14,10 +14,7 @@ import (
 // runOverhead is what a run takes of the gate beside its bytes, so that empty ones are bounded too.
 const runOverhead = 128
 
-var (
-	errFull   = wirelab.Errorf(wirelab.ResourceExhausted, "the leader's disk is nearly full: nothing is stored until there is room; free some, or shorten a retention")
-	errStores = wirelab.Errorf(wirelab.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
-)
+var errStores = wirelab.Errorf(wirelab.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
 
 // refuses tells why nothing more is taken on to be stored; nil: it is.
 func (n *Node) refuses() error {
@@ -27,7 +24,9 @@ func (n *Node) refuses() error {
 	case n.disk.noFiles.Load():
 		return errStores
 	}
-	return errFull
+	return wirelab.Errorf(wirelab.ResourceExhausted,
+		"the leader's disk has %d bytes free, and nothing is stored below %d, its --free-bytes: free some, or shorten a retention",
+		n.disk.free.Load(), n.options.FreeBytes)
 }
 
 // Publish implements [broker.Broker].
@@ -97,7 +96,7 @@ func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 	case run.Count <= 0 || len(run.Messages) == 0:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run has messages: this one has none")
 	case run.Count > hermes.RunMessages || len(run.Messages) > hermes.RunLimit:
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
 			run.Count, len(run.Messages), hermes.RunMessages, hermes.RunLimit)
 	case run.Mode > hermes.Performance:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none", run.Mode)

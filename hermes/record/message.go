@@ -44,7 +44,7 @@ func field(b []byte) (tag byte, value, rest []byte, ok bool) {
 
 // Check counts the messages of a run in wire form, and refuses with
 // InvalidArgument what is not a sequence of field 2, what is no Message, and
-// whatever is beyond the bounds of package hermes (ResourceExhausted). A run has
+// whatever is beyond the bounds of package hermes. A run has
 // one message at least. A Message is what hermes.proto says and no more: a field
 // that it does not know, or a second payload or key, is refused rather than stored,
 // since no bound would hold for it and the readers would disagree on it.
@@ -56,7 +56,7 @@ func CheckStored(messages []byte) (count int, err error) { return check(messages
 
 func check(messages []byte, headersLimit int) (count int, err error) {
 	if len(messages) > hermes.RunLimit {
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "a run has %d bytes; at most %d are allowed: publish it as several", len(messages), hermes.RunLimit)
+		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", len(messages), hermes.RunLimit)
 	}
 	for rest := messages; len(rest) > 0; count++ {
 		tag, message, behind, ok := field(rest)
@@ -64,7 +64,7 @@ func check(messages []byte, headersLimit int) (count int, err error) {
 			return 0, wirelab.Errorf(wirelab.InvalidArgument, "message %d of a run is not field 2 of hermes.proto, or is cut off", count)
 		}
 		if count == hermes.RunMessages {
-			return 0, wirelab.Errorf(wirelab.ResourceExhausted, "a run has more than %d messages: publish it as several", hermes.RunMessages)
+			return 0, wirelab.Errorf(wirelab.InvalidArgument, "a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
 		}
 		if err := checkMessage(message, count, headersLimit); err != nil {
 			return 0, err
@@ -88,12 +88,12 @@ func checkMessage(message []byte, at, headersLimit int) error {
 		case tag == fieldPayload && !payload:
 			payload = true
 			if len(value) > hermes.PayloadLimit {
-				return wirelab.Errorf(wirelab.ResourceExhausted, "message %d has a payload of %d bytes; at most %d are allowed", at, len(value), hermes.PayloadLimit)
+				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a payload of %d bytes; at most %d are allowed", at, len(value), hermes.PayloadLimit)
 			}
 		case tag == fieldKey && !key:
 			key = true
 			if len(value) > hermes.KeyLimit {
-				return wirelab.Errorf(wirelab.ResourceExhausted, "message %d has a key of %d bytes; at most %d are allowed", at, len(value), hermes.KeyLimit)
+				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a key of %d bytes; at most %d are allowed", at, len(value), hermes.KeyLimit)
 			}
 		case tag == fieldHeaders:
 			name, held, err := header(value, at)
@@ -101,7 +101,7 @@ func checkMessage(message []byte, at, headersLimit int) error {
 				return err
 			}
 			if headers += len(name) + len(held); headers > headersLimit {
-				return wirelab.Errorf(wirelab.ResourceExhausted, "message %d has headers of more than %d bytes", at, headersLimit)
+				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, headers, headersLimit)
 			}
 		default:
 			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)
@@ -132,7 +132,7 @@ func header(b []byte, at int) (name, value []byte, err error) {
 	}
 	switch {
 	case len(name) > hermes.HeaderNameLimit:
-		return nil, nil, wirelab.Errorf(wirelab.ResourceExhausted, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
 	case len(name) == 0:
 		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header without a name", at)
 	case !utf8.Valid(name):

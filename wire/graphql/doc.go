@@ -18,7 +18,7 @@
 // whatever its status (systems.md R10). They come in the order of the document,
 // whichever field failed first, and a mutation stops at its first. What GraphQL
 // itself refuses, such as a query that does not fit the schema, is
-// InvalidArgument, and a request beyond the limits below ResourceExhausted; both
+// InvalidArgument, and a request beyond the limits below ResourceExhausted, or as [Permanent] says; both
 // have status 400 before anything was run, or 200 for callers that ask for
 // application/json, as the standard has it. The time the caller has left travels
 // in a header as in package httprpc, whose transport this is.

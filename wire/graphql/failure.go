@@ -41,13 +41,13 @@ func (n *noted) Unwrap() error { return n.error }
 // present makes what the caller is told of an error.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
-	public := wirelab.Public(err)
+	public := wirelab.Public(told(ctx, err))
 	if public.Code == wirelab.Internal && !coded(err) {
 		// Not a service's, so GraphQL's own about what was asked: the text
 		// of a query, or a value that does not fit its type.
 		public.Code, public.Message = wirelab.InvalidArgument, shown.Message
 		if shown.Extensions[codeKey] == complexityCode {
-			public.Code = wirelab.ResourceExhausted
+			public.Code = boundCode(ctx)
 		}
 	}
 	extensions := map[string]any{}
@@ -62,6 +62,42 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 		Message: public.Message, Path: shown.Path, Locations: shown.Locations, Rule: shown.Rule,
 		Extensions: extensions,
 	}
+}
+
+// permanentKey is the key in a context of [Permanent].
+type permanentKey struct{}
+
+// Permanent has what a request within ctx is refused for that is beyond one of this package's bounds, and will be
+// whenever it is sent again, be InvalidArgument: for a service whose callers take ResourceExhausted for what passes.
+func Permanent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, permanentKey{}, true)
+}
+
+// boundCode is the code of a request that is beyond a bound.
+func boundCode(ctx context.Context) wirelab.Code {
+	if ctx.Value(permanentKey{}) != nil {
+		return wirelab.InvalidArgument
+	}
+	return wirelab.ResourceExhausted
+}
+
+// bound is an error of a request that is beyond a bound.
+type bound struct{ error }
+
+// Unwrap gives it its code where nothing else is wanted.
+func (b *bound) Unwrap() error { return b.error }
+
+func beyond(format string, args ...any) error {
+	return &bound{wirelab.Errorf(wirelab.ResourceExhausted, format, args...)}
+}
+
+// told is err with the code that its caller is told.
+func told(ctx context.Context, err error) error {
+	var b *bound
+	if !errors.As(err, &b) {
+		return err
+	}
+	return wirelab.Errorf(boundCode(ctx), "%s", wirelab.Public(b.error).Message)
 }
 
 // coded reports whether a service classified the error.

@@ -45,7 +45,7 @@ func (g guard) MutateOperationParameters(ctx context.Context, params *graphql.Ra
 // passes: gqlgen says better what is wrong with it.
 func checkDocument(text string) error {
 	if len(text) > documentLimit {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d bytes", documentLimit)
+		return beyond("document of more than %d bytes", documentLimit)
 	}
 	if err := checkTokens(text); err != nil {
 		return err
@@ -82,10 +82,10 @@ func checkTokens(text string) error {
 			return wirelab.Errorf(wirelab.InvalidArgument, "%.40s does not fit 64 bits", token.Value)
 		}
 		if nest > nestLimit {
-			return wirelab.Errorf(wirelab.ResourceExhausted, "document with brackets more than %d deep", nestLimit)
+			return beyond("document with brackets more than %d deep", nestLimit)
 		}
 		if tokens == tokenLimit {
-			return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d tokens", tokenLimit)
+			return beyond("document of more than %d tokens", tokenLimit)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func checkSelections(doc *ast.QueryDocument) error {
 }
 
 func errSelections() error {
-	return wirelab.Errorf(wirelab.ResourceExhausted, "document of more than %d selections", selectionLimit)
+	return beyond("document of more than %d selections", selectionLimit)
 }
 
 func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
@@ -159,7 +159,7 @@ func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
 			return sum, errSelections()
 		}
 		if sum.levels > depthLimit {
-			return sum, wirelab.Errorf(wirelab.ResourceExhausted, "query of more than %d levels", depthLimit)
+			return sum, beyond("query of more than %d levels", depthLimit)
 		}
 	}
 	return sum, nil

@@ -46,7 +46,7 @@ func parseRequest(text []byte) (request, error) {
 		return r, wirelab.Errorf(wirelab.InvalidArgument, "batches are not taken: send one request at a time")
 	}
 	if tooManyValues(text) {
-		return r, wirelab.Errorf(wirelab.ResourceExhausted, "request of more than %d values", valueLimit)
+		return r, beyond("request of more than %d values", valueLimit)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -148,7 +148,7 @@ func (queries) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExec
 	response := responses(ctx)
 	if len(response.Data) > httprpc.MessageLimit {
 		response = exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(
-			wirelab.Errorf(wirelab.ResourceExhausted, "reply of more than %d bytes", httprpc.MessageLimit),
+			beyond("reply of more than %d bytes", httprpc.MessageLimit),
 		)})
 	}
 	write(w, http.StatusOK, mediaType, response)

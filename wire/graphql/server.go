@@ -80,7 +80,7 @@ func readBody(r *http.Request) ([]byte, error) {
 		return nil, wirelab.Errorf(wirelab.Canceled, "the request's body could not be read")
 	}
 	if len(text) > httprpc.MessageLimit {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "message of more than %d bytes", httprpc.MessageLimit)
+		return nil, told(r.Context(), beyond("message of more than %d bytes", httprpc.MessageLimit))
 	}
 	return text, nil
 }

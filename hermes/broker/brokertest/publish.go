@@ -54,7 +54,7 @@ func testRefusals(s *suite) {
 		{"no such mode", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3}, wirelab.InvalidArgument},
 		{"sequences from 1", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1}, wirelab.InvalidArgument},
 		{"no such producer", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1<<62 + 1, Sequence: 1}, wirelab.NotFound},
-		{"too many messages", broker.Run{Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...), Count: hermes.RunMessages + 1}, wirelab.ResourceExhausted},
+		{"too many messages", broker.Run{Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...), Count: hermes.RunMessages + 1}, wirelab.InvalidArgument},
 	} {
 		s.refused(c.why, Publish(s.ctx, s.in, c.run).Err, c.code)
 	}

@@ -67,6 +67,7 @@ func answering(ending context.Context, schema engine.ExecutableSchema, config Co
 	sockets := graphql.Sockets(ending, schema, config.Origins)
 	posts := graphql.Handler(schema, cmp.Or(config.Heartbeat, heartbeatUsual))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(graphql.Permanent(r.Context()))
 		if r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 			sockets.ServeHTTP(w, r)
 			return

@@ -46,7 +46,7 @@ func TestPublish(t *testing.T) {
 			t.Errorf("%s: %s", why, got)
 		}
 	}
-	s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payload": strings.Repeat("x", 1<<20+1)}}), "resource_exhausted: ")
+	s.want(s.ask("/graphql", publish, "m", []map[string]any{{"payload": strings.Repeat("x", 1<<20+1)}}), "invalid_argument: ")
 	s.memory.Lead(false)
 	s.want(s.ask("/graphql", publish, "m", one), "unavailable: ")
 	s.want(s.ask("/graphql", `{cluster{unready}}`), `{"cluster":{"unready":"this node knows no leader"}}`)
@@ -86,14 +86,14 @@ func TestAdministration(t *testing.T) {
 		{`mutation{ack(subscription:"1-x",ranges:[{first:1,last:0}])}`, "invalid_argument: "},
 		{`mutation{nack(subscription:"1-x",ranges:[])}`, "invalid_argument: "},
 		{`{__schema{types{name}}}`, "invalid_argument: "}, // closed (hb-D25)
-		{`{` + strings.Repeat(`topic(name:"a"){groups{topic `, 40) + strings.Repeat(`}}`, 40) + `}`, "resource_exhausted: "},
-		{`{` + strings.Repeat(" a:cluster{node}", 301) + `}`, "resource_exhausted: "},
+		{`{` + strings.Repeat(`topic(name:"a"){groups{topic `, 40) + strings.Repeat(`}}`, 40) + `}`, "invalid_argument: "},
+		{`{` + strings.Repeat(" a:cluster{node}", 301) + `}`, "invalid_argument: "},
 		{`{` + func() (all string) {
 			for i := range 25 {
 				all += fmt.Sprintf(" a%d:topics(limit:1000){name groups{name}}", i)
 			}
 			return all
-		}() + `}`, "resource_exhausted: "},
+		}() + `}`, "invalid_argument: "},
 		{`subscription{messages(topic:"b"){offset}}`, "invalid_argument: a subscription needs"},
 	} {
 		s.want(s.ask("/graphql", c[0]), c[1])
@@ -336,7 +336,7 @@ func TestSocketRules(t *testing.T) {
 	k.subscribe("e", `{nothing}`)
 	s.want(k.next(), `{"id":"e","type":"error","payload":[{"message":`)
 	k.subscribe("d", `{`+strings.Repeat(`topic(name:"a"){groups{topic `, 40)+strings.Repeat(`}}`, 40)+`}`)
-	if got := k.next(); !strings.Contains(got, "resource_exhausted") {
+	if got := k.next(); !strings.Contains(got, "invalid_argument") {
 		t.Errorf("a deep question: %s", got)
 	}
 	for i := range 4 {

@@ -55,7 +55,7 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q, which is none", *mode)
 	}
 	if len(payloads) > hermes.RunMessages {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d payloads; at most %d are allowed", len(payloads), hermes.RunMessages)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d payloads; at most %d are allowed", len(payloads), hermes.RunMessages)
 	}
 	all := make([]hermes.Message, len(payloads))
 	for i, payload := range payloads {

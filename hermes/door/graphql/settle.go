@@ -20,7 +20,7 @@ func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (b
 	case len(in) == 0:
 		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "there are no ranges")
 	case len(in) > rangesLimit:
-		return nil, nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d ranges at once; at most %d are allowed", len(in), rangesLimit)
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), rangesLimit)
 	}
 	var ranges []broker.Range
 	for _, r := range in {

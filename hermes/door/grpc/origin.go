@@ -41,7 +41,7 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}
 	for i, payload := range payloads {
 		if len(payload) > hermes.PayloadLimit {
-			return nil, wirelab.Errorf(wirelab.ResourceExhausted, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
 		}
 		// A message without key and headers takes less than 16 bytes beside its payload.
 		if run.Count == hermes.RunMessages || run.Count > 0 && len(run.Messages)+len(payload)+16 > hermes.RunLimit {

@@ -52,7 +52,7 @@ type originSubscription struct {
 func (d *door) originSubscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has %d subscriptions, as many as it takes: go to another", d.most)
+		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first origin.SubscribeRequest

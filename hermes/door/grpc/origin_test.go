@@ -130,7 +130,7 @@ func TestOriginRefusals(t *testing.T) {
 	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t"})
 	wantCode(t, "an empty batch", err, codes.InvalidArgument)
 	_, err = o.PublishBatch(ctx, &origin.PublishBatchRequest{Topic: "t", Payloads: [][]byte{make([]byte, hermes.PayloadLimit+1)}})
-	wantCode(t, "a long payload", err, codes.ResourceExhausted)
+	wantCode(t, "a long payload", err, codes.InvalidArgument)
 	for _, r := range []*origin.JoinRequest{{}, {NodeId: "node-2"}, {RaftAddr: "h:1"}, {NodeId: "node", RaftAddr: "h:1"}, {NodeId: "node-0", RaftAddr: "h:1"}} {
 		_, err = o.Join(ctx, r)
 		wantCode(t, fmt.Sprint("join ", r), err, codes.InvalidArgument)

@@ -37,7 +37,7 @@ type subscription struct {
 func (d *door) subscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has %d subscriptions, as many as it takes: go to another", d.most)
+		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first pb.SubscribeRequest
@@ -204,7 +204,7 @@ func (s *subscription) take(ctx context.Context, m *pb.SubscribeRequest) error {
 // ranged is ranges as they come, each the right way round.
 func ranged(in []*pb.Range) ([]broker.Range, error) {
 	if len(in) > acksLimit {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d ranges at once; at most %d are allowed", len(in), acksLimit)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), acksLimit)
 	}
 	out := make([]broker.Range, len(in))
 	for i, r := range in {

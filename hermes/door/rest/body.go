@@ -92,7 +92,7 @@ func (c *call) body(limit int64) ([]byte, error) {
 const firstRead = 1 << 20
 
 func errTooLarge(limit int64) error {
-	return refuse(http.StatusRequestEntityTooLarge, wirelab.ResourceExhausted, "body of more than %d bytes", limit)
+	return refuse(http.StatusRequestEntityTooLarge, wirelab.InvalidArgument, "body of more than %d bytes, which are all that are allowed here", limit)
 }
 
 // unhurry lifts the deadline of the request's body, which has been read, from a
@@ -143,7 +143,7 @@ func decodeJSON(text []byte, value any) error {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the body is not UTF-8: bytes that are no text go into payload_base64, or into a body of %s", mediaBytes)
 	}
 	if tooManyValues(text) {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "body of more than %d values", valueLimit)
+		return wirelab.Errorf(wirelab.InvalidArgument, "body of more than %d values, which are all that are allowed", valueLimit)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()

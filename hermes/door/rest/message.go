@@ -68,7 +68,7 @@ func (m *messageJSON) message() (out hermes.Message, err error) {
 // messages makes them a run's.
 func messages(all []messageJSON) ([]byte, error) {
 	if len(all) > hermes.RunMessages {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d messages in one run; at most %d are allowed", len(all), hermes.RunMessages)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages in one run; at most %d are allowed", len(all), hermes.RunMessages)
 	}
 	var run []byte
 	for i := range all {

@@ -67,7 +67,7 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	case len(body.Ranges) == 0:
 		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "there are no ranges")
 	case len(body.Ranges) > rangesLimit:
-		return nil, nil, body, wirelab.Errorf(wirelab.ResourceExhausted, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
+		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
 	}
 	for _, r := range body.Ranges {
 		if r.First > r.Last {
