@@ -10,6 +10,7 @@ package broker
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -64,7 +65,7 @@ type From uint8
 // The beginnings.
 const (
 	FromTail   From = iota // what is published from now on
-	FromOffset             // Start.Offset; one that was trimmed: the oldest kept
+	FromOffset             // Start.Offset; one that was trimmed: the oldest kept; beyond the end: OutOfRangeError
 	FromTime               // the first message at or after Start.Time
 	FromOldest
 	FromGroup // where Start.Group is
@@ -90,6 +91,9 @@ type Batch struct {
 	Time     int64
 	Attempt  uint32 // from 1; 0: published in mode Performance, has no offset (Offset is 0 and means nothing)
 	Messages []byte
+	// Gap is what retention took just before, which this feed, or its group, was to have: from the first
+	// of the offsets to the last. nil: nothing.
+	Gap *Range
 }
 
 // Cut is what of a batch there is room for, one message at least, and the rest, whose Count is 0 if that is all.
@@ -106,7 +110,7 @@ func (b Batch) Cut(room Room) (head, rest Batch) {
 	if b.Attempt > 0 { // else it has no offset
 		rest.Offset += uint64(count)
 	}
-	b.Messages, b.Count = messages, count
+	b.Messages, b.Count, rest.Gap = messages, count, nil
 	return b, rest
 }
 
@@ -167,6 +171,35 @@ func Late(err error) (ranges []Range, rest error) {
 	return nil, err
 }
 
+// OutOfRange is the reason of an [OutOfRangeError], as doors spell it.
+const OutOfRange = "out_of_range"
+
+// OutOfRangeError refuses a beginning beyond a topic's end: the topic is not the one that its reader knew. Its code is
+// InvalidArgument, and what tells it from others is its reason.
+type OutOfRangeError struct{ Message string }
+
+func (e *OutOfRangeError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap gives it its code.
+func (e *OutOfRangeError) Unwrap() error {
+	return &wirelab.Error{Code: wirelab.InvalidArgument, Message: e.Message}
+}
+
+// Beyond refuses an offset beyond a topic's end.
+func Beyond(topic string, offset, next uint64) error {
+	return &OutOfRangeError{fmt.Sprintf("offset %d is out of range: topic %s has none from %d on, which is its next; "+
+		"it may have been deleted and made again: begin at the oldest or at the tail", offset, topic, next)}
+}
+
+// Reason is what an error's code does not tell: [OutOfRange], or "".
+func Reason(err error) string {
+	var beyond *OutOfRangeError
+	if errors.As(err, &beyond) {
+		return OutOfRange
+	}
+	return ""
+}
+
 // Strange refuses an acknowledgement of an offset that the subscription was never given.
 func Strange(offset uint64) error {
 	return wirelab.Errorf(wirelab.InvalidArgument,
@@ -207,6 +240,7 @@ type Group struct {
 	Acked       []Range // above it
 	Lag         uint64
 	Dead        uint64 // messages that became dead letters
+	Trimmed     uint64 // messages that retention took before they were dealt with
 	Members     int    // these three: on the leader, since it leads
 	InFlight    int
 	Redelivered uint64

@@ -24,7 +24,7 @@ func TestBeginTopic(t *testing.T) {
 	if got, _ := j.m.TopicByID(id); got.First != 70 || got.Next != 70 || got.Bytes != 0 || got.RetentionAge != 5 {
 		t.Errorf("%+v", got)
 	}
-	g := j.done(does(core.CreateGroup(id, broker.Group{Name: "g"}, 3))).Group
+	g := j.done(does(core.CreateGroup(id, broker.Group{Name: "g"}, 3, core.Owner{}))).Group
 	if got, _ := j.m.GroupByID(g); got.Floor != 70 || got.Lag != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -62,7 +62,7 @@ func TestBeginTopic(t *testing.T) {
 func TestBeginDeadLetters(t *testing.T) {
 	t.Parallel()
 	j, _ := begin(t)
-	g := j.done(does(core.CreateGroup(1, broker.Group{Name: "g"}, 0))).Group
+	g := j.done(does(core.CreateGroup(1, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.done(does(core.BeginTopic(broker.Topic{Name: hermes.DeadLetters, First: 9})))
 	if got, _ := j.m.GroupByID(g); got.Floor != 9 {
 		t.Errorf("%+v", got)

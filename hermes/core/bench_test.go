@@ -27,7 +27,7 @@ func BenchmarkApply(b *testing.B) {
 				}
 				var producer uint64
 				if idempotent {
-					producer = j.done(does(core.OpenProducer())).Producer
+					producer = j.done(does(core.OpenProducer(core.Owner{}))).Producer
 				}
 				next := make([]uint64, topics)
 				var out []core.Outcome
@@ -78,7 +78,7 @@ func BenchmarkSingles(b *testing.B) {
 func BenchmarkAck(b *testing.B) {
 	j, topic := begin(b)
 	j.done(record.Item{Run: record.Run{Topic: topic, Count: 100_000, Size: 1 << 20, Cleaned: true}})
-	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0))).Group
+	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	for i := range uint64(hermes.GroupRanges) {
 		j.done(does(core.Ack(g, 0, []broker.Range{{First: 2*i + 2, Last: 2*i + 2}}, 0)))
 	}
@@ -100,7 +100,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		for range 20 {
 			j.done(record.Item{Run: record.Run{Topic: topic, Count: 100, Size: 100_000, Cleaned: true}})
 		}
-		j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0)))
+		j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{})))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

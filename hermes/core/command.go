@@ -67,15 +67,18 @@ func Trim(topic uint32, before uint64) []byte {
 }
 
 // OpenProducer makes a producer; Outcome.Producer is its id.
-func OpenProducer() []byte {
-	return write(&command.Command{Does: &command.Command_OpenProducer{OpenProducer: &command.OpenProducer{}}})
+func OpenProducer(of Owner) []byte {
+	return write(&command.Command{Does: &command.Command_OpenProducer{OpenProducer: &command.OpenProducer{Owner: text(of.Name), Most: of.Most}}})
 }
 
 // CreateGroup makes a group of g's Name, AckTimeout and MaxAttempts (0: hermes') that
 // begins at floor, or at the topic's First where that is greater. One that is there
 // with the same settings is no error, wherever it is; with others it is Conflict.
-func CreateGroup(topic uint32, g broker.Group, floor uint64) []byte {
-	c := &command.CreateGroup{Topic: topic, Name: text(g.Name), AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: floor}
+func CreateGroup(topic uint32, g broker.Group, floor uint64, of Owner) []byte {
+	c := &command.CreateGroup{
+		Owner: text(of.Name), Most: of.Most,
+		Topic: topic, Name: text(g.Name), AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: floor,
+	}
 	if c.AckTimeout == 0 {
 		c.AckTimeout = int64(hermes.AckTimeout)
 	}
@@ -127,7 +130,7 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 		o.Topic = does.Trim.GetTopic()
 		o.Err = m.trim(o.Topic, does.Trim.GetBefore())
 	case *command.Command_OpenProducer:
-		o.Producer, o.Err = m.open()
+		o.Producer, o.Err = m.open(does.OpenProducer)
 	case *command.Command_CreateGroup:
 		o.Topic = does.CreateGroup.GetTopic()
 		o.Group, o.Err = m.createGroup(does.CreateGroup)
@@ -150,10 +153,12 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 	case *command.Command_EndRestore:
 		o.Topic = does.EndRestore.GetTopic()
 		o.Err = m.endRestore(does.EndRestore)
+	case *command.Command_Rise:
+		err = m.rise(does.Rise)
 	default:
 		return o, wirelab.Errorf(wirelab.Unimplemented, "entry %d has a command that this program does not know: run the version that wrote it, or a later one", m.index)
 	}
-	return o, nil
+	return o, err
 }
 
 func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
@@ -235,7 +240,15 @@ func (m *Machine) trim(id uint32, before uint64) error {
 	case before > t.next:
 		return beyond(t, before)
 	}
+	if m.level > 0 {
+		for _, g := range t.groups {
+			g.lose(before)
+		}
+	}
 	t.trim(before)
+	for _, g := range t.groups {
+		m.settled(g, nil)
+	}
 	return nil
 }
 
@@ -275,11 +288,20 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	case len(m.groups) >= m.limits.groups:
 		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups), m.limits.groups)
 	}
+	var of *owner
+	if m.level > 0 {
+		if of = m.owners[c.GetOwner()]; of != nil && c.GetMost() > 0 && of.groups >= int(c.GetMost()) {
+			return 0, wirelab.Errorf(wirelab.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups, c.GetMost())
+		}
+	}
 	id, err := m.newID()
 	if err != nil {
 		return 0, err
 	}
-	m.addGroup(&group{id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(), maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first)})
+	if m.level > 0 {
+		of = m.owned(c.GetOwner())
+	}
+	m.addGroup(&group{owner: of, id: id, topic: t, name: c.GetName(), ackTimeout: c.GetAckTimeout(), maxAttempts: c.GetMaxAttempts(), floor: max(c.GetFloor(), t.first)})
 	return id, nil
 }
 
@@ -296,6 +318,7 @@ func (m *Machine) seekGroup(id, floor uint64) (uint32, error) {
 		return g.topic.id, beyond(g.topic, floor)
 	}
 	g.seek(max(floor, g.topic.first))
+	m.forgetTries(g)
 	return g.topic.id, nil
 }
 
@@ -331,5 +354,12 @@ func (m *Machine) ack(c *command.Ack) (uint32, error) {
 	}
 	g.ack(ranges)
 	g.dead += uint64(c.GetDead())
+	if m.level > 0 {
+		if len(ranges) > 0 { // somebody is behind the gap
+			g.lostFrom, g.lostTo = 0, 0
+		}
+		m.settled(g, ranges)
+		m.try(g, c.GetTried())
+	}
 	return g.topic.id, nil
 }

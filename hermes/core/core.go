@@ -50,6 +50,8 @@ type limits struct {
 	// had in their hands by then may still be acknowledged, or it would come again,
 	// and in the end as a dead letter, though it was dealt with.
 	ranges int
+	// How many ranges of tries a group may have, and all groups together.
+	tries, triesAll int
 }
 
 var bounds = limits{
@@ -57,6 +59,7 @@ var bounds = limits{
 	// Twice, since one producer alone may have a sequence on every topic.
 	sequences: 2 * max(hermes.ProducersLimit, hermes.TopicsLimit),
 	runs:      hermes.ProducerRuns, ranges: 2 * hermes.GroupRanges,
+	tries: hermes.GroupRanges, triesAll: 100 * hermes.GroupRanges,
 }
 
 // Machine is the state after an entry.
@@ -75,6 +78,10 @@ type Machine struct {
 	silent    producer // the ring of all: silent.newer is silent for longest
 	sequences int
 
+	level  uint32
+	owners map[string]*owner
+	tries  int // of all groups
+
 	limits limits
 }
 
@@ -87,7 +94,7 @@ func New() *Machine {
 }
 
 func empty() *Machine {
-	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{}, limits: bounds}
+	m := &Machine{topics: map[uint32]*topic{}, groups: map[uint64]*group{}, producers: map[uint64]*producer{}, owners: map[string]*owner{}, limits: bounds}
 	m.silent.older, m.silent.newer = &m.silent, &m.silent
 	return m
 }
@@ -196,7 +203,7 @@ func (m *Machine) Time() int64 { return m.time }
 func (g *group) view() broker.Group {
 	v := broker.Group{
 		Topic: g.topic.name, Name: g.name, AckTimeout: g.ackTimeout, MaxAttempts: g.maxAttempts,
-		Floor: g.floor, Acked: append([]broker.Range(nil), g.acked...), Dead: g.dead, Lag: g.topic.next - g.floor,
+		Floor: g.floor, Acked: append([]broker.Range(nil), g.acked...), Dead: g.dead, Trimmed: g.trimmed, Lag: g.topic.next - g.floor,
 	}
 	for _, r := range g.acked {
 		v.Lag -= r.Last - r.First + 1

@@ -158,8 +158,8 @@ func TestListTopics(t *testing.T) {
 func TestProducers(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
-	p := j.done(does(core.OpenProducer())).Producer
-	other := j.done(does(core.OpenProducer())).Producer
+	p := j.done(does(core.OpenProducer(core.Owner{}))).Producer
+	other := j.done(does(core.OpenProducer(core.Owner{}))).Producer
 	if p == 0 || p == other {
 		t.Fatalf("producers %d and %d", p, other)
 	}
@@ -208,7 +208,7 @@ func TestProducers(t *testing.T) {
 func TestProducerRuns(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
-	p := j.done(does(core.OpenProducer())).Producer
+	p := j.done(does(core.OpenProducer(core.Owner{}))).Producer
 	for i := range uint64(hermes.ProducerRuns + 5) {
 		j.done(run(topic, p, 1+2*i, 2))
 	}
@@ -228,10 +228,10 @@ func TestProducerLimits(t *testing.T) {
 	j := journal{t, core.Small(10, 10, 3, 4, 2, 5)}
 	var p [5]uint64
 	for i := range 3 {
-		p[i] = j.done(does(core.OpenProducer())).Producer
+		p[i] = j.done(does(core.OpenProducer(core.Owner{}))).Producer
 	}
 	j.done(run(1, p[0], 1, 1))
-	p[3] = j.done(does(core.OpenProducer())).Producer // p[1] goes
+	p[3] = j.done(does(core.OpenProducer(core.Owner{}))).Producer // p[1] goes
 	j.refused(run(1, p[1], 1, 1), wirelab.NotFound, "producer")
 	var topics []uint32
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -256,7 +256,7 @@ func TestIDsAreUnique(t *testing.T) {
 	j, _ := begin(t)
 	items := make([]record.Item, 4097)
 	for i := range items {
-		items[i] = does(core.OpenProducer())
+		items[i] = does(core.OpenProducer(core.Owner{}))
 	}
 	seen := map[uint64]bool{}
 	for range 2 {
@@ -280,9 +280,9 @@ func TestLimits(t *testing.T) {
 	topic := j.done(does(core.CreateTopic(broker.Topic{Name: "a"}))).Topic
 	j.done(does(core.CreateTopic(broker.Topic{Name: "b"})))
 	j.refused(does(core.CreateTopic(broker.Topic{Name: "c"})), wirelab.ResourceExhausted, "3 topics")
-	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0))).Group
-	j.done(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 0)))
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0)), wirelab.ResourceExhausted, "2 groups")
+	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
+	j.done(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 0, core.Owner{})))
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0, core.Owner{})), wirelab.ResourceExhausted, "2 groups")
 	j.done(run(topic, 0, 0, 20))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), wirelab.ResourceExhausted, "2 separate ranges")
@@ -301,21 +301,21 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
 	j.done(run(topic, 0, 0, 10))
-	made := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 3)))
+	made := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 3, core.Owner{})))
 	g := made.Group
 	if made.Topic != topic || g == 0 {
 		t.Fatalf("%+v", made)
 	}
-	if again := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 7))).Group; again != g {
+	if again := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 7, core.Owner{}))).Group; again != g {
 		t.Errorf("made again it is %d", again)
 	}
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3)), wirelab.Conflict, "g")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3)), wirelab.InvalidArgument, "positive")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11)), wirelab.InvalidArgument, "11")
-	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0)), wirelab.NotFound, "99")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0)), wirelab.InvalidArgument, "group")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3, core.Owner{})), wirelab.Conflict, "g")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3, core.Owner{})), wirelab.InvalidArgument, "positive")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11, core.Owner{})), wirelab.InvalidArgument, "11")
+	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0, core.Owner{})), wirelab.NotFound, "99")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), wirelab.InvalidArgument, "group")
 	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "\xff"})), wirelab.NotFound, "topic")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0)), wirelab.InvalidArgument, hermes.Replay)
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), wirelab.InvalidArgument, hermes.Replay)
 	for _, c := range []struct {
 		ranges []broker.Range
 		floor  uint64
@@ -368,7 +368,7 @@ func TestGroups(t *testing.T) {
 		t.Error("it is still there")
 	}
 	// A group goes with its topic.
-	g = j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0))).Group
+	g = j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.done(does(core.DeleteTopic(topic)))
 	j.refused(does(core.Ack(g, 0, nil, 0)), wirelab.NotFound, "group")
 }
@@ -378,7 +378,7 @@ func TestDeadLetter(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
 	j.done(run(topic, 0, 0, 3))
-	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0))).Group
+	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.entry(9e9, run(1, 0, 0, 1), does(core.Ack(g, 0, []broker.Range{{First: 1, Last: 1}}, 1)))
 	got, _ := j.m.GroupByID(g)
 	dlq, _ := j.m.Topic(hermes.DeadLetters)
@@ -392,8 +392,8 @@ func TestTrim(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
 	j.done(run(topic, 0, 0, 10))
-	behind := j.done(does(core.CreateGroup(topic, broker.Group{Name: "behind"}, 0))).Group
-	ahead := j.done(does(core.CreateGroup(topic, broker.Group{Name: "ahead"}, 9))).Group
+	behind := j.done(does(core.CreateGroup(topic, broker.Group{Name: "behind"}, 0, core.Owner{}))).Group
+	ahead := j.done(does(core.CreateGroup(topic, broker.Group{Name: "ahead"}, 9, core.Owner{}))).Group
 	j.done(does(core.Ack(behind, 0, []broker.Range{{First: 2, Last: 2}, {First: 5, Last: 6}}, 0)))
 	j.refused(does(core.Trim(topic, 11)), wirelab.InvalidArgument, "11")
 	j.refused(does(core.Trim(99, 1)), wirelab.NotFound, "99")
@@ -412,7 +412,7 @@ func TestTrim(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	// A group made behind the first offset begins there.
-	late := j.done(does(core.CreateGroup(topic, broker.Group{Name: "late"}, 2))).Group
+	late := j.done(does(core.CreateGroup(topic, broker.Group{Name: "late"}, 2, core.Owner{}))).Group
 	if got, _ := j.m.GroupByID(late); got.Floor != 10 || got.Lag != 1 {
 		t.Errorf("%+v", got)
 	}

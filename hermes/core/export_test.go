@@ -3,7 +3,7 @@ package core
 // Small is New with bounds that a test can reach.
 func Small(topics, groups, producers, sequences, runs, ranges int) *Machine {
 	m := New()
-	m.limits = limits{topics, groups, producers, sequences, runs, ranges}
+	m.limits = limits{topics, groups, producers, sequences, runs, ranges, 6, 10}
 	return m
 }
 

@@ -25,6 +25,14 @@ type group struct {
 	// seeks is one less than the generation: what was handed out before a seek
 	// must not be acknowledged after it.
 	seeks uint64
+
+	// From level 1 on.
+	owner   *owner
+	trimmed uint64 // messages that retention took before they were dealt with
+	// The first and the last of these since the group last acknowledged any, the last one's successor; 0: none.
+	// Invariant: lostFrom < lostTo <= floor, or both are 0.
+	lostFrom, lostTo uint64
+	tries            []tried // rising, apart, between floor and topic.next
 }
 
 // ack adds ranges that lie before topic.next.
@@ -69,7 +77,14 @@ func (g *group) raise(to uint64) {
 // seek sets the floor and forgets the ranges.
 func (g *group) seek(floor uint64) {
 	g.floor, g.acked = floor, nil
+	g.lostFrom, g.lostTo = 0, 0
 	g.seeks++
+}
+
+// forgetTries forgets all tries of a group.
+func (m *Machine) forgetTries(g *group) {
+	m.tries -= len(g.tries)
+	g.tries = nil
 }
 
 // admit refuses ranges that ack cannot take. Nothing has been changed then.
@@ -101,13 +116,25 @@ func (m *Machine) addGroup(g *group) {
 	i, _ := g.topic.group(g.name)
 	g.topic.groups = slices.Insert(g.topic.groups, i, g)
 	m.groups[g.id] = g
+	if g.owner == nil {
+		g.owner = m.owned("")
+	}
+	g.owner.groups++
 }
 
 func (m *Machine) removeGroup(g *group) {
 	if i, ok := g.topic.group(g.name); ok {
 		g.topic.groups = slices.Delete(g.topic.groups, i, i+1)
 	}
+	m.dropGroup(g)
+}
+
+// dropGroup gives back what a group has of the machine.
+func (m *Machine) dropGroup(g *group) {
 	delete(m.groups, g.id)
+	m.tries -= len(g.tries)
+	g.owner.groups--
+	m.leave(g.owner)
 }
 
 // Group is a topic's group of a name. Members, InFlight and Redelivered are the

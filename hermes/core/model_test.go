@@ -310,7 +310,7 @@ func draw(r *rand.Rand, m *model) step {
 		before := r.Uint64N(next + 2)
 		return step{fmt.Sprintf("trim %d %d", topic, before), does(core.Trim(topic, before)), func(m *model, _ core.Outcome) expected { return m.trim(topic, before) }}
 	case k < 63:
-		return step{"open", does(core.OpenProducer()), func(m *model, o core.Outcome) expected {
+		return step{"open", does(core.OpenProducer(core.Owner{})), func(m *model, o core.Outcome) expected {
 			if len(m.producers) >= modelProducers {
 				m.forget()
 			}
@@ -320,7 +320,7 @@ func draw(r *rand.Rand, m *model) step {
 	case k < 70:
 		timeout, floor := int64(1+r.IntN(2)), r.Uint64N(next+2)
 		name := name[:1]
-		return step{fmt.Sprintf("group %d %s %d", topic, name, floor), does(core.CreateGroup(topic, broker.Group{Name: name, AckTimeout: timeout}, floor)), func(m *model, o core.Outcome) expected {
+		return step{fmt.Sprintf("group %d %s %d", topic, name, floor), does(core.CreateGroup(topic, broker.Group{Name: name, AckTimeout: timeout}, floor, core.Owner{})), func(m *model, o core.Outcome) expected {
 			e, fresh := m.createGroup(topic, name, timeout, floor)
 			if fresh {
 				m.groups[o.Group] = &modelGroup{topic: topic, name: name, timeout: timeout, floor: floor, acked: map[uint64]bool{}}

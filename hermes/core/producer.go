@@ -2,6 +2,7 @@ package core
 
 import (
 	"wirelab"
+	"wirelab/hermes/gen/command"
 	"wirelab/hermes/record"
 )
 
@@ -10,6 +11,9 @@ type producer struct {
 	id           uint64
 	older, newer *producer // the ring of all, by when they last spoke
 	sequences    map[uint32]*sequence
+
+	owner         *owner
+	before, after *producer // the ring of the owner's, likewise
 }
 
 // sequence is a producer on a topic: its last runs, which follow one another
@@ -89,10 +93,12 @@ func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	// publishes again would be stored twice. So whole producers go.
 	m.spoke(p)
 	for m.sequences >= m.limits.sequences {
-		if m.silent.newer == p {
-			return nil, wirelab.Errorf(wirelab.ResourceExhausted, "producer %d is on %d topics, and no more are allowed", p.id, m.limits.sequences)
+		q := m.burdened(p)
+		if q == p {
+			return nil, wirelab.Errorf(wirelab.ResourceExhausted, "producer %d is on %d topics, and at most %d pairs of a producer and a topic are allowed",
+				p.id, len(p.sequences), m.limits.sequences)
 		}
-		m.forget(m.silent.newer)
+		m.forget(q)
 	}
 	return m.begin(p, t, r.Sequence), nil
 }
@@ -105,26 +111,37 @@ func (m *Machine) begin(p *producer, t *topic, next uint64) *sequence {
 	}
 	t.sequences[p.id], p.sequences[t.id] = s, s
 	m.sequences++
+	p.owner.sequences++
 	return s
 }
 
 // open makes a producer.
-func (m *Machine) open() (uint64, error) {
+func (m *Machine) open(c *command.OpenProducer) (uint64, error) {
 	id, err := m.newID()
 	if err != nil {
 		return 0, err
 	}
-	for len(m.producers) >= m.limits.producers {
-		m.forget(m.silent.newer)
+	name := ""
+	if m.level > 0 {
+		name = c.GetOwner()
+		if o := m.owners[name]; o != nil && c.GetMost() > 0 {
+			for o.producers >= int(c.GetMost()) {
+				m.forget(o.silent.after)
+			}
+		}
 	}
-	m.addProducer(id)
+	for len(m.producers) >= m.limits.producers {
+		m.forget(m.quietest())
+	}
+	m.addProducer(id, m.owned(name))
 	return id, nil
 }
 
 // addProducer adds one that spoke last.
-func (m *Machine) addProducer(id uint64) *producer {
-	p := &producer{id: id}
+func (m *Machine) addProducer(id uint64, of *owner) *producer {
+	p := &producer{id: id, owner: of}
 	m.producers[id] = p
+	of.producers++
 	p.link(&m.silent)
 	return p
 }
@@ -134,6 +151,9 @@ func (m *Machine) forget(p *producer) {
 	p.unlink()
 	delete(m.producers, p.id)
 	m.sequences -= len(p.sequences)
+	p.owner.producers--
+	p.owner.sequences -= len(p.sequences)
+	m.leave(p.owner)
 	for _, s := range p.sequences {
 		delete(s.topic.sequences, p.id)
 	}
@@ -147,12 +167,16 @@ func (m *Machine) spoke(p *producer) {
 	}
 }
 
-// link puts p into the ring at its newest end.
+// link puts p into the ring, and its owner's, at their newest ends.
 func (p *producer) link(ring *producer) {
 	p.older, p.newer = ring.older, ring
 	p.older.newer, ring.older = p, p
+	own := &p.owner.silent
+	p.before, p.after = own.before, own
+	p.before.after, own.before = p, p
 }
 
 func (p *producer) unlink() {
 	p.older.newer, p.newer.older = p.newer, p.older
+	p.before.after, p.after.before = p.after, p.before
 }

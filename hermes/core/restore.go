@@ -188,6 +188,7 @@ func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
 		return g.id, wirelab.Errorf(wirelab.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
 	default:
 		t.groups[i].seek(0) // what its members have in hand is not theirs any more
+		m.forgetTries(t.groups[i])
 	}
 	t.skip(c.GetNext())
 	tried.raise(t.first)

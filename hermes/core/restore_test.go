@@ -57,7 +57,7 @@ func TestRestoreTopic(t *testing.T) {
 		t.Errorf("restore %d, %v", restore, restoring)
 	}
 	j.refused(run(id, 0, 0, 1), wirelab.Conflict, "being restored")
-	j.refused(does(core.CreateGroup(id, broker.Group{Name: "g"}, 0)), wirelab.Conflict, "being restored")
+	j.refused(does(core.CreateGroup(id, broker.Group{Name: "g"}, 0, core.Owner{})), wirelab.Conflict, "being restored")
 	j.refused(does(core.BeginRestore(was, 43)), wirelab.Conflict, "is there")
 	j.refused(does(core.BeginRestore(broker.Topic{Name: "t"}, 42)), wirelab.Conflict, "is there")
 	j.refused(does(core.BeginRestore(broker.Topic{Name: "u"}, 0)), wirelab.InvalidArgument, "not 0")

@@ -13,22 +13,25 @@ import (
 )
 
 // snapshotVersion is the form that Snapshot writes, where no topic was restored; restoredVersion
-// the one where one was, so that what needs no new program is for no new program:
+// the one where one was; raisedVersion the one from level 1 on, so that what needs no new program is for no new program:
 //
-//	snapshot  = version(1 byte, 0x01 or 0x02) index time lastID topic* producer* crc32c(u32 LE of all before)
+//	snapshot  = version(1 byte, 0x01 to 0x03) index time lastID {level} topic* producer* crc32c(u32 LE of all before)
 //	topic     = name id first next total gone step created retentionAge retentionBytes [restore restoring] mark* group*
 //	mark      = offset bytes          each less the one before
-//	group     = id name ackTimeout maxAttempts floor dead seeks range*
+//	group     = id name ackTimeout maxAttempts floor dead seeks {owner trimmed lostFrom lost tried*} range*
+//	tried     = first last attempts lost due   first less the one before's last, last less first
 //	range     = first last            each less the number before, from floor on
-//	producer  = id sequence*          who was silent for longest comes first
+//	producer  = id {owner} sequence*   who was silent for longest comes first
 //	sequence  = topic next run*       by topic
 //	run       = offset count          oldest first, the offset less the end of the one before
 //
 // Topics and groups are by name. Numbers are uvarint, text has its length before it,
-// and so have the stars their count. What is in brackets is in form 2 alone; restoring is 0 or 1.
+// and so have the stars their count. What is in brackets is in forms 2 and 3, restoring being 0 or 1; what is in
+// braces is in form 3 alone. lost is lostTo less lostFrom.
 const (
 	snapshotVersion = 1
 	restoredVersion = 2
+	raisedVersion   = 3
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -40,13 +43,23 @@ func (m *Machine) Snapshot() []byte {
 	if restored {
 		b[0] = restoredVersion
 	}
-	b = appendNumbers(b, m.index, uint64(m.time), uint64(m.lastID), uint64(len(m.names)))
+	b = appendNumbers(b, m.index, uint64(m.time), uint64(m.lastID))
+	if m.level > 0 {
+		b[0] = raisedVersion
+		b = appendNumbers(b, uint64(m.level))
+	}
+	form := b[0]
+	b = appendNumbers(b, uint64(len(m.names)))
 	for _, t := range m.names {
-		b = t.append(b, restored)
+		b = t.append(b, form)
 	}
 	b = appendNumbers(b, uint64(len(m.producers)))
 	for p := m.silent.newer; p != &m.silent; p = p.newer {
-		b = appendNumbers(b, p.id, uint64(len(p.sequences)))
+		b = appendNumbers(b, p.id)
+		if form >= raisedVersion {
+			b = appendText(b, p.owner.name)
+		}
+		b = appendNumbers(b, uint64(len(p.sequences)))
 		for _, id := range slices.Sorted(maps.Keys(p.sequences)) {
 			s := p.sequences[id]
 			b = appendNumbers(b, uint64(id), s.next, uint64(len(s.runs)))
@@ -61,10 +74,10 @@ func (m *Machine) Snapshot() []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-func (t *topic) append(b []byte, restored bool) []byte {
+func (t *topic) append(b []byte, form byte) []byte {
 	b = appendText(b, t.name)
 	b = appendNumbers(b, uint64(t.id), t.first, t.next, t.total, t.gone, t.step, uint64(t.created), uint64(t.retentionAge), t.retentionBytes)
-	if restored {
+	if form >= restoredVersion {
 		restoring := uint64(0)
 		if t.restoring {
 			restoring = 1
@@ -80,12 +93,26 @@ func (t *topic) append(b []byte, restored bool) []byte {
 	b = appendNumbers(b, uint64(len(t.groups)))
 	for _, g := range t.groups {
 		b = appendText(appendNumbers(b, g.id), g.name)
-		b = appendNumbers(b, uint64(g.ackTimeout), uint64(g.maxAttempts), g.floor, g.dead, g.seeks, uint64(len(g.acked)))
+		b = appendNumbers(b, uint64(g.ackTimeout), uint64(g.maxAttempts), g.floor, g.dead, g.seeks)
+		if form >= raisedVersion {
+			b = g.appendRaised(b)
+		}
+		b = appendNumbers(b, uint64(len(g.acked)))
 		last := g.floor
 		for _, r := range g.acked {
 			b = appendNumbers(b, r.First-last, r.Last-r.First)
 			last = r.Last
 		}
+	}
+	return b
+}
+
+func (g *group) appendRaised(b []byte) []byte {
+	b = appendNumbers(appendText(b, g.owner.name), g.trimmed, g.lostFrom, g.lostTo-g.lostFrom, uint64(len(g.tries)))
+	last := uint64(0)
+	for _, t := range g.tries {
+		b = appendNumbers(b, t.First-last, t.Last-t.First, uint64(t.attempts), uint64(t.lost), uint64(t.due))
+		last = t.Last
 	}
 	return b
 }
@@ -109,14 +136,20 @@ func Restore(snapshot []byte) (*Machine, error) {
 	switch {
 	case body < 1:
 		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
-	case snapshot[0] != snapshotVersion && snapshot[0] != restoredVersion:
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], restoredVersion)
+	case snapshot[0] < snapshotVersion || snapshot[0] > raisedVersion:
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], raisedVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
 		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is damaged: its checksum is another", len(snapshot))
 	}
-	r := reader{data: snapshot[:body], at: 1, restored: snapshot[0] == restoredVersion}
+	r := reader{data: snapshot[:body], at: 1, form: snapshot[0]}
 	m := empty()
 	m.index, m.time, m.lastID = r.number("index", math.MaxUint64>>idBits), int64(r.number("time", math.MaxInt64)), uint32(r.number("last id", math.MaxUint32))
+	if r.form >= raisedVersion {
+		m.level = uint32(r.between("level", 1, math.MaxUint32))
+		if m.level > Level {
+			return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot is of level %d and this program knows levels up to %d: run the version that wrote it, or a later one", m.level, Level)
+		}
+	}
 	for range r.count("topics") {
 		r.topic(m)
 	}
@@ -138,8 +171,7 @@ type reader struct {
 	data  []byte
 	at    int
 	wrong string
-	// restored: topics say which restore they are from.
-	restored bool
+	form  byte
 }
 
 func (r *reader) check(ok bool, what string) {
@@ -189,7 +221,7 @@ func (r *reader) topic(m *Machine) {
 	t.step = r.number("step of marks", math.MaxInt64/marksLimit)
 	t.created = int64(r.number("time of creation", math.MaxInt64))
 	t.retentionAge, t.retentionBytes = int64(r.number("retention", math.MaxInt64)), r.number("retention", math.MaxUint64)
-	if r.restored {
+	if r.form >= restoredVersion {
 		t.restore = r.number("restore", math.MaxUint64)
 		t.restoring = r.number("restoring", min(1, t.restore)) == 1
 	}
@@ -232,6 +264,9 @@ func (r *reader) group(m *Machine, t *topic) {
 	g.floor = r.between("floor", t.first, t.next)
 	g.dead = r.number("dead letters", math.MaxInt64)
 	g.seeks = r.number("seeks", math.MaxInt64)
+	if r.form >= raisedVersion {
+		r.raised(m, g)
+	}
 	last := g.floor
 	for range r.count("ranges") {
 		// Behind the floor, and behind the range before with a gap between.
@@ -253,15 +288,48 @@ func (r *reader) group(m *Machine, t *topic) {
 	r.check(hermes.CheckGroup(g.name) == nil && (n == 0 || t.groups[n-1].name < g.name), "group's name")
 	r.check(m.groups[g.id] == nil, "group's id")
 	m.addGroup(g)
+	m.tries += len(g.tries)
+}
+
+// raised reads what a group has from level 1 on.
+func (r *reader) raised(m *Machine, g *group) {
+	owner := r.text("group's owner")
+	g.trimmed = r.number("trimmed messages", math.MaxInt64)
+	g.lostFrom = r.number("gap", offsetsLimit)
+	g.lostTo = g.lostFrom + r.number("gap", offsetsLimit-g.lostFrom)
+	r.check(g.lostTo > g.lostFrom || g.lostTo == 0, "gap")
+	last := uint64(0)
+	for i := range r.count("tries") {
+		least := uint64(1)
+		if i == 0 {
+			least = 0
+		}
+		var t tried
+		t.First = last + r.between("tries", least, offsetsLimit-last)
+		t.Last = t.First + r.number("tries", offsetsLimit-t.First)
+		t.attempts = uint32(r.between("attempts", 1, math.MaxUint32))
+		t.lost = uint32(r.number("lost attempts", uint64(t.attempts)))
+		t.due = int64(r.number("time of the next attempt", math.MaxInt64))
+		if r.check(t.Last < g.topic.next, "tries"); r.wrong != "" {
+			return
+		}
+		g.tries, last = append(g.tries, t), t.Last
+	}
+	if r.wrong == "" {
+		g.owner = m.owned(owner)
+	}
 }
 
 func (r *reader) producer(m *Machine) {
-	id := r.between("producer's id", 1, math.MaxUint64)
+	id, owner := r.between("producer's id", 1, math.MaxUint64), ""
+	if r.form >= raisedVersion {
+		owner = r.text("producer's owner")
+	}
 	sequences := r.count("sequences")
 	if r.check(m.producers[id] == nil, "producer's id"); r.wrong != "" {
 		return
 	}
-	p := m.addProducer(id)
+	p := m.addProducer(id, m.owned(owner))
 	least := uint64(1)
 	for range sequences {
 		topic := r.between("sequence's topic", least, math.MaxUint32)

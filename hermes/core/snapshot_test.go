@@ -21,15 +21,15 @@ var update = flag.Bool("update", false, "write testdata/snapshot-1, a form that 
 // full is a machine with some of everything.
 func full(t testing.TB) *core.Machine {
 	j, topic := begin(t)
-	p := j.done(does(core.OpenProducer())).Producer
-	j.done(does(core.OpenProducer()))
+	p := j.done(does(core.OpenProducer(core.Owner{}))).Producer
+	j.done(does(core.OpenProducer(core.Owner{})))
 	j.done(does(core.CreateTopic(broker.Topic{Name: "kept", RetentionAge: 5, RetentionBytes: 1 << 40})))
 	for i := range uint64(70) {
 		j.done(run(topic, p, 1+4*i, 4))
 	}
 	j.done(run(1, p, 7, 1))
-	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 20))).Group
-	other := j.done(does(core.CreateGroup(topic, broker.Group{Name: "other"}, 0))).Group
+	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 20, core.Owner{}))).Group
+	other := j.done(does(core.CreateGroup(topic, broker.Group{Name: "other"}, 0, core.Owner{}))).Group
 	j.done(does(core.SeekGroup(other, 0)))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 22, Last: 22}, {First: 24, Last: 30}}, 1)))
 	j.done(does(core.Trim(topic, 15)))
@@ -97,7 +97,7 @@ func TestRestoreRefuses(t *testing.T) {
 		body       []byte
 		code       wirelab.Code
 	}{
-		{"of a later form", "form 3", append([]byte{3}, body[1:]...), wirelab.Unimplemented},
+		{"of a later form", "form 4", append([]byte{4}, body[1:]...), wirelab.Unimplemented},
 		{"with more behind", "length", append(bytes.Clone(body), 0), wirelab.Internal},
 		{"without dead letters", "dead letters", []byte{1, 0, 0, 0, 0, 0}, wirelab.Internal},
 		{"of nothing", "cut off", nil, wirelab.Internal},
@@ -222,7 +222,7 @@ func goOn(t *testing.T, m *core.Machine) {
 		}
 		items = append(items, does(core.DeleteTopic(topic.ID)))
 	}
-	items = append(items, does(core.OpenProducer()))
+	items = append(items, does(core.OpenProducer(core.Owner{})))
 	data := write(1, items)
 	one, err := m.Apply(m.Applied()+1, data, nil)
 	if err != nil {
@@ -240,8 +240,8 @@ func goOn(t *testing.T, m *core.Machine) {
 // whole stops the node, so what it left does not matter.
 func FuzzApply(f *testing.F) {
 	f.Add(write(1, []record.Item{run(2, 2<<12, 281, 3), does(core.Trim(2, 30)), does(core.CreateTopic(broker.Topic{Name: "x"}))}), true)
-	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9)), does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)
-	f.Add(write(1, []record.Item{does(core.DeleteTopic(2)), run(2, 0, 0, 1), does(core.ConfigureTopic(broker.Topic{Name: "kept"})), does(core.DeleteGroup(76 << 12)), does(core.OpenProducer())}), false)
+	f.Add(write(1, []record.Item{does(core.CreateGroup(2, broker.Group{Name: "h"}, 9, core.Owner{})), does(core.Ack(76<<12, 0, []broker.Range{{First: 20, Last: 23}}, 1)), does(core.SeekGroup(75<<12, 5))}), true)
+	f.Add(write(1, []record.Item{does(core.DeleteTopic(2)), run(2, 0, 0, 1), does(core.ConfigureTopic(broker.Topic{Name: "kept"})), does(core.DeleteGroup(76 << 12)), does(core.OpenProducer(core.Owner{}))}), false)
 	snapshot := full(f).Snapshot()
 	f.Fuzz(func(t *testing.T, data []byte, some bool) {
 		m := core.New()

@@ -172,11 +172,12 @@ func (m *Machine) removeTopic(t *topic) {
 		m.names = slices.Delete(m.names, i, i+1)
 	}
 	for _, g := range t.groups {
-		delete(m.groups, g.id)
+		m.dropGroup(g)
 	}
 	m.sequences -= len(t.sequences)
 	for _, s := range t.sequences {
 		delete(s.producer.sequences, t.id)
+		s.producer.owner.sequences--
 	}
 }
 

@@ -63,6 +63,15 @@ type Options struct {
 	MaxAttempts uint32 // 0: hermes.MaxAttempts
 	Floor       uint64 // all before it is dealt with
 	Acked       []broker.Range
+	Tried       []Tried // above Floor, not in Acked, apart
+}
+
+// Tried is messages that were handed out in vain, and are to come again.
+type Tried struct {
+	broker.Range
+	Attempts uint32 // how often, from 1
+	Lost     uint32 // of these those that do not count
+	Due      int64  // not before; 0: at once
 }
 
 // Lease is messages for a member: consecutive, same attempt.
@@ -100,6 +109,7 @@ type Group struct {
 	held        int // messages
 	open        int // messages that were handed out and not acknowledged
 	redelivered uint64
+	failed      []Tried // since Failed was asked last
 }
 
 // New is a group of which nothing is in anybody's hands.
@@ -113,7 +123,36 @@ func New(o Options) *Group {
 	}
 	g.Seek(o.Floor)
 	g.Acknowledged(o.Acked)
+	for _, t := range o.Tried {
+		g.resume(t)
+	}
 	return g
+}
+
+// resume takes over what a leader before this one noted of messages.
+func (g *Group) resume(t Tried) {
+	t.First = max(t.First, g.floor)
+	if t.First > t.Last || g.onward(t.First, t.Last) != nil {
+		return
+	}
+	s := &span{first: t.First, last: t.Last, state: waiting, tried: t.Attempts, lost: min(t.Lost, aloneAfter), due: t.Due}
+	if s.due == 0 {
+		s.due = math.MinInt64
+	}
+	if s.tried-min(s.lost, s.tried) >= g.attempts {
+		s.state, s.due = doomed, 0
+	}
+	g.add(s)
+}
+
+// HasFailed tells whether Failed has any.
+func (g *Group) HasFailed() bool { return len(g.failed) > 0 }
+
+// Failed are the messages that were handed out in vain since it was asked last, for a leader after this one to know.
+func (g *Group) Failed() []Tried {
+	all := g.failed
+	g.failed = nil
+	return all
 }
 
 // Join adds a member that has at most inFlight messages at once (0: hermes.InFlight);
@@ -290,12 +329,25 @@ func (g *Group) fail(s *span, reason string, again int64, company bool) {
 		if company && !s.lone() {
 			s.lost++
 		}
+		g.note(s, again)
 		if s.tried-s.lost < g.attempts {
 			s.state, s.due = waiting, again
 			return
 		}
 		s.state, s.reason, s.due = doomed, reason[:min(len(reason), reasonMost)], 0
 	})
+}
+
+// note keeps for Failed how a span fares, together with the one before it where that fares alike.
+func (g *Group) note(s *span, again int64) {
+	t := Tried{broker.Range{First: s.first, Last: s.last}, s.tried, s.lost, max(again, 0)}
+	if n := len(g.failed); n > 0 {
+		if last := &g.failed[n-1]; last.Last+1 == t.First && last.Attempts == t.Attempts && last.Lost == t.Lost && last.Due == t.Due {
+			last.Last = t.Last
+			return
+		}
+	}
+	g.failed = append(g.failed, t)
 }
 
 // expire gives back what is held under a lease.
@@ -356,7 +408,7 @@ func (g *Group) next() (wake int64) {
 func (g *Group) Seek(floor uint64) {
 	g.spans, g.waiting, g.lone, g.doomed = sorted{}, sorted{}, sorted{}, sorted{}
 	g.watch, g.clearing = nil, nil
-	g.ranges, g.held, g.open = 0, 0, 0
+	g.ranges, g.held, g.open, g.failed = 0, 0, 0, nil
 	g.floor, g.fresh = floor, floor
 	for _, m := range g.members {
 		m.held, m.oldest, m.newest, m.at = 0, nil, nil, unwatched

@@ -1331,6 +1331,7 @@ type Delivery struct {
 	Live          bool                   `protobuf:"varint,5,opt,name=live,proto3" json:"live,omitempty"`       // begin: the subscriber is registered; nothing published from now on is missed
 	Settled       uint64                 `protobuf:"varint,6,opt,name=settled,proto3" json:"settled,omitempty"` // how many Ack and Nack frames of this stream are done and certain to survive; 0: as before
 	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`        // of the Ack frames that settled counts now: what came too late and was dropped, since another has it by now or it is a dead letter
+	Gap           *Range                 `protobuf:"bytes,8,opt,name=gap,proto3" json:"gap,omitempty"`          // before these messages: offsets that retention took before this subscription, or its group, had dealt with them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1410,6 +1411,13 @@ func (x *Delivery) GetSettled() uint64 {
 func (x *Delivery) GetLate() []*Range {
 	if x != nil {
 		return x.Late
+	}
+	return nil
+}
+
+func (x *Delivery) GetGap() *Range {
+	if x != nil {
+		return x.Gap
 	}
 	return nil
 }
@@ -2054,6 +2062,7 @@ type Group struct {
 	InFlight      uint32                 `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // leader only
 	Redelivered   uint64                 `protobuf:"varint,7,opt,name=redelivered,proto3" json:"redelivered,omitempty"`           // leader only, since it leads
 	Dead          uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
+	Trimmed       uint64                 `protobuf:"varint,9,opt,name=trimmed,proto3" json:"trimmed,omitempty"` // messages that retention took before the group had dealt with them
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2140,6 +2149,13 @@ func (x *Group) GetRedelivered() uint64 {
 func (x *Group) GetDead() uint64 {
 	if x != nil {
 		return x.Dead
+	}
+	return 0
+}
+
+func (x *Group) GetTrimmed() uint64 {
+	if x != nil {
+		return x.Trimmed
 	}
 	return 0
 }
@@ -3688,7 +3704,7 @@ const file_hermes_proto_rawDesc = "" +
 	"\x04Nack\x12(\n" +
 	"\x06ranges\x18\x01 \x03(\v2\x10.hermes.v1.RangeR\x06ranges\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05delay\x18\x03 \x01(\x03R\x05delay\"\xd4\x01\n" +
+	"\x05delay\x18\x03 \x01(\x03R\x05delay\"\xf8\x01\n" +
 	"\bDelivery\x12\x16\n" +
 	"\x06offset\x18\x01 \x01(\x04R\x06offset\x12.\n" +
 	"\bmessages\x18\x02 \x03(\v2\x12.hermes.v1.MessageR\bmessages\x12\x12\n" +
@@ -3696,7 +3712,8 @@ const file_hermes_proto_rawDesc = "" +
 	"\aattempt\x18\x04 \x01(\rR\aattempt\x12\x12\n" +
 	"\x04live\x18\x05 \x01(\bR\x04live\x12\x18\n" +
 	"\asettled\x18\x06 \x01(\x04R\asettled\x12$\n" +
-	"\x04late\x18\a \x03(\v2\x10.hermes.v1.RangeR\x04late\"\x15\n" +
+	"\x04late\x18\a \x03(\v2\x10.hermes.v1.RangeR\x04late\x12\"\n" +
+	"\x03gap\x18\b \x01(\v2\x10.hermes.v1.RangeR\x03gap\"\x15\n" +
 	"\x13OpenProducerRequest\"/\n" +
 	"\x11OpenProducerReply\x12\x1a\n" +
 	"\bproducer\x18\x01 \x01(\x04R\bproducer\"\x85\x01\n" +
@@ -3736,7 +3753,7 @@ const file_hermes_proto_rawDesc = "" +
 	"\x06offset\x18\x06 \x01(\x04H\x00R\x06offset\x12\x14\n" +
 	"\x04time\x18\a \x01(\x03H\x00R\x04time\x12\x18\n" +
 	"\x06oldest\x18\b \x01(\bH\x00R\x06oldestB\x06\n" +
-	"\x04from\"\xf4\x01\n" +
+	"\x04from\"\x8e\x02\n" +
 	"\x05Group\x12.\n" +
 	"\x06config\x18\x01 \x01(\v2\x16.hermes.v1.GroupConfigR\x06config\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x04R\x05floor\x12&\n" +
@@ -3745,7 +3762,8 @@ const file_hermes_proto_rawDesc = "" +
 	"\amembers\x18\x05 \x01(\rR\amembers\x12\x1b\n" +
 	"\tin_flight\x18\x06 \x01(\rR\binFlight\x12 \n" +
 	"\vredelivered\x18\a \x01(\x04R\vredelivered\x12\x12\n" +
-	"\x04dead\x18\b \x01(\x04R\x04dead\"\xa2\x01\n" +
+	"\x04dead\x18\b \x01(\x04R\x04dead\x12\x18\n" +
+	"\atrimmed\x18\t \x01(\x04R\atrimmed\"\xa2\x01\n" +
 	"\x10SeekGroupRequest\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -3961,75 +3979,76 @@ var file_hermes_proto_depIdxs = []int32{
 	16, // 16: hermes.v1.Nack.ranges:type_name -> hermes.v1.Range
 	3,  // 17: hermes.v1.Delivery.messages:type_name -> hermes.v1.Message
 	16, // 18: hermes.v1.Delivery.late:type_name -> hermes.v1.Range
-	22, // 19: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
-	23, // 20: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
-	29, // 21: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
-	16, // 22: hermes.v1.Group.acked:type_name -> hermes.v1.Range
-	30, // 23: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
-	38, // 24: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
-	38, // 25: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
-	44, // 26: hermes.v1.BackupPart.cut:type_name -> hermes.v1.BackupCut
-	23, // 27: hermes.v1.BackupPart.topic:type_name -> hermes.v1.Topic
-	30, // 28: hermes.v1.BackupPart.group:type_name -> hermes.v1.Group
-	46, // 29: hermes.v1.BackupPart.runs:type_name -> hermes.v1.OldRuns
-	45, // 30: hermes.v1.BackupPart.end:type_name -> hermes.v1.BackupEnd
-	47, // 31: hermes.v1.OldRuns.runs:type_name -> hermes.v1.OldRun
-	49, // 32: hermes.v1.RestoreRequest.look:type_name -> hermes.v1.RestoreLook
-	50, // 33: hermes.v1.RestoreRequest.begin:type_name -> hermes.v1.RestoreBegin
-	46, // 34: hermes.v1.RestoreRequest.runs:type_name -> hermes.v1.OldRuns
-	51, // 35: hermes.v1.RestoreRequest.group:type_name -> hermes.v1.RestoreGroup
-	52, // 36: hermes.v1.RestoreRequest.end:type_name -> hermes.v1.RestoreEnd
-	30, // 37: hermes.v1.RestoreGroup.group:type_name -> hermes.v1.Group
-	1,  // 38: hermes.v1.RestoreReply.state:type_name -> hermes.v1.RestoreReply.State
-	4,  // 39: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
-	11, // 40: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
-	7,  // 41: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Runs
-	13, // 42: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
-	20, // 43: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
-	22, // 44: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
-	22, // 45: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
-	24, // 46: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
-	26, // 47: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
-	27, // 48: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
-	29, // 49: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
-	31, // 50: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
-	32, // 51: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
-	34, // 52: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
-	35, // 53: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
-	37, // 54: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
-	40, // 55: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
-	41, // 56: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
-	41, // 57: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
-	41, // 58: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
-	42, // 59: hermes.v1.Admin.Backup:input_type -> hermes.v1.BackupRequest
-	48, // 60: hermes.v1.Admin.Restore:input_type -> hermes.v1.RestoreRequest
-	5,  // 61: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
-	12, // 62: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
-	10, // 63: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
-	19, // 64: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
-	21, // 65: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
-	23, // 66: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
-	23, // 67: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
-	25, // 68: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
-	23, // 69: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
-	28, // 70: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
-	30, // 71: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
-	30, // 72: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
-	33, // 73: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
-	30, // 74: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
-	36, // 75: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
-	39, // 76: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
-	39, // 77: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
-	39, // 78: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
-	39, // 79: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
-	39, // 80: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
-	43, // 81: hermes.v1.Admin.Backup:output_type -> hermes.v1.BackupPart
-	53, // 82: hermes.v1.Admin.Restore:output_type -> hermes.v1.RestoreReply
-	61, // [61:83] is the sub-list for method output_type
-	39, // [39:61] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	16, // 19: hermes.v1.Delivery.gap:type_name -> hermes.v1.Range
+	22, // 20: hermes.v1.Topic.config:type_name -> hermes.v1.TopicConfig
+	23, // 21: hermes.v1.ListTopicsReply.topics:type_name -> hermes.v1.Topic
+	29, // 22: hermes.v1.Group.config:type_name -> hermes.v1.GroupConfig
+	16, // 23: hermes.v1.Group.acked:type_name -> hermes.v1.Range
+	30, // 24: hermes.v1.ListGroupsReply.groups:type_name -> hermes.v1.Group
+	38, // 25: hermes.v1.Cluster.members:type_name -> hermes.v1.Member
+	38, // 26: hermes.v1.JoinRequest.member:type_name -> hermes.v1.Member
+	44, // 27: hermes.v1.BackupPart.cut:type_name -> hermes.v1.BackupCut
+	23, // 28: hermes.v1.BackupPart.topic:type_name -> hermes.v1.Topic
+	30, // 29: hermes.v1.BackupPart.group:type_name -> hermes.v1.Group
+	46, // 30: hermes.v1.BackupPart.runs:type_name -> hermes.v1.OldRuns
+	45, // 31: hermes.v1.BackupPart.end:type_name -> hermes.v1.BackupEnd
+	47, // 32: hermes.v1.OldRuns.runs:type_name -> hermes.v1.OldRun
+	49, // 33: hermes.v1.RestoreRequest.look:type_name -> hermes.v1.RestoreLook
+	50, // 34: hermes.v1.RestoreRequest.begin:type_name -> hermes.v1.RestoreBegin
+	46, // 35: hermes.v1.RestoreRequest.runs:type_name -> hermes.v1.OldRuns
+	51, // 36: hermes.v1.RestoreRequest.group:type_name -> hermes.v1.RestoreGroup
+	52, // 37: hermes.v1.RestoreRequest.end:type_name -> hermes.v1.RestoreEnd
+	30, // 38: hermes.v1.RestoreGroup.group:type_name -> hermes.v1.Group
+	1,  // 39: hermes.v1.RestoreReply.state:type_name -> hermes.v1.RestoreReply.State
+	4,  // 40: hermes.v1.Hermes.Publish:input_type -> hermes.v1.PublishRequest
+	11, // 41: hermes.v1.Hermes.PublishBatch:input_type -> hermes.v1.PublishBatchRequest
+	7,  // 42: hermes.v1.Hermes.PublishStream:input_type -> hermes.v1.Runs
+	13, // 43: hermes.v1.Hermes.Subscribe:input_type -> hermes.v1.SubscribeRequest
+	20, // 44: hermes.v1.Hermes.OpenProducer:input_type -> hermes.v1.OpenProducerRequest
+	22, // 45: hermes.v1.Admin.CreateTopic:input_type -> hermes.v1.TopicConfig
+	22, // 46: hermes.v1.Admin.ConfigureTopic:input_type -> hermes.v1.TopicConfig
+	24, // 47: hermes.v1.Admin.DeleteTopic:input_type -> hermes.v1.DeleteTopicRequest
+	26, // 48: hermes.v1.Admin.GetTopic:input_type -> hermes.v1.GetTopicRequest
+	27, // 49: hermes.v1.Admin.ListTopics:input_type -> hermes.v1.ListTopicsRequest
+	29, // 50: hermes.v1.Admin.CreateGroup:input_type -> hermes.v1.GroupConfig
+	31, // 51: hermes.v1.Admin.SeekGroup:input_type -> hermes.v1.SeekGroupRequest
+	32, // 52: hermes.v1.Admin.DeleteGroup:input_type -> hermes.v1.DeleteGroupRequest
+	34, // 53: hermes.v1.Admin.GetGroup:input_type -> hermes.v1.GetGroupRequest
+	35, // 54: hermes.v1.Admin.ListGroups:input_type -> hermes.v1.ListGroupsRequest
+	37, // 55: hermes.v1.Admin.GetCluster:input_type -> hermes.v1.GetClusterRequest
+	40, // 56: hermes.v1.Admin.Join:input_type -> hermes.v1.JoinRequest
+	41, // 57: hermes.v1.Admin.Promote:input_type -> hermes.v1.MemberRequest
+	41, // 58: hermes.v1.Admin.Remove:input_type -> hermes.v1.MemberRequest
+	41, // 59: hermes.v1.Admin.TransferLeadership:input_type -> hermes.v1.MemberRequest
+	42, // 60: hermes.v1.Admin.Backup:input_type -> hermes.v1.BackupRequest
+	48, // 61: hermes.v1.Admin.Restore:input_type -> hermes.v1.RestoreRequest
+	5,  // 62: hermes.v1.Hermes.Publish:output_type -> hermes.v1.PublishReply
+	12, // 63: hermes.v1.Hermes.PublishBatch:output_type -> hermes.v1.PublishBatchReply
+	10, // 64: hermes.v1.Hermes.PublishStream:output_type -> hermes.v1.Verdicts
+	19, // 65: hermes.v1.Hermes.Subscribe:output_type -> hermes.v1.Delivery
+	21, // 66: hermes.v1.Hermes.OpenProducer:output_type -> hermes.v1.OpenProducerReply
+	23, // 67: hermes.v1.Admin.CreateTopic:output_type -> hermes.v1.Topic
+	23, // 68: hermes.v1.Admin.ConfigureTopic:output_type -> hermes.v1.Topic
+	25, // 69: hermes.v1.Admin.DeleteTopic:output_type -> hermes.v1.DeleteTopicReply
+	23, // 70: hermes.v1.Admin.GetTopic:output_type -> hermes.v1.Topic
+	28, // 71: hermes.v1.Admin.ListTopics:output_type -> hermes.v1.ListTopicsReply
+	30, // 72: hermes.v1.Admin.CreateGroup:output_type -> hermes.v1.Group
+	30, // 73: hermes.v1.Admin.SeekGroup:output_type -> hermes.v1.Group
+	33, // 74: hermes.v1.Admin.DeleteGroup:output_type -> hermes.v1.DeleteGroupReply
+	30, // 75: hermes.v1.Admin.GetGroup:output_type -> hermes.v1.Group
+	36, // 76: hermes.v1.Admin.ListGroups:output_type -> hermes.v1.ListGroupsReply
+	39, // 77: hermes.v1.Admin.GetCluster:output_type -> hermes.v1.Cluster
+	39, // 78: hermes.v1.Admin.Join:output_type -> hermes.v1.Cluster
+	39, // 79: hermes.v1.Admin.Promote:output_type -> hermes.v1.Cluster
+	39, // 80: hermes.v1.Admin.Remove:output_type -> hermes.v1.Cluster
+	39, // 81: hermes.v1.Admin.TransferLeadership:output_type -> hermes.v1.Cluster
+	43, // 82: hermes.v1.Admin.Backup:output_type -> hermes.v1.BackupPart
+	53, // 83: hermes.v1.Admin.Restore:output_type -> hermes.v1.RestoreReply
+	62, // [62:84] is the sub-list for method output_type
+	40, // [40:62] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_hermes_proto_init() }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"wirelab"
+	"wirelab/hermes/core"
 	"wirelab/hermes/peer"
 )
 
@@ -64,6 +65,7 @@ func (d *debut) acquaintance() peer.Acquaintance {
 	return peer.Acquaintance{
 		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
 		Standing: d.standing, Recall: d.n.book.recall,
+		Knows: core.Level, Known: d.n.level.know,
 	}
 }
 

@@ -17,3 +17,6 @@ func Waiting(n *Node) int {
 
 // ErrBehind is what a reader is told whose node's disk is late.
 var ErrBehind = errBehind
+
+// Level is the level that a node has applied.
+func Level(n *Node) uint32 { return n.level.reached.Load() }

@@ -107,7 +107,8 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 	if err != nil {
 		return groupRef{}, err
 	}
-	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor)), 1, func(m *core.Machine, o []core.Outcome) (groupRef, error) {
+	of := broker.OwnerOf(ctx)
+	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1, func(m *core.Machine, o []core.Outcome) (groupRef, error) {
 		made, ok := m.GroupByID(o[0].Group)
 		if !ok { // deleted by the same entry
 			return groupRef{}, wirelab.Errorf(wirelab.NotFound, "group %q was deleted", g.Name)
@@ -122,6 +123,9 @@ func (n *Node) at(t broker.Topic, start broker.Start) (uint64, error) {
 	case broker.FromTail:
 		return t.Next, nil
 	case broker.FromOffset:
+		if start.Offset > t.Next {
+			return 0, broker.Beyond(t.Name, start.Offset, t.Next)
+		}
 		return max(t.First, start.Offset), nil
 	case broker.FromTime:
 		offset, err := n.byTime(t.ID, start.Time, t.Next)

@@ -46,6 +46,25 @@ type hand struct {
 	due        int64  // when Expire has something to do; 0: never
 	dead       []delivery.Dead
 	ended      bool
+	gap        *broker.Range // what retention took, to be told with the next batch
+	told       uint64        // all before it was told
+}
+
+// past is what a group brings along from the leaders before this one.
+type past struct {
+	tried []delivery.Tried
+	gap   *broker.Range
+}
+
+// pastOf is a group's.
+func pastOf(m *core.Machine, id uint64) (p past) {
+	for _, t := range m.Tries(id) {
+		p.tried = append(p.tried, delivery.Tried{Range: t.Range, Attempts: t.Attempts, Lost: t.Lost, Due: t.Due})
+	}
+	if gap, ok := m.Gap(id); ok {
+		p.gap = &gap
+	}
+	return p
 }
 
 func newHands(n *Node) *hands {
@@ -53,12 +72,12 @@ func newHands(n *Node) *hands {
 }
 
 // join makes a member. On the loop.
-func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g broker.Group, inFlight int) *member {
+func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g broker.Group, inFlight int, p past) *member {
 	s.mu.Lock()
 	h := s.all[id]
 	if h == nil {
-		h = &hand{n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{}, g: delivery.New(delivery.Options{
-			AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: g.Acked,
+		h = &hand{n: s.n, id: id, topic: t, name: g.Name, generation: generation, members: map[uint64]*member{}, gap: p.gap, g: delivery.New(delivery.Options{
+			AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: g.Acked, Tried: p.tried,
 		})}
 		s.all[id] = h
 	}
@@ -98,7 +117,7 @@ func (s *hands) seek(id, floor, generation uint64) {
 		defer h.mu.Unlock()
 		h.g.Seek(floor)
 		h.generation = generation
-		h.dead = nil
+		h.dead, h.gap = nil, nil
 		for _, f := range h.members {
 			f.ahead = nil
 		}
@@ -153,7 +172,9 @@ func (s *hands) run() {
 			h.settle()
 			dead, generation := h.dead, h.generation
 			h.dead = nil
+			failed := h.failed()
 			h.mu.Unlock()
+			h.keep(failed, generation)
 			for _, d := range dead {
 				h.bury(d, generation)
 			}
@@ -173,7 +194,7 @@ func (s *hands) due(now int64) []*hand {
 	var all []*hand
 	for _, h := range s.all {
 		h.mu.Lock()
-		if h.due != 0 && h.due <= now || len(h.dead) > 0 {
+		if h.due != 0 && h.due <= now || len(h.dead) > 0 || h.g.HasFailed() {
 			all = append(all, h)
 		} else {
 			s.expect(h.due)
@@ -206,7 +227,7 @@ func (h *hand) expire() {
 	dead, wake := h.g.Expire(h.n.clock.now())
 	h.due = wake
 	h.n.hands.expect(wake)
-	if len(dead) == 0 {
+	if len(dead) == 0 && !h.g.HasFailed() {
 		return
 	}
 	h.dead = append(h.dead, dead...)
@@ -215,6 +236,69 @@ func (h *hand) expire() {
 	case h.n.hands.wake <- struct{}{}:
 	default:
 	}
+}
+
+// skip notes what retention took of a topic's groups. On the loop.
+func (s *hands) skip(m *core.Machine, topic uint32) {
+	for id, gap := range m.Gaps(topic) {
+		if h := s.find(id); h != nil {
+			h.mu.Lock()
+			if gap.First = max(gap.First, h.told); gap.First <= gap.Last {
+				h.gap = &gap
+			}
+			h.mu.Unlock()
+		}
+	}
+}
+
+// triedMost is how many ranges of tries go into one command.
+const triedMost = 1000
+
+// failed takes what was handed out in vain, where the log is to have it. With mu.
+func (h *hand) failed() [][]core.Tried {
+	all := h.g.Failed()
+	if h.n.level.reached.Load() == 0 {
+		return nil
+	}
+	var parts [][]core.Tried
+	for len(all) > 0 {
+		part := make([]core.Tried, min(len(all), triedMost))
+		for i := range part {
+			part[i] = core.Tried{Range: all[i].Range, Attempts: all[i].Attempts, Lost: all[i].Lost, Due: all[i].Due}
+		}
+		parts, all = append(parts, part), all[len(part):]
+	}
+	return parts
+}
+
+// keep puts tries into the log, so that a leader after this one goes on from there. Nobody waits for it: without it
+// messages come once more.
+func (h *hand) keep(parts [][]core.Tried, generation uint64) {
+	for _, part := range parts {
+		h.n.loop.propose(&proposal{
+			items: commands(core.Failed(h.id, generation, part)), count: 1, ctx: context.Background(), answer: func(replica.Verdict) {},
+		})
+	}
+}
+
+// keepSurely is keep, and waits until the log has it.
+func (h *hand) keepSurely(ctx context.Context, parts [][]core.Tried, generation uint64) error {
+	if len(parts) == 0 {
+		return nil
+	}
+	var items []byte
+	for _, part := range parts {
+		items = append(items, commands(core.Failed(h.id, generation, part))...)
+	}
+	back := make(chan answer[struct{}], 1)
+	h.n.loop.propose(&proposal{items: items, count: len(parts), ctx: context.WithoutCancel(ctx), answer: func(v replica.Verdict) {
+		back <- answer[struct{}]{err: failure(v)}
+	}})
+	_, err := await(ctx, back)
+	if err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+		return nil // the group was set elsewhere: all is forgotten
+	}
+	return err
 }
 
 // bury passes a message over, and stores it as a dead letter in the same entry. (hb-D19)

@@ -23,7 +23,7 @@ func TestLeaseOverSeek(t *testing.T) {
 		}
 		return []broker.Batch{{Offset: offset, Count: 1, Messages: brokertest.Messages("x")}}, nil
 	}})
-	f := n.hands.join(t.Context(), top, 1, 1, broker.Group{Name: "g"}, 1)
+	f := n.hands.join(t.Context(), top, 1, 1, broker.Group{Name: "g"}, 1, past{})
 	defer f.Close()
 	if b, ok, err := f.lease(broker.Room{Bytes: 1}); ok || err != nil {
 		t.Errorf("%+v, %v", b, err)

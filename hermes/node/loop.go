@@ -231,6 +231,7 @@ func (l *loop) tick() {
 		}
 	}
 	l.watch()
+	l.raise()
 	l.retireFrom()
 	l.transferred()
 }
@@ -344,6 +345,7 @@ func (l *loop) apply(e replica.Applied) (placedEntry, error) {
 	for _, o := range a.changes {
 		if o.Group == 0 { // what groups do leaves their topic as it was
 			l.refresh(o.Topic)
+			l.n.hands.skip(l.replica.Machine(), o.Topic)
 		}
 	}
 	return placedEntry{index: index, placed: a.placed}, nil

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"math"
 
 	"wirelab"
 	"wirelab/hermes/broker"
@@ -21,6 +22,7 @@ type member struct {
 	err   error          // why it ended; with the hand's mu
 	ahead []broker.Batch // leased to this member and not given out; with the hand's mu
 	last  broker.Range   // what Next gave last; with the hand's mu
+	gap   *broker.Range  // what was told with it; with the hand's mu
 }
 
 func (f *member) tell() {
@@ -127,6 +129,10 @@ func (f *member) given(room broker.Room) (broker.Batch, bool, error) {
 		f.ahead = f.ahead[1:]
 	}
 	f.last = broker.Range{First: b.Offset, Last: b.Offset + uint64(b.Count) - 1}
+	if b.Gap, f.hand.gap = f.hand.gap, nil; b.Gap != nil {
+		f.hand.told = b.Gap.Last + 1
+	}
+	f.gap = b.Gap
 	f.hand.g.Sent(f.id, f.last.First, f.last.Last)
 	return b, true, nil
 }
@@ -151,6 +157,9 @@ func (f *member) Return(count int) {
 		return
 	}
 	from := f.last.Last + 1 - min(uint64(count), f.last.Last-f.last.First+1)
+	if h.gap == nil && from == f.last.First {
+		h.gap = f.gap // nobody was told
+	}
 	h.g.Return(f.id, from, f.last.Last)
 	f.last = broker.Range{First: 1} // none: it is given back once
 	h.settle()
@@ -220,17 +229,23 @@ func (f *member) Nack(ctx context.Context, ranges []broker.Range, reason string,
 	}
 	h := f.hand
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if f.err != nil {
+		h.mu.Unlock()
 		return f.err
 	}
 	now := h.n.clock.now()
-	strange, ok := h.g.Nack(f.id, ranges, reason, now, now+delay)
+	again := now + delay
+	if again < now {
+		again = math.MaxInt64
+	}
+	strange, ok := h.g.Nack(f.id, ranges, reason, now, again)
+	failed, generation := h.failed(), h.generation
 	h.settle()
+	h.mu.Unlock()
 	if !ok {
 		return broker.Strange(strange)
 	}
-	return nil
+	return h.keepSurely(ctx, failed, generation)
 }
 
 // Close implements [broker.Feed].

@@ -78,6 +78,7 @@ type Node struct {
 	disk   *disk
 	debut  *debut
 	skew   *skew
+	level  level
 	inHand gate
 	cuts   atomic.Int64 // open
 
@@ -135,7 +136,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{
 		options: o, logger: o.Logger, clock: newClock(o.Clock),
 		stopped: make(chan struct{}), failed: make(chan struct{}),
-		topics: newDirectory(), inHand: gate{limit: o.InHandBytes},
+		topics: newDirectory(), level: level{known: map[uint64]uint32{}}, inHand: gate{limit: o.InHandBytes},
 	}
 	n.lead.Store(&lead{})
 	n.hands, n.fan = newHands(n), newFan(n)

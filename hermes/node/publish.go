@@ -140,7 +140,8 @@ func (n local) OpenProducer(ctx context.Context) (uint64, error) {
 	if err := n.leads(ctx); err != nil {
 		return 0, err
 	}
-	return propose(ctx, n.Node, commands(core.OpenProducer()), 1, func(_ *core.Machine, o []core.Outcome) (uint64, error) {
+	of := broker.OwnerOf(ctx)
+	return propose(ctx, n.Node, commands(core.OpenProducer(core.Owner{Name: of.Name, Most: of.Producers})), 1, func(_ *core.Machine, o []core.Outcome) (uint64, error) {
 		return o[0].Producer, nil
 	})
 }

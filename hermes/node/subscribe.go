@@ -84,13 +84,23 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 		return nil, err
 	}
 	next := t.next.Load()
-	offset, err := n.at(broker.Topic{ID: t.id, First: t.first.Load(), Next: next}, start)
+	if start.From == broker.FromOffset && start.Offset > next {
+		// This node may be behind the one where that offset was seen.
+		if err := n.caughtUp(ctx); err != nil {
+			return nil, err
+		}
+		next = t.next.Load()
+	}
+	offset, err := n.at(broker.Topic{Name: start.Topic, ID: t.id, First: t.first.Load(), Next: next}, start)
 	if err != nil {
 		return nil, err
 	}
 	r, err := n.tail.Open(t.id, offset, next, true)
 	if err != nil {
 		return nil, err
+	}
+	if start.From == broker.FromOffset {
+		r.Missed(start.Offset)
 	}
 	f := &broadcast{r: r, ctx: ctx}
 	f.detach = context.AfterFunc(ctx, r.Close)
@@ -170,6 +180,6 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 		if err := t.open(); err != nil {
 			return nil, err
 		}
-		return n.hands.join(ctx, t, ref.id, m.Generation(ref.id), g, inFlight), nil
+		return n.hands.join(ctx, t, ref.id, m.Generation(ref.id), g, inFlight, pastOf(m, ref.id)), nil
 	})
 }

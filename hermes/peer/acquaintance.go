@@ -22,6 +22,10 @@ type Acquaintance struct {
 	// asked of those who dial only. Raft's messages of a node come on a connection that it
 	// dialled, so nothing that it is known by can be newer than what it tells then.
 	Recall func(id uint64, s Standing) error
+	// Knows is up to which level this node knows what commands mean, and Known is told the same of each node
+	// that is met. A node of a version that tells none knows 0.
+	Knows uint32
+	Known func(id uint64, knows uint32)
 	// Welcomed is told of a node that has noted this one's birth.
 	Welcomed func(id uint64)
 	// Refused is told of a node that says Conflict: this one is not who it takes itself for, or, forgotten, it has
@@ -38,6 +42,7 @@ type Standing struct {
 
 // introduce fills in what this node tells of itself.
 func (a *Acquaintance) introduce(h *gen.Hello) {
+	h.Knows = a.Knows
 	h.Birth, h.Begun = a.Birth, a.Begun == nil || a.Begun()
 }
 
@@ -68,6 +73,13 @@ func (a *Acquaintance) meet(h *gen.Hello) error {
 	return a.Meet(h.GetFrom(), h.GetBirth(), h.GetBegun())
 }
 
+// know tells what a node knows that was met.
+func (a *Acquaintance) know(id uint64, h *gen.Hello) {
+	if a.Known != nil {
+		a.Known(id, h.GetKnows())
+	}
+}
+
 // greeted takes the answer of a node that was dialled. One that tells no birth of its own
 // is of a former version, and has noted nothing.
 func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
@@ -80,6 +92,7 @@ func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
 	if err := a.meet(h); err != nil {
 		return err
 	}
+	a.know(id, h)
 	if a.Welcomed != nil && h.GetBirth() != 0 {
 		a.Welcomed(id)
 	}

@@ -162,12 +162,15 @@ func writeError(err error) *gen.Error {
 		return nil
 	}
 	public := wirelab.Public(err)
-	return &gen.Error{Code: public.Code.String(), Message: public.Message}
+	return &gen.Error{Code: public.Code.String(), Message: public.Message, Reason: broker.Reason(err)}
 }
 
 func readError(e *gen.Error) error {
 	if e == nil {
 		return nil
+	}
+	if e.GetReason() == broker.OutOfRange {
+		return &broker.OutOfRangeError{Message: e.GetMessage()}
 	}
 	code, _ := wirelab.ParseCode(e.GetCode())
 	return &wirelab.Error{Code: code, Message: e.GetMessage()}

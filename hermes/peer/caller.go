@@ -243,6 +243,13 @@ func (c *caller) handle(k kind, data []byte) error {
 			return f.add(batch, len(data))
 		}
 		return nil // it was closed while this was on its way
+	case kindGap:
+		b := body{b: data}
+		id, gap := b.number(), broker.Range{First: b.number(), Last: b.number()}
+		if f := c.feed(id); f != nil && !b.bad {
+			f.skip(gap)
+		}
+		return b.err()
 	case kindEnded:
 		b := body{b: data}
 		id, ended := b.number(), new(gen.Error)

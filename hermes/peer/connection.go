@@ -32,6 +32,7 @@ type connection struct {
 	out    *outbox
 	heard  atomic.Bool // since the last tick
 	watching
+	knows  uint32      // of the other end: see gen.Hello; only where it dialled
 
 	mu    sync.Mutex
 	cause error         // guarded by mu: why it ended
@@ -184,6 +185,7 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	}
 	answer := &gen.Hello{Version: version, Cluster: o.Cluster, From: o.ID, To: h.GetFrom()}
 	o.Acquaintance.introduce(answer)
+	c.knows = h.GetKnows()
 	refused := o.judge(h)
 	if refused == nil && h.GetFrom() != 0 {
 		refused = o.Acquaintance.meet(h)
@@ -199,6 +201,9 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	}
 	if refused != nil {
 		return 0, refused
+	}
+	if h.GetFrom() != 0 {
+		o.Acquaintance.know(h.GetFrom(), h)
 	}
 	return h.GetFrom(), c.SetDeadline(time.Time{})
 }

@@ -34,7 +34,7 @@ func writeGroup(g broker.Group) *gen.Group {
 	return &gen.Group{
 		Topic: g.Topic, Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor,
 		Acked: writeRanges(g.Acked), Lag: g.Lag, Dead: g.Dead, Members: int64(g.Members),
-		InFlight: int64(g.InFlight), Redelivered: g.Redelivered,
+		InFlight: int64(g.InFlight), Redelivered: g.Redelivered, Trimmed: g.Trimmed,
 	}
 }
 
@@ -42,8 +42,20 @@ func readGroup(g *gen.Group) broker.Group {
 	return broker.Group{
 		Topic: g.GetTopic(), Name: g.GetName(), AckTimeout: g.GetAckTimeout(), MaxAttempts: g.GetMaxAttempts(), Floor: g.GetFloor(),
 		Acked: readRanges(g.GetAcked()), Lag: g.GetLag(), Dead: g.GetDead(), Members: int(g.GetMembers()),
-		InFlight: int(g.GetInFlight()), Redelivered: g.GetRedelivered(),
+		InFlight: int(g.GetInFlight()), Redelivered: g.GetRedelivered(), Trimmed: g.GetTrimmed(),
 	}
+}
+
+// writeOwner: nobody is left away.
+func writeOwner(o broker.Owner) *gen.Owner {
+	if o == (broker.Owner{}) {
+		return nil
+	}
+	return &gen.Owner{Name: o.Name, Groups: o.Groups, Producers: o.Producers}
+}
+
+func readOwner(o *gen.Owner) broker.Owner {
+	return broker.Owner{Name: o.GetName(), Groups: o.GetGroups(), Producers: o.GetProducers()}
 }
 
 func writeStart(s *broker.Start) *gen.Start {

@@ -56,6 +56,10 @@ const (
 	kindClose
 )
 
+// kindGap goes before the batch that it is told with, to a node whose hello says that it knows more than none. It is
+// so far from the others that kinds may be added beside it.
+const kindGap kind = 32
+
 // frame is what waits to be sent. Its bytes are head and then tail, or a Raft
 // message, which is put into bytes only when its turn comes, by the goroutine that writes.
 type frame struct {

@@ -44,7 +44,7 @@ func (r remote) call(ctx context.Context, request *gen.Call) (*gen.Reply, error)
 }
 
 func (r remote) OpenProducer(ctx context.Context) (uint64, error) {
-	reply, err := r.call(ctx, &gen.Call{Method: gen.Method_METHOD_OPEN_PRODUCER})
+	reply, err := r.call(ctx, &gen.Call{Method: gen.Method_METHOD_OPEN_PRODUCER, Owner: writeOwner(broker.OwnerOf(ctx))})
 	return reply.GetProducer(), err
 }
 
@@ -100,7 +100,7 @@ func (r remote) group(ctx context.Context, request *gen.Call) (broker.Group, err
 }
 
 func (r remote) CreateGroup(ctx context.Context, g broker.Group, start broker.Start) (broker.Group, error) {
-	return r.group(ctx, &gen.Call{Method: gen.Method_METHOD_CREATE_GROUP, Group: writeGroup(g), Start: writeStart(&start)})
+	return r.group(ctx, &gen.Call{Method: gen.Method_METHOD_CREATE_GROUP, Group: writeGroup(g), Start: writeStart(&start), Owner: writeOwner(broker.OwnerOf(ctx))})
 }
 
 func (r remote) SeekGroup(ctx context.Context, topic, name string, to broker.Start) (broker.Group, error) {

@@ -28,6 +28,7 @@ type remoteFeed struct {
 	held    int    // bytes of batches
 	owed    int    // bytes taken and not given back as credit
 	asking  bool   // pull: a batch was asked for and is not here
+	gap     *broker.Range // before the batch that comes next
 	given   uint64 // pull: messages that Next has given; the rest of what was sent is told to be untried
 	err     error  // it is over
 }
@@ -45,7 +46,9 @@ func (c *caller) subscribe(ctx context.Context, start *broker.Start) (broker.Fee
 		credit = 0
 	}
 	head := appendNumbers(nil, id, uint64(timeout(ctx)), uint64(credit))
-	data, err := proto.MarshalOptions{}.MarshalAppend(head, writeStart(start))
+	wanted := writeStart(start)
+	wanted.Owner = writeOwner(broker.OwnerOf(ctx))
+	data, err := proto.MarshalOptions{}.MarshalAppend(head, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -70,11 +73,19 @@ func (f *remoteFeed) add(b broker.Batch, bytes int) error {
 	}
 	f.held += len(b.Messages) - bytes
 	f.asking = false
+	b.Gap, f.gap = f.gap, nil
 	if f.err == nil {
 		f.batches = append(f.batches, b)
 	}
 	f.signal()
 	return nil
+}
+
+// skip takes what is told of a gap from the connection.
+func (f *remoteFeed) skip(gap broker.Range) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.gap = &gap
 }
 
 func (f *remoteFeed) signal() {

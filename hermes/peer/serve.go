@@ -237,6 +237,9 @@ func (s *session) reply(id uint64, reply *gen.Reply, err error) {
 
 // do does a request.
 func (s *session) do(ctx context.Context, r *gen.Call) (*gen.Reply, error) {
+	if r.GetOwner() != nil {
+		ctx = broker.WithOwner(ctx, readOwner(r.GetOwner()))
+	}
 	switch r.GetMethod() {
 	case gen.Method_METHOD_OPEN_PRODUCER:
 		producer, err := s.local.OpenProducer(ctx)

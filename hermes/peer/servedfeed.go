@@ -42,7 +42,7 @@ func (s *session) subscribe(data []byte) error {
 	if err := proto.Unmarshal(b.b, start); err != nil || b.bad {
 		return errBody
 	}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(broker.WithOwner(s.ctx, readOwner(start.GetOwner())))
 	f := &servedFeed{cancel: cancel, wake: make(chan struct{}, 1), credit: int64(credit), pull: start.GetFrom() == uint32(broker.FromGroup)}
 	s.mu.Lock()
 	if s.feeds[id] != nil {
@@ -92,6 +92,9 @@ func (s *session) deliver(ctx context.Context, id uint64, f *servedFeed, left ti
 		if ctx.Err() != nil { // closed meanwhile, by who cannot have counted it
 			feed.Return(batch.Count)
 			return nil
+		}
+		if batch.Gap != nil && s.c.knows > 0 {
+			s.c.out.put(frame{kind: kindGap, lane: laneCall, head: appendNumbers(nil, id, batch.Gap.First, batch.Gap.Last)}, 0)
 		}
 		head := appendBatchHead(make([]byte, 0, 48), id, &batch)
 		if !s.c.out.put(frame{kind: kindBatch, lane: laneCall, head: head, tail: batch.Messages}, 0) {

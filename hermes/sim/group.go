@@ -110,7 +110,7 @@ func (w *World) groupItems() (items []byte) {
 	for _, topic := range w.judge.topics {
 		items = record.AppendCommand(items, core.CreateGroup(topic, broker.Group{
 			Name: "group", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
-		}, 0))
+		}, 0, core.Owner{}))
 	}
 	return items
 }

@@ -28,7 +28,7 @@ func (w *World) Prepare() error {
 		items = record.AppendCommand(items, core.CreateTopic(broker.Topic{Name: fmt.Sprintf("topic-%d", i)}))
 	}
 	for range w.options.Producers {
-		items = record.AppendCommand(items, core.OpenProducer())
+		items = record.AppendCommand(items, core.OpenProducer(core.Owner{}))
 	}
 	outcomes, err := w.propose(items, w.options.Topics+w.options.Producers)
 	if err != nil {

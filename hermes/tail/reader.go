@@ -21,6 +21,7 @@ type Reader struct {
 	offset atomic.Uint64 // wanted next; only Next changes it
 
 	// Next's own.
+	want   uint64         // behind what was given last
 	ahead  []broker.Batch // the rest of a batch or of what Read gave: at offset and behind it
 	rest   broker.Batch   // of a pushed batch
 	pushed uint64         // number of the pushed batch wanted next
@@ -70,7 +71,7 @@ func (r *Reader) memory(room broker.Room) (b broker.Batch, before uint64, err er
 	}
 	r.turn = false
 	if len(r.ahead) > 0 {
-		return r.cut(room), 0, nil
+		return r.given(r.cut(room)), 0, nil
 	}
 	offset := r.offset.Load()
 	b, before, ok := p.find(offset)
@@ -80,7 +81,7 @@ func (r *Reader) memory(room broker.Room) (b broker.Batch, before uint64, err er
 			r.ahead = append(r.ahead[:0], rest)
 		}
 		r.offset.Store(b.Offset + uint64(b.Count))
-		return b, 0, nil
+		return r.given(b), 0, nil
 	}
 	if r.live && before == offset {
 		if b := r.next(room); b.Count > 0 {
@@ -90,6 +91,19 @@ func (r *Reader) memory(room broker.Room) (b broker.Batch, before uint64, err er
 	}
 	return b, before, nil
 }
+
+// given notes what is given, and tells what it passes over: retention was faster than the reader.
+func (r *Reader) given(b broker.Batch) broker.Batch {
+	if b.Offset > r.want {
+		b.Gap = &broker.Range{First: r.want, Last: b.Offset - 1}
+	}
+	r.want = b.Offset + uint64(b.Count)
+	return b
+}
+
+// Missed tells a reader, before its first Next, what it was to begin with where that is before its offset: it is
+// told of the gap.
+func (r *Reader) Missed(from uint64) { r.want = min(r.want, from) }
 
 // cut takes what may be given of the first batch ahead.
 func (r *Reader) cut(room broker.Room) broker.Batch {

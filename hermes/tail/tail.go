@@ -229,6 +229,7 @@ func (t *Tail) Open(topic uint32, offset, next uint64, live bool) (*Reader, erro
 	p := t.topic(topic)
 	r := &Reader{topic: p, live: live, wake: make(chan struct{}, 1)}
 	r.offset.Store(offset)
+	r.want = offset
 	r.listener = p.listen(r.wake, r)
 	p.readers++
 	p.mu.Lock()

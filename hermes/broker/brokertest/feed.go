@@ -56,7 +56,9 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	case start.From > broker.FromGroup:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "beginning %d is none", start.From)
 	case start.From != broker.FromGroup:
-		f.next = t.at(start)
+		if f.next, err = t.at(start); err != nil {
+			return nil, err
+		}
 	default:
 		if err := m.join(ctx, f, start); err != nil {
 			return nil, err

@@ -62,10 +62,13 @@ func testBeginnings(s *suite) {
 		s.same(fmt.Sprintf("first of %+v", c.start), all[0].offset, c.first)
 	}
 	late := s.subscribe(broker.Start{From: broker.FromTime, Time: at[2] + int64(time.Hour)})
-	ahead := s.subscribe(broker.Start{From: broker.FromOffset, Offset: 7})
+	ahead := s.subscribe(broker.Start{From: broker.FromOffset, Offset: 6})
+	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromOffset, Offset: 7})
+	s.refused("from an offset to come", err, wirelab.InvalidArgument)
+	s.same("its reason", broker.Reason(err), broker.OutOfRange)
 	s.publish("d", "d2")
 	s.same("from a time to come", s.take(late, 2), []got{{6, "d", 1}, {7, "d2", 1}})
-	s.same("from an offset to come", s.take(ahead, 1), []got{{7, "d2", 1}})
+	s.same("from the next offset", s.take(ahead, 2), []got{{6, "d", 1}, {7, "d2", 1}})
 }
 
 func testLimit(s *suite) {

@@ -319,7 +319,11 @@ func (m *InMemory) CreateGroup(ctx context.Context, want broker.Group, start bro
 		return broker.Group{}, err
 	}
 	if g == nil {
-		return t.addGroup(m, want, t.at(start)).state(), nil
+		floor, err := t.at(start)
+		if err != nil {
+			return broker.Group{}, err
+		}
+		return t.addGroup(m, want, floor).state(), nil
 	}
 	if g.s.AckTimeout != cmp.Or(want.AckTimeout, int64(hermes.AckTimeout)) || g.s.MaxAttempts != cmp.Or(want.MaxAttempts, hermes.MaxAttempts) {
 		return broker.Group{}, wirelab.Errorf(wirelab.Conflict, "group %q of topic %q is there with other settings; delete it first", want.Name, want.Topic)
@@ -359,9 +363,13 @@ func (m *InMemory) SeekGroup(ctx context.Context, topicName, name string, to bro
 	if err := m.writable(ctx); err != nil {
 		return broker.Group{}, err
 	}
+	floor, err := t.at(to)
+	if err != nil {
+		return broker.Group{}, err
+	}
 	clear(g.acked)
 	clear(g.hands)
-	g.s.Floor = t.at(to)
+	g.s.Floor = floor
 	g.settle()
 	m.wake()
 	return g.state(), nil

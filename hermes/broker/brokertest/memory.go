@@ -251,21 +251,24 @@ func (t *topic) read(offset uint64, limit int) (broker.Batch, bool) {
 }
 
 // at is the offset a subscriber or a group begins at. The lock is held.
-func (t *topic) at(start broker.Start) uint64 {
+func (t *topic) at(start broker.Start) (uint64, error) {
 	switch start.From {
 	case broker.FromOffset:
-		return max(t.First, start.Offset)
+		if start.Offset > t.Next {
+			return 0, broker.Beyond(t.Name, start.Offset, t.Next)
+		}
+		return max(t.First, start.Offset), nil
 	case broker.FromTime:
 		for _, b := range t.runs {
 			if b.Time >= start.Time {
-				return b.Offset
+				return b.Offset, nil
 			}
 		}
-		return t.Next
+		return t.Next, nil
 	case broker.FromOldest:
-		return t.First
+		return t.First, nil
 	}
-	return t.Next
+	return t.Next, nil
 }
 
 // OpenProducer implements [broker.Broker].

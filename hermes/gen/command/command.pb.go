@@ -43,6 +43,7 @@ type Command struct {
 	//	*Command_BeginRestore
 	//	*Command_RestoreGroup
 	//	*Command_EndRestore
+	//	*Command_Rise
 	Does          isCommand_Does `protobuf_oneof:"does"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -202,6 +203,15 @@ func (x *Command) GetEndRestore() *EndRestore {
 	return nil
 }
 
+func (x *Command) GetRise() *Rise {
+	if x != nil {
+		if x, ok := x.Does.(*Command_Rise); ok {
+			return x.Rise
+		}
+	}
+	return nil
+}
+
 type isCommand_Does interface {
 	isCommand_Does()
 }
@@ -258,6 +268,10 @@ type Command_EndRestore struct {
 	EndRestore *EndRestore `protobuf:"bytes,13,opt,name=end_restore,json=endRestore,proto3,oneof"`
 }
 
+type Command_Rise struct {
+	Rise *Rise `protobuf:"bytes,14,opt,name=rise,proto3,oneof"`
+}
+
 func (*Command_CreateTopic) isCommand_Does() {}
 
 func (*Command_ConfigureTopic) isCommand_Does() {}
@@ -283,6 +297,8 @@ func (*Command_BeginRestore) isCommand_Does() {}
 func (*Command_RestoreGroup) isCommand_Does() {}
 
 func (*Command_EndRestore) isCommand_Does() {}
+
+func (*Command_Rise) isCommand_Does() {}
 
 type CreateTopic struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -503,7 +519,11 @@ func (x *Trim) GetBefore() uint64 {
 }
 
 type OpenProducer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From level 1 on: for whom, and how many he may have; beyond it his own that was silent for longest goes.
+	// 0: as many as there are places.
+	Owner         string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	Most          uint32 `protobuf:"varint,2,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -538,13 +558,30 @@ func (*OpenProducer) Descriptor() ([]byte, []int) {
 	return file_command_proto_rawDescGZIP(), []int{5}
 }
 
+func (x *OpenProducer) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *OpenProducer) GetMost() uint32 {
+	if x != nil {
+		return x.Most
+	}
+	return 0
+}
+
 type CreateGroup struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Topic         uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	AckTimeout    int64                  `protobuf:"varint,3,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`    // nanoseconds, 1 and up
-	MaxAttempts   uint32                 `protobuf:"varint,4,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"` // 1 and up
-	Floor         uint64                 `protobuf:"varint,5,opt,name=floor,proto3" json:"floor,omitempty"`                                // where it begins
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Topic       uint32                 `protobuf:"varint,1,opt,name=topic,proto3" json:"topic,omitempty"`
+	Name        string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	AckTimeout  int64                  `protobuf:"varint,3,opt,name=ack_timeout,json=ackTimeout,proto3" json:"ack_timeout,omitempty"`    // nanoseconds, 1 and up
+	MaxAttempts uint32                 `protobuf:"varint,4,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"` // 1 and up
+	Floor       uint64                 `protobuf:"varint,5,opt,name=floor,proto3" json:"floor,omitempty"`                                // where it begins
+	// From level 1 on: for whom, and how many he may have, 0: any number.
+	Owner         string `protobuf:"bytes,6,opt,name=owner,proto3" json:"owner,omitempty"`
+	Most          uint32 `protobuf:"varint,7,opt,name=most,proto3" json:"most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -610,6 +647,20 @@ func (x *CreateGroup) GetMaxAttempts() uint32 {
 func (x *CreateGroup) GetFloor() uint64 {
 	if x != nil {
 		return x.Floor
+	}
+	return 0
+}
+
+func (x *CreateGroup) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *CreateGroup) GetMost() uint32 {
+	if x != nil {
+		return x.Most
 	}
 	return 0
 }
@@ -772,7 +823,8 @@ type Ack struct {
 	Dead   uint32                 `protobuf:"varint,3,opt,name=dead,proto3" json:"dead,omitempty"` // how many of the messages became dead letters
 	// Of the group when the messages were handed out; another than it has now is refused.
 	// 0: any.
-	Generation    uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64   `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	Tried         []*Tried `protobuf:"bytes,5,rep,name=tried,proto3" json:"tried,omitempty"` // from level 1 on: what was tried in vain, and is to come again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -835,6 +887,136 @@ func (x *Ack) GetGeneration() uint64 {
 	return 0
 }
 
+func (x *Ack) GetTried() []*Tried {
+	if x != nil {
+		return x.Tried
+	}
+	return nil
+}
+
+// Tried says how often messages were handed out in vain.
+type Tried struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last          uint64                 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`                            // inclusive
+	Attempts      uint32                 `protobuf:"varint,3,opt,name=attempts,proto3" json:"attempts,omitempty"`                    // 1 and up
+	Lost          uint32                 `protobuf:"varint,4,opt,name=lost,proto3" json:"lost,omitempty"`                            // of them those that do not count
+	NotBefore     int64                  `protobuf:"varint,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"` // Unix nanoseconds; 0: at once
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tried) Reset() {
+	*x = Tried{}
+	mi := &file_command_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tried) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tried) ProtoMessage() {}
+
+func (x *Tried) ProtoReflect() protoreflect.Message {
+	mi := &file_command_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tried.ProtoReflect.Descriptor instead.
+func (*Tried) Descriptor() ([]byte, []int) {
+	return file_command_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Tried) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *Tried) GetLast() uint64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *Tried) GetAttempts() uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return 0
+}
+
+func (x *Tried) GetLost() uint32 {
+	if x != nil {
+		return x.Lost
+	}
+	return 0
+}
+
+func (x *Tried) GetNotBefore() int64 {
+	if x != nil {
+		return x.NotBefore
+	}
+	return 0
+}
+
+// Rise has commands mean all that they mean at a level. A leader writes it once every node of the cluster
+// knows that level: a node that passed over the fields that it brings would come to another state.
+type Rise struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Level         uint32                 `protobuf:"varint,1,opt,name=level,proto3" json:"level,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rise) Reset() {
+	*x = Rise{}
+	mi := &file_command_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rise) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rise) ProtoMessage() {}
+
+func (x *Rise) ProtoReflect() protoreflect.Message {
+	mi := &file_command_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rise.ProtoReflect.Descriptor instead.
+func (*Rise) Descriptor() ([]byte, []int) {
+	return file_command_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Rise) GetLevel() uint32 {
+	if x != nil {
+		return x.Level
+	}
+	return 0
+}
+
 // BeginTopic makes a topic that is not there, whose first message will have an
 // offset: a backup's topic is then what it was. It is a command of its own, since a node that passed
 // over a field of CreateTopic would number otherwise than the others.
@@ -850,7 +1032,7 @@ type BeginTopic struct {
 
 func (x *BeginTopic) Reset() {
 	*x = BeginTopic{}
-	mi := &file_command_proto_msgTypes[11]
+	mi := &file_command_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +1044,7 @@ func (x *BeginTopic) String() string {
 func (*BeginTopic) ProtoMessage() {}
 
 func (x *BeginTopic) ProtoReflect() protoreflect.Message {
-	mi := &file_command_proto_msgTypes[11]
+	mi := &file_command_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +1057,7 @@ func (x *BeginTopic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginTopic.ProtoReflect.Descriptor instead.
 func (*BeginTopic) Descriptor() ([]byte, []int) {
-	return file_command_proto_rawDescGZIP(), []int{11}
+	return file_command_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *BeginTopic) GetName() string {
@@ -922,7 +1104,7 @@ type BeginRestore struct {
 
 func (x *BeginRestore) Reset() {
 	*x = BeginRestore{}
-	mi := &file_command_proto_msgTypes[12]
+	mi := &file_command_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1116,7 @@ func (x *BeginRestore) String() string {
 func (*BeginRestore) ProtoMessage() {}
 
 func (x *BeginRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_proto_msgTypes[12]
+	mi := &file_command_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1129,7 @@ func (x *BeginRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginRestore.ProtoReflect.Descriptor instead.
 func (*BeginRestore) Descriptor() ([]byte, []int) {
-	return file_command_proto_rawDescGZIP(), []int{12}
+	return file_command_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *BeginRestore) GetName() string {
@@ -1010,7 +1192,7 @@ type RestoreGroup struct {
 
 func (x *RestoreGroup) Reset() {
 	*x = RestoreGroup{}
-	mi := &file_command_proto_msgTypes[13]
+	mi := &file_command_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1022,7 +1204,7 @@ func (x *RestoreGroup) String() string {
 func (*RestoreGroup) ProtoMessage() {}
 
 func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_command_proto_msgTypes[13]
+	mi := &file_command_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1035,7 +1217,7 @@ func (x *RestoreGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreGroup.ProtoReflect.Descriptor instead.
 func (*RestoreGroup) Descriptor() ([]byte, []int) {
-	return file_command_proto_rawDescGZIP(), []int{13}
+	return file_command_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RestoreGroup) GetTopic() uint32 {
@@ -1113,7 +1295,7 @@ type EndRestore struct {
 
 func (x *EndRestore) Reset() {
 	*x = EndRestore{}
-	mi := &file_command_proto_msgTypes[14]
+	mi := &file_command_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1307,7 @@ func (x *EndRestore) String() string {
 func (*EndRestore) ProtoMessage() {}
 
 func (x *EndRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_proto_msgTypes[14]
+	mi := &file_command_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1320,7 @@ func (x *EndRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndRestore.ProtoReflect.Descriptor instead.
 func (*EndRestore) Descriptor() ([]byte, []int) {
-	return file_command_proto_rawDescGZIP(), []int{14}
+	return file_command_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EndRestore) GetTopic() uint32 {
@@ -1166,7 +1348,7 @@ var File_command_proto protoreflect.FileDescriptor
 
 const file_command_proto_rawDesc = "" +
 	"\n" +
-	"\rcommand.proto\x12\rhermes.log.v1\"\xb5\x06\n" +
+	"\rcommand.proto\x12\rhermes.log.v1\"\xe0\x06\n" +
 	"\aCommand\x12?\n" +
 	"\fcreate_topic\x18\x01 \x01(\v2\x1a.hermes.log.v1.CreateTopicH\x00R\vcreateTopic\x12H\n" +
 	"\x0fconfigure_topic\x18\x02 \x01(\v2\x1d.hermes.log.v1.ConfigureTopicH\x00R\x0econfigureTopic\x12?\n" +
@@ -1184,7 +1366,8 @@ const file_command_proto_rawDesc = "" +
 	"\rbegin_restore\x18\v \x01(\v2\x1b.hermes.log.v1.BeginRestoreH\x00R\fbeginRestore\x12B\n" +
 	"\rrestore_group\x18\f \x01(\v2\x1b.hermes.log.v1.RestoreGroupH\x00R\frestoreGroup\x12<\n" +
 	"\vend_restore\x18\r \x01(\v2\x19.hermes.log.v1.EndRestoreH\x00R\n" +
-	"endRestoreB\x06\n" +
+	"endRestore\x12)\n" +
+	"\x04rise\x18\x0e \x01(\v2\x13.hermes.log.v1.RiseH\x00R\x04riseB\x06\n" +
 	"\x04does\"o\n" +
 	"\vCreateTopic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
@@ -1198,15 +1381,19 @@ const file_command_proto_rawDesc = "" +
 	"\x05topic\x18\x01 \x01(\rR\x05topic\"4\n" +
 	"\x04Trim\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\rR\x05topic\x12\x16\n" +
-	"\x06before\x18\x02 \x01(\x04R\x06before\"\x0e\n" +
-	"\fOpenProducer\"\x91\x01\n" +
+	"\x06before\x18\x02 \x01(\x04R\x06before\"8\n" +
+	"\fOpenProducer\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x12\n" +
+	"\x04most\x18\x02 \x01(\rR\x04most\"\xbb\x01\n" +
 	"\vCreateGroup\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\rR\x05topic\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1f\n" +
 	"\vack_timeout\x18\x03 \x01(\x03R\n" +
 	"ackTimeout\x12!\n" +
 	"\fmax_attempts\x18\x04 \x01(\rR\vmaxAttempts\x12\x14\n" +
-	"\x05floor\x18\x05 \x01(\x04R\x05floor\"7\n" +
+	"\x05floor\x18\x05 \x01(\x04R\x05floor\x12\x14\n" +
+	"\x05owner\x18\x06 \x01(\tR\x05owner\x12\x12\n" +
+	"\x04most\x18\a \x01(\rR\x04most\"7\n" +
 	"\tSeekGroup\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\x04R\x05group\x12\x14\n" +
 	"\x05floor\x18\x02 \x01(\x04R\x05floor\"#\n" +
@@ -1214,14 +1401,24 @@ const file_command_proto_rawDesc = "" +
 	"\x05group\x18\x01 \x01(\x04R\x05group\"1\n" +
 	"\x05Range\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x04R\x04last\"}\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"\xa9\x01\n" +
 	"\x03Ack\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\x04R\x05group\x12,\n" +
 	"\x06ranges\x18\x02 \x03(\v2\x14.hermes.log.v1.RangeR\x06ranges\x12\x12\n" +
 	"\x04dead\x18\x03 \x01(\rR\x04dead\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
-	"generation\"\x84\x01\n" +
+	"generation\x12*\n" +
+	"\x05tried\x18\x05 \x03(\v2\x14.hermes.log.v1.TriedR\x05tried\"\x80\x01\n" +
+	"\x05Tried\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x1a\n" +
+	"\battempts\x18\x03 \x01(\rR\battempts\x12\x12\n" +
+	"\x04lost\x18\x04 \x01(\rR\x04lost\x12\x1d\n" +
+	"\n" +
+	"not_before\x18\x05 \x01(\x03R\tnotBefore\"\x1c\n" +
+	"\x04Rise\x12\x14\n" +
+	"\x05level\x18\x01 \x01(\rR\x05level\"\x84\x01\n" +
 	"\n" +
 	"BeginTopic\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12#\n" +
@@ -1264,7 +1461,7 @@ func file_command_proto_rawDescGZIP() []byte {
 	return file_command_proto_rawDescData
 }
 
-var file_command_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_command_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_command_proto_goTypes = []any{
 	(*Command)(nil),        // 0: hermes.log.v1.Command
 	(*CreateTopic)(nil),    // 1: hermes.log.v1.CreateTopic
@@ -1277,10 +1474,12 @@ var file_command_proto_goTypes = []any{
 	(*DeleteGroup)(nil),    // 8: hermes.log.v1.DeleteGroup
 	(*Range)(nil),          // 9: hermes.log.v1.Range
 	(*Ack)(nil),            // 10: hermes.log.v1.Ack
-	(*BeginTopic)(nil),     // 11: hermes.log.v1.BeginTopic
-	(*BeginRestore)(nil),   // 12: hermes.log.v1.BeginRestore
-	(*RestoreGroup)(nil),   // 13: hermes.log.v1.RestoreGroup
-	(*EndRestore)(nil),     // 14: hermes.log.v1.EndRestore
+	(*Tried)(nil),          // 11: hermes.log.v1.Tried
+	(*Rise)(nil),           // 12: hermes.log.v1.Rise
+	(*BeginTopic)(nil),     // 13: hermes.log.v1.BeginTopic
+	(*BeginRestore)(nil),   // 14: hermes.log.v1.BeginRestore
+	(*RestoreGroup)(nil),   // 15: hermes.log.v1.RestoreGroup
+	(*EndRestore)(nil),     // 16: hermes.log.v1.EndRestore
 }
 var file_command_proto_depIdxs = []int32{
 	1,  // 0: hermes.log.v1.Command.create_topic:type_name -> hermes.log.v1.CreateTopic
@@ -1292,17 +1491,19 @@ var file_command_proto_depIdxs = []int32{
 	7,  // 6: hermes.log.v1.Command.seek_group:type_name -> hermes.log.v1.SeekGroup
 	8,  // 7: hermes.log.v1.Command.delete_group:type_name -> hermes.log.v1.DeleteGroup
 	10, // 8: hermes.log.v1.Command.ack:type_name -> hermes.log.v1.Ack
-	11, // 9: hermes.log.v1.Command.begin_topic:type_name -> hermes.log.v1.BeginTopic
-	12, // 10: hermes.log.v1.Command.begin_restore:type_name -> hermes.log.v1.BeginRestore
-	13, // 11: hermes.log.v1.Command.restore_group:type_name -> hermes.log.v1.RestoreGroup
-	14, // 12: hermes.log.v1.Command.end_restore:type_name -> hermes.log.v1.EndRestore
-	9,  // 13: hermes.log.v1.Ack.ranges:type_name -> hermes.log.v1.Range
-	9,  // 14: hermes.log.v1.RestoreGroup.acked:type_name -> hermes.log.v1.Range
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	13, // 9: hermes.log.v1.Command.begin_topic:type_name -> hermes.log.v1.BeginTopic
+	14, // 10: hermes.log.v1.Command.begin_restore:type_name -> hermes.log.v1.BeginRestore
+	15, // 11: hermes.log.v1.Command.restore_group:type_name -> hermes.log.v1.RestoreGroup
+	16, // 12: hermes.log.v1.Command.end_restore:type_name -> hermes.log.v1.EndRestore
+	12, // 13: hermes.log.v1.Command.rise:type_name -> hermes.log.v1.Rise
+	9,  // 14: hermes.log.v1.Ack.ranges:type_name -> hermes.log.v1.Range
+	11, // 15: hermes.log.v1.Ack.tried:type_name -> hermes.log.v1.Tried
+	9,  // 16: hermes.log.v1.RestoreGroup.acked:type_name -> hermes.log.v1.Range
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_command_proto_init() }
@@ -1324,6 +1525,7 @@ func file_command_proto_init() {
 		(*Command_BeginRestore)(nil),
 		(*Command_RestoreGroup)(nil),
 		(*Command_EndRestore)(nil),
+		(*Command_Rise)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1331,7 +1533,7 @@ func file_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_proto_rawDesc), len(file_command_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -139,6 +139,7 @@ type Hello struct {
 	Standing      *Standing              `protobuf:"bytes,8,opt,name=standing,proto3" json:"standing,omitempty"`    // of the sender, where it takes part and dials
 	Forgotten     bool                   `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"` // of the answer: the receiver has less on its disk than the sender saw it have
 	Clock         int64                  `protobuf:"varint,10,opt,name=clock,proto3" json:"clock,omitempty"`        // of the sender when it sent this: Unix nanoseconds; 0: not told
+	Knows         uint32                 `protobuf:"varint,20,opt,name=knows,proto3" json:"knows,omitempty"`        // up to which level the sender knows what commands mean: see Rise in command.proto
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +240,13 @@ func (x *Hello) GetForgotten() bool {
 func (x *Hello) GetClock() int64 {
 	if x != nil {
 		return x.Clock
+	}
+	return 0
+}
+
+func (x *Hello) GetKnows() uint32 {
+	if x != nil {
+		return x.Knows
 	}
 	return 0
 }
@@ -369,6 +377,7 @@ type Error struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Reason        string                 `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"` // what the code does not tell: out_of_range
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -417,6 +426,13 @@ func (x *Error) GetMessage() string {
 	return ""
 }
 
+func (x *Error) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type Call struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Method        Method                 `protobuf:"varint,1,opt,name=method,proto3,enum=hermes.peer.v1.Method" json:"method,omitempty"`
@@ -434,6 +450,7 @@ type Call struct {
 	Reason        string                 `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	Delay         int64                  `protobuf:"varint,14,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds
 	Restore       *Restore               `protobuf:"bytes,15,opt,name=restore,proto3" json:"restore,omitempty"`
+	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"` // who makes a group or opens a producer
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -573,6 +590,74 @@ func (x *Call) GetRestore() *Restore {
 	return nil
 }
 
+func (x *Call) GetOwner() *Owner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+// Owner is whose something is, and how many of its kind he may have; 0: as many as there are places.
+type Owner struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Groups        uint32                 `protobuf:"varint,2,opt,name=groups,proto3" json:"groups,omitempty"`
+	Producers     uint32                 `protobuf:"varint,3,opt,name=producers,proto3" json:"producers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Owner) Reset() {
+	*x = Owner{}
+	mi := &file_peer_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Owner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Owner) ProtoMessage() {}
+
+func (x *Owner) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Owner.ProtoReflect.Descriptor instead.
+func (*Owner) Descriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Owner) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Owner) GetGroups() uint32 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *Owner) GetProducers() uint32 {
+	if x != nil {
+		return x.Producers
+	}
+	return 0
+}
+
 type Reply struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Error         *Error                 `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
@@ -588,7 +673,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -600,7 +685,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[5]
+	mi := &file_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -613,7 +698,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{5}
+	return file_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Reply) GetError() *Error {
@@ -678,7 +763,7 @@ type Restore struct {
 
 func (x *Restore) Reset() {
 	*x = Restore{}
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +775,7 @@ func (x *Restore) String() string {
 func (*Restore) ProtoMessage() {}
 
 func (x *Restore) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[6]
+	mi := &file_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +788,7 @@ func (x *Restore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restore.ProtoReflect.Descriptor instead.
 func (*Restore) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{6}
+	return file_peer_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Restore) GetId() uint64 {
@@ -753,7 +838,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +850,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[7]
+	mi := &file_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,7 +863,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{7}
+	return file_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Batch) GetOffset() uint64 {
@@ -819,7 +904,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +916,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[8]
+	mi := &file_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +929,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{8}
+	return file_peer_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Restored) GetState() uint32 {
@@ -878,7 +963,7 @@ type Topic struct {
 
 func (x *Topic) Reset() {
 	*x = Topic{}
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +975,7 @@ func (x *Topic) String() string {
 func (*Topic) ProtoMessage() {}
 
 func (x *Topic) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[9]
+	mi := &file_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +988,7 @@ func (x *Topic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Topic.ProtoReflect.Descriptor instead.
 func (*Topic) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{9}
+	return file_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Topic) GetName() string {
@@ -982,13 +1067,14 @@ type Group struct {
 	Members       int64                  `protobuf:"varint,9,opt,name=members,proto3" json:"members,omitempty"`
 	InFlight      int64                  `protobuf:"varint,10,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	Redelivered   uint64                 `protobuf:"varint,11,opt,name=redelivered,proto3" json:"redelivered,omitempty"`
+	Trimmed       uint64                 `protobuf:"varint,12,opt,name=trimmed,proto3" json:"trimmed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_peer_proto_msgTypes[10]
+	mi := &file_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1086,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[10]
+	mi := &file_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1099,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{10}
+	return file_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Group) GetTopic() string {
@@ -1093,6 +1179,13 @@ func (x *Group) GetRedelivered() uint64 {
 	return 0
 }
 
+func (x *Group) GetTrimmed() uint64 {
+	if x != nil {
+		return x.Trimmed
+	}
+	return 0
+}
+
 type Start struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Topic         string                 `protobuf:"bytes,1,opt,name=topic,proto3" json:"topic,omitempty"`
@@ -1102,13 +1195,14 @@ type Start struct {
 	Group         string                 `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
 	InFlight      int64                  `protobuf:"varint,6,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	Create        bool                   `protobuf:"varint,7,opt,name=create,proto3" json:"create,omitempty"`
+	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"` // of the group, if it is made
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Start) Reset() {
 	*x = Start{}
-	mi := &file_peer_proto_msgTypes[11]
+	mi := &file_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1120,7 +1214,7 @@ func (x *Start) String() string {
 func (*Start) ProtoMessage() {}
 
 func (x *Start) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[11]
+	mi := &file_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1133,7 +1227,7 @@ func (x *Start) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Start.ProtoReflect.Descriptor instead.
 func (*Start) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{11}
+	return file_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Start) GetTopic() string {
@@ -1185,6 +1279,13 @@ func (x *Start) GetCreate() bool {
 	return false
 }
 
+func (x *Start) GetOwner() *Owner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
 type Range struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
@@ -1195,7 +1296,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_peer_proto_msgTypes[12]
+	mi := &file_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1308,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[12]
+	mi := &file_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1321,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{12}
+	return file_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Range) GetFirst() uint64 {
@@ -1254,7 +1355,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_peer_proto_msgTypes[13]
+	mi := &file_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1367,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[13]
+	mi := &file_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1380,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{13}
+	return file_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Member) GetId() uint64 {
@@ -1360,7 +1461,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_peer_proto_msgTypes[14]
+	mi := &file_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1473,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_proto_msgTypes[14]
+	mi := &file_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1486,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{14}
+	return file_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Status) GetNode() uint64 {
@@ -1442,7 +1543,7 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\x0ehermes.peer.v1\"\xa2\x02\n" +
+	"peer.proto\x12\x0ehermes.peer.v1\"\xb8\x02\n" +
 	"\x05Hello\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x12\n" +
@@ -1454,7 +1555,8 @@ const file_peer_proto_rawDesc = "" +
 	"\bstanding\x18\b \x01(\v2\x18.hermes.peer.v1.StandingR\bstanding\x12\x1c\n" +
 	"\tforgotten\x18\t \x01(\bR\tforgotten\x12\x14\n" +
 	"\x05clock\x18\n" +
-	" \x01(\x03R\x05clock\"O\n" +
+	" \x01(\x03R\x05clock\x12\x14\n" +
+	"\x05knows\x18\x14 \x01(\rR\x05knows\"O\n" +
 	"\bStanding\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x1b\n" +
@@ -1462,10 +1564,11 @@ const file_peer_proto_rawDesc = "" +
 	"\x05Alive\x12\x14\n" +
 	"\x05clock\x18\x01 \x01(\x03R\x05clock\x12\x14\n" +
 	"\x05heard\x18\x02 \x01(\x03R\x05heard\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x03R\x04held\"5\n" +
+	"\x04held\x18\x03 \x01(\x03R\x04held\"M\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage\"\x8d\x04\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\"\xba\x04\n" +
 	"\x04Call\x12.\n" +
 	"\x06method\x18\x01 \x01(\x0e2\x16.hermes.peer.v1.MethodR\x06method\x12+\n" +
 	"\x05topic\x18\x02 \x01(\v2\x15.hermes.peer.v1.TopicR\x05topic\x12+\n" +
@@ -1482,7 +1585,12 @@ const file_peer_proto_rawDesc = "" +
 	"\x06ranges\x18\f \x03(\v2\x15.hermes.peer.v1.RangeR\x06ranges\x12\x16\n" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x14\n" +
 	"\x05delay\x18\x0e \x01(\x03R\x05delay\x121\n" +
-	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\"\xbf\x02\n" +
+	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\x12+\n" +
+	"\x05owner\x18\x14 \x01(\v2\x15.hermes.peer.v1.OwnerR\x05owner\"Q\n" +
+	"\x05Owner\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06groups\x18\x02 \x01(\rR\x06groups\x12\x1c\n" +
+	"\tproducers\x18\x03 \x01(\rR\tproducers\"\xbf\x02\n" +
 	"\x05Reply\x12+\n" +
 	"\x05error\x18\x01 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12-\n" +
 	"\x06topics\x18\x02 \x03(\v2\x15.hermes.peer.v1.TopicR\x06topics\x12-\n" +
@@ -1514,7 +1622,7 @@ const file_peer_proto_rawDesc = "" +
 	"\acreated\x18\x06 \x01(\x03R\acreated\x12#\n" +
 	"\rretention_age\x18\a \x01(\x03R\fretentionAge\x12'\n" +
 	"\x0fretention_bytes\x18\b \x01(\x04R\x0eretentionBytes\x12 \n" +
-	"\vsubscribers\x18\t \x01(\x03R\vsubscribers\"\xb7\x02\n" +
+	"\vsubscribers\x18\t \x01(\x03R\vsubscribers\"\xd1\x02\n" +
 	"\x05Group\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1f\n" +
@@ -1528,7 +1636,8 @@ const file_peer_proto_rawDesc = "" +
 	"\amembers\x18\t \x01(\x03R\amembers\x12\x1b\n" +
 	"\tin_flight\x18\n" +
 	" \x01(\x03R\binFlight\x12 \n" +
-	"\vredelivered\x18\v \x01(\x04R\vredelivered\"\xa8\x01\n" +
+	"\vredelivered\x18\v \x01(\x04R\vredelivered\x12\x18\n" +
+	"\atrimmed\x18\f \x01(\x04R\atrimmed\"\xd5\x01\n" +
 	"\x05Start\x12\x14\n" +
 	"\x05topic\x18\x01 \x01(\tR\x05topic\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\rR\x04from\x12\x16\n" +
@@ -1536,7 +1645,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x04time\x18\x04 \x01(\x03R\x04time\x12\x14\n" +
 	"\x05group\x18\x05 \x01(\tR\x05group\x12\x1b\n" +
 	"\tin_flight\x18\x06 \x01(\x03R\binFlight\x12\x16\n" +
-	"\x06create\x18\a \x01(\bR\x06create\"1\n" +
+	"\x06create\x18\a \x01(\bR\x06create\x12+\n" +
+	"\x05owner\x18\x14 \x01(\v2\x15.hermes.peer.v1.OwnerR\x05owner\"1\n" +
 	"\x05Range\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"\xca\x01\n" +
@@ -1595,7 +1705,7 @@ func file_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_peer_proto_goTypes = []any{
 	(Method)(0),      // 0: hermes.peer.v1.Method
 	(*Hello)(nil),    // 1: hermes.peer.v1.Hello
@@ -1603,43 +1713,46 @@ var file_peer_proto_goTypes = []any{
 	(*Alive)(nil),    // 3: hermes.peer.v1.Alive
 	(*Error)(nil),    // 4: hermes.peer.v1.Error
 	(*Call)(nil),     // 5: hermes.peer.v1.Call
-	(*Reply)(nil),    // 6: hermes.peer.v1.Reply
-	(*Restore)(nil),  // 7: hermes.peer.v1.Restore
-	(*Batch)(nil),    // 8: hermes.peer.v1.Batch
-	(*Restored)(nil), // 9: hermes.peer.v1.Restored
-	(*Topic)(nil),    // 10: hermes.peer.v1.Topic
-	(*Group)(nil),    // 11: hermes.peer.v1.Group
-	(*Start)(nil),    // 12: hermes.peer.v1.Start
-	(*Range)(nil),    // 13: hermes.peer.v1.Range
-	(*Member)(nil),   // 14: hermes.peer.v1.Member
-	(*Status)(nil),   // 15: hermes.peer.v1.Status
+	(*Owner)(nil),    // 6: hermes.peer.v1.Owner
+	(*Reply)(nil),    // 7: hermes.peer.v1.Reply
+	(*Restore)(nil),  // 8: hermes.peer.v1.Restore
+	(*Batch)(nil),    // 9: hermes.peer.v1.Batch
+	(*Restored)(nil), // 10: hermes.peer.v1.Restored
+	(*Topic)(nil),    // 11: hermes.peer.v1.Topic
+	(*Group)(nil),    // 12: hermes.peer.v1.Group
+	(*Start)(nil),    // 13: hermes.peer.v1.Start
+	(*Range)(nil),    // 14: hermes.peer.v1.Range
+	(*Member)(nil),   // 15: hermes.peer.v1.Member
+	(*Status)(nil),   // 16: hermes.peer.v1.Status
 }
 var file_peer_proto_depIdxs = []int32{
 	4,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
 	2,  // 1: hermes.peer.v1.Hello.standing:type_name -> hermes.peer.v1.Standing
 	0,  // 2: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
-	10, // 3: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
-	11, // 4: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
-	12, // 5: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
-	14, // 6: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
-	13, // 7: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
-	7,  // 8: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
-	4,  // 9: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
-	10, // 10: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
-	11, // 11: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
-	15, // 12: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
-	9,  // 13: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
-	13, // 14: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
-	10, // 15: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
-	8,  // 16: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
-	11, // 17: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
-	13, // 18: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
-	14, // 19: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	11, // 3: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
+	12, // 4: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
+	13, // 5: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
+	15, // 6: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
+	14, // 7: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
+	8,  // 8: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
+	6,  // 9: hermes.peer.v1.Call.owner:type_name -> hermes.peer.v1.Owner
+	4,  // 10: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
+	11, // 11: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
+	12, // 12: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
+	16, // 13: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
+	10, // 14: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
+	14, // 15: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
+	11, // 16: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
+	9,  // 17: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
+	12, // 18: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
+	14, // 19: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
+	6,  // 20: hermes.peer.v1.Start.owner:type_name -> hermes.peer.v1.Owner
+	15, // 21: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -1653,7 +1766,7 @@ func file_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
