@@ -41,8 +41,13 @@ type Delivered struct {
 	Offset  uint64
 	Time    int64  // Unix nanoseconds: when the leader took it
 	Attempt uint32 // from 1; more than 1 in a group whose member did not acknowledge it
+	// Gap is what retention took just before this message, which its reader, or its group, was to have; nil: nothing.
+	Gap *Gap
 	Message
 }
+
+// Gap is messages that nobody can have any more: the offsets of the first and the last of them.
+type Gap struct{ First, Last uint64 }
 
 // The names of headers a dead letter carries beside its own.
 const (

@@ -36,6 +36,7 @@ type groupShown struct {
 	Acked       []rangeShown `json:"acked"` // above it
 	Lag         uint64       `json:"lag"`
 	Dead        uint64       `json:"dead"`
+	Trimmed     uint64       `json:"trimmed"` // messages that retention took before they were dealt with
 	Members     int          `json:"members"`
 	InFlight    int          `json:"in_flight"`
 	Redelivered uint64       `json:"redelivered"`
@@ -47,12 +48,12 @@ type rangeShown struct {
 }
 
 func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
-	rows := [][]string{{"TOPIC", "GROUP", "FLOOR", "LAG", "MEMBERS", "IN FLIGHT", "REDELIVERED", "DEAD"}}
+	rows := [][]string{{"TOPIC", "GROUP", "FLOOR", "LAG", "MEMBERS", "IN FLIGHT", "REDELIVERED", "DEAD", "TRIMMED"}}
 	for _, g := range groups {
 		if asJSON {
 			shown := groupShown{
 				Topic: g.Topic, Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts, Floor: g.Floor, Acked: []rangeShown{},
-				Lag: g.Lag, Dead: g.Dead, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
+				Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
 			}
 			for _, r := range g.Acked {
 				shown.Acked = append(shown.Acked, rangeShown(r))
@@ -64,7 +65,7 @@ func (a *app) showGroups(groups []broker.Group, asJSON bool) error {
 		}
 		rows = append(rows, []string{
 			g.Topic, g.Name, strconv.FormatUint(g.Floor, 10), strconv.FormatUint(g.Lag, 10), strconv.Itoa(g.Members),
-			strconv.Itoa(g.InFlight), strconv.FormatUint(g.Redelivered, 10), strconv.FormatUint(g.Dead, 10),
+			strconv.Itoa(g.InFlight), strconv.FormatUint(g.Redelivered, 10), strconv.FormatUint(g.Dead, 10), strconv.FormatUint(g.Trimmed, 10),
 		})
 	}
 	if asJSON {

@@ -154,6 +154,9 @@ func (a *app) sub(ctx context.Context, f subFlags, start broker.Start) (err erro
 			}
 			return nil
 		}
+		if m.Gap != nil {
+			a.Note("retention took what was to come: offsets %d to %d of %s are gone", m.Gap.First, m.Gap.Last, m.Topic)
+		}
 		if err := a.show(m, *f.asJSON); err != nil {
 			return err
 		}

@@ -11,7 +11,6 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
-	wiregrpc "wirelab/wire/grpc"
 )
 
 // What follows asks any node. A call that fails with Unavailable is tried again at the
@@ -53,7 +52,7 @@ func call[Request, Reply any](
 				c.nodes.hinted(address, hintOf(header))
 				return reply, nil
 			}
-			last = wiregrpc.Decode(err)
+			last = decode(err)
 			if hangs := context.Cause(asking); ctx.Err() == nil && wirelab.CodeOf(hangs) == wirelab.Unavailable {
 				last = hangs
 			}
@@ -236,7 +235,7 @@ func group(g *pb.Group) broker.Group {
 	c := g.GetConfig()
 	out := broker.Group{
 		Topic: c.GetTopic(), Name: c.GetName(), AckTimeout: c.GetAckTimeout(), MaxAttempts: c.GetMaxAttempts(),
-		Floor: g.GetFloor(), Lag: g.GetLag(), Dead: g.GetDead(),
+		Floor: g.GetFloor(), Lag: g.GetLag(), Dead: g.GetDead(), Trimmed: g.GetTrimmed(),
 		Members: int(g.GetMembers()), InFlight: int(g.GetInFlight()), Redelivered: g.GetRedelivered(),
 	}
 	for _, r := range g.GetAcked() {

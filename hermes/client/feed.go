@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
@@ -40,7 +42,7 @@ func (s *Subscription) connect(ctx context.Context, asked *tried) (grpc.ClientSt
 	defer func() { waited(); <-guarded }()
 	if err := stream.SendMsg(&pb.SubscribeRequest{Does: &pb.SubscribeRequest_Start{Start: s.request()}}); err != nil && !errors.Is(err, io.EOF) {
 		closeStream(stream)
-		return nil, "", wiregrpc.Decode(err)
+		return nil, "", decode(err)
 	}
 	first, err := receive(stream)
 	if err != nil {
@@ -63,13 +65,21 @@ func (s *Subscription) connect(ctx context.Context, asked *tried) (grpc.ClientSt
 	return stream, address, nil
 }
 
+// decode is an error of a node, with its reason.
+func decode(err error) error {
+	if grpcstatus.Code(err) == codes.OutOfRange {
+		return &broker.OutOfRangeError{Message: grpcstatus.Convert(err).Message()}
+	}
+	return wiregrpc.Decode(err)
+}
+
 func receive(stream grpc.ClientStream) (frame.Delivery, error) {
 	var raw frame.Raw
 	if err := stream.RecvMsg(&raw); err != nil {
 		if errors.Is(err, io.EOF) {
 			return frame.Delivery{}, errStream
 		}
-		return frame.Delivery{}, wiregrpc.Decode(err)
+		return frame.Delivery{}, decode(err)
 	}
 	d, err := frame.ParseDelivery(raw)
 	if err != nil {
@@ -226,7 +236,7 @@ func (s *Subscription) take(d *frame.Delivery) {
 	if len(d.Messages) == 0 {
 		return
 	}
-	b := broker.Batch{Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages}
+	b := broker.Batch{Offset: d.Offset, Time: d.Time, Attempt: d.Attempt, Messages: d.Messages, Gap: (*broker.Range)(d.Gap)}
 	for range record.Messages(d.Messages) {
 		b.Count++
 	}

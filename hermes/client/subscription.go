@@ -124,7 +124,7 @@ func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages 
 	}
 }
 
-// Next waits for a message. It is valid for ever. The error of a subscription that ended
+// Next waits for a message, which tells in Gap what retention took before it. It is valid for ever. The error of a subscription that ended
 // stays; that of ctx does not end it.
 func (s *Subscription) Next(ctx context.Context) (hermes.Delivered, error) {
 	for s.current.Count == 0 {
@@ -139,6 +139,7 @@ func (s *Subscription) Next(ctx context.Context) (hermes.Delivered, error) {
 	if b.Attempt > 0 { // in performance mode there is none
 		d.Offset = b.Offset
 	}
+	d.Gap, b.Gap = (*hermes.Gap)(b.Gap), nil
 	for message := range record.Messages(b.Messages) {
 		if err := record.ReadMessage(message, &d.Message); err != nil {
 			return d, wirelab.Errorf(wirelab.Internal, "message %d of topic %s: %s", b.Offset, s.start.Topic, wirelab.Public(err).Message)

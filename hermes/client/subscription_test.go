@@ -50,7 +50,7 @@ func TestSubscriptionGoesOn(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]broker.Start{
 		"tail":   {},
-		"offset": {From: broker.FromOffset, Offset: 3},
+		"offset": {From: broker.FromOffset},
 		"time":   {From: broker.FromTime, Time: 1},
 		"oldest": {From: broker.FromOldest},
 	} {

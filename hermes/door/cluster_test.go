@@ -250,6 +250,7 @@ type got struct {
 	attempt uint32
 	payload string
 	headers map[string]string
+	gap     broker.Range // before it
 }
 
 // stream is a subscription. It ends with its test.

@@ -45,6 +45,7 @@ type graphqlReply struct {
 	Attempt                uint32
 	Payload, PayloadBase64 *string
 	Headers                []struct{ Name, Value string }
+	Gap                    broker.Range
 }
 
 func (v *graphqlReply) verdict() string {
@@ -192,13 +193,13 @@ type graphqlAnswer struct {
 	Data   map[string]json.RawMessage
 	Errors []struct {
 		Message    string
-		Extensions struct{ Code, Node string }
+		Extensions struct{ Code, Node, Reason string }
 	}
 }
 
 func (a *graphqlAnswer) err() error {
 	if len(a.Errors) > 0 {
-		return coded(a.Errors[0].Extensions.Code, a.Errors[0].Message)
+		return coded(a.Errors[0].Extensions.Code, a.Errors[0].Extensions.Reason+" "+a.Errors[0].Message)
 	}
 	return nil
 }
@@ -259,7 +260,7 @@ func (g *graphqlCaller) subscribe(s start) stream {
 		variables["group"] = s.group
 	}
 	return g.follow("/graphql", `subscription($topic: String!, $from: String, $group: String, $inFlight: Int!, $auto: Boolean!)
-		{ it: messages(topic: $topic, from: $from, group: $group, inFlight: $inFlight, autoAck: $auto) { subscription offset attempt payload payloadBase64 headers{name value} } }`, variables)
+		{ it: messages(topic: $topic, from: $from, group: $group, inFlight: $inFlight, autoAck: $auto) { subscription offset attempt payload payloadBase64 headers{name value} gap{first last} } }`, variables)
 }
 
 // follow reads a subscription's events.
@@ -308,7 +309,7 @@ func (s *graphqlStream) next() (got, error) {
 	if err != nil {
 		return got{}, err
 	}
-	one := got{attempt: v.Attempt, headers: map[string]string{}}
+	one := got{attempt: v.Attempt, gap: v.Gap, headers: map[string]string{}}
 	if v.Offset != nil {
 		one.offset = *v.Offset
 	}

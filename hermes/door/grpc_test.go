@@ -10,8 +10,10 @@ import (
 	"time"
 
 	grpclib "google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"wirelab"
 	"wirelab/hermes/broker"
@@ -228,11 +230,17 @@ func (s *grpcStream) read() error {
 	d, err := s.call.Recv()
 	if err != nil {
 		s.err = wiregrpc.Decode(err)
+		if status.Code(err) == codes.OutOfRange {
+			s.err = wirelab.Errorf(wirelab.InvalidArgument, "out_of_range %s", status.Convert(err).Message())
+		}
 		return s.err
 	}
 	s.done = max(s.done, d.GetSettled())
 	for i, m := range d.GetMessages() {
-		one := got{d.GetOffset() + uint64(i), d.GetAttempt(), string(m.GetPayload()), map[string]string{}}
+		one := got{offset: d.GetOffset() + uint64(i), attempt: d.GetAttempt(), payload: string(m.GetPayload()), headers: map[string]string{}}
+		if i == 0 && d.GetGap() != nil {
+			one.gap = broker.Range{First: d.GetGap().GetFirst(), Last: d.GetGap().GetLast()}
+		}
 		for _, h := range m.GetHeaders() {
 			one.headers[h.GetName()] = string(h.GetValue())
 		}

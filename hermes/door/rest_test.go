@@ -68,6 +68,7 @@ func (r *restCaller) as(who string) caller { return &restCaller{r.c, r.m, who} }
 type restReply struct {
 	Code     string
 	Detail   string
+	Reason   string
 	Leader   string
 	Node     string
 	Producer string
@@ -279,7 +280,7 @@ func (r *restCaller) follow(path, after string) *restStream {
 	if w.StatusCode != http.StatusOK {
 		var v restReply
 		if s.err = json.NewDecoder(w.Body).Decode(&v); s.err == nil {
-			s.err = coded(v.Code, v.Detail)
+			s.err = coded(v.Code, fmt.Sprint("status ", w.StatusCode, " ", v.Reason, " ", v.Detail))
 		}
 		return s
 	}
@@ -328,6 +329,7 @@ func (s *restStream) next() (got, error) {
 	}
 	var m struct {
 		Code          string
+		First, Last   uint64 // of a gap
 		Offset        uint64
 		Attempt       uint32
 		Payload       *string
@@ -341,7 +343,12 @@ func (s *restStream) next() (got, error) {
 		s.err = coded(m.Code, "")
 		return got{}, s.err
 	}
-	one := got{m.Offset, m.Attempt, string(m.PayloadBase64), map[string]string{}}
+	if name == "gap" {
+		one, err := s.next()
+		one.gap = broker.Range{First: m.First, Last: m.Last}
+		return one, err
+	}
+	one := got{offset: m.Offset, attempt: m.Attempt, payload: string(m.PayloadBase64), headers: map[string]string{}}
 	if m.Payload != nil {
 		one.payload = *m.Payload
 	}

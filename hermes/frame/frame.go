@@ -70,6 +70,7 @@ type Delivery struct {
 	Live     bool
 	Settled  uint64 // 0: as before
 	Late     []Range
+	Gap      *Range // before Messages
 }
 
 // Range is offsets, both inclusive.
@@ -142,6 +143,10 @@ func (d *Delivery) Buffers() mem.BufferSlice {
 	for _, r := range d.Late {
 		one := number(number(nil, 1, r.First), 2, r.Last)
 		b = protowire.AppendBytes(protowire.AppendTag(b, 7, protowire.BytesType), one)
+	}
+	if d.Gap != nil {
+		one := number(number(nil, 1, d.Gap.First), 2, d.Gap.Last)
+		b = protowire.AppendBytes(protowire.AppendTag(b, 8, protowire.BytesType), one)
 	}
 	return around(b, d.Messages)
 }

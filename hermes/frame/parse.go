@@ -165,6 +165,12 @@ func ParseDelivery(data []byte) (d Delivery, err error) {
 				return d, err
 			}
 			d.Late = append(d.Late, r)
+		case 8:
+			r, err := parseRange(f.bytes())
+			if err != nil {
+				return d, err
+			}
+			d.Gap = &r
 		}
 	}
 	d.Messages = g.messages(data)

@@ -201,6 +201,7 @@ func (c *collector) groups(to chan<- prometheus.Metric, all []broker.Group) {
 			rest.Lag += g.Lag
 			rest.Redelivered += g.Redelivered
 			rest.Dead += g.Dead
+			rest.Trimmed += g.Trimmed
 			rest.Members += g.Members
 			rest.InFlight += g.InFlight
 		}
@@ -210,6 +211,7 @@ func (c *collector) groups(to chan<- prometheus.Metric, all []broker.Group) {
 		to <- gauge(lag, float64(g.Lag), g.Topic, g.Name)
 		to <- counter(redelivered, float64(g.Redelivered), g.Topic, g.Name)
 		to <- counter(dead, float64(g.Dead), g.Topic, g.Name)
+		to <- counter(trimmed, float64(g.Trimmed), g.Topic, g.Name)
 		to <- gauge(members, float64(g.Members), g.Topic, g.Name)
 		to <- gauge(inFlight, float64(g.InFlight), g.Topic, g.Name)
 	}

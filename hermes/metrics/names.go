@@ -25,6 +25,7 @@ var (
 	subscribers   = describe("topic_subscribers", "Subscribers of a topic at this node.", "topic")
 	lag           = describe("group_lag_messages", "Messages that a group has not dealt with. Told by the leader.", "topic", "group")
 	redelivered   = describe("group_redelivered_messages_total", "Messages that came again, since this node leads.", "topic", "group")
+	trimmed       = describe("group_trimmed_total", "Messages that retention took before the group had dealt with them.", "topic", "group")
 	dead          = describe("group_dead_messages_total", "Messages that became dead letters.", "topic", "group")
 	members       = describe("group_members", "Members of a group.", "topic", "group")
 	inFlight      = describe("group_in_flight_messages", "Messages in members' hands.", "topic", "group")

@@ -16,7 +16,8 @@ const pushed = 1024
 type feed struct {
 	m        *InMemory
 	t        *topic
-	next     uint64 // broadcast: the offset that comes next
+	next     uint64        // broadcast: the offset that comes next
+	gap      *broker.Range // broadcast: to be told with the next batch
 	live     []broker.Batch
 	group    *group
 	inFlight int
@@ -58,6 +59,9 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	case start.From != broker.FromGroup:
 		if f.next, err = t.at(start); err != nil {
 			return nil, err
+		}
+		if start.From == broker.FromOffset && start.Offset < f.next {
+			f.gap = &broker.Range{First: start.Offset, Last: f.next - 1}
 		}
 	default:
 		if err := m.join(ctx, f, start); err != nil {
@@ -151,6 +155,9 @@ func (f *feed) take(room broker.Room) (broker.Batch, bool, error) {
 	b, ok := f.t.read(f.next, room.Bytes)
 	b, _ = b.Cut(room)
 	f.next += uint64(b.Count)
+	if ok {
+		b.Gap, f.gap = f.gap, nil
+	}
 	return b, ok, nil
 }
 

@@ -19,6 +19,7 @@ var feedTests = map[string]func(*suite){
 	"FeedEnds":     testFeedEnds,
 	"CreateByFeed": testCreateByFeed,
 	"LiveSwitch":   testLiveSwitch,
+	"Skipped":      testSkipped,
 	"BatchStays":   testBatchStays,
 	"Subscribers":  testSubscribers,
 }
@@ -69,6 +70,38 @@ func testBeginnings(s *suite) {
 	s.publish("d", "d2")
 	s.same("from a time to come", s.take(late, 2), []got{{6, "d", 1}, {7, "d2", 1}})
 	s.same("from the next offset", s.take(ahead, 2), []got{{6, "d", 1}, {7, "d2", 1}})
+}
+
+// What is gone of what a reader wanted is told with the first batch, and once.
+func testSkipped(s *suite) {
+	name := s.topic + ".gap"
+	if _, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: name, First: 7}); err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range []string{"a", "b"} {
+		if v := Publish(s.ctx, s.in, broker.Run{Topic: name, Messages: Messages(p), Count: 1}); v.Err != nil {
+			s.Fatal(v.Err)
+		}
+	}
+	s.synced()
+	for offset, want := range map[uint64]broker.Range{0: {First: 0, Last: 6}, 6: {First: 6, Last: 6}, 7: {}} {
+		f, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name, From: broker.FromOffset, Offset: offset})
+		if err != nil {
+			s.Fatal(err)
+		}
+		first, err := f.Next(s.ctx, broker.Room{Messages: 1, Bytes: 1})
+		if err != nil || first.Offset != 7 {
+			s.Fatal(first.Offset, err)
+		}
+		if first.Gap == nil {
+			first.Gap = new(broker.Range)
+		}
+		s.same(fmt.Sprint("the gap from ", offset), *first.Gap, want)
+		if then, err := f.Next(s.ctx, broker.Room{Messages: 1, Bytes: 1}); err != nil || then.Offset != 8 || then.Gap != nil {
+			s.Fatal("it is told again, or nothing follows:", then, err)
+		}
+		f.Close()
+	}
 }
 
 func testLimit(s *suite) {

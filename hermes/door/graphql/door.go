@@ -137,9 +137,20 @@ func ask[Reply, Shown any](ctx context.Context, call func(context.Context) (Repl
 	defer cancel()
 	reply, err := call(ctx)
 	if err != nil {
-		return shown, graphql.Told(err)
+		return shown, told(err)
 	}
 	return show(reply), nil
+}
+
+// reasonKey is the key in an error's extensions of what its code does not tell.
+const reasonKey = "reason"
+
+// told is what may be told of an error of the broker's, with its reason.
+func told(err error) error {
+	if reason := broker.Reason(err); reason != "" {
+		return graphql.Noted(err, map[string]string{reasonKey: reason})
+	}
+	return graphql.Told(err)
 }
 
 // names refuses names of a topic and, if there is one, a group that are none.

@@ -80,6 +80,9 @@ func delivery(id, topic string, b *broker.Batch, offset uint64, m *hermes.Messag
 	if b.Attempt > 0 {
 		d.Offset = &offset
 	}
+	if b.Gap != nil && offset == b.Offset {
+		d.Gap = &gen.Gap{First: b.Gap.First, Last: b.Gap.Last}
+	}
 	d.Payload, d.PayloadBase64 = shownBytes(m.Payload)
 	if len(m.Key) > 0 {
 		d.Key, d.KeyBase64 = shownBytes(m.Key)
@@ -135,7 +138,7 @@ func showTopics(all []broker.Topic) []*gen.Topic {
 func showGroup(g broker.Group) *gen.Group {
 	shown := &gen.Group{
 		Topic: g.Topic, Name: g.Name, AckTimeout: time.Duration(g.AckTimeout).String(), MaxAttempts: int32(min(g.MaxAttempts, 1<<31-1)),
-		Floor: g.Floor, Acked: []*gen.Range{}, Lag: g.Lag, Dead: g.Dead, Members: int32(g.Members), InFlight: int32(g.InFlight), Redelivered: g.Redelivered,
+		Floor: g.Floor, Acked: []*gen.Range{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: int32(g.Members), InFlight: int32(g.InFlight), Redelivered: g.Redelivered,
 	}
 	for _, r := range g.Acked {
 		shown.Acked = append(shown.Acked, &gen.Range{First: r.First, Last: r.Last})

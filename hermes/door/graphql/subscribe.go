@@ -58,7 +58,7 @@ func follow[Shown any](
 	feed, err := d.broker.Subscribe(ctx, start)
 	if err != nil {
 		d.open.Release()
-		return nil, graphql.Told(err)
+		return nil, told(err)
 	}
 	f := &following{door: d, feed: feed, group: start.Group != "", acks: acks{on: autoAck, wake: make(chan struct{}, 1)}}
 	items, err := graphql.StreamThen(ctx, items(ctx, f, show), f.acks.wrote)

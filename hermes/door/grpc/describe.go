@@ -5,9 +5,12 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
+	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	wiregrpc "wirelab/wire/grpc"
 )
@@ -46,11 +49,19 @@ func describe(generated *grpc.ServiceDesc, methods map[string]method, streams ma
 			if err := call.SendHeader(d.hinted()); err != nil {
 				return err
 			}
-			return wiregrpc.Encode(answer(d, call))
+			return encode(answer(d, call))
 		}
 		ours.Streams = append(ours.Streams, s)
 	}
 	return ours
+}
+
+// encode is an error as a status: by the table, but for what has a code of gRPC's own.
+func encode(err error) error {
+	if broker.Reason(err) == broker.OutOfRange {
+		return status.Error(codes.OutOfRange, wirelab.Public(err).Message)
+	}
+	return wiregrpc.Encode(err)
 }
 
 func handler(path string, answer method) grpc.MethodHandler {
@@ -67,7 +78,7 @@ func handler(path string, answer method) grpc.MethodHandler {
 			}
 			reply, err := answer(d, ctx, receive)
 			if err != nil {
-				return nil, wiregrpc.Encode(err)
+				return nil, encode(err)
 			}
 			return reply, nil
 		}

@@ -32,7 +32,7 @@ func group(g broker.Group) *pb.Group {
 	reply := &pb.Group{
 		Config: &pb.GroupConfig{Topic: g.Topic, Name: g.Name, AckTimeout: g.AckTimeout, MaxAttempts: g.MaxAttempts},
 		Floor:  g.Floor, Lag: g.Lag, Members: uint32(max(g.Members, 0)), InFlight: uint32(max(g.InFlight, 0)),
-		Redelivered: g.Redelivered, Dead: g.Dead,
+		Redelivered: g.Redelivered, Dead: g.Dead, Trimmed: g.Trimmed,
 	}
 	for _, r := range g.Acked {
 		reply.Acked = append(reply.Acked, &pb.Range{First: r.First, Last: r.Last})

@@ -184,6 +184,7 @@ type groupJSON struct {
 	Acked       []rangeJSON `json:"acked"`
 	Lag         uint64      `json:"lag"`
 	Dead        uint64      `json:"dead"`
+	Trimmed     uint64      `json:"trimmed"`
 	Members     int         `json:"members"`
 	InFlight    int         `json:"in_flight"`
 	Redelivered uint64      `json:"redelivered"`
@@ -198,7 +199,7 @@ type rangeJSON struct {
 func showGroup(g broker.Group) groupJSON {
 	shown := groupJSON{
 		Topic: g.Topic, Name: g.Name, AckTimeout: time.Duration(g.AckTimeout).String(), MaxAttempts: g.MaxAttempts,
-		Floor: g.Floor, Acked: []rangeJSON{}, Lag: g.Lag, Dead: g.Dead, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
+		Floor: g.Floor, Acked: []rangeJSON{}, Lag: g.Lag, Dead: g.Dead, Trimmed: g.Trimmed, Members: g.Members, InFlight: g.InFlight, Redelivered: g.Redelivered,
 	}
 	for _, r := range g.Acked {
 		shown.Acked = append(shown.Acked, rangeJSON{r.First, r.Last})

@@ -53,6 +53,7 @@ type problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"` // of package wirelab, by name
 	Detail string `json:"detail"`
+	Reason string `json:"reason,omitempty"` // what the code does not tell: out_of_range
 	Leader string `json:"leader,omitempty"` // address of the leader's HTTP door, where that helps
 	// Late is, of an acknowledgement, what came too late and was dropped.
 	Late []rangeJSON `json:"late,omitempty"`
@@ -67,6 +68,9 @@ func problemOf(err error, leader string) problem {
 	}
 	if int(public.Code) < len(statuses) {
 		p.Status = statuses[public.Code]
+	}
+	if p.Reason = broker.Reason(err); p.Reason == broker.OutOfRange {
+		p.Status = http.StatusRequestedRangeNotSatisfiable
 	}
 	var refused *refusal
 	if errors.As(err, &refused) {

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -234,6 +235,9 @@ func (s *stream) begin(id string) bool {
 func (s *stream) batch(b *broker.Batch) (written int, ok bool) {
 	at := place{topic: s.start.Topic, offset: b.Offset, time: b.Time, attempt: b.Attempt}
 	out := s.buffer[:0]
+	if b.Gap != nil && s.form.position { // who is told no offsets could do nothing with them
+		out = sse.AppendEvent(out, "gap", "", fmt.Appendf(nil, `{"first":%d,"last":%d}`, b.Gap.First, b.Gap.Last))
+	}
 	for message := range record.Messages(b.Messages) {
 		if err := record.ReadMessage(message, &s.message); err != nil {
 			s.fail(err)

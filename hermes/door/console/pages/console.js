@@ -138,18 +138,18 @@ const lookAtTopics = async () => {
 // Groups.
 
 const showGroups = rows(of("group-rows"), (group) => {
-	const row = cells(9);
+	const row = cells(10);
 	for (const [text, what, act] of [["Reset…", "Reset", () => askSeek(row.group)], ["Remove…", "Remove", () => askRemove(row.group)]]) {
 		const made = button(text, "small", act);
 		made.setAttribute("aria-label", what + " " + group.name + "…");
-		row.cells[8].append(made, " ");
+		row.cells[9].append(made, " ");
 	}
 	return row;
 }, (row, group) => {
 	row.group = group;
-	[group.name, count(group.lag), count(group.in_flight), count(group.redelivered), count(group.dead), count(group.members), count(group.floor),
+	[group.name, count(group.lag), count(group.in_flight), count(group.redelivered), count(group.dead), count(group.trimmed), count(group.members), count(group.floor),
 		duration(group.ack_timeout) + ", " + group.max_attempts + " times"].forEach((text, i) => {
-		put(row.cells[i], text, i === 0 ? "code" : i === 7 ? "" : i === 4 && group.dead > 0 ? "number bad" : "number");
+		put(row.cells[i], text, i === 0 ? "code" : i === 8 ? "" : i === 4 && group.dead > 0 || i === 5 && group.trimmed > 0 ? "number bad" : "number");
 	});
 });
 

@@ -49,6 +49,7 @@ type ComplexityRoot struct {
 
 	Delivery struct {
 		Attempt       func(childComplexity int) int
+		Gap           func(childComplexity int) int
 		Headers       func(childComplexity int) int
 		Key           func(childComplexity int) int
 		KeyBase64     func(childComplexity int) int
@@ -66,6 +67,11 @@ type ComplexityRoot struct {
 		Message func(childComplexity int) int
 	}
 
+	Gap struct {
+		First func(childComplexity int) int
+		Last  func(childComplexity int) int
+	}
+
 	Group struct {
 		AckTimeout  func(childComplexity int) int
 		Acked       func(childComplexity int) int
@@ -78,6 +84,7 @@ type ComplexityRoot struct {
 		Name        func(childComplexity int) int
 		Redelivered func(childComplexity int) int
 		Topic       func(childComplexity int) int
+		Trimmed     func(childComplexity int) int
 	}
 
 	Header struct {
@@ -254,6 +261,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Delivery.Attempt(childComplexity), true
+	case "Delivery.gap":
+		if e.ComplexityRoot.Delivery.Gap == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Delivery.Gap(childComplexity), true
 	case "Delivery.headers":
 		if e.ComplexityRoot.Delivery.Headers == nil {
 			break
@@ -328,6 +341,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Failure.Message(childComplexity), true
 
+	case "Gap.first":
+		if e.ComplexityRoot.Gap.First == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Gap.First(childComplexity), true
+	case "Gap.last":
+		if e.ComplexityRoot.Gap.Last == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Gap.Last(childComplexity), true
+
 	case "Group.ackTimeout":
 		if e.ComplexityRoot.Group.AckTimeout == nil {
 			break
@@ -394,6 +420,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Group.Topic(childComplexity), true
+	case "Group.trimmed":
+		if e.ComplexityRoot.Group.Trimmed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Group.Trimmed(childComplexity), true
 
 	case "Header.name":
 		if e.ComplexityRoot.Header.Name == nil {
@@ -988,6 +1020,12 @@ type Header {
   valueBase64: String
 }
 
+"Messages that nobody can have any more: the offsets of the first and the last of them."
+type Gap {
+  first: Uint64!
+  last: Uint64!
+}
+
 type Delivery {
   "For ack and nack."
   subscription: ID!
@@ -1001,6 +1039,8 @@ type Delivery {
   key: String
   keyBase64: String
   headers: [Header!]!
+  "What retention took just before this message, which this subscription, or its group, was to have."
+  gap: Gap
 }
 
 type Topic {
@@ -1036,6 +1076,8 @@ type Group {
   acked: [Range!]!
   lag: Uint64!
   dead: Uint64!
+  "Messages that retention took before the group had dealt with them."
+  trimmed: Uint64!
   members: Int!
   inFlight: Int!
   redelivered: Uint64!
@@ -1147,6 +1189,8 @@ func (ec *executionContext) childFields_Delivery(ctx context.Context, field grap
 		return ec.fieldContext_Delivery_keyBase64(ctx, field)
 	case "headers":
 		return ec.fieldContext_Delivery_headers(ctx, field)
+	case "gap":
+		return ec.fieldContext_Delivery_gap(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Delivery", field.Name)
 }
@@ -1161,6 +1205,16 @@ func (ec *executionContext) childFields_Failure(ctx context.Context, field graph
 		return ec.fieldContext_Failure_leader(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Failure", field.Name)
+}
+
+func (ec *executionContext) childFields_Gap(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "first":
+		return ec.fieldContext_Gap_first(ctx, field)
+	case "last":
+		return ec.fieldContext_Gap_last(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Gap", field.Name)
 }
 
 func (ec *executionContext) childFields_Group(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1181,6 +1235,8 @@ func (ec *executionContext) childFields_Group(ctx context.Context, field graphql
 		return ec.fieldContext_Group_lag(ctx, field)
 	case "dead":
 		return ec.fieldContext_Group_dead(ctx, field)
+	case "trimmed":
+		return ec.fieldContext_Group_trimmed(ctx, field)
 	case "members":
 		return ec.fieldContext_Group_members(ctx, field)
 	case "inFlight":
@@ -2404,6 +2460,38 @@ func (ec *executionContext) fieldContext_Delivery_headers(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Delivery_gap(ctx context.Context, field graphql.CollectedField, obj *Delivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Delivery_gap(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Gap, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Gap) graphql.Marshaler {
+			return ec.marshalOGap2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGap(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Delivery_gap(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Delivery",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Gap(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Failure_code(ctx context.Context, field graphql.CollectedField, obj *Failure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2471,6 +2559,52 @@ func (ec *executionContext) _Failure_leader(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Failure_leader(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Failure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Gap_first(ctx context.Context, field graphql.CollectedField, obj *Gap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Gap_first(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.First, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uint64) graphql.Marshaler {
+			return ec.marshalNUint642uint64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Gap_first(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Gap", field, false, false, errors.New("field of type Uint64 does not have child fields"))
+}
+
+func (ec *executionContext) _Gap_last(ctx context.Context, field graphql.CollectedField, obj *Gap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Gap_last(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Last, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uint64) graphql.Marshaler {
+			return ec.marshalNUint642uint64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Gap_last(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Gap", field, false, false, errors.New("field of type Uint64 does not have child fields"))
 }
 
 func (ec *executionContext) _Group_topic(ctx context.Context, field graphql.CollectedField, obj *Group) (ret graphql.Marshaler) {
@@ -2663,6 +2797,29 @@ func (ec *executionContext) _Group_dead(ctx context.Context, field graphql.Colle
 	)
 }
 func (ec *executionContext) fieldContext_Group_dead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type Uint64 does not have child fields"))
+}
+
+func (ec *executionContext) _Group_trimmed(ctx context.Context, field graphql.CollectedField, obj *Group) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Group_trimmed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Trimmed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v uint64) graphql.Marshaler {
+			return ec.marshalNUint642uint64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Group_trimmed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Group", field, false, false, errors.New("field of type Uint64 does not have child fields"))
 }
 
@@ -5821,6 +5978,8 @@ func (ec *executionContext) _Delivery(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "gap":
+			out.Values[i] = ec._Delivery_gap(ctx, field, obj)
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -5867,6 +6026,50 @@ func (ec *executionContext) _Failure(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "leader":
 			out.Values[i] = ec._Failure_leader(ctx, field, obj)
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferred), math.MaxInt32)))
+
+	for label, dfs := range deferred {
+		ec.ProcessDeferredGroup(graphql.DeferredGroup{
+			Label:    label,
+			Path:     graphql.GetPath(ctx),
+			FieldSet: dfs,
+			Context:  ctx,
+		})
+	}
+
+	return out
+}
+
+var gapImplementors = []string{"Gap"}
+
+func (ec *executionContext) _Gap(ctx context.Context, sel ast.SelectionSet, obj *Gap) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, gapImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := make(map[string]*graphql.FieldSet)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Gap")
+		case "first":
+			out.Values[i] = ec._Gap_first(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "last":
+			out.Values[i] = ec._Gap_last(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -5938,6 +6141,11 @@ func (ec *executionContext) _Group(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "dead":
 			out.Values[i] = ec._Group_dead(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "trimmed":
+			out.Values[i] = ec._Group_trimmed(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -7526,6 +7734,13 @@ func (ec *executionContext) marshalOFailure2ᚖwirelabᚋhermesᚋdoorᚋgraphql
 		return graphql.Null
 	}
 	return ec._Failure(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOGap2ᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐGap(ctx context.Context, sel ast.SelectionSet, v *Gap) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Gap(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOHeaderInput2ᚕᚖwirelabᚋhermesᚋdoorᚋgraphqlᚋgenᚐHeaderInputᚄ(ctx context.Context, v any) ([]*HeaderInput, error) {

@@ -33,6 +33,8 @@ type Delivery struct {
 	Key           *string   `json:"key,omitempty"`
 	KeyBase64     *string   `json:"keyBase64,omitempty"`
 	Headers       []*Header `json:"headers"`
+	// What retention took just before this message, which this subscription, or its group, was to have.
+	Gap *Gap `json:"gap,omitempty"`
 }
 
 type Failure struct {
@@ -41,6 +43,12 @@ type Failure struct {
 	Message string `json:"message"`
 	// Address of the leader's HTTP door, where that helps.
 	Leader *string `json:"leader,omitempty"`
+}
+
+// Messages that nobody can have any more: the offsets of the first and the last of them.
+type Gap struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
 }
 
 type Group struct {
@@ -52,9 +60,11 @@ type Group struct {
 	Acked       []*Range `json:"acked"`
 	Lag         uint64   `json:"lag"`
 	Dead        uint64   `json:"dead"`
-	Members     int32    `json:"members"`
-	InFlight    int32    `json:"inFlight"`
-	Redelivered uint64   `json:"redelivered"`
+	// Messages that retention took before the group had dealt with them.
+	Trimmed     uint64 `json:"trimmed"`
+	Members     int32  `json:"members"`
+	InFlight    int32  `json:"inFlight"`
+	Redelivered uint64 `json:"redelivered"`
 }
 
 type Header struct {
