@@ -19,6 +19,8 @@
 //	      messages_per_second: 1000
 //	      bytes_per_second: 10485760
 //	      subscriptions: 20
+//	      groups: 10
+//	      producers: 100
 //
 // A token is made by [NewToken]; the file has its SHA-256 alone, so who reads the
 // file cannot use it. Two tokens at once let one be replaced without a gap.
@@ -47,8 +49,13 @@
 //
 // # Quotas
 //
-// They hold on one node, at its doors: a principal that uses three nodes has thrice as
-// much. What may be published is a token bucket that holds one second's worth. A run of
+// Groups and producers are one pool of the cluster. A principal may have so many that it made; who has no number
+// in the policy may have a tenth of each. 0 is none: such a principal may join the groups that are there, and
+// publish without producers. One group more is refused; for one producer more the principal's own is forgotten
+// that was silent for longest. Where all places are taken, a producer of the principal goes that has most of them.
+//
+// The others hold on one node, at its doors: a principal that uses three nodes has thrice as
+// much. Subscriptions are 2,500 for who has no number. What may be published is a token bucket that holds one second's worth. A run of
 // more than that passes when the bucket is full, and the next ones wait until it has paid.
 // What is refused is ResourceExhausted, and so is what the broker refused afterwards counted.
 package access

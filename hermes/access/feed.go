@@ -39,7 +39,15 @@ func (b *guarded) Subscribe(ctx context.Context, start broker.Start) (broker.Fee
 		mayNot = g.may(start.Topic, admin)
 		start.Create = mayNot == nil
 	}
-	f, err := b.policy.open(ctx, who, g.usage, start.Topic)
+	if start.From == broker.FromGroup && g.groups() != nil {
+		if _, err := b.inner.Group(ctx, start.Topic, start.Group); err != nil {
+			if wirelab.CodeOf(err) == wirelab.NotFound {
+				err = g.groups() // it would be made
+			}
+			return nil, err
+		}
+	}
+	f, err := b.policy.open(g.owning(ctx), who, g.usage, start.Topic)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -84,7 +85,7 @@ func parse(file string, text []byte) (*rules, error) {
 
 // principal reads one.
 func (r *reader) principal(n ast.Node) (*grant, error) {
-	g := new(grant)
+	g := &grant{quota: usual}
 	known := fields{
 		"name": func(n ast.Node) error {
 			return r.text(n, "name", func(text string) error {
@@ -146,6 +147,8 @@ func (r *reader) quota(n ast.Node, q *quota) error {
 		"messages_per_second": r.count("messages_per_second", &q.messages),
 		"bytes_per_second":    r.count("bytes_per_second", &q.bytes),
 		"subscriptions":       r.count("subscriptions", &q.subscriptions),
+		"groups":              r.share("groups", &q.groups),
+		"producers":           r.share("producers", &q.producers),
 	})
 }
 
@@ -237,6 +240,20 @@ func (r *reader) yes(n ast.Node, name string, to *bool) error {
 	return nil
 }
 
+// share reads a number of which 0 is none.
+func (r *reader) share(name string, to *int64) func(ast.Node) error {
+	return func(n ast.Node) error {
+		number, _ := n.(*ast.IntegerNode)
+		if number != nil {
+			if v, ok := number.Value.(uint64); ok && v <= math.MaxUint32 {
+				*to = int64(v)
+				return nil
+			}
+		}
+		return r.wrong(n, "%s must be a whole number from 0 to %d; leave it away for the usual", name, uint32(math.MaxUint32))
+	}
+}
+
 func (r *reader) count(name string, to *int64) func(ast.Node) error {
 	return func(n ast.Node) error {
 		number, _ := n.(*ast.IntegerNode)
@@ -246,7 +263,7 @@ func (r *reader) count(name string, to *int64) func(ast.Node) error {
 				return nil
 			}
 		}
-		return r.wrong(n, "%s must be a whole number from 1 to %d; leave it away for no bound", name, int64(quotaLimit))
+		return r.wrong(n, "%s must be a whole number from 1 to %d; leave it away for the usual", name, int64(quotaLimit))
 	}
 }
 

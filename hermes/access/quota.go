@@ -5,13 +5,21 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/hermes"
 )
 
-// quota is what a principal may use of one node. 0: as much as there is.
+// quota is what a principal may use: of one node what is published, 0 as much as there is, and subscriptions; of the
+// cluster groups and producers, 0 none.
 type quota struct {
 	messages, bytes int64 // published per second
 	subscriptions   int64 // at once
+	groups          int64 // that it made and that are there
+	producers       int64 // of them the one silent for longest is forgotten beyond it
 }
+
+// usual is the quota of who has none in the policy: of each pool that all share so little that no principal takes
+// it from the others.
+var usual = quota{subscriptions: 2500, groups: hermes.GroupsLimit / 10, producers: hermes.ProducersLimit / 10}
 
 // usage is what a principal uses. It outlives the policy that limits it, so that a
 // reload neither fills buckets nor forgets subscriptions.

@@ -130,3 +130,62 @@ func TestSubscriptionQuota(t *testing.T) {
 		t.Errorf("%d subscriptions are still watched", n)
 	}
 }
+
+// owned is a broker that notes whose calls are.
+type owned struct {
+	broker.Broker
+	of broker.Owner
+}
+
+func (o *owned) OpenProducer(ctx context.Context) (uint64, error) {
+	o.of = broker.OwnerOf(ctx)
+	return o.Broker.OpenProducer(ctx)
+}
+
+func (o *owned) CreateGroup(ctx context.Context, g broker.Group, start broker.Start) (broker.Group, error) {
+	o.of = broker.OwnerOf(ctx)
+	return o.Broker.CreateGroup(ctx, g, start)
+}
+
+func (o *owned) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, error) {
+	o.of = broker.OwnerOf(ctx)
+	return o.Broker.Subscribe(ctx, start)
+}
+
+// What takes of a pool that all share says whose it is and how many he may have; with none it is refused.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t], subscribe: [t], admin: [t], quota: {groups: 3, producers: 4}}\n"+
+		"  - {name: b, tokens: [$b], publish: [t], subscribe: [t], admin: [t], quota: {groups: 0, producers: 0}}\n"+
+		"  - {name: c, tokens: [$c], publish: [t]}\n")
+	o := &owned{Broker: memory(t, "t")}
+	b := access.Wrap(o, p)
+	group := broker.Start{Topic: "t", From: broker.FromGroup, Group: "g"}
+	use := func(ctx context.Context) (all []error) {
+		_, err := b.OpenProducer(ctx)
+		_, made := b.CreateGroup(ctx, broker.Group{Topic: "t", Name: "h"}, broker.Start{})
+		f, joined := b.Subscribe(ctx, group)
+		if joined == nil {
+			f.Close()
+		}
+		return []error{err, made, joined}
+	}
+	for i, err := range use(all.as(t.Context(), "b")) {
+		if refused(t, fmt.Sprint("use ", i), err, wirelab.PermissionDenied); err != nil && !strings.Contains(err.Error(), "is 0") {
+			t.Error(err)
+		}
+	}
+	for i, err := range use(all.as(t.Context(), "a")) {
+		if err != nil || o.of != (broker.Owner{Name: "a", Groups: 3, Producers: 4}) {
+			t.Errorf("use %d: %+v, %v", i, o.of, err)
+		}
+	}
+	if f, err := b.Subscribe(all.as(t.Context(), "b"), group); err != nil {
+		t.Errorf("a group that is there: %v", err)
+	} else {
+		f.Close()
+	}
+	if _, err := b.OpenProducer(all.as(t.Context(), "c")); err != nil || o.of != (broker.Owner{Name: "c", Groups: 10_000, Producers: 10_000}) {
+		t.Errorf("the usual: %+v, %v", o.of, err)
+	}
+}

@@ -65,7 +65,23 @@ func (b *guarded) OpenProducer(ctx context.Context) (uint64, error) {
 	if len(g.topics[publish]) == 0 {
 		return 0, wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to publish", g.name)
 	}
-	return b.inner.OpenProducer(ctx)
+	if g.quota.producers == 0 {
+		return 0, wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to producers: its quota of them is 0", g.name)
+	}
+	return b.inner.OpenProducer(g.owning(ctx))
+}
+
+// owning is a context in which what is made is the principal's.
+func (g *grant) owning(ctx context.Context) context.Context {
+	return broker.WithOwner(ctx, broker.Owner{Name: g.name, Groups: uint32(g.quota.groups), Producers: uint32(g.quota.producers)})
+}
+
+// groups refuses who may make no groups.
+func (g *grant) groups() error {
+	if g.quota.groups > 0 {
+		return nil
+	}
+	return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to make groups: its quota of them is 0", g.name)
 }
 
 // CreateTopic implements [broker.Topics].
@@ -153,10 +169,17 @@ func (b *guarded) listed(ctx context.Context, p pattern, prefix, after string, l
 
 // CreateGroup implements [broker.Groups].
 func (b *guarded) CreateGroup(ctx context.Context, g broker.Group, start broker.Start) (broker.Group, error) {
-	if err := b.on(ctx, g.Topic, admin); err != nil {
+	_, who, err := b.policy.caller(ctx)
+	if err == nil {
+		err = who.may(g.Topic, admin)
+	}
+	if err == nil {
+		err = who.groups()
+	}
+	if err != nil {
 		return broker.Group{}, err
 	}
-	return b.inner.CreateGroup(ctx, g, start)
+	return b.inner.CreateGroup(who.owning(ctx), g, start)
 }
 
 // SeekGroup implements [broker.Groups].

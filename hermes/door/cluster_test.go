@@ -25,8 +25,8 @@ import (
 // patience is how long a test waits for what must come, on a machine that has much to do.
 const patience = 5 * time.Minute
 
-// Who calls: root may do everything, reader only read news.*, and few may publish
-// one message a second.
+// Who calls: root may do everything, reader only read news.*, few may publish
+// one message a second, and small may have two groups and two producers.
 const policyText = `principals:
   - name: root
     tokens: [%s]
@@ -42,6 +42,13 @@ const policyText = `principals:
     publish: ["*"]
     quota:
       messages_per_second: 1
+  - name: small
+    tokens: [%s]
+    publish: ["*"]
+    subscribe: ["*"]
+    quota:
+      groups: 2
+      producers: 2
 `
 
 // cluster is three nodes with all their doors in this process, over TCP on the loopback.
@@ -65,7 +72,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{T: t, tokens: map[string]string{}, nodes: make([]*served, 4)}
 	var hashes []any
-	for _, name := range []string{"root", "reader", "few"} {
+	for _, name := range []string{"root", "reader", "few", "small"} {
 		token, hash := access.NewToken()
 		c.tokens[name] = token
 		hashes = append(hashes, hash)
