@@ -68,5 +68,5 @@ func (l *loop) raise() {
 			return
 		}
 		l.n.logger.Info("all nodes know the same, and commands mean all that they may", "level", core.Level)
-	}}, l.n.clock.now())
+	}}, l.n.clock.now(), l.n.clock.stamp())
 }

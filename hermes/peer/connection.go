@@ -32,7 +32,7 @@ type connection struct {
 	out    *outbox
 	heard  atomic.Bool // since the last tick
 	watching
-	knows  uint32      // of the other end: see gen.Hello; only where it dialled
+	knows uint32 // of the other end: see gen.Hello; only where it dialled
 
 	mu    sync.Mutex
 	cause error         // guarded by mu: why it ended

@@ -25,12 +25,12 @@ type remoteFeed struct {
 
 	mu      sync.Mutex // guards all below
 	batches []broker.Batch
-	held    int    // bytes of batches
-	owed    int    // bytes taken and not given back as credit
-	asking  bool   // pull: a batch was asked for and is not here
+	held    int           // bytes of batches
+	owed    int           // bytes taken and not given back as credit
+	asking  bool          // pull: a batch was asked for and is not here
 	gap     *broker.Range // before the batch that comes next
-	given   uint64 // pull: messages that Next has given; the rest of what was sent is told to be untried
-	err     error  // it is over
+	given   uint64        // pull: messages that Next has given; the rest of what was sent is told to be untried
+	err     error         // it is over
 }
 
 var _ broker.Feed = (*remoteFeed)(nil)
