@@ -48,6 +48,7 @@ type config struct {
 	logLevel                    string
 	logJSON, profile            bool
 	metricTopics, openFiles     int
+	connections, perAddress     int
 }
 
 // keyPair is the files of one side's TLS; all empty: in the clear.
@@ -96,6 +97,10 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.clockSkew, "clock-skew", 5*time.Second, "if this machine's clock differs from the median of a majority by more than this `time`, the node gives up leadership")
 	flags.BoolVar(&c.moved, "moved", false, "the data directory was moved here, and is the latest that this node had; give it for one start only")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own series at /metrics; the rest is added up")
+	flags.IntVar(&c.connections, "connections", 10_000, "maximum `number` of client connections at once of the gRPC port,"+
+		" and of the HTTP port; fewer if the process may open too few files")
+	flags.IntVar(&c.perAddress, "connections-per-address", 0, "maximum `number` of them from one IP address, or from one IPv6 /64"+
+		" (default: half of what the port admits)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
 	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on the socket "+profileSocket+" in the data directory, for the node's own user only")

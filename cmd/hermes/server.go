@@ -20,6 +20,7 @@ import (
 	"wirelab/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/descriptors"
 	"wirelab/hermes/door/console"
 	"wirelab/hermes/door/graphql"
 	"wirelab/hermes/door/grpc"
@@ -28,6 +29,7 @@ import (
 	"wirelab/hermes/metrics"
 	"wirelab/hermes/node"
 	"wirelab/hermes/wal"
+	"wirelab/wire/accept"
 )
 
 // Bounds on a start and a stop.
@@ -145,19 +147,33 @@ type running struct {
 }
 
 // doors are a node's listeners.
-type doors struct{ peer, grpc, http net.Listener }
+type doors struct {
+	peer, grpc, http net.Listener
+	counts           map[string]func() accept.Counts // by what the listener is for
+}
 
 func (d *doors) open(c *config) error {
+	bounds, err := c.bounds(descriptors.Limit())
+	if err != nil {
+		return err
+	}
+	d.counts = map[string]func() accept.Counts{}
 	var config net.ListenConfig
 	for _, door := range []struct {
-		flag, at string
+		name, at string
 		l        *net.Listener
-	}{{"--peer-listen", c.peerListen, &d.peer}, {"--grpc-listen", c.grpcListen, &d.grpc}, {"--http-listen", c.httpListen, &d.http}} {
+		limits   accept.Limits
+	}{
+		{"peer", c.peerListen, &d.peer, bounds.peer},
+		{"grpc", c.grpcListen, &d.grpc, bounds.clients},
+		{"http", c.httpListen, &d.http, bounds.clients},
+	} {
 		l, err := config.Listen(context.Background(), "tcp", door.at)
 		if err != nil {
-			return cli.Both(fault.Listen(door.at, door.flag, err), d.close())
+			return cli.Both(fault.Listen(door.at, "--"+door.name+"-listen", err), d.close())
 		}
-		*door.l = l
+		limited := accept.Limit(l, door.limits)
+		*door.l, d.counts[door.name] = limited, limited.Counts
 	}
 	return nil
 }
@@ -210,7 +226,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		warnOpen(logger, d.grpc, "clients", "--tls-cert")
 	}
 	defer a.collect(c.memory)()
-	numbers := metrics.New(metrics.Options{Topics: c.metricTopics})
+	numbers := metrics.New(metrics.Options{Topics: c.metricTopics, Listeners: d.counts})
 	o.Observer = numbers
 	opening, cancel := context.WithTimeout(ctx, joinLimit)
 	n, err := node.Open(opening, o)

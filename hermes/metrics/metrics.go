@@ -14,6 +14,7 @@ import (
 	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
+	"wirelab/wire/accept"
 )
 
 // Other is the topic and the group that stand for all that have no series of their own.
@@ -28,6 +29,8 @@ const scrapeTime = 5 * time.Second
 // Options are what may be set. The zero value of each is its default.
 type Options struct {
 	Topics int // and groups, with series of their own. 200
+	// Listeners tell of the connections of each listener, by its name.
+	Listeners map[string]func() accept.Counts
 }
 
 // Source is the node that is told of.
@@ -40,6 +43,7 @@ type Source interface {
 // Metrics is a node's. All methods are for any goroutine.
 type Metrics struct {
 	limit      int
+	listeners  map[string]func() accept.Counts
 	traffic    traffic
 	sync       histogram
 	commit     histogram
@@ -51,7 +55,7 @@ var _ node.Observer = (*Metrics)(nil)
 // New makes the metrics of a node that is opened next, as whose Observer they go.
 func New(o Options) *Metrics {
 	return &Metrics{
-		limit: cmp.Or(o.Topics, Usual), traffic: traffic{topics: map[string]*through{}},
+		limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, traffic: traffic{topics: map[string]*through{}},
 		collectors: prometheus.NewRegistry(),
 	}
 }
@@ -99,6 +103,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- counter(refused, float64(n), wirelab.Code(code).String())
 		}
 	}
+	c.connections(to)
 	s, err := c.of.Stats(ctx)
 	to <- gauge(up, flag(err == nil))
 	if err != nil {
@@ -107,6 +112,16 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	c.node(to, s)
 	c.topics(to, s.Topics)
 	c.groups(to, s.Groups)
+}
+
+func (c *collector) connections(to chan<- prometheus.Metric) {
+	for name, counts := range c.listeners {
+		n := counts()
+		to <- gauge(connections, float64(n.Open), name)
+		to <- counter(connectionsRefused, float64(n.Full), name, "full")
+		to <- counter(connectionsRefused, float64(n.Address), name, "address")
+		to <- counter(connectionsRefused, float64(n.Silent), name, "silent")
+	}
 }
 
 func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {

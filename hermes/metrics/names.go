@@ -52,4 +52,7 @@ var (
 	inHand        = describe("in_hand_bytes", "Bytes of publishes that wait for an answer.")
 	backlog       = describe("disk_backlog_bytes", "Bytes handed to the disk and not stored.")
 	topicCount    = describe("topics", "Topics there are.")
+
+	connections        = describe("connections", "Connections that are open, by listener.", "listener")
+	connectionsRefused = describe("connections_refused_total", "Connections that were closed: the listener was full, their address had too many, or they were silent.", "listener", "reason")
 )

@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/accept"
 )
 
 // connectionsLimit is on those that dialled: far more than a cluster has nodes.
@@ -59,6 +60,9 @@ func (t *Transport) receive(socket net.Conn) {
 		c.end(err)
 		t.o.Logger.Warn("one who dialled was refused", "address", socket.RemoteAddr(), "err", err)
 		return
+	}
+	if from != 0 {
+		accept.Vouch(socket)
 	}
 	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}
 	t.enter(s)

@@ -50,6 +50,11 @@ type Options struct {
 // into the broker, which was a tenth of the CPU that a publish costs a leader.
 const callWorkers = 256
 
+const (
+	greetingTime = 10 * time.Second
+	idleTime     = 5 * time.Minute
+)
+
 // door is the services of one node.
 type door struct {
 	broker        broker.Broker
@@ -99,8 +104,13 @@ func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.MaxRecvMsgSize(frame.Limit),
 		grpc.MaxSendMsgSize(frame.Limit),
 		grpc.NumStreamWorkers(callWorkers),
-		// A subscriber may have nothing to say for hours; one that is gone is noticed.
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 20 * time.Second, Timeout: 10 * time.Second}),
+		// TLS, the preface and the first settings: grpc-go itself gives them two minutes.
+		grpc.ConnectionTimeout(greetingTime),
+		// A subscriber may have nothing to say for hours; one that is gone is noticed. A connection without any
+		// call ends: a client makes another one when it has something to ask.
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: 20 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: idleTime,
+		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
 	more = append(more, o.guards()...)
