@@ -5,6 +5,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/hermes/descriptors"
+	"wirelab/hermes/door/intake"
 	"wirelab/wire/accept"
 )
 
@@ -28,6 +29,9 @@ func (c *config) bounds(limit int) (bounds, error) {
 	if c.connections < connectionsLeast || c.perAddress < 0 {
 		return bounds{}, cli.Usage("--connections is %d and --connections-per-address is %d: want at least %d, and 0 or more",
 			c.connections, c.perAddress, connectionsLeast)
+	}
+	if c.requests < intake.Least {
+		return bounds{}, cli.Usage("--request-bytes is %d: want at least %d, so that the largest request can be served", c.requests, intake.Least)
 	}
 	room := descriptors.Room(limit)
 	peers := min(peersMost, room/4)

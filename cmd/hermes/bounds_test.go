@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"wirelab/hermes/descriptors"
+	"wirelab/hermes/door/intake"
 )
 
 // All listeners together leave the log its descriptors, whatever is asked for.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{64, 600, 1024, 4096, 1 << 20} {
-		for _, c := range []config{{connections: 10_000}, {connections: 8, perAddress: 100}, {connections: 1 << 30}} {
+		for _, c := range []config{{connections: 10_000, requests: intake.Least}, {connections: 8, perAddress: 100, requests: intake.Least}, {connections: 1 << 30, requests: intake.Least}} {
 			b, err := c.bounds(limit)
 			if err != nil {
 				t.Fatal(err)
@@ -23,12 +24,12 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []config{{connections: 0}, {connections: 10, perAddress: -1}} {
+	for _, c := range []config{{requests: intake.Least}, {connections: 10, perAddress: -1, requests: intake.Least}, {connections: 10, requests: 1}} {
 		if _, err := c.bounds(1024); err == nil {
-			t.Errorf("%d and %d are taken", c.connections, c.perAddress)
+			t.Errorf("%d, %d and %d are taken", c.connections, c.perAddress, c.requests)
 		}
 	}
-	if _, err := (&config{connections: 100}).bounds(16); err == nil {
+	if _, err := (&config{connections: 100, requests: intake.Least}).bounds(16); err == nil {
 		t.Error("a node starts that may open next to nothing")
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"wirelab/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/metrics"
 )
 
@@ -42,6 +43,7 @@ type config struct {
 	noOrigin bool
 
 	free, segment, tail, inHand size
+	requests                    size
 	memory                      size
 	tick, syncLimit, clockSkew  time.Duration
 	moved                       bool
@@ -90,6 +92,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.segment, "segment-bytes", "size of each file of the log")
 	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
+	c.requests = intake.Usual
+	flags.Var(&c.requests, "request-bytes", "maximum bytes of requests under way, of all APIs together; who sends more waits,"+
+		" and is refused after 5 s; at least 16MiB")
 	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC override it")
 	flags.IntVar(&c.openFiles, "open-files", 0, "`number` of files that the log may have open to be read, however large it is (default a quarter of the process's limit, at most 256)")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times without one there is an election")

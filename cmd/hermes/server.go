@@ -24,6 +24,7 @@ import (
 	"wirelab/hermes/door/console"
 	"wirelab/hermes/door/graphql"
 	"wirelab/hermes/door/grpc"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/metrics"
@@ -150,6 +151,7 @@ type running struct {
 type doors struct {
 	peer, grpc, http net.Listener
 	counts           map[string]func() accept.Counts // by what the listener is for
+	intake           *intake.Intake                  // of all of them
 }
 
 func (d *doors) open(c *config) error {
@@ -226,7 +228,8 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		warnOpen(logger, d.grpc, "clients", "--tls-cert")
 	}
 	defer a.collect(c.memory)()
-	numbers := metrics.New(metrics.Options{Topics: c.metricTopics, Listeners: d.counts})
+	d.intake = intake.New(intake.Options{Bytes: int64(c.requests)})
+	numbers := metrics.New(metrics.Options{Topics: c.metricTopics, Listeners: d.counts, Requests: d.intake.Counts})
 	o.Observer = numbers
 	opening, cancel := context.WithTimeout(ctx, joinLimit)
 	n, err := node.Open(opening, o)
@@ -317,7 +320,7 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	}
 	b := access.Wrap(numbers.Wrap(n), policy)
 	open := register.New(0)
-	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Origins: c.origins, Register: open})
+	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Origins: c.origins, Register: open, Intake: d.intake})
 	if err != nil {
 		return nil, err
 	}
@@ -325,14 +328,16 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	mounts["/metrics"] = func(context.Context) http.Handler { return page }
 	front, err := rest.New(rest.Config{
 		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: forHTTP, Origins: c.origins, Names: c.names(),
-		Log: logger, Register: open, Mounts: mounts, Pages: console.Pages(),
+		Log: logger, Register: open, Intake: d.intake, Mounts: mounts, Pages: console.Pages(),
 	})
 	if err != nil {
 		return nil, err
 	}
 	all := []serving{
 		func(ctx context.Context) error {
-			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{Access: policy, TLS: forGRPC, NoOrigin: c.noOrigin, Ready: n.Ready})
+			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{
+				Access: policy, TLS: forGRPC, NoOrigin: c.noOrigin, Ready: n.Ready, Intake: d.intake,
+			})
 		},
 		func(ctx context.Context) error { return front.Serve(ctx, wirelab.Endpoint{Listener: d.http}, false) },
 	}

@@ -1,14 +1,23 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 
 	"wirelab/hermes/local"
 )
@@ -112,5 +121,128 @@ func TestSilentConnections(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// halfPublish is a publish over gRPC of which the second half of the message never comes.
+func halfPublish(to string, bytesOf int) []byte {
+	var out bytes.Buffer
+	out.WriteString(http2.ClientPreface)
+	f := http2.NewFramer(&out, nil)
+	_ = f.WriteSettings() // to memory
+	var head bytes.Buffer
+	e := hpack.NewEncoder(&head)
+	for _, h := range [][2]string{
+		{":method", "POST"},
+		{":scheme", "http"},
+		{":path", "/hermes.v1.Hermes/Publish"},
+		{":authority", to},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
+	} {
+		_ = e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
+	}
+	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head.Bytes(), EndHeaders: true})
+	message := make([]byte, 5+bytesOf)
+	binary.BigEndian.PutUint32(message[1:], uint32(2*bytesOf))
+	for len(message) > 0 {
+		n := min(len(message), 16<<10)
+		_ = f.WriteData(1, false, message[:n])
+		message = message[n:]
+	}
+	return out.Bytes()
+}
+
+// uploader sends the first half of a request, again and again as often as it is sent away, until ctx ends.
+func uploader(ctx context.Context, to string, half []byte) {
+	for ctx.Err() == nil {
+		conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to)
+		if err != nil {
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		go func() { _, _ = conn.Write(half) }() // the node may not read it
+		_, _ = io.Copy(io.Discard, conn)        // until the node closes it, or ctx ends
+		stop()
+		_ = conn.Close()
+	}
+}
+
+// resident is the most memory that a process had.
+func resident(t *testing.T, pid int) int64 {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	rest, _, _ = strings.Cut(rest, "kB")
+	kb, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
+
+// A thousand clients that each send a half of 2 MiB and then nothing, over each API, cost a node no more memory
+// than it was given: --memory-bytes, and what Go's limit does not count. Meanwhile others are served.
+func TestUnfinishedUploads(t *testing.T) {
+	const half, memory, slack = 1 << 20, 192 << 20, 64 << 20
+	for name, c := range map[string]func(n *local.Node) (to string, half []byte){
+		"gRPC": func(n *local.Node) (string, []byte) { return n.GRPC, halfPublish(n.GRPC, half) },
+		"REST": func(n *local.Node) (string, []byte) {
+			return n.HTTP, fmt.Appendf(nil, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", n.HTTP, 2*half, strings.Repeat("x", half))
+		},
+		"GraphQL": func(n *local.Node) (string, []byte) {
+			return n.HTTP, fmt.Appendf(nil, "POST /graphql HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", n.HTTP, 2*half, strings.Repeat("x", half))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := small(t, "4096", "--memory-bytes=192MiB", "--request-bytes=32MiB", "--in-hand-bytes=32MiB",
+				"--connections-per-address=1500", "--connections=1500")
+			env := map[string]string{serverVariable: strings.Join(cluster.GRPC(), " ")}
+			must(t, env, "", "topic", "create", "orders")
+			n := cluster.Nodes[0]
+			to, text := c(n)
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			for range 1000 {
+				all.Go(func() { uploader(ctx, to, text) })
+			}
+			for full := false; !full; time.Sleep(10 * time.Millisecond) {
+				full = strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} `) &&
+					!strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} 0`+"\n")
+			}
+			for i := range 10 { // a client that sends all it has is served at the same node
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+n.HTTP+"/v1/topics/orders/messages",
+					io.MultiReader(strings.NewReader(strings.Repeat("y", 10<<10)))) // chunked
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header.Set("Content-Type", "application/octet-stream")
+				request.Close = true
+				reply, err := http.DefaultClient.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				said, _ := io.ReadAll(reply.Body)
+				reply.Body.Close()
+				if reply.StatusCode != http.StatusOK {
+					t.Errorf("publish %d: %s: %s", i, reply.Status, said)
+				}
+				must(t, map[string]string{serverVariable: n.GRPC}, "", "pub", "orders", strconv.Itoa(i))
+			}
+			for _, n := range cluster.Nodes {
+				is := resident(t, n.PID())
+				t.Logf("node %d had %d MiB", n.ID, is>>20)
+				if is > memory+slack {
+					t.Errorf("node %d had %d MiB of memory, and was given %d", n.ID, is>>20, memory>>20)
+				}
+			}
+			cancel()
+			all.Wait()
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/node"
 	"wirelab/wire/accept"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	Topics int // and groups, with series of their own. 200
 	// Listeners tell of the connections of each listener, by its name.
 	Listeners map[string]func() accept.Counts
+	// Requests tells of the requests under way; nil: nothing is told of them.
+	Requests func() intake.Counts
 }
 
 // Source is the node that is told of.
@@ -44,6 +47,7 @@ type Source interface {
 type Metrics struct {
 	limit      int
 	listeners  map[string]func() accept.Counts
+	requests   func() intake.Counts
 	traffic    traffic
 	sync       histogram
 	commit     histogram
@@ -55,7 +59,7 @@ var _ node.Observer = (*Metrics)(nil)
 // New makes the metrics of a node that is opened next, as whose Observer they go.
 func New(o Options) *Metrics {
 	return &Metrics{
-		limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, traffic: traffic{topics: map[string]*through{}},
+		limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, requests: o.Requests, traffic: traffic{topics: map[string]*through{}},
 		collectors: prometheus.NewRegistry(),
 	}
 }
@@ -121,6 +125,12 @@ func (c *collector) connections(to chan<- prometheus.Metric) {
 		to <- counter(connectionsRefused, float64(n.Full), name, "full")
 		to <- counter(connectionsRefused, float64(n.Address), name, "address")
 		to <- counter(connectionsRefused, float64(n.Silent), name, "silent")
+	}
+	if c.requests != nil {
+		n := c.requests()
+		to <- gauge(requestBytes, float64(n.Bytes))
+		to <- counter(requestsRefused, float64(n.Refused), "full")
+		to <- counter(requestsRefused, float64(n.Ended), "stalled")
 	}
 }
 

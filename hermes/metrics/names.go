@@ -53,6 +53,8 @@ var (
 	backlog       = describe("disk_backlog_bytes", "Bytes handed to the disk and not stored.")
 	topicCount    = describe("topics", "Topics there are.")
 
+	requestBytes       = describe("request_bytes", "Bytes of requests under way, of all APIs.")
+	requestsRefused    = describe("requests_refused_total", "Requests that found no room, or that stalled while others waited for it.", "reason")
 	connections        = describe("connections", "Connections that are open, by listener.", "listener")
 	connectionsRefused = describe("connections_refused_total", "Connections that were closed: the listener was full, their address had too many, or they were silent.", "listener", "reason")
 )

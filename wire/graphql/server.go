@@ -3,6 +3,7 @@ package graphql
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -59,6 +60,9 @@ func newAnswer(schema graphql.ExecutableSchema, heartbeat time.Duration) func(co
 			return err
 		}
 		if wantsEvents(c.Request) {
+			if len(text) > lastingLimit {
+				return errLasting()
+			}
 			var release func()
 			ctx, release = c.Interruptible(ctx)
 			defer release()
@@ -76,6 +80,10 @@ func newAnswer(schema graphql.ExecutableSchema, heartbeat time.Duration) func(co
 // caller goes away. gqlgen would read it without a bound.
 func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, httprpc.MessageLimit+1))
+	var coded *wirelab.Error
+	if errors.As(err, &coded) { // what is between has a reason of its own
+		return nil, coded
+	}
 	if err != nil {
 		return nil, wirelab.Errorf(wirelab.Canceled, "the request's body could not be read")
 	}
@@ -83,6 +91,13 @@ func readBody(r *http.Request) ([]byte, error) {
 		return nil, told(r.Context(), beyond("message of more than %d bytes", httprpc.MessageLimit))
 	}
 	return text, nil
+}
+
+// lastingLimit is on the bytes of a request that lasts: they are in memory until its end.
+const lastingLimit = 64 << 10
+
+func errLasting() error {
+	return wirelab.Errorf(wirelab.ResourceExhausted, "a subscription's request has at most %d bytes", lastingLimit)
 }
 
 // unhurry lifts the deadline of a request's body, which has been read, from a

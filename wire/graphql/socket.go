@@ -3,12 +3,16 @@ package graphql
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"wirelab"
@@ -40,17 +44,26 @@ const (
 // Sockets serves a schema by graphql-transport-ws, with the limits that [Handler]
 // has; resolvers are as for [Serve]. Connections end as ending does, with 1001.
 // Pages of an origin other than the server's are refused but for those named, such
-// as "https://example.com".
-func Sockets(ending context.Context, schema graphql.ExecutableSchema, origins []string) http.Handler {
+// as "https://example.com". counted is asked to read each message, and its release is called when
+// the message was dealt with; end makes the reading fail. nil: nothing is counted.
+func Sockets(ending context.Context, schema graphql.ExecutableSchema, origins []string, counted Counted) http.Handler {
 	server := newServer(schema)
-	server.AddTransport(sockets{ending, origins})
+	if counted == nil {
+		counted = func(_ context.Context, r io.Reader, _ func()) (io.Reader, func()) { return r, func() {} }
+	}
+	server.AddTransport(sockets{ending, origins, counted})
 	return server
 }
+
+// Counted is how messages are read where their memory is bounded in sum. The reader's errors of package wirelab are
+// told to the peer.
+type Counted func(ctx context.Context, r io.Reader, end func()) (counted io.Reader, release func())
 
 // sockets is the transport.
 type sockets struct {
 	ending  context.Context
 	origins []string
+	counted Counted
 }
 
 var _ graphql.Transport = sockets{}
@@ -72,7 +85,7 @@ func (s sockets) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphEx
 	}
 	conn.SetReadLimit(httprpc.MessageLimit)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context())) // net/http ends it when it gives the connection away
-	k := &socket{conn: conn, exec: exec, header: r.Header, cancel: cancel, operations: map[string]*running{}}
+	k := &socket{conn: conn, exec: exec, header: r.Header, cancel: cancel, counted: s.counted, operations: map[string]*running{}}
 	defer k.running.Wait()
 	defer cancel()
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, if all went well
@@ -104,6 +117,7 @@ type socket struct {
 	exec    graphql.GraphExecutor
 	header  http.Header
 	cancel  context.CancelFunc
+	counted Counted
 	running sync.WaitGroup // operations, and the pings
 
 	late *time.Timer // closes a connection that does not begin; the reader's goroutine's alone
@@ -135,13 +149,23 @@ type envelope struct {
 func (k *socket) converse(ctx context.Context) (code websocket.StatusCode, why string) {
 	begun := false
 	for {
-		in, err := k.read(ctx)
-		if err != nil {
+		in, release, err := k.read(ctx)
+		var full *wirelab.Error
+		switch {
+		case errors.As(err, &full):
+			return websocket.StatusTryAgainLater, fmt.Sprintf("%.120s", full.Message)
+		case err != nil:
 			return 0, ""
-		}
-		if in == nil {
+		case in == nil:
 			return closeBad, "Invalid message"
 		}
+		if in.Type == "subscribe" && begun {
+			if code, why := k.subscribe(ctx, in, release); code != 0 {
+				return code, why
+			}
+			continue
+		}
+		release()
 		switch in.Type {
 		case "connection_init":
 			if begun {
@@ -159,12 +183,7 @@ func (k *socket) converse(ctx context.Context) (code websocket.StatusCode, why s
 		case "complete":
 			k.end(in.ID, nil)
 		case "subscribe":
-			if !begun {
-				return closeStranger, "Unauthorized"
-			}
-			if code, why := k.subscribe(ctx, in); code != 0 {
-				return code, why
-			}
+			return closeStranger, "Unauthorized"
 		default:
 			return closeBad, "Invalid message"
 		}
@@ -172,16 +191,23 @@ func (k *socket) converse(ctx context.Context) (code websocket.StatusCode, why s
 }
 
 // read reads a message; nil is one that is none of the protocol's.
-func (k *socket) read(ctx context.Context) (*envelope, error) {
-	kind, text, err := k.conn.Read(ctx)
+func (k *socket) read(ctx context.Context) (in *envelope, release func(), err error) {
+	kind, from, err := k.conn.Reader(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	in := new(envelope)
+	counted, release := k.counted(ctx, from, k.cancel)
+	text, err := io.ReadAll(counted)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	in = new(envelope)
 	if kind != websocket.MessageText || json.Unmarshal(text, in) != nil {
-		return nil, nil //nolint:nilnil,nilerr // as the comment says
+		release()
+		return nil, nil, nil //nolint:nilerr // as the comment says
 	}
-	return in, nil
+	return in, release, nil
 }
 
 // send writes a message, one at a time as the library sees to, and reports whether
@@ -223,9 +249,10 @@ func (k *socket) ping(ctx context.Context) {
 	}
 }
 
-// subscribe begins an operation, of whichever kind.
-func (k *socket) subscribe(ctx context.Context, in *envelope) (code websocket.StatusCode, why string) {
+// subscribe begins an operation, of whichever kind. release is called at its end.
+func (k *socket) subscribe(ctx context.Context, in *envelope, release func()) (code websocket.StatusCode, why string) {
 	if in.ID == "" {
+		release()
 		return closeBad, "Invalid message"
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -240,14 +267,17 @@ func (k *socket) subscribe(ctx context.Context, in *envelope) (code websocket.St
 	switch {
 	case twice:
 		cancel()
+		release()
 		return closeDuplicate, "Subscriber already exists"
 	case full:
 		cancel()
+		release()
 		err := wirelab.Errorf(wirelab.ResourceExhausted, "more than %d operations on one connection", operationsLimit)
 		k.fail(ctx, in.ID, k.exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(err)}))
 		return 0, ""
 	}
 	k.running.Go(func() {
+		defer release()
 		defer cancel()
 		defer k.end(in.ID, this)
 		k.run(ctx, in)
@@ -297,6 +327,10 @@ func (k *socket) run(ctx context.Context, in *envelope) {
 		return
 	}
 	ctx = graphql.WithOperationContext(ctx, operation)
+	if operation.Operation.Operation == ast.Subscription && len(in.Payload) > lastingLimit {
+		k.fail(ctx, in.ID, k.exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(errLasting())}))
+		return
+	}
 	responses, ctx := k.exec.DispatchOperation(ctx, operation)
 	for response := responses(ctx); response != nil; response = responses(ctx) {
 		text, err := json.Marshal(response)

@@ -14,6 +14,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/door/graphql/gen/genorigin"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
 	"wirelab/wire/graphql"
 )
@@ -36,6 +37,8 @@ type Config struct {
 	// Origins are those of pages that may open WebSockets, such as
 	// "https://example.com", beside the server's own.
 	Origins []string
+	// Intake bounds the bytes of messages over WebSockets; those of bodies package rest counts. nil: none is bound.
+	Intake *intake.Intake
 	// Register is where subscriptions are noted, and bounded; nil: one of its own.
 	Register *register.Register
 	// Heartbeat is after how long without an event a subscription over server-sent events writes a
@@ -64,7 +67,7 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 
 // answering answers a schema over WebSockets and over HTTP, at any path.
 func answering(ending context.Context, schema engine.ExecutableSchema, config Config) http.Handler {
-	sockets := graphql.Sockets(ending, schema, config.Origins)
+	sockets := graphql.Sockets(ending, schema, config.Origins, config.counted())
 	posts := graphql.Handler(schema, cmp.Or(config.Heartbeat, heartbeatUsual))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(graphql.Permanent(r.Context()))
@@ -78,6 +81,14 @@ func answering(ending context.Context, schema engine.ExecutableSchema, config Co
 		moved.URL = &at
 		posts.ServeHTTP(w, moved)
 	})
+}
+
+// counted is how messages of WebSockets are read.
+func (c *Config) counted() graphql.Counted {
+	if c.Intake == nil {
+		return nil
+	}
+	return c.Intake.Reader
 }
 
 // schema has the lists cost what they hold, or one document could ask for a page

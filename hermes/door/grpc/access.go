@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 
 	"wirelab/hermes/access"
@@ -16,11 +15,8 @@ import (
 // often no client of it. Reflection is not. (hb-D25)
 const healthService = "/grpc.health.v1.Health/"
 
-// guards are the options' TLS and policy.
+// guards are the options' policy.
 func (o Options) guards() (all []grpc.ServerOption) {
-	if o.TLS != nil {
-		all = append(all, grpc.Creds(credentials.NewTLS(o.TLS)))
-	}
 	if o.Access != nil {
 		all = append(all, recognise(o.Access)...)
 	}

@@ -99,6 +99,10 @@ func whole[Request any, P interface {
 		if err := receive(&read); err != nil {
 			return nil, wiregrpc.Decode(err)
 		}
+		if err := d.intake.Admit(ctx.Done(), len(read)); err != nil {
+			return nil, err
+		}
+		defer d.intake.Give(len(read))
 		request := P(new(Request))
 		if err := proto.Unmarshal(read, request); err != nil {
 			return nil, unreadable(err) // grpc-go would say Internal
@@ -114,6 +118,10 @@ func raw(answer func(*door, context.Context, frame.Raw) (any, error)) method {
 		if err := receive(&request); err != nil {
 			return nil, wiregrpc.Decode(err)
 		}
+		if err := d.intake.Admit(ctx.Done(), len(request)); err != nil {
+			return nil, err
+		}
+		defer d.intake.Give(len(request))
 		return answer(d, ctx, request)
 	}
 }

@@ -124,6 +124,9 @@ func (p *publishing) read(ctx context.Context) error {
 		if runs, err = frame.ParseRuns(request, StreamRuns, runs[:0]); err != nil {
 			return err
 		}
+		if len(runs) == 0 {
+			continue // nothing of it is kept
+		}
 		of := &held{bytes: len(request), runs: len(runs)}
 		if err := p.room(ctx, of); err != nil {
 			return err
@@ -152,8 +155,8 @@ func (p *publishing) publish(ctx context.Context, r *frame.Run, of *held) {
 // room waits until another frame may be in hand. One always may.
 func (p *publishing) room(ctx context.Context, f *held) error {
 	runs, bytes := f.runs, f.bytes
-	if runs == 0 {
-		return nil // nothing of it is kept
+	if err := p.d.intake.Wait(ctx.Done(), bytes); err != nil {
+		return err
 	}
 	for {
 		p.mu.Lock()
@@ -167,6 +170,7 @@ func (p *publishing) room(ctx context.Context, f *held) error {
 		select {
 		case <-p.freed:
 		case <-ctx.Done():
+			p.d.intake.Give(bytes)
 			return wirelab.Public(ctx.Err())
 		}
 	}
@@ -176,10 +180,14 @@ func (p *publishing) room(ctx context.Context, f *held) error {
 func (p *publishing) done(v frame.Verdict, of *held) {
 	p.mu.Lock()
 	p.ready = append(p.ready, v)
-	if of.runs--; of.runs == 0 {
+	last := of.runs == 1
+	if of.runs--; last {
 		p.bytes -= of.bytes
 	}
 	p.mu.Unlock()
+	if last {
+		p.d.intake.Give(of.bytes)
+	}
 	signal(p.wake)
 	signal(p.freed)
 }

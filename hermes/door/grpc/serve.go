@@ -10,12 +10,14 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
 	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
@@ -43,6 +45,8 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// TLS goes before Secure, ClientRoots and the endpoint's certificate: see access.ServerTLS.
 	TLS *tls.Config
+	// Intake bounds the bytes of requests under way; nil: one of its own. All doors of a node share one.
+	Intake *intake.Intake
 }
 
 // callWorkers are goroutines that wait for calls; one more call than these has a goroutine of its
@@ -53,11 +57,14 @@ const callWorkers = 256
 const (
 	greetingTime = 10 * time.Second
 	idleTime     = 5 * time.Minute
+	headerLimit  = 32 << 10 // bytes of a call's headers; a token has some 80
+	windowBytes  = 1 << 20
 )
 
 // door is the services of one node.
 type door struct {
 	broker        broker.Broker
+	intake        *intake.Intake
 	self          uint64          // this node's id; 0: not known
 	stop          context.Context //nolint:containedctx // its end is the server's, which all streams heed
 	readers       sync.WaitGroup  // those that read a stream, which end after their handlers
@@ -69,7 +76,10 @@ type door struct {
 // read of them is answered, and calls have the endpoint's drain time. It follows the contract of
 // wirelab.Server.
 func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options) error {
-	d := &door{broker: b, stop: ctx, most: int64(o.Subscriptions)}
+	if o.Intake == nil {
+		o.Intake = intake.New(intake.Options{})
+	}
+	d := &door{broker: b, intake: o.Intake, stop: ctx, most: int64(o.Subscriptions)}
 	if d.most <= 0 {
 		d.most = 10_000
 	}
@@ -81,7 +91,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options)
 		return err
 	}
 	defer d.readers.Wait()
-	return wiregrpc.Serve(ctx, at, o.Secure && o.TLS == nil, "", func(s grpc.ServiceRegistrar) {
+	return wiregrpc.Serve(ctx, at, false, "", func(s grpc.ServiceRegistrar) {
 		s.RegisterService(describe(&pb.Hermes_ServiceDesc, hermesMethods, hermesStreams), d)
 		s.RegisterService(describe(&pb.Admin_ServiceDesc, adminMethods, adminStreams), d)
 		if !o.NoOrigin {
@@ -104,6 +114,9 @@ func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.MaxRecvMsgSize(frame.Limit),
 		grpc.MaxSendMsgSize(frame.Limit),
 		grpc.NumStreamWorkers(callWorkers),
+		grpc.MaxHeaderListSize(headerLimit),
+		// Of a stream whose handler waits, so much may lie unread, which nothing else counts.
+		grpc.StaticStreamWindowSize(windowBytes),
 		// TLS, the preface and the first settings: grpc-go itself gives them two minutes.
 		grpc.ConnectionTimeout(greetingTime),
 		// A subscriber may have nothing to say for hours; one that is gone is noticed. A connection without any
@@ -114,16 +127,27 @@ func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}
 	more = append(more, o.guards()...)
-	if o.ClientRoots == nil || o.TLS != nil {
-		return more, nil
-	}
-	if !o.Secure || at.Certificate == nil {
+	secure, err := o.credentials(at)
+	return append(more, grpc.Creds(metered{secure, o.Intake})), err
+}
+
+// credentials are the TLS of the door, or none.
+func (o Options) credentials(at wirelab.Endpoint) (credentials.TransportCredentials, error) {
+	switch {
+	case o.TLS != nil:
+		return credentials.NewTLS(o.TLS), nil
+	case !o.Secure && o.ClientRoots == nil:
+		return insecure.NewCredentials(), nil
+	case !o.Secure || at.Certificate == nil && o.ClientRoots != nil:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "clients can show certificates only to a door with TLS: give it one of its own")
+	case at.Certificate == nil:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "gRPC over TLS needs a certificate")
 	}
-	return append(more, grpc.Creds(credentials.NewTLS(&tls.Config{
-		Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
-		ClientCAs: o.ClientRoots, ClientAuth: tls.RequireAndVerifyClientCert,
-	}))), nil
+	config := &tls.Config{Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13}
+	if o.ClientRoots != nil {
+		config.ClientCAs, config.ClientAuth = o.ClientRoots, tls.RequireAndVerifyClientCert
+	}
+	return credentials.NewTLS(config), nil
 }
 
 // hint is the address of the leader's door, or "" where this node leads or nobody does.

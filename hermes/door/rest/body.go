@@ -33,30 +33,19 @@ const (
 	valueLimit = 100_000
 )
 
-// hold counts the bytes of bodies that a request has in memory, until it is
-// answered and no publish of its can still read them.
+// hold keeps a request's body counted in the door's intake, until the request is
+// answered and no publish of its can still read it.
 type hold struct {
-	of    *Door
-	bytes int64 // added to by the request's goroutine alone, before it lends
-	users atomic.Int32
+	release func()
+	users   atomic.Int32
 }
 
 func (h *hold) keep() { h.users.Add(1) }
 
 func (h *hold) drop() {
 	if h.users.Add(-1) == 0 {
-		h.of.holding.Add(-h.bytes)
+		h.release()
 	}
-}
-
-// take refuses bytes beyond what the door may hold at once.
-func (h *hold) take(n int64) error {
-	if h.of.holding.Add(n) > h.of.config.Memory {
-		h.of.holding.Add(-n)
-		return wirelab.Errorf(wirelab.ResourceExhausted, "too many requests are in hand, with more than %d bytes: try again later", h.of.config.Memory)
-	}
-	h.bytes += n
-	return nil
 }
 
 // body reads the request's body, of at most limit bytes, to its end: net/http
@@ -66,16 +55,13 @@ func (c *call) body(limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, errTooLarge(limit)
 	}
-	if size < 0 {
-		size = limit // it may turn out to be that long
-	}
-	if err := c.hold.take(size); err != nil {
-		return nil, err
-	}
-	text := make([]byte, 0, min(size, firstRead)+bytes.MinRead)
+	text := make([]byte, 0, min(max(size, 0), firstRead)+bytes.MinRead)
 	buffer := bytes.NewBuffer(text)
 	_, err := buffer.ReadFrom(io.LimitReader(c.request.Body, limit+1))
+	var full *wirelab.Error
 	switch {
+	case errors.As(err, &full):
+		return nil, full
 	case err != nil && c.ctx.Err() != nil:
 		return nil, wirelab.Public(c.ctx.Err())
 	case err != nil:
@@ -89,7 +75,7 @@ func (c *call) body(limit int64) ([]byte, error) {
 
 // firstRead is how many bytes are made room for on a caller's word; for more it
 // has to send them.
-const firstRead = 1 << 20
+const firstRead = 4 << 10
 
 func errTooLarge(limit int64) error {
 	return refuse(http.StatusRequestEntityTooLarge, wirelab.InvalidArgument, "body of more than %d bytes, which are all that are allowed here", limit)

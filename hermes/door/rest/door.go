@@ -13,6 +13,7 @@ import (
 	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/rebinding"
@@ -50,8 +51,8 @@ type Config struct {
 	// Register is where subscriptions are noted, and bounded; nil: one of its own.
 	// Doors of a node that share one take each other's acknowledgements.
 	Register *register.Register
-	// Memory bounds the bytes of request bodies that are held at once; 0: 64 MiB.
-	Memory int64
+	// Intake bounds the bytes of requests under way; nil: one of its own. All doors of a node share one.
+	Intake *intake.Intake
 	// Heartbeat is after how long without an event a comment is written; 0: 15 s.
 	Heartbeat time.Duration
 	// WriteTime is how long a subscriber may take to read what is written; 0: 30 s.
@@ -65,20 +66,18 @@ type Config struct {
 }
 
 const (
-	memoryUsual    = 64 << 20
 	heartbeatUsual = 15 * time.Second
 	writeTimeUsual = 30 * time.Second
 )
 
 // Door serves a broker.
 type Door struct {
-	config  Config
-	broker  broker.Broker
-	routes  routing
-	open    *register.Register
-	tally   tally
-	holding atomic.Int64  // bytes of request bodies
-	self    atomic.Uint64 // this node's id, once it is known
+	config Config
+	broker broker.Broker
+	routes routing
+	open   *register.Register
+	tally  tally
+	self   atomic.Uint64 // this node's id, once it is known
 }
 
 // New makes a door. It refuses a Config without a broker, or with an origin that is none.
@@ -86,7 +85,6 @@ func New(config Config) (*Door, error) {
 	if config.Broker == nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the door has no broker")
 	}
-	config.Memory = cmp.Or(config.Memory, memoryUsual)
 	config.Heartbeat = cmp.Or(config.Heartbeat, heartbeatUsual)
 	config.WriteTime = cmp.Or(config.WriteTime, writeTimeUsual)
 	if config.Log == nil {
@@ -100,6 +98,9 @@ func New(config Config) (*Door, error) {
 	}
 	if config.Register == nil {
 		config.Register = register.New(0)
+	}
+	if config.Intake == nil {
+		config.Intake = intake.New(intake.Options{})
 	}
 	d := &Door{config: config, broker: config.Broker, open: config.Register}
 	d.tally.began = time.Now()

@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/record"
 )
@@ -270,8 +271,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	waiting := make(chan func(broker.Verdict), 1)
 	b := &scripted{Broker: memory(t), publish: func(_ context.Context, _ broker.Run, d func(broker.Verdict)) { waiting <- d }}
-	s := start(t, rest.Config{Broker: b, Memory: 10})
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
+	s := start(t, rest.Config{Broker: b, Intake: in})
 	first := make(chan answer)
+	if err := in.Admit(t.Context().Done(), intake.Least-8); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		first <- s.ask("POST", "/v1/topics/t/messages", "12345678", "Content-Type", kindBytes)
 	}()
@@ -279,6 +284,9 @@ func TestMemoryIsBounded(t *testing.T) {
 	a := s.want(s.ask("POST", "/v1/topics/t/messages", "123", "Content-Type", kindBytes), 429, "resource_exhausted")
 	if a.header.Get("Retry-After") == "" {
 		t.Error("it does not say when to come again")
+	}
+	if !strings.Contains(a.body, "16777216 bytes") || !strings.Contains(a.body, "--request-bytes") {
+		t.Errorf("the bound is not named: %s", a.body)
 	}
 	done(broker.Verdict{Count: 1})
 	s.want(<-first, 200, `{"count":1}`)

@@ -102,7 +102,7 @@ var nowhere = route{path: "none"}
 // serve answers a request. A panic is that call's failure and nobody else's.
 func (d *Door) serve(ending context.Context, w http.ResponseWriter, r *http.Request) {
 	c := &call{Door: d, ctx: r.Context(), ending: ending, writer: w, request: r, route: &nowhere}
-	c.hold = &hold{of: d}
+	c.hold = &hold{release: d.config.Intake.Body(w, r)}
 	c.hold.keep()
 	defer c.hold.drop()
 	err := c.guarded()
@@ -211,6 +211,7 @@ func (d *Door) guarded(next http.Handler) http.Handler {
 			return
 		}
 		c.hint()
+		defer d.config.Intake.Body(w, r)()
 		next.ServeHTTP(w, r)
 	})
 }

@@ -1,0 +1,150 @@
+package grpc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math/rand/v2"
+	"net"
+	"testing"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+
+	"wirelab/hermes/door/intake"
+)
+
+// scripted is a connection on which a text comes in pieces of any size.
+type scripted struct {
+	net.Conn
+	left []byte
+}
+
+func (s *scripted) Read(p []byte) (int, error) {
+	if len(s.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, s.left[:min(len(s.left), 1+rand.IntN(40))])
+	s.left = s.left[n:]
+	return n, nil
+}
+
+func (*scripted) Close() error { return nil }
+
+// conversation writes what a client says.
+type conversation struct {
+	bytes.Buffer
+	*http2.Framer
+}
+
+func begin() *conversation {
+	c := new(conversation)
+	c.WriteString(http2.ClientPreface)
+	c.Framer = http2.NewFramer(&c.Buffer, nil)
+	_ = c.WriteSettings() // to memory, as all below
+	return c
+}
+
+func (c *conversation) call(id uint32) {
+	var head bytes.Buffer
+	_ = hpack.NewEncoder(&head).WriteField(hpack.HeaderField{Name: ":method", Value: "POST"})
+	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: head.Bytes(), EndHeaders: true})
+}
+
+// message is one in the form of gRPC, cut off after so many bytes.
+func message(length, cut int) []byte {
+	m := make([]byte, 5+length)
+	binary.BigEndian.PutUint32(m[1:], uint32(length))
+	return m[:cut]
+}
+
+// What is counted of a connection is what came of messages that are not whole, and a little for each call that
+// brought none yet, however the bytes are cut.
+func TestMeter(t *testing.T) {
+	for name, c := range map[string]struct {
+		say  func(c *conversation)
+		want int
+	}{
+		"a whole call": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, true, message(100, 105))
+		}, 0},
+		"a call of which nothing came": {func(c *conversation) { c.call(1) }, callBytes},
+		"a half of a message": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, false, message(100, 55))
+		}, callBytes + 55},
+		"padding does not count": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteDataPadded(1, false, message(100, 55), make([]byte, 77))
+			_ = c.WriteDataPadded(1, false, nil, make([]byte, 3))
+		}, callBytes + 55},
+		"a stream with messages and a part of one": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, false, append(append(message(9, 14), message(0, 5)...), message(50, 3)...))
+			_ = c.WriteData(1, false, make([]byte, 0))
+		}, 3},
+		"two calls in turns": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, false, message(1000, 500))
+			c.call(3)
+			_ = c.WriteData(3, false, message(10, 7))
+			_ = c.WriteData(1, true, make([]byte, 505))
+			_ = c.WritePing(false, [8]byte{})
+		}, callBytes + 7},
+		"a call that was given up": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, false, message(1000, 500))
+			_ = c.WriteRSTStream(1, http2.ErrCodeCancel)
+		}, 0},
+		"a call that ends in the middle of its message": {func(c *conversation) {
+			c.call(1)
+			_ = c.WriteData(1, true, message(1000, 500))
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 50 {
+				say := begin()
+				c.say(say)
+				in := intake.New(intake.Options{})
+				from := &scripted{left: say.Bytes()}
+				m := newMeter(from, from, in)
+				if text, err := io.ReadAll(m); err != nil || !bytes.Equal(text, say.Bytes()) {
+					t.Fatalf("%d bytes of %d came through: %v", len(text), say.Len(), err)
+				}
+				if n := in.Counts().Bytes; n != int64(c.want) || m.held != c.want {
+					t.Fatalf("%d bytes are counted, %d held; want %d", n, m.held, c.want)
+				}
+				if c.want == 0 && len(m.calls) > 0 {
+					t.Fatalf("%d calls are noted that are over", len(m.calls))
+				}
+				_ = m.Close()
+				_ = m.Close()
+				if n := in.Counts().Bytes; n != 0 {
+					t.Fatalf("%d bytes are counted of a connection that is gone", n)
+				}
+			}
+		})
+	}
+}
+
+// No bytes that come make the meter fail or count what is not there.
+func FuzzMeter(f *testing.F) {
+	c := begin()
+	c.call(1)
+	_ = c.WriteDataPadded(1, false, message(100, 55), make([]byte, 77))
+	f.Add(c.Bytes())
+	f.Fuzz(func(t *testing.T, text []byte) {
+		in := intake.New(intake.Options{})
+		from := &scripted{left: append([]byte(http2.ClientPreface), text...)}
+		m := newMeter(from, from, in)
+		_, _ = io.Copy(io.Discard, m)
+		if m.held < 0 || m.held > len(text)*(1+callBytes/frameHead) || in.Counts().Bytes != int64(m.held) {
+			t.Fatalf("%d bytes are held of %d, and %d counted", m.held, len(text), in.Counts().Bytes)
+		}
+		_ = m.Close()
+		if n := in.Counts().Bytes; n != 0 {
+			t.Fatalf("%d bytes are counted of a connection that is gone", n)
+		}
+	})
+}

@@ -1,0 +1,361 @@
+// Package intake bounds the memory of requests under way: one bound for all APIs of a node. Bytes
+// are counted when they have come and not when they may come, so that a client that announces much and
+// sends nothing takes nothing. It knows bytes and who sends them, and no protocol.
+//
+// # When there is no room
+//
+// Who sends more waits, and is not read from. Room goes to the smallest request first, so that a thousand large ones
+// do not keep a small one waiting. If nothing came of an unfinished request for a second, it is ended in favour of
+// those who wait, the largest first. Who waited for five seconds in vain is refused.
+//
+// Requests that are half there could wait for each other for ever. One of those that wait may therefore use what is
+// set aside for the largest request; it keeps this right until it is whole.
+package intake
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes"
+)
+
+const (
+	// Usual is the bound of a node that says nothing else.
+	Usual = 96 << 20
+	// Least is a bound with which requests of any size can be served.
+	Least = 2 * largest
+	// largest is what is set aside, which any request fits.
+	largest = 2 * hermes.RunLimit
+	// stall is after how long without a byte an unfinished request is ended in favour of others.
+	stall = time.Second
+	// patience is how long a request waits for room, unless Options say otherwise.
+	patience = 5 * time.Second
+	// look is how often those are looked for, while somebody waits.
+	look = 100 * time.Millisecond
+)
+
+// Options are what may be set. The zero value of each is its default.
+type Options struct {
+	Bytes    int64         // of requests under way, from Least: Usual
+	Patience time.Duration // how long a request waits for room: 5 s
+}
+
+// Intake counts the bytes of requests under way. Its methods are for any goroutine.
+type Intake struct {
+	patience time.Duration
+
+	total int64 // the bound as it was given
+	most  int64 // without what is set aside
+	used  atomic.Int64
+	short atomic.Bool // somebody waits: room goes to those first
+
+	refused, ended atomic.Uint64
+
+	mu      sync.Mutex           // guards all below
+	open    map[*Upload]struct{} // that are not whole
+	waiting []*waiter            // the smallest first, and of those the oldest
+	chief   *Upload              // may use what is set aside; nil: nobody
+	leaving int64                // bytes of uploads that were ended and are not released
+	looked  time.Time
+}
+
+// Counts are what an intake counted.
+type Counts struct {
+	Bytes   int64  // of requests now
+	Refused uint64 // requests that found no room in time
+	Ended   uint64 // unfinished requests that were ended in favour of others
+}
+
+// New makes an intake with nothing in it. Fewer bytes than Least are taken as Least.
+func New(o Options) *Intake {
+	bytes := max(cmp.Or(o.Bytes, Usual), Least)
+	return &Intake{
+		patience: cmp.Or(o.Patience, patience), total: bytes, most: bytes - largest, open: map[*Upload]struct{}{},
+	}
+}
+
+// Counts tells what was counted.
+func (i *Intake) Counts() Counts {
+	return Counts{Bytes: i.used.Load(), Refused: i.refused.Load(), Ended: i.ended.Load()}
+}
+
+// Upload is a request of which more is to come, or several that come over one connection. Its methods are for one
+// goroutine, but for those that the intake calls.
+type Upload struct {
+	of  *Intake
+	end func()
+
+	last  atomic.Int64 // when bytes came, in Unix nanoseconds
+	held  atomic.Int64
+	waits atomic.Bool
+	over  atomic.Bool // it was ended in favour of others
+	left  int64       // counted in leaving. Guarded by of.mu
+
+	ending   sync.Mutex // held while end is called
+	released bool       // guarded by ending
+}
+
+type waiter struct {
+	upload *Upload
+	bytes  int64
+	size   int64         // of the request with them
+	ready  chan struct{} // closed when it has its bytes
+	has    bool          // guarded by mu
+}
+
+// Begin begins an upload. end is called, from another goroutine, at most once and not after Release, when it is
+// to end in favour of others: it must make its reading fail, must not block, and must not call the upload.
+func (i *Intake) Begin(end func()) *Upload {
+	u := &Upload{of: i, end: end}
+	u.last.Store(time.Now().UnixNano())
+	i.mu.Lock()
+	i.open[u] = struct{}{}
+	i.mu.Unlock()
+	return u
+}
+
+// Take counts bytes that came. It waits until there is room or done is closed; ResourceExhausted: there was none.
+func (u *Upload) Take(done <-chan struct{}, bytes int) error {
+	if u.over.Load() {
+		return u.of.stalled()
+	}
+	u.last.Store(time.Now().UnixNano())
+	if err := u.of.take(done, u, int64(bytes), u.of.patience); err != nil {
+		return err
+	}
+	u.held.Add(int64(bytes))
+	u.last.Store(time.Now().UnixNano())
+	return nil
+}
+
+// Force counts bytes that came without waiting: for what is little.
+func (u *Upload) Force(bytes int) {
+	u.last.Store(time.Now().UnixNano())
+	u.of.used.Add(int64(bytes))
+	u.held.Add(int64(bytes))
+}
+
+// Give takes bytes off the count.
+func (u *Upload) Give(bytes int) {
+	u.held.Add(int64(-bytes))
+	u.of.Give(bytes)
+}
+
+// Whole tells that nothing is to come of what was begun: it is not ended any more.
+func (u *Upload) Whole() {
+	i := u.of
+	i.mu.Lock()
+	delete(i.open, u)
+	if i.chief == u {
+		i.chief = nil
+		i.grant()
+	}
+	i.mu.Unlock()
+}
+
+// Again tells that more is to come, after Whole.
+func (u *Upload) Again() {
+	u.last.Store(time.Now().UnixNano())
+	u.of.mu.Lock()
+	u.of.open[u] = struct{}{}
+	u.of.mu.Unlock()
+}
+
+// Release gives all back. It may be called from any goroutine, once, when nothing else is.
+func (u *Upload) Release() {
+	u.ending.Lock()
+	u.released = true
+	u.ending.Unlock()
+	i := u.of
+	i.mu.Lock()
+	delete(i.open, u)
+	if i.chief == u {
+		i.chief = nil
+	}
+	i.leaving -= u.left
+	i.used.Add(-u.held.Swap(0))
+	i.grant()
+	i.mu.Unlock()
+}
+
+// Ended reports whether the upload was ended in favour of others.
+func (u *Upload) Ended() bool { return u.over.Load() }
+
+// Admit counts a request that is whole, until [Intake.Give]. It waits as [Upload.Take] does.
+func (i *Intake) Admit(done <-chan struct{}, bytes int) error {
+	return i.take(done, nil, int64(bytes), i.patience)
+}
+
+// Wait is Admit that waits for as long as it takes, for streams, which then are not read from.
+func (i *Intake) Wait(done <-chan struct{}, bytes int) error {
+	return i.take(done, nil, int64(bytes), 0)
+}
+
+// Give takes bytes off the count.
+func (i *Intake) Give(bytes int) {
+	i.used.Add(int64(-bytes))
+	if i.short.Load() {
+		i.mu.Lock()
+		i.grant()
+		i.mu.Unlock()
+	}
+}
+
+// take counts bytes once there is room. limit 0: it waits without one.
+func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.Duration) error {
+	if !i.short.Load() {
+		if i.used.Add(bytes) <= i.most {
+			return nil
+		}
+		i.used.Add(-bytes)
+	}
+	w := &waiter{upload: u, bytes: bytes, ready: make(chan struct{})}
+	i.enqueue(w)
+	began := time.Now()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		i.clear()
+		select {
+		case <-w.ready:
+			if u != nil {
+				u.waits.Store(false)
+			}
+			return nil
+		case <-done:
+			return i.withdraw(w, wirelab.Errorf(wirelab.Canceled, "the request ended while it waited for room"))
+		case <-tick.C:
+		}
+		if limit > 0 && time.Since(began) >= limit {
+			return i.withdraw(w, nil)
+		}
+	}
+}
+
+func (i *Intake) enqueue(w *waiter) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if w.upload == nil { // it is whole
+		w.upload = &Upload{of: i}
+	}
+	w.upload.waits.Store(true)
+	w.size = w.upload.held.Load() + w.bytes
+	at, _ := slices.BinarySearchFunc(i.waiting, w, func(a, b *waiter) int {
+		if a.size <= b.size {
+			return -1
+		}
+		return 1
+	})
+	i.waiting = slices.Insert(i.waiting, at, w)
+	i.short.Store(true)
+	i.grant()
+}
+
+// withdraw ends a wait, unless it got its bytes at the last moment. why nil: there was no room for too long.
+func (i *Intake) withdraw(w *waiter, why error) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	w.upload.waits.Store(false)
+	if w.has {
+		return nil
+	}
+	i.waiting = slices.DeleteFunc(i.waiting, func(other *waiter) bool { return other == w })
+	if i.chief == w.upload {
+		i.chief = nil
+	}
+	i.grant()
+	if why == nil {
+		i.refused.Add(1)
+		why = i.Full()
+	}
+	return why
+}
+
+// Full is the error of who found no room.
+func (i *Intake) Full() error {
+	return wirelab.Errorf(wirelab.ResourceExhausted,
+		"requests under way hold all %d bytes that the node gives them (--request-bytes): try again later", i.total)
+}
+
+// stalled is the error of a request that was ended in favour of others.
+func (i *Intake) stalled() error {
+	return wirelab.Errorf(wirelab.ResourceExhausted,
+		"nothing came of the request for %v while others waited for room: requests under way may hold %d bytes at the node (--request-bytes)",
+		stall, i.total)
+}
+
+// grant gives room to those who wait, in their order. mu is held.
+func (i *Intake) grant() {
+	n := 0
+	for _, w := range i.waiting {
+		if i.chief == nil {
+			i.chief = w.upload
+		}
+		most := i.most
+		if i.chief == w.upload {
+			most = i.total
+		}
+		if i.used.Load()+w.bytes > most {
+			i.waiting[n] = w
+			n++
+			continue
+		}
+		i.used.Add(w.bytes)
+		w.has = true
+		close(w.ready)
+		if w.upload.end == nil && i.chief == w.upload {
+			i.chief = nil // it is whole: it needs no more
+		}
+	}
+	clear(i.waiting[n:])
+	i.waiting = i.waiting[:n]
+	i.short.Store(n > 0)
+}
+
+// clear ends unfinished uploads of which nothing comes, until those who wait have room.
+func (i *Intake) clear() {
+	for _, u := range i.choose() {
+		u.ending.Lock()
+		if !u.released {
+			u.end()
+		}
+		u.ending.Unlock()
+	}
+}
+
+// choose tells which uploads are to end.
+func (i *Intake) choose() (all []*Upload) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	now := time.Now()
+	if now.Sub(i.looked) < look {
+		return nil
+	}
+	i.looked = now
+	var wanted int64
+	for _, w := range i.waiting {
+		wanted += w.bytes
+	}
+	var idle []*Upload
+	for u := range i.open {
+		if !u.waits.Load() && !u.over.Load() && u.held.Load() > 0 && now.Sub(time.Unix(0, u.last.Load())) >= stall {
+			idle = append(idle, u)
+		}
+	}
+	slices.SortFunc(idle, func(a, b *Upload) int { return int(b.held.Load() - a.held.Load()) })
+	for _, u := range idle {
+		if i.used.Load()-i.leaving+wanted <= i.most {
+			break
+		}
+		u.left = u.held.Load()
+		i.leaving += u.left
+		u.over.Store(true)
+		i.ended.Add(1)
+		all = append(all, u)
+	}
+	return all
+}

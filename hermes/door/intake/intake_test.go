@@ -1,0 +1,106 @@
+package intake_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"wirelab"
+	"wirelab/hermes/door/intake"
+)
+
+// Unfinished requests of which nothing comes hold nobody up: they are ended, the largest first and no
+// more of them than must be, and who waits goes on.
+func TestIdleUploadsGiveWay(t *testing.T) {
+	t.Parallel()
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Hour})
+	ended := make(chan int, 4)
+	uploads := map[int]*intake.Upload{}
+	for i, bytes := range []int{1 << 20, 2 << 20, 3 << 20, 2 << 20} {
+		uploads[i] = in.Begin(func() { ended <- i })
+		if err := uploads[i].Take(t.Context().Done(), bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	chief := in.Begin(func() { ended <- 4 }) // uses what is set aside
+	if err := chief.Take(t.Context().Done(), 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan int)
+	go func() {
+		i := <-ended
+		if err := uploads[i].Take(nil, 1); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+			t.Errorf("an upload that was ended goes on: %v", err)
+		}
+		uploads[i].Release()
+		done <- i
+	}()
+	if err := in.Admit(t.Context().Done(), 2<<20); err != nil {
+		t.Fatal(err)
+	}
+	if i := <-done; i != 2 || len(ended) > 0 {
+		t.Errorf("upload %d was ended, and %d more; the one of 3 MiB was enough", i, len(ended))
+	}
+}
+
+// Who finds no room is told so by a code that says to come again, with the bound and its name.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
+	if err := in.Admit(t.Context().Done(), intake.Least); err != nil {
+		t.Fatal(err)
+	}
+	err := in.Admit(t.Context().Done(), 1)
+	if wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(), "all 16777216 bytes") {
+		t.Errorf("refused with: %v", err)
+	}
+	over := make(chan struct{})
+	close(over)
+	if err := in.Wait(over, 1); wirelab.CodeOf(err) != wirelab.Canceled {
+		t.Errorf("whose request ended gets: %v", err)
+	}
+	in.Give(intake.Least)
+	if err := in.Admit(t.Context().Done(), 1); err != nil {
+		t.Error(err)
+	}
+	in.Give(1)
+	if c := in.Counts(); c.Bytes != 0 || c.Refused != 1 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Requests that together need many times the bound and come byte by byte, all at once, are all served, and
+// never hold more than the bound.
+func TestHonestUploadsAreServed(t *testing.T) {
+	t.Parallel()
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Hour})
+	var all sync.WaitGroup
+	failed := make(chan error, 64)
+	for range 64 {
+		all.Go(func() {
+			u := in.Begin(func() { failed <- errors.New("an upload was ended") })
+			defer u.Release()
+			for range 8 {
+				if err := u.Take(nil, 1<<20-rand.IntN(100)); err != nil {
+					failed <- err
+					return
+				}
+				if c := in.Counts(); c.Bytes > intake.Least+64<<20/100 {
+					failed <- errors.New("more than the bound is held")
+				}
+			}
+			u.Whole()
+		})
+	}
+	all.Wait()
+	close(failed)
+	for err := range failed {
+		t.Error(err)
+	}
+	if c := in.Counts(); c.Bytes != 0 {
+		t.Errorf("%+v", c)
+	}
+}
