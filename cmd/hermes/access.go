@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -15,6 +17,8 @@ import (
 	"wirelab/cli"
 	"wirelab/fault"
 	"wirelab/hermes/access"
+	"wirelab/hermes/node"
+	"wirelab/hermes/peer"
 )
 
 // policyEvery is how often the policy's file is looked at.
@@ -47,6 +51,11 @@ func (c *config) guard(d *doors) (*access.Policy, error) {
 	if c.insecure {
 		return p, nil
 	}
+	if p != nil && d.peer != nil && c.peerTLS.cert == "" && c.peerKeyFile == "" {
+		return nil, cli.Usage("--policy guards callers, and whoever reaches --peer-listen %s could do everything as a node: "+
+			"give all nodes the same --peer-key-file, or --peer-tls-cert, --peer-tls-key and --peer-tls-ca; "+
+			"or --insecure where the network keeps strangers out", d.peer.Addr())
+	}
 	for _, l := range []struct {
 		flag  string
 		at    net.Listener
@@ -57,11 +66,38 @@ func (c *config) guard(d *doors) (*access.Policy, error) {
 		{"http-listen", d.http, c.tls.cert != "" && p != nil, "--tls-cert, --tls-key and --policy"},
 		{"peer-listen", d.peer, c.peerTLS.cert != "", "--peer-tls-cert, --peer-tls-key and --peer-tls-ca"},
 	} {
-		if !l.ok && !loopback(l.at.Addr()) {
+		if l.at != nil && !l.ok && !loopback(l.at.Addr()) {
 			return nil, cli.Usage("--%s %s can be reached from beyond this machine, which needs %s; or --insecure where the network keeps strangers out", l.flag, l.at.Addr(), l.lacks)
 		}
 	}
 	return p, nil
+}
+
+// peerKey is the secret of the cluster's nodes; nil: they have none.
+func (c *config) peerKey() ([]byte, error) {
+	if c.peerKeyFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.peerKeyFile)
+	if err != nil {
+		return nil, fault.Read("--peer-key-file", c.peerKeyFile, err)
+	}
+	key := bytes.TrimSpace(text)
+	if len(key) < peer.KeyLeast {
+		return nil, cli.Usage("--peer-key-file %s holds %d bytes; want at least %d, such as what \"openssl rand -hex 32\" prints",
+			c.peerKeyFile, len(key), peer.KeyLeast)
+	}
+	return key, nil
+}
+
+// alone reports whether no other node has to reach this one: none is named, no address is given for them, and the
+// directory knows of none. It is asked before the defaults are filled in.
+func (c *config) alone() bool {
+	if len(c.members) > 0 || len(c.join) > 0 || c.peerListen != "" || c.peerAddress != "" {
+		return false
+	}
+	knows, err := node.Acquainted(c.dataDir, cmp.Or(c.id, 1))
+	return err != nil || !knows // what is wrong with the directory the node tells when it opens it
 }
 
 func loopback(at net.Addr) bool {

@@ -5,15 +5,22 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"wirelab"
 	"wirelab/authority"
+	"wirelab/hermes/broker"
+	"wirelab/hermes/peer"
 )
 
 // written is a file of the test's.
@@ -122,15 +129,17 @@ func TestBeyondThisMachine(t *testing.T) {
 		args []string
 		says string
 	}{
-		"gRPC in the clear":        {open("grpc"), "--insecure"},
-		"HTTP in the clear":        {open("http"), "--tls-cert"},
-		"nodes in the clear":       {open("peer"), "--peer-tls-cert"},
-		"TLS without a policy":     {append(open("grpc"), files...), "--policy"},
-		"a policy without TLS":     {append(open("http"), "--policy", policy), "--tls-cert"},
-		"TLS of the doors alone":   {append(open("peer"), append(files, "--policy", policy)...), "--peer-tls-cert"},
-		"a policy and a word":      {append(append([]string{}, dev...), "--policy", policy, "--http-token", "x"), "--http-token"},
-		"a policy that is none":    {append(append([]string{}, dev...), "--policy", cert), "policy"},
-		"a policy that is missing": {append(append([]string{}, dev...), "--policy", cert+"x"), "no policy"},
+		"gRPC in the clear":                      {open("grpc"), "--insecure"},
+		"HTTP in the clear":                      {open("http"), "--tls-cert"},
+		"nodes in the clear":                     {open("peer"), "--peer-tls-cert"},
+		"TLS without a policy":                   {append(open("grpc"), files...), "--policy"},
+		"a policy without TLS":                   {append(open("http"), "--policy", policy), "--tls-cert"},
+		"TLS of the doors alone":                 {append(open("peer"), append(files, "--policy", policy)...), "--peer-tls-cert"},
+		"a policy and a word":                    {append(append([]string{}, dev...), "--policy", policy, "--http-token", "x"), "--http-token"},
+		"a policy, and nodes that prove nothing": {append(append([]string{}, dev...), "--policy", policy, "--peer-listen", "127.0.0.1:0"), "--peer-key-file"},
+		"a short key":                            {append(append([]string{}, dev...), "--peer-key-file", written(t, "short.key", "short")), "at least 16"},
+		"a policy that is none":                  {append(append([]string{}, dev...), "--policy", cert), "policy"},
+		"a policy that is missing":               {append(append([]string{}, dev...), "--policy", cert+"x"), "no policy"},
 	} {
 		if code, _, errs := tried(t, nil, "", c.args...); code != exitUsage || !strings.Contains(errs, c.says) {
 			t.Errorf("%s: exit code %d: %s", what, code, errs)
@@ -181,5 +190,68 @@ func TestNamesOfANode(t *testing.T) {
 		if w.StatusCode != want {
 			t.Errorf("host %s: %d, want %d", host, w.StatusCode, want)
 		}
+	}
+}
+
+// With a policy nodes ask each other for the key of the cluster, on this machine too: who has none gets nothing at the
+// port for nodes, and who has it joins. A node alone has no such port.
+func TestPeersProveTheKey(t *testing.T) {
+	t.Parallel()
+	token, hash := newToken(t)
+	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    subscribe: [\"*\"]\n"+
+		"    admin: [\"*\"]\n    cluster: true\n")
+	key := written(t, "peer.key", "the secret of this cluster\n")
+	dir := t.TempDir()
+	server := func(id string, more ...string) []string {
+		return append([]string{
+			"server", "--id", id, "--data-dir", filepath.Join(dir, id), "--policy", policy,
+			"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
+		}, more...)
+	}
+	alone := start(t, 1, server("1")...)
+	if at := alone.nodes[0].Peer; at != "" {
+		t.Errorf("a node alone listens for others at %s", at)
+	}
+	alone.end(t)
+	first := start(t, 1, server("1", "--peer-listen", "127.0.0.1:0", "--peer-key-file", key)...)
+	at := first.nodes[0].Peer
+	logger := slog.New(slog.DiscardHandler)
+	for what, secret := range map[string][]byte{"no key": nil, "another key": []byte("the secret of another cluster")} {
+		o := peer.Options{Cluster: "hermes", ID: 7, Key: secret, Logger: logger}
+		err := peer.Ask(t.Context(), o, at, func(b broker.Broker) error {
+			topics, err := b.ListTopics(t.Context(), "", "", 10)
+			return fmt.Errorf("it lists %d topics: %v", len(topics), err)
+		})
+		if wirelab.CodeOf(err) != wirelab.Unauthenticated && !strings.Contains(err.Error(), "prove") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	env := first.at()
+	env[tokenVariable] = token
+	second := start(t, 1, server("2", "--join", at, "--peer-listen", "127.0.0.1:0", "--peer-key-file", key)...)
+	for {
+		if out := must(t, env, "", "status"); strings.Contains(out, "2 of 2 nodes reached") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	must(t, env, "", "pub", "orders", "one", "--create")
+	second.end(t)
+	first.end(t)
+	for id, want := range map[uint64]bool{1: false, 2: false, 3: true} { // the third has no directory yet
+		c := config{id: id, dataDir: filepath.Join(dir, strconv.FormatUint(id, 10))}
+		if alone := c.alone(); alone != want {
+			t.Errorf("node %d is taken for alone: %v", id, alone)
+		}
+	}
+}
+
+// A token for HTTP alone leaves gRPC open, and the node says so.
+func TestHTTPTokenAlone(t *testing.T) {
+	t.Parallel()
+	l := start(t, 1, append(append([]string{}, dev...), "--http-token", "a word", "--log-level", "warn")...)
+	l.end(t)
+	if !strings.Contains(l.said.String(), "gRPC callers need none") {
+		t.Errorf("nothing says that gRPC is open:\n%s", l.said)
 	}
 }

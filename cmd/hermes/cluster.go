@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -112,9 +115,18 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(f.dataDir)) }()
 	}
+	args := []string{"--log-level=" + f.logLevel}
+	if a.getenv(variable("policy")) != "" || a.getenv(variable(configFlag)) != "" {
+		// The nodes may have a policy from there, with which they ask each other for a key.
+		key, err := clusterKey(f.dataDir)
+		if err != nil {
+			return err
+		}
+		args = append(args, "--peer-key-file="+key)
+	}
 	said := &saying{w: a.Stderr}
 	cluster, err := local.Start(ctx, local.Options{
-		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: []string{"--log-level=" + f.logLevel},
+		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: args,
 		Stderr:      func(id int) io.Writer { return said.of(fmt.Sprintf("node %d: ", id)) },
 		MayBeKilled: true, // trying that is what the cluster is for, and no failure of it
 	})
@@ -136,6 +148,18 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	}
 	a.Idle(ctx, "stopping the nodes")
 	return a.watch(ctx, program, cluster.Nodes)
+}
+
+// clusterKey is the file with the key of a cluster on this machine, which is made where it is not there.
+func clusterKey(dir string) (file string, err error) {
+	file = filepath.Join(dir, "peer.key")
+	if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("data: %w", err)
+	}
+	return file, os.WriteFile(file, []byte(rand.Text()+rand.Text()+"\n"), 0o600)
 }
 
 func (a *app) sayCluster(cluster *local.Cluster, asJSON bool) error {

@@ -21,6 +21,7 @@ import (
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/intake"
+	"wirelab/hermes/lograte"
 	"wirelab/hermes/metrics"
 )
 
@@ -37,6 +38,7 @@ type config struct {
 	peerAddress, grpcAddress, httpAddress string
 
 	tls, peerTLS keyPair
+	peerKeyFile  string
 	who
 	token    string
 	origins  []string
@@ -71,7 +73,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log; no other node may use it")
 	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; give it once for each node, this one included, and the same to all nodes")
 	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node of the cluster to join; can be given several times")
-	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default: from --member, else "+defaultPeer+")")
+	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default: from --member, else "+defaultPeer+"; a node alone does not listen)")
 	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` to listen on for gRPC (default: from --member, else "+defaultGRPC+")")
 	flags.StringVar(&c.httpListen, "http-listen", "", "`host:port` to listen on for HTTP: REST, server-sent events and GraphQL (default: from --member, else "+defaultHTTP+")")
 	flags.StringVar(&c.peerAddress, "peer-address", "", "`host:port` at which other nodes reach this one (default: the one it listens on)")
@@ -83,7 +85,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.peerTLS.cert, "peer-tls-cert", "", "`file` with the certificate that this node shows to other nodes (default: no TLS)")
 	flags.StringVar(&c.peerTLS.key, "peer-tls-key", "", "`file` with its key")
 	flags.StringVar(&c.peerTLS.ca, "peer-tls-ca", "", "`file` with the authority of the certificates of all nodes")
-	flags.StringVar(&c.token, "http-token", "", "bearer `token` that HTTP callers must show; better use $HERMES_HTTP_TOKEN, because other users can see flags")
+	flags.StringVar(&c.peerKeyFile, "peer-key-file", "", "`file` with a secret of all nodes, of at least 16 bytes, by which they know each other")
+	flags.StringVar(&c.token, "http-token", "", "bearer `token` that HTTP callers must show; --policy guards gRPC too; better use $HERMES_HTTP_TOKEN, because other users can see flags")
 	c.who.register(flags)
 	flags.StringArrayVar(&c.origins, "http-origin", nil, "`origin` of web pages that may call the HTTP API, such as https://example.com")
 	flags.BoolVar(&c.noOrigin, "no-origin-api", false, "do not serve the gRPC service of the broker that Hermes descends from")
@@ -93,8 +96,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	c.requests = intake.Usual
-	flags.Var(&c.requests, "request-bytes", "maximum bytes of requests under way, of all APIs together; who sends more waits,"+
-		" and is refused after 5 s; at least 16MiB")
+	flags.Var(&c.requests, "request-bytes", "maximum bytes of requests under way, of all APIs together; at least 16MiB")
 	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC override it")
 	flags.IntVar(&c.openFiles, "open-files", 0, "`number` of files that the log may have open to be read, however large it is (default a quarter of the process's limit, at most 256)")
 	flags.DurationVar(&c.tick, "tick", 50*time.Millisecond, "`time` between heartbeats; after 10 to 20 of these times without one there is an election")
@@ -102,10 +104,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.clockSkew, "clock-skew", 5*time.Second, "if this machine's clock differs from the median of a majority by more than this `time`, the node gives up leadership")
 	flags.BoolVar(&c.moved, "moved", false, "the data directory was moved here, and is the latest that this node had; give it for one start only")
 	flags.IntVar(&c.metricTopics, "metric-topics", metrics.Usual, "`number` of topics, and of groups, with their own series at /metrics; the rest is added up")
-	flags.IntVar(&c.connections, "connections", 10_000, "maximum `number` of client connections at once of the gRPC port,"+
-		" and of the HTTP port; fewer if the process may open too few files")
-	flags.IntVar(&c.perAddress, "connections-per-address", 0, "maximum `number` of them from one IP address, or from one IPv6 /64"+
-		" (default: half of what the port admits)")
+	flags.IntVar(&c.connections, "connections", 10_000, "maximum `number` of connections of the gRPC port, and of the HTTP port;"+
+		" fewer if too few files may be open")
+	flags.IntVar(&c.perAddress, "connections-per-address", 0, "maximum `number` of them from one IP address or IPv6 /64 (default: half)")
 	flags.StringVar(&c.logLevel, "log-level", "info", "what is logged on standard error: `level` debug, info, warn or error")
 	flags.BoolVar(&c.logJSON, "log-json", false, "log as JSON")
 	flags.BoolVar(&c.profile, "profile", false, "show Go's profiles on the socket "+profileSocket+" in the data directory, for the node's own user only")
@@ -193,6 +194,9 @@ func advertised(given string, l net.Listener, flag string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
+	if l == nil {
+		return "", nil
+	}
 	if at, ok := l.Addr().(*net.TCPAddr); ok && at.IP.IsUnspecified() {
 		return "", cli.Usage("others cannot dial %s: say with --%s how they reach this node", at, flag)
 	}
@@ -243,15 +247,17 @@ func (c *config) forPeers(logger *slog.Logger) (*tls.Config, error) {
 	return access.PeerTLS(c.peerTLS.cert, c.peerTLS.key, c.peerTLS.ca, logger)
 }
 
-// logger logs to w.
-func (c *config) logger(w io.Writer) (*slog.Logger, error) {
+// logger logs to w, of each cause so much that it does not fill a disk. flush tells the rest.
+func (c *config) logger(w io.Writer) (l *slog.Logger, flush func(), err error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		return nil, wirelab.UnknownName("level", c.logLevel, []string{"debug", "info", "warn", "error"})
+		return nil, nil, wirelab.UnknownName("level", c.logLevel, []string{"debug", "info", "warn", "error"})
 	}
 	o := &slog.HandlerOptions{Level: level}
+	var all slog.Handler = slog.NewTextHandler(w, o)
 	if c.logJSON {
-		return slog.New(slog.NewJSONHandler(w, o)), nil
+		all = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(slog.NewTextHandler(w, o)), nil
+	limited := lograte.New(all, 0)
+	return slog.New(limited), limited.Flush, nil
 }

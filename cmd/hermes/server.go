@@ -118,9 +118,6 @@ unless you give --data-dir. It has the settings of hermes server.`,
 		if len(c.members) > 0 || len(c.join) > 0 {
 			return cli.Usage("dev is for a node alone; hermes server and hermes cluster have others")
 		}
-		if c.peerListen == "" {
-			c.peerListen = "127.0.0.1:0" // nobody needs to know it
-		}
 		if f := command.Flags().Lookup("log-level"); f.Value.String() == f.DefValue {
 			c.logLevel = "warn" // how one node elects itself is no news
 		}
@@ -154,7 +151,7 @@ type doors struct {
 	intake           *intake.Intake                  // of all of them
 }
 
-func (d *doors) open(c *config) error {
+func (d *doors) open(c *config, logger *slog.Logger) error {
 	bounds, err := c.bounds(descriptors.Limit())
 	if err != nil {
 		return err
@@ -170,9 +167,15 @@ func (d *doors) open(c *config) error {
 		{"grpc", c.grpcListen, &d.grpc, bounds.clients},
 		{"http", c.httpListen, &d.http, bounds.clients},
 	} {
+		if door.at == "" {
+			continue // nobody is to come
+		}
 		l, err := config.Listen(context.Background(), "tcp", door.at)
 		if err != nil {
 			return cli.Both(fault.Listen(door.at, "--"+door.name+"-listen", err), d.close())
+		}
+		door.limits.Told = func(from net.Addr, why string) {
+			logger.Warn("a connection was closed", "port", door.name, "address", from, "why", why)
 		}
 		limited := accept.Limit(l, door.limits)
 		*door.l, d.counts[door.name] = limited, limited.Counts
@@ -196,20 +199,25 @@ func (d *doors) close() error {
 
 // serve runs a node until ctx ends or the node fails.
 func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
+	alone := c.alone()
 	members, err := c.roster()
 	if err != nil {
 		return err
 	}
-	logger, err := c.logger(a.Stderr)
+	if alone {
+		c.peerListen = ""
+	}
+	logger, flush, err := c.logger(a.Stderr)
 	if err != nil {
 		return err
 	}
+	defer flush()
 	o, err := c.options(members, logger)
 	if err != nil {
 		return err
 	}
 	var d doors
-	if err := d.open(&c); err != nil {
+	if err := d.open(&c, logger); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
@@ -221,11 +229,14 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		return err
 	}
 	o.Listener = d.peer
-	if o.TLS == nil {
+	if d.peer != nil && o.TLS == nil {
 		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")
 	}
 	if c.tls == (keyPair{}) {
 		warnOpen(logger, d.grpc, "clients", "--tls-cert")
+	}
+	if c.token != "" && c.tls.ca == "" {
+		logger.Warn("HTTP callers must show a token, and gRPC callers need none", "address", d.grpc.Addr(), "secure with", "--policy instead of --http-token")
 	}
 	defer a.collect(c.memory)()
 	d.intake = intake.New(intake.Options{Bytes: int64(c.requests)})
@@ -276,9 +287,13 @@ func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Opt
 	if err != nil {
 		return node.Options{}, err
 	}
+	key, err := c.peerKey()
+	if err != nil {
+		return node.Options{}, err
+	}
 	forLog, limit, err := c.files(logger)
 	return node.Options{
-		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure,
+		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure, PeerKey: key,
 		Tick: c.tick, SyncLimit: c.syncLimit, ClockSkew: c.clockSkew, Moved: c.moved,
 		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
 		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,

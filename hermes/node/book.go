@@ -115,6 +115,21 @@ func readBook(files vfs.FS, dir string) (*book, error) {
 	return b, nil
 }
 
+// Acquainted reports whether a node's directory tells of other nodes, which then must be able to reach it.
+// A directory that is not there tells of none.
+func Acquainted(dir string, node uint64) (bool, error) {
+	b, err := readBook(vfs.OS{}, dir)
+	if err != nil {
+		return false, err
+	}
+	for id := range b.page.Members {
+		if id != node {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // write puts the page in the place of the one before, whole or not at all. With mu.
 func (b *book) write() error {
 	text, err := json.MarshalIndent(b.page, "", "\t")

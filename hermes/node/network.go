@@ -66,7 +66,7 @@ func (c connected) Start(h peer.Handler, l local) { c.Transport.Start(h, l) }
 func (n *Node) peerOptions() peer.Options {
 	o := n.options
 	return peer.Options{
-		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Dial: o.Dial, Logger: o.Logger,
+		Cluster: o.Cluster, ID: o.Self.ID, Listener: o.Listener, TLS: o.TLS, Key: o.PeerKey, Dial: o.Dial, Logger: o.Logger,
 		Acquaintance: n.debut.acquaintance(), Clock: peer.Clock{Now: n.clock.own, Compared: n.skew.compared},
 	}
 }

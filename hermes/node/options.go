@@ -36,6 +36,7 @@ type Options struct {
 	// Listener is where the others dial; nil: nobody does, and the node stays alone.
 	Listener net.Listener
 	TLS      *tls.Config // see peer.Options
+	PeerKey  []byte      // likewise, its Key
 	Dial     func(ctx context.Context, peer uint64, address string) (net.Conn, error)
 
 	// Tick is the unit of Raft's time: a heartbeat each, an election after 10 to 20 without

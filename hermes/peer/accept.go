@@ -11,13 +11,21 @@ import (
 	"wirelab/wire/accept"
 )
 
-// connectionsLimit is on those that dialled: far more than a cluster has nodes.
+// connectionsLimit is on those that dialled: far more than a cluster has nodes. Those of whom it is not known
+// yet who they are give way to new ones.
 const connectionsLimit = 256
+
+// limited is the listener with a bound, which it may have already.
+func limited(l net.Listener) net.Listener {
+	if bounded, ok := l.(*accept.Limited); ok {
+		return bounded
+	}
+	return accept.Limit(l, accept.Limits{Total: connectionsLimit, Vouched: true})
+}
 
 // accept takes those who dial.
 func (t *Transport) accept() {
 	defer context.AfterFunc(t.ctx, func() { _ = t.o.Listener.Close() })()
-	slots := make(chan struct{}, connectionsLimit)
 	for t.ctx.Err() == nil {
 		socket, err := t.o.Listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -28,16 +36,7 @@ func (t *Transport) accept() {
 			t.rest(100 * time.Millisecond)
 			continue
 		}
-		select {
-		case slots <- struct{}{}:
-			t.all.Go(func() {
-				defer func() { <-slots }()
-				t.receive(socket)
-			})
-		default:
-			t.o.Logger.Warn("a peer was refused: too many are connected", "limit", connectionsLimit)
-			_ = socket.Close() // nothing was said on it
-		}
+		t.all.Go(func() { t.receive(socket) }) // bounded by the listener
 	}
 }
 
@@ -61,7 +60,7 @@ func (t *Transport) receive(socket net.Conn) {
 		t.o.Logger.Warn("one who dialled was refused", "address", socket.RemoteAddr(), "err", err)
 		return
 	}
-	if from != 0 {
+	if from != 0 || t.o.Key != nil || t.o.TLS != nil {
 		accept.Vouch(socket)
 	}
 	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}

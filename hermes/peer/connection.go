@@ -19,6 +19,9 @@ import (
 // version is of frames and bodies. It is raised by what an older node cannot read.
 const version = 1
 
+// helloLimit is the bytes of a hello.
+const helloLimit = 64 << 10
+
 // bufferBytes is what one system call reads or writes of small frames.
 const bufferBytes = 128 << 10
 
@@ -137,6 +140,8 @@ func (c *connection) sendHello(h *gen.Hello) error {
 }
 
 func (c *connection) readHello() (*gen.Hello, error) {
+	c.reader.most = helloLimit // nothing is known yet of who sends it
+	defer func() { c.reader.most = 0 }()
 	k, data, err := c.reader.next()
 	if err != nil {
 		return nil, err
@@ -160,10 +165,16 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 		c.clock, c.peer = &o.Clock, to
 	}
 	mine.Clock = c.now()
+	if o.Key != nil {
+		mine.Nonce = newNonce()
+	}
 	if err := c.sendHello(mine); err != nil {
 		return err
 	}
 	h, err := c.readHello()
+	if err == nil && o.Key != nil && h.GetError() == nil {
+		h, err = c.respond(o, mine, h)
+	}
 	if err != nil {
 		return err
 	}
@@ -183,10 +194,17 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	answer := &gen.Hello{Version: version, Cluster: o.Cluster, From: o.ID, To: h.GetFrom()}
-	o.Acquaintance.introduce(answer)
 	c.knows = h.GetKnows()
-	refused := o.judge(h)
+	answer := &gen.Hello{Version: version, From: o.ID, To: h.GetFrom()}
+	var refused error
+	if o.Key != nil {
+		refused = c.challenge(o, h)
+	}
+	if refused == nil {
+		answer.Cluster = o.Cluster
+		o.Acquaintance.introduce(answer)
+		refused = o.judge(h)
+	}
 	if refused == nil && h.GetFrom() != 0 {
 		refused = o.Acquaintance.meet(h)
 	}

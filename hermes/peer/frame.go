@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -266,6 +267,7 @@ func (w *writer) fragment(l lane) error {
 // reader reads frames. For one goroutine.
 type reader struct {
 	r       *bufio.Reader
+	most    int // bytes of a frame; 0: frameLimit
 	pending [lanes]pending
 }
 
@@ -287,7 +289,7 @@ func (r *reader) next() (kind, []byte, error) {
 		length := int(binary.LittleEndian.Uint32(head[4:]))
 		rest := int(binary.LittleEndian.Uint32(head[8:]))
 		k, l := kind(head[12]), lane(head[13])
-		if l >= lanes || length > fragmentBytes || rest > frameLimit || rest > 0 && length == 0 {
+		if l >= lanes || length > fragmentBytes || rest > cmp.Or(r.most, frameLimit) || rest > 0 && length == 0 {
 			return 0, nil, fmt.Errorf("not a fragment: kind %d, lane %d, %d bytes, %d to come", k, l, length, rest)
 		}
 		p := &r.pending[l]

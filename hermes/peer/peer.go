@@ -11,6 +11,12 @@
 // neither a snapshot nor a batch holds a heartbeat up. Every frame has a CRC32C: TCP's sum
 // lets one damaged segment in some millions pass, and this one would go into the log.
 //
+// # Who gets in
+//
+// A node with a key asks for it on each connection, and proves that it has it: each end draws a nonce, and the proof is an
+// HMAC over both, so that neither the key travels nor a proof counts twice. Connections that have proven
+// nothing yet give way to new ones, so that strangers keep no node out.
+//
 // # What is lost
 //
 // Raft messages wait in a queue bounded in bytes; what does not fit is dropped, as
@@ -39,12 +45,15 @@ import (
 type Options struct {
 	Cluster  string       // its name; a node of another is refused
 	ID       uint64       // this node, from 1
-	Listener net.Listener // where the others dial; the transport closes it
+	Listener net.Listener // where the others dial, best an accept.Limited with Vouched; the transport closes it
 	// TLS is both for dialling and for being dialled: it wants Certificates, RootCAs and
 	// ClientCAs. Both ends are always verified. nil: in the clear. Where it has
 	// GetConfigForClient, that is asked for dialling too, with an empty ClientHelloInfo, so
 	// that certificates and authorities can be replaced while the node runs.
 	TLS *tls.Config
+	// Key is a secret of the cluster's nodes, from KeyLeast bytes, which both ends then prove to each other before
+	// anything else is said. It keeps strangers out, and encrypts nothing. nil: none is asked for.
+	Key []byte
 	// Dial is what connects; nil: TCP. For tests that cut the network.
 	Dial func(ctx context.Context, peer uint64, address string) (net.Conn, error)
 
@@ -126,10 +135,13 @@ func New(o Options) (*Transport, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a node's id counts from 1")
 	case o.Listener == nil:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a node needs a listener that other nodes can dial")
+	case o.Key != nil && len(o.Key) < KeyLeast:
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the key of the cluster has %d bytes; want at least %d", len(o.Key), KeyLeast)
 	case o.CallBytes < 0 || o.QueueBytes < 0 || o.FeedBytes < 0 || o.CallBytes > servedPublishes/2 || o.Silence < 0:
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "of a transport no bound may be below 0, and calls to a peer may take at most %d bytes", servedPublishes/2)
 	}
 	o.fill()
+	o.Listener = limited(o.Listener)
 	if o.TLS != nil {
 		o.Listener = tls.NewListener(o.Listener, o.served())
 	}

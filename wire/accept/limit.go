@@ -17,6 +17,8 @@ type Limits struct {
 	Silence time.Duration
 	// Vouched makes a connection silent until [Vouch] is called with it. Without it the first byte is enough.
 	Vouched bool
+	// Told is told of each connection that is closed for a bound, and of which; nil: nothing is. It must not block.
+	Told func(from net.Addr, why string)
 }
 
 // Counts are what a listener counted since it was made, but for Open.
@@ -87,23 +89,35 @@ func (l *Limited) Accept() (net.Conn, error) {
 	}
 }
 
+// tell tells of a connection that is closed.
+func (l *Limited) tell(from net.Addr, why string) {
+	if l.limits.Told != nil {
+		l.limits.Told(from, why)
+	}
+}
+
 // admit takes a connection in, nil where it has no place.
 func (l *Limited) admit(accepted net.Conn) *limited {
 	c := &limited{Conn: accepted, of: l, from: origin(accepted.RemoteAddr())}
 	l.mu.Lock()
 	s := l.of[c.from]
 	var leaves *limited
+	var why string
 	switch {
 	case l.limits.PerAddress > 0 && s != nil && s.open >= l.limits.PerAddress:
 		l.address.Add(1)
+		why = "its address has too many"
 		if leaves = oldest(s.quiet); leaves == nil {
 			l.mu.Unlock()
+			l.tell(accepted.RemoteAddr(), why)
 			return nil
 		}
 	case l.limits.Total > 0 && l.open >= l.limits.Total:
 		l.full.Add(1)
+		why = "the port has too many"
 		if leaves = oldest(l.quiet); leaves == nil {
 			l.mu.Unlock()
+			l.tell(accepted.RemoteAddr(), why)
 			return nil
 		}
 	}
@@ -123,6 +137,7 @@ func (l *Limited) admit(accepted net.Conn) *limited {
 	}
 	l.mu.Unlock()
 	if leaves != nil {
+		l.tell(leaves.Conn.RemoteAddr(), why+", and it was silent for longest")
 		_ = leaves.Conn.Close() // it had nothing to say
 	}
 	return c
@@ -191,6 +206,7 @@ func (c *limited) late() {
 	}
 	c.of.mu.Unlock()
 	if quiet {
+		c.of.tell(c.Conn.RemoteAddr(), "nothing came on it")
 		_ = c.Conn.Close() // it had nothing to say
 	}
 }

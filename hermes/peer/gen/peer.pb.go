@@ -139,6 +139,8 @@ type Hello struct {
 	Standing      *Standing              `protobuf:"bytes,8,opt,name=standing,proto3" json:"standing,omitempty"`    // of the sender, where it takes part and dials
 	Forgotten     bool                   `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"` // of the answer: the receiver has less on its disk than the sender saw it have
 	Clock         int64                  `protobuf:"varint,10,opt,name=clock,proto3" json:"clock,omitempty"`        // of the sender when it sent this: Unix nanoseconds; 0: not told
+	Nonce         []byte                 `protobuf:"bytes,16,opt,name=nonce,proto3" json:"nonce,omitempty"`         // random, of one connection: the sender has the cluster's key and asks for a proof of it
+	Proof         []byte                 `protobuf:"bytes,17,opt,name=proof,proto3" json:"proof,omitempty"`         // that the sender has the cluster's key, over both nonces
 	Knows         uint32                 `protobuf:"varint,20,opt,name=knows,proto3" json:"knows,omitempty"`        // up to which level the sender knows what commands mean: see Rise in command.proto
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -242,6 +244,20 @@ func (x *Hello) GetClock() int64 {
 		return x.Clock
 	}
 	return 0
+}
+
+func (x *Hello) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
+func (x *Hello) GetProof() []byte {
+	if x != nil {
+		return x.Proof
+	}
+	return nil
 }
 
 func (x *Hello) GetKnows() uint32 {
@@ -1543,7 +1559,7 @@ var File_peer_proto protoreflect.FileDescriptor
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\x0ehermes.peer.v1\"\xb8\x02\n" +
+	"peer.proto\x12\x0ehermes.peer.v1\"\xe4\x02\n" +
 	"\x05Hello\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x12\n" +
@@ -1556,6 +1572,8 @@ const file_peer_proto_rawDesc = "" +
 	"\tforgotten\x18\t \x01(\bR\tforgotten\x12\x14\n" +
 	"\x05clock\x18\n" +
 	" \x01(\x03R\x05clock\x12\x14\n" +
+	"\x05nonce\x18\x10 \x01(\fR\x05nonce\x12\x14\n" +
+	"\x05proof\x18\x11 \x01(\fR\x05proof\x12\x14\n" +
 	"\x05knows\x18\x14 \x01(\rR\x05knows\"O\n" +
 	"\bStanding\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x12\n" +
