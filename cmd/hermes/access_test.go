@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -93,6 +94,23 @@ func TestPolicy(t *testing.T) {
 		reply.Body.Close()
 		if reply.StatusCode != want {
 			t.Errorf("%s answers %s", path, reply.Status)
+		}
+	}
+	for token, sees := range map[string]bool{reader: false, admin: true} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.nodes[0].HTTP+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || !strings.Contains(string(text), `{topic="orders"}`) || !strings.Contains(string(text), "go_goroutines") ||
+			strings.Contains(string(text), `{topic="secrets"}`) != sees {
+			t.Errorf("the metrics show the secret topic, or lack what is everybody's: %v %v", sees, err)
 		}
 	}
 	http.DefaultClient.CloseIdleConnections()

@@ -240,7 +240,11 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	}
 	defer a.collect(c.memory)()
 	d.intake = intake.New(intake.Options{Bytes: int64(c.requests)})
-	numbers := metrics.New(metrics.Options{Topics: c.metricTopics, Listeners: d.counts, Requests: d.intake.Counts})
+	seen := metrics.Options{Topics: c.metricTopics, Listeners: d.counts, Requests: d.intake.Counts}
+	if policy != nil {
+		seen.Visible = policy.Numbers
+	}
+	numbers := metrics.New(seen)
 	o.Observer = numbers
 	opening, cancel := context.WithTimeout(ctx, joinLimit)
 	n, err := node.Open(opening, o)

@@ -15,6 +15,7 @@
 //	    subscribe: [orders, shop.*]
 //	    admin: [billing.*]
 //	    cluster: false
+//	    metrics: false
 //	    quota:
 //	      messages_per_second: 1000
 //	      bytes_per_second: 10485760
@@ -40,6 +41,8 @@
 //   - admin and subscribe: a backup; of everything, on "*".
 //   - admin and publish: a restore.
 //   - cluster: changing who takes part and who leads.
+//   - metrics: the numbers of all topics and groups at /metrics, with their names. Others see there
+//     what they may see elsewhere, and the rest as one sum.
 //
 // Each of the first three lets its holder see the topic itself. Every principal sees
 // the nodes and their addresses, since clients need them to find the leader.

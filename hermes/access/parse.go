@@ -98,6 +98,7 @@ func (r *reader) principal(n ast.Node) (*grant, error) {
 		},
 		"tokens":  func(n ast.Node) error { return r.list(n, "tokens", tokensLimit, r.token(g)) },
 		"cluster": func(n ast.Node) error { return r.yes(n, "cluster", &g.cluster) },
+		"metrics": func(n ast.Node) error { return r.yes(n, "metrics", &g.metrics) },
 		"quota":   func(n ast.Node) error { return r.quota(n, &g.quota) },
 	}
 	for i, name := range rightNames {

@@ -56,6 +56,7 @@ type grant struct {
 	topics  [rights]patterns
 	seen    patterns // of the topics that it knows of
 	cluster bool
+	metrics bool // it sees the numbers of all topics and groups
 	quota   quota
 	usage   *usage // assigned before the rules are used
 }
@@ -220,6 +221,21 @@ func (p *Policy) granted(who Principal) (*grant, error) {
 		}
 	}
 	return nil, errUnknown
+}
+
+// Numbers tells of which topics, and of the groups of which topics, whoever calls may see the numbers: those that it
+// sees itself, and all of them with the right metrics. Without a principal it is none.
+func (p *Policy) Numbers(ctx context.Context) (topic, groups func(topic string) bool) {
+	_, g, err := p.caller(ctx)
+	switch {
+	case err != nil:
+		none := func(string) bool { return false }
+		return none, none
+	case g.metrics:
+		all := func(string) bool { return true }
+		return all, all
+	}
+	return g.seen.cover, func(topic string) bool { return g.may(topic, subscribe, admin) == nil }
 }
 
 // may refuses who has none of the rights on a topic.

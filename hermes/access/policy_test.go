@@ -135,7 +135,7 @@ func TestWrongPolicies(t *testing.T) {
 		{"two documents", "principals: []\n---\nprincipals: []\n", "2"},
 		{"no YAML", "principals: [", "p.yaml:1"},
 		{"an unknown name at the top", "principal: []", "p.yaml:1: a policy: unknown name \"principal\"; did you mean principals? Known: principals"},
-		{"an unknown name", with("    publishes: [a]\n"), "p.yaml:4: a principal: unknown name \"publishes\"; did you mean publish? Known: admin, cluster, name, publish, quota, subscribe, tokens"},
+		{"an unknown name", with("    publishes: [a]\n"), "p.yaml:4: a principal: unknown name \"publishes\"; did you mean publish? Known: admin, cluster, metrics, name, publish, quota, subscribe, tokens"},
 		{"an unknown quota", with("    quota: {messages: 1}\n"), "Known: bytes_per_second, groups, messages_per_second, producers, subscriptions"},
 		{"a token as a name", with("    " + token + ": 1\n"), "p.yaml:4"},
 		{"another as a name", with("    " + strings.Repeat("t0ken", 10) + ": 1\n"), "p.yaml:4"},
@@ -273,6 +273,42 @@ func BenchmarkAuthenticate(b *testing.B) {
 	for b.Loop() {
 		if _, err := p.Authenticate(all.made["p500"]); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Of topics a principal sees the numbers where it sees the topic, of groups where it may read them, and with
+// the right metrics of all.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	p, all := policy(t, `principals:
+  - {name: shop, tokens: [$shop], publish: [orders], subscribe: [stock.*], admin: [shop.*]}
+  - {name: prometheus, tokens: [$prometheus], metrics: true}
+  - {name: none, tokens: [$none]}
+`)
+	for _, c := range []struct {
+		who, topic    string
+		itself, group bool
+	}{
+		{"shop", "orders", true, false},
+		{"shop", "stock.a", true, true},
+		{"shop", "shop.a", true, true},
+		{"shop", "secret", false, false},
+		{"prometheus", "secret", true, true},
+		{"none", "orders", false, false},
+		{"", "orders", false, false},
+	} {
+		ctx := t.Context()
+		if c.who != "" {
+			who, err := p.Authenticate(all.made[c.who])
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx = access.With(ctx, who)
+		}
+		topic, groups := p.Numbers(ctx)
+		if topic(c.topic) != c.itself || groups(c.topic) != c.group {
+			t.Errorf("%q sees numbers of %s: %v, and of its groups: %v", c.who, c.topic, topic(c.topic), groups(c.topic))
 		}
 	}
 }

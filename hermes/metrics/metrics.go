@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -34,6 +35,9 @@ type Options struct {
 	Listeners map[string]func() accept.Counts
 	// Requests tells of the requests under way; nil: nothing is told of them.
 	Requests func() intake.Counts
+	// Visible tells of which topics, and of the groups of which topics, whoever asks may see the numbers. What
+	// he may not goes to the sum. nil: all.
+	Visible func(ctx context.Context) (topic, groups func(topic string) bool)
 }
 
 // Source is the node that is told of.
@@ -48,6 +52,7 @@ type Metrics struct {
 	limit      int
 	listeners  map[string]func() accept.Counts
 	requests   func() intake.Counts
+	visible    func(ctx context.Context) (topic, groups func(topic string) bool)
 	traffic    traffic
 	sync       histogram
 	commit     histogram
@@ -58,8 +63,12 @@ var _ node.Observer = (*Metrics)(nil)
 
 // New makes the metrics of a node that is opened next, as whose Observer they go.
 func New(o Options) *Metrics {
+	if o.Visible == nil {
+		all := func(string) bool { return true }
+		o.Visible = func(context.Context) (topic, groups func(string) bool) { return all, all }
+	}
 	return &Metrics{
-		limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, requests: o.Requests, traffic: traffic{topics: map[string]*through{}},
+		visible: o.Visible, limit: cmp.Or(o.Topics, Usual), listeners: o.Listeners, requests: o.Requests, traffic: traffic{topics: map[string]*through{}},
 		collectors: prometheus.NewRegistry(),
 	}
 }
@@ -70,13 +79,28 @@ func (m *Metrics) Synced(took time.Duration) { m.sync.observe(took, 1) }
 // Committed implements [node.Observer].
 func (m *Metrics) Committed(took time.Duration, proposals int) { m.commit.observe(took, proposals) }
 
-// Handler serves the metrics of a node in the formats of Prometheus. It is to be made once.
+// scrapesAtOnce is how many may ask at once.
+const scrapesAtOnce = 2
+
+// Handler serves the metrics of a node in the formats of Prometheus, to each who asks what he may see. It is to be made once.
 func (m *Metrics) Handler(of Source) http.Handler {
-	m.collectors.MustRegister(
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &collector{m, of},
-	)
-	return promhttp.HandlerFor(m.collectors, promhttp.HandlerOpts{
-		MaxRequestsInFlight: 2, Timeout: 2 * scrapeTime, ErrorHandling: promhttp.HTTPErrorOnError,
+	m.collectors.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	slots := make(chan struct{}, scrapesAtOnce)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+		default:
+			http.Error(w, fmt.Sprintf("%d others are asking already: try again later", scrapesAtOnce), http.StatusServiceUnavailable)
+			return
+		}
+		own := prometheus.NewRegistry() // what is told differs by who asks
+		c := &collector{Metrics: m, of: of}
+		c.topicSeen, c.groupsSeen = m.visible(r.Context())
+		own.MustRegister(c)
+		promhttp.HandlerFor(prometheus.Gatherers{m.collectors, own}, promhttp.HandlerOpts{
+			Timeout: 2 * scrapeTime, ErrorHandling: promhttp.HTTPErrorOnError,
+		}).ServeHTTP(w, r)
 	})
 }
 
@@ -84,6 +108,8 @@ func (m *Metrics) Handler(of Source) http.Handler {
 type collector struct {
 	*Metrics
 	of Source
+
+	topicSeen, groupsSeen func(topic string) bool // by whoever asks
 }
 
 // Describe implements [prometheus.Collector].
@@ -204,12 +230,14 @@ func (c *collector) topics(to chan<- prometheus.Metric, all []broker.Topic) {
 	slices.SortFunc(all, func(a, b broker.Topic) int { return cmp.Compare(a.ID, b.ID) })
 	var rest sums
 	rest.count(&c.traffic.gone)
+	told := 0
 	for i := range all {
 		t := &all[i]
-		if i >= c.limit {
+		if told >= c.limit || !c.topicSeen(t.Name) {
 			rest.add(t, c.traffic.find(t.Name))
 			continue
 		}
+		told++
 		var s sums
 		s.add(t, c.traffic.find(t.Name))
 		s.tell(to, t.Name)
@@ -220,19 +248,25 @@ func (c *collector) topics(to chan<- prometheus.Metric, all []broker.Topic) {
 func (c *collector) groups(to chan<- prometheus.Metric, all []broker.Group) {
 	// One that lags is one that somebody looks for.
 	slices.SortStableFunc(all, func(a, b broker.Group) int { return cmp.Compare(b.Lag, a.Lag) })
-	if len(all) > c.limit {
-		rest := broker.Group{Topic: Other, Name: Other}
-		for _, g := range all[c.limit:] {
-			rest.Lag += g.Lag
-			rest.Redelivered += g.Redelivered
-			rest.Dead += g.Dead
-			rest.Trimmed += g.Trimmed
-			rest.Members += g.Members
-			rest.InFlight += g.InFlight
-		}
-		all = append(all[:c.limit:c.limit], rest)
-	}
+	var told []broker.Group
+	rest, more := broker.Group{Topic: Other, Name: Other}, false
 	for _, g := range all {
+		if len(told) < c.limit && c.groupsSeen(g.Topic) {
+			told = append(told, g)
+			continue
+		}
+		more = true
+		rest.Lag += g.Lag
+		rest.Redelivered += g.Redelivered
+		rest.Dead += g.Dead
+		rest.Trimmed += g.Trimmed
+		rest.Members += g.Members
+		rest.InFlight += g.InFlight
+	}
+	if more {
+		told = append(told, rest)
+	}
+	for _, g := range told {
 		to <- gauge(lag, float64(g.Lag), g.Topic, g.Name)
 		to <- counter(redelivered, float64(g.Redelivered), g.Topic, g.Name)
 		to <- counter(dead, float64(g.Dead), g.Topic, g.Name)

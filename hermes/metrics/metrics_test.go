@@ -216,3 +216,52 @@ func BenchmarkCommitted(b *testing.B) {
 		m.Committed(2*time.Millisecond, 10)
 	}
 }
+
+type askerKey struct{}
+
+// Who asks sees the numbers of what he may see, and all else in the sum; the numbers of the node are everybody's.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{Topics: 2, Visible: func(ctx context.Context) (topic, groups func(string) bool) {
+		who, _ := ctx.Value(askerKey{}).(string)
+		own := func(topic string) bool { return topic == who }
+		return func(topic string) bool { return topic == who || topic == "public" }, own
+	}})
+	b := m.Wrap(brokertest.Memory())
+	s := &source{stats: node.Stats{Node: 1, Leader: 1, Term: 7}}
+	for i, name := range []string{"secret", "public", "orders"} {
+		if _, err := b.CreateTopic(t.Context(), broker.Topic{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+		if err := publish(t, b, name); err != nil {
+			t.Fatal(err)
+		}
+		s.stats.Topics = append(s.stats.Topics, broker.Topic{Name: name, ID: uint32(i + 1), Next: 2})
+		s.stats.Groups = append(s.stats.Groups, broker.Group{Topic: name, Name: "merger", Lag: uint64(i + 1)})
+	}
+	h := m.Handler(s)
+	for who, want := range map[string]map[string]string{
+		"orders": {
+			`hermes_topic_messages_in_total{topic="orders"}`:           "2",
+			`hermes_topic_messages_in_total{topic="public"}`:           "2",
+			`hermes_topic_messages_in_total{topic="secret"}`:           "",
+			`hermes_topic_messages_in_total{topic=".other"}`:           "2",
+			`hermes_group_lag_messages{group="merger",topic="orders"}`: "3",
+			`hermes_group_lag_messages{group="merger",topic="public"}`: "",
+			`hermes_group_lag_messages{group=".other",topic=".other"}`: "3",
+			`hermes_raft_term`: "7",
+			`hermes_topics`:    "3",
+		},
+		"nobody": {
+			`hermes_topic_messages_in_total{topic="orders"}`:           "",
+			`hermes_topic_messages_in_total{topic=".other"}`:           "4",
+			`hermes_group_lag_messages{group=".other",topic=".other"}`: "6",
+			`hermes_up`: "1",
+		},
+	} {
+		hold(t, scrape(t, func(w *httptest.ResponseRecorder) {
+			r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+			h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), askerKey{}, who)))
+		}), want)
+	}
+}
