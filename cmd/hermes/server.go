@@ -147,8 +147,8 @@ type running struct {
 // doors are a node's listeners.
 type doors struct {
 	peer, grpc, http net.Listener
-	counts           map[string]func() accept.Counts // by what the listener is for
-	intake           *intake.Intake                  // of all of them
+	counts           map[string]func() metrics.Connections // by what the listener is for
+	intake           *intake.Intake                        // of all of them
 }
 
 func (d *doors) open(c *config, logger *slog.Logger) error {
@@ -156,7 +156,7 @@ func (d *doors) open(c *config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	d.counts = map[string]func() accept.Counts{}
+	d.counts = map[string]func() metrics.Connections{}
 	var config net.ListenConfig
 	for _, door := range []struct {
 		name, at string
@@ -178,7 +178,8 @@ func (d *doors) open(c *config, logger *slog.Logger) error {
 			logger.Warn("a connection was closed", "port", door.name, "address", from, "why", why)
 		}
 		limited := accept.Limit(l, door.limits)
-		*door.l, d.counts[door.name] = limited, limited.Counts
+		*door.l = limited
+		d.counts[door.name] = func() metrics.Connections { return metrics.Connections(limited.Counts()) }
 	}
 	return nil
 }
@@ -229,18 +230,13 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		return err
 	}
 	o.Listener = d.peer
-	if d.peer != nil && o.TLS == nil {
-		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")
-	}
-	if c.tls == (keyPair{}) {
-		warnOpen(logger, d.grpc, "clients", "--tls-cert")
-	}
-	if c.token != "" && c.tls.ca == "" {
-		logger.Warn("HTTP callers must show a token, and gRPC callers need none", "address", d.grpc.Addr(), "secure with", "--policy instead of --http-token")
-	}
+	c.warn(logger, &d)
 	defer a.collect(c.memory)()
 	d.intake = intake.New(intake.Options{Bytes: int64(c.requests)})
-	seen := metrics.Options{Topics: c.metricTopics, Listeners: d.counts, Requests: d.intake.Counts}
+	seen := metrics.Options{Topics: c.metricTopics, Listeners: d.counts, Requests: func() metrics.Requests {
+		n := d.intake.Counts()
+		return metrics.Requests{Bytes: n.Bytes, Full: n.Refused, Stalled: n.Ended}
+	}}
 	if policy != nil {
 		seen.Visible = policy.Numbers
 	}
@@ -265,6 +261,20 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	}
 	a.Idle(ctx, "stopping the node")
 	return a.hold(ctx, n, serving)
+}
+
+// warn tells of what is open that may not be meant to be.
+func (c *config) warn(logger *slog.Logger, d *doors) {
+	if d.peer != nil && c.peerTLS.cert == "" {
+		warnOpen(logger, d.peer, "other nodes", "--peer-tls-cert")
+	}
+	if c.tls == (keyPair{}) {
+		warnOpen(logger, d.grpc, "clients", "--tls-cert")
+	}
+	if c.token != "" && c.tls.ca == "" {
+		logger.Warn("HTTP callers must show a token, and gRPC callers need none",
+			"address", d.grpc.Addr(), "secure with", "--policy instead of --http-token")
+	}
 }
 
 // warnOpen tells of a listener that others than this machine reach, and that asks nobody

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// Burst is how many lines of a cause are logged in an Interval.
-	Burst    = 10
+	// Burst is how many lines of a cause are logged in an interval.
+	Burst = 10
+	// Interval is that of New, if it is not given another.
 	Interval = 10 * time.Second
 	// causesLimit is on the causes that are told apart; the rest count as one.
 	causesLimit = 256

@@ -14,9 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/door/intake"
 	"wirelab/hermes/node"
-	"wirelab/wire/accept"
 )
 
 // Other is the topic and the group that stand for all that have no series of their own.
@@ -32,12 +30,24 @@ const scrapeTime = 5 * time.Second
 type Options struct {
 	Topics int // and groups, with series of their own. 200
 	// Listeners tell of the connections of each listener, by its name.
-	Listeners map[string]func() accept.Counts
+	Listeners map[string]func() Connections
 	// Requests tells of the requests under way; nil: nothing is told of them.
-	Requests func() intake.Counts
+	Requests func() Requests
 	// Visible tells of which topics, and of the groups of which topics, whoever asks may see the numbers. What
 	// he may not goes to the sum. nil: all.
 	Visible func(ctx context.Context) (topic, groups func(topic string) bool)
+}
+
+// Connections are those of a listener: those open now, and those that were closed by reason.
+type Connections struct {
+	Open                  int
+	Full, Address, Silent uint64
+}
+
+// Requests are those under way, and those that were ended by reason.
+type Requests struct {
+	Bytes         int64
+	Full, Stalled uint64
 }
 
 // Source is the node that is told of.
@@ -50,8 +60,8 @@ type Source interface {
 // Metrics is a node's. All methods are for any goroutine.
 type Metrics struct {
 	limit      int
-	listeners  map[string]func() accept.Counts
-	requests   func() intake.Counts
+	listeners  map[string]func() Connections
+	requests   func() Requests
 	visible    func(ctx context.Context) (topic, groups func(topic string) bool)
 	traffic    traffic
 	sync       histogram
@@ -155,8 +165,8 @@ func (c *collector) connections(to chan<- prometheus.Metric) {
 	if c.requests != nil {
 		n := c.requests()
 		to <- gauge(requestBytes, float64(n.Bytes))
-		to <- counter(requestsRefused, float64(n.Refused), "full")
-		to <- counter(requestsRefused, float64(n.Ended), "stalled")
+		to <- counter(requestsRefused, float64(n.Full), "full")
+		to <- counter(requestsRefused, float64(n.Stalled), "stalled")
 	}
 }
 

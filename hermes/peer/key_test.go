@@ -126,9 +126,9 @@ func TestAHelloIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	head := make([]byte, 14) // a fragment of a byte, and a gigabyte to come
+	head := make([]byte, 15) // a fragment of a byte, and a gigabyte to come
 	head[4], head[11], head[12] = 1, 0x3f, 1
-	if _, err := conn.Write(append(head, 0)); err != nil {
+	if _, err := conn.Write(head); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := conn.Read(make([]byte, 1)); err == nil {

@@ -137,7 +137,7 @@ func (l *Limited) admit(accepted net.Conn) *limited {
 	}
 	l.mu.Unlock()
 	if leaves != nil {
-		l.tell(leaves.Conn.RemoteAddr(), why+", and it was silent for longest")
+		l.tell(leaves.RemoteAddr(), why+", and it was silent for longest")
 		_ = leaves.Conn.Close() // it had nothing to say
 	}
 	return c
@@ -206,7 +206,7 @@ func (c *limited) late() {
 	}
 	c.of.mu.Unlock()
 	if quiet {
-		c.of.tell(c.Conn.RemoteAddr(), "nothing came on it")
+		c.of.tell(c.RemoteAddr(), "nothing came on it")
 		_ = c.Conn.Close() // it had nothing to say
 	}
 }
