@@ -124,11 +124,11 @@ func TestSilentConnections(t *testing.T) {
 	}
 }
 
-// halfPublish is a publish over gRPC of which the second half of the message never comes.
-func halfPublish(to string, bytesOf int) []byte {
+// halfPublish sends a publish over gRPC of which the second half of the message never comes.
+func halfPublish(conn net.Conn, to string, bytesOf int) {
 	var out bytes.Buffer
 	out.WriteString(http2.ClientPreface)
-	f := http2.NewFramer(&out, nil)
+	f := http2.NewFramer(&out, conn)
 	_ = f.WriteSettings() // to memory
 	var head bytes.Buffer
 	e := hpack.NewEncoder(&head)
@@ -143,26 +143,38 @@ func halfPublish(to string, bytesOf int) []byte {
 		_ = e.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]})
 	}
 	_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: head.Bytes(), EndHeaders: true})
-	message := make([]byte, 5+bytesOf)
-	binary.BigEndian.PutUint32(message[1:], uint32(2*bytesOf))
-	for len(message) > 0 {
-		n := min(len(message), 16<<10)
-		_ = f.WriteData(1, false, message[:n])
-		message = message[n:]
+	length := make([]byte, 5)
+	binary.BigEndian.PutUint32(length[1:], uint32(2*bytesOf))
+	_ = f.WriteData(1, false, length)
+	if _, err := conn.Write(out.Bytes()); err != nil {
+		return
 	}
-	return out.Bytes()
+	for window := 64 << 10; window < bytesOf; { // it opens when the length is read
+		frame, err := f.ReadFrame()
+		if err != nil {
+			return
+		}
+		if update, ok := frame.(*http2.WindowUpdateFrame); ok && update.StreamID == 1 {
+			window += int(update.Increment)
+		}
+	}
+	out.Reset()
+	for left := bytesOf; left > 0; left -= 16 << 10 {
+		_ = f.WriteData(1, false, make([]byte, 16<<10))
+	}
+	_, _ = conn.Write(out.Bytes()) // the node may not read it
 }
 
 // uploader sends the first half of a request, again and again as often as it is sent away, until ctx ends.
-func uploader(ctx context.Context, to string, half []byte) {
+func uploader(ctx context.Context, to string, half func(net.Conn)) {
 	for ctx.Err() == nil {
 		conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", to)
 		if err != nil {
 			continue
 		}
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-		go func() { _, _ = conn.Write(half) }() // the node may not read it
-		_, _ = io.Copy(io.Discard, conn)        // until the node closes it, or ctx ends
+		half(conn)
+		_, _ = io.Copy(io.Discard, conn) // until the node closes it, or ctx ends
 		stop()
 		_ = conn.Close()
 	}
@@ -188,16 +200,20 @@ func resident(t *testing.T, pid int) int64 {
 // than it was given: --memory-bytes, and what Go's limit does not count. Meanwhile others are served.
 func TestUnfinishedUploads(t *testing.T) {
 	const half, memory, slack = 1 << 20, 192 << 20, 64 << 20
-	for name, c := range map[string]func(n *local.Node) (to string, half []byte){
-		"gRPC": func(n *local.Node) (string, []byte) { return n.GRPC, halfPublish(n.GRPC, half) },
-		"REST": func(n *local.Node) (string, []byte) {
-			return n.HTTP, fmt.Appendf(nil, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
-				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", n.HTTP, 2*half, strings.Repeat("x", half))
-		},
-		"GraphQL": func(n *local.Node) (string, []byte) {
-			return n.HTTP, fmt.Appendf(nil, "POST /graphql HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
-				"Content-Length: %d\r\n\r\n%s", n.HTTP, 2*half, strings.Repeat("x", half))
-		},
+	text := strings.Repeat("x", half)
+	for name, c := range map[string]struct {
+		to  func(*local.Node) string
+		say func(conn net.Conn, to string)
+	}{
+		"gRPC": {func(n *local.Node) string { return n.GRPC }, func(conn net.Conn, to string) { halfPublish(conn, to, half) }},
+		"REST": {func(n *local.Node) string { return n.HTTP }, func(conn net.Conn, to string) {
+			_, _ = fmt.Fprintf(conn, "POST /v1/topics/orders/messages HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+				"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s", to, 2*half, text)
+		}},
+		"GraphQL": {func(n *local.Node) string { return n.HTTP }, func(conn net.Conn, to string) {
+			_, _ = fmt.Fprintf(conn, "POST /graphql HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\n"+
+				"Content-Length: %d\r\n\r\n%s", to, 2*half, text)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cluster := small(t, "4096", "--memory-bytes=192MiB", "--request-bytes=32MiB", "--in-hand-bytes=32MiB",
@@ -205,11 +221,11 @@ func TestUnfinishedUploads(t *testing.T) {
 			env := map[string]string{serverVariable: strings.Join(cluster.GRPC(), " ")}
 			must(t, env, "", "topic", "create", "orders")
 			n := cluster.Nodes[0]
-			to, text := c(n)
+			to := c.to(n)
 			ctx, cancel := context.WithCancel(t.Context())
 			var all sync.WaitGroup
 			for range 1000 {
-				all.Go(func() { uploader(ctx, to, text) })
+				all.Go(func() { uploader(ctx, to, func(conn net.Conn) { c.say(conn, to) }) })
 			}
 			for full := false; !full; time.Sleep(10 * time.Millisecond) {
 				full = strings.Contains(answerOf(t.Context(), t, n, "/metrics"), `hermes_requests_refused_total{reason="stalled"} `) &&

@@ -9,7 +9,7 @@
 // those who wait, the largest first. Who waited for five seconds in vain is refused.
 //
 // Requests that are half there could wait for each other for ever. One of those that wait may therefore use what is
-// set aside for the largest request; it keeps this right until it is whole.
+// set aside for the largest request; it keeps this right until it is whole. Small requests that are whole may use it too.
 package intake
 
 import (
@@ -32,6 +32,8 @@ const (
 	largest = 2 * hermes.RunLimit
 	// stall is after how long without a byte an unfinished request is ended in favour of others.
 	stall = time.Second
+	// smallBytes is a request that, when it is whole, may use what is set aside as well: it is soon gone.
+	smallBytes = 64 << 10
 	// patience is how long a request waits for room, unless Options say otherwise.
 	patience = 5 * time.Second
 	// look is how often those are looked for, while somebody waits.
@@ -207,8 +209,13 @@ func (i *Intake) Give(bytes int) {
 
 // take counts bytes once there is room. limit 0: it waits without one.
 func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.Duration) error {
-	if !i.short.Load() {
-		if i.used.Add(bytes) <= i.most {
+	small := u == nil && bytes <= smallBytes
+	if small || !i.short.Load() {
+		most := i.most
+		if small {
+			most = i.total
+		}
+		if i.used.Add(bytes) <= most {
 			return nil
 		}
 		i.used.Add(-bytes)
