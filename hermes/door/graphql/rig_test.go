@@ -18,6 +18,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/graphql"
+	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
 	"wirelab/internal/leaktest"
@@ -35,6 +36,7 @@ type rig struct {
 	memory  *brokertest.InMemory
 	address string
 	client  *http.Client
+	intake  *intake.Intake
 	stop    func()
 }
 
@@ -48,6 +50,7 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	t.Helper()
 	s := &rig{T: t, client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
 	t.Cleanup(s.client.CloseIdleConnections)
+	s.intake = intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
 	if b == nil {
 		s.memory = brokertest.Memory()
 		t.Cleanup(s.memory.Close)
@@ -55,11 +58,11 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	shared := register.New(3)
-	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Register: shared, Origins: []string{"https://good.example"}, Heartbeat: heartbeat})
+	mounts, err := graphql.Handlers(graphql.Config{Broker: b, Register: shared, Intake: s.intake, Origins: []string{"https://good.example"}, Heartbeat: heartbeat})
 	if err != nil {
 		t.Fatal(err)
 	}
-	door, err := rest.New(rest.Config{Broker: b, Mounts: mounts, Register: shared, Origins: []string{"https://good.example"}})
+	door, err := rest.New(rest.Config{Broker: b, Mounts: mounts, Register: shared, Intake: s.intake, Origins: []string{"https://good.example"}})
 	if err != nil {
 		t.Fatal(err)
 	}
