@@ -11,8 +11,8 @@
 //     means two messages; a message that was trimmed leaves its offset unused.
 //   - A run of messages that is published again with the same producer and sequence
 //     is stored once and answered with the offset it has.
-//   - A group gets every message at least once. A message that is not acknowledged
-//     within the group's ack timeout, or is refused, comes again; after the group's
+//   - A group gets every message at least once, unless retention takes it first: that is
+//     counted, and told. A message that is not acknowledged within the group's ack timeout, or is refused, comes again; after the group's
 //     attempts it is stored in topic [DeadLetters], with the reason, and only then
 //     passed over. What was not sent to a member was not tried, and what a member lost
 //     beside others never counts against a message. An acknowledgement that succeeds is

@@ -32,11 +32,11 @@
 // Names that begin with "hermes." belong to the broker, and dead letters come from
 // every topic: a beginning covers them only if it begins so too, or is "*".
 //
-//   - publish: messages, and producer ids, which whoever may publish on any topic gets.
+//   - publish: messages, and producer ids, which whoever may publish on any topic gets, up to its quota.
 //     A producer id is a number and no secret: of those who may publish on a topic, one
 //     could use another's.
 //   - subscribe: messages, in any group; reading groups. A group that is not there is
-//     made by its first member.
+//     made by its first member, up to its quota.
 //   - admin: making, changing and deleting topics and groups.
 //   - admin and subscribe: a backup; of everything, on "*".
 //   - admin and publish: a restore.

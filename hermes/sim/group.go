@@ -142,6 +142,9 @@ func (m *member) act() {
 		if m.generation == 0 || w.chance(0.7) {
 			m.generation = is.generation
 		}
+		if w.chance(0.1) {
+			m.fail(n, is)
+		}
 		i := &intent{group: m.group, generation: m.generation, begun: w.now, ended: math.MaxInt64}
 		var command []byte
 		if i.seek = w.chance(0.05); i.seek {
@@ -154,6 +157,17 @@ func (m *member) act() {
 		}
 		m.propose(n, i, command)
 	})
+}
+
+// fail notes that some messages were handed out in vain. It changes nothing of where the group is, and nobody waits
+// for it.
+func (m *member) fail(n *node, is standing) {
+	w := m.world
+	first := is.first + w.random.Uint64N(is.next-is.first)
+	n.replica.Propose(record.AppendCommand(nil, core.Failed(m.group, m.generation, []core.Tried{{
+		Range:    broker.Range{First: first, Last: min(first+w.random.Uint64N(8), is.next-1)},
+		Attempts: 1 + uint32(w.random.IntN(3)), Due: int64(w.random.IntN(2)) * n.time(),
+	}})), 1, n.time(), false)
 }
 
 // pick draws what to acknowledge: from the floor, as often as not, else nothing would

@@ -136,7 +136,7 @@ func TestFlappingInTurnDeposesNobody(t *testing.T) {
 // them is not told of the refusal, so that it needs many of them to know the median.
 func TestDeadLeaderIsReplacedAtOnce(t *testing.T) {
 	var took []time.Duration
-	for s := uint64(1); s <= worlds(60); s++ {
+	for s := uint64(1); s <= max(worlds(60), 21); s++ {
 		w := ready(t, Options{Seed: s})
 		dead, _ := w.Leader()
 		since := w.now

@@ -30,11 +30,12 @@ func (w *World) Prepare() error {
 	for range w.options.Producers {
 		items = record.AppendCommand(items, core.OpenProducer(core.Owner{}))
 	}
-	outcomes, err := w.propose(items, w.options.Topics+w.options.Producers)
+	items = record.AppendCommand(items, core.Rise(core.Level))
+	outcomes, err := w.propose(items, w.options.Topics+w.options.Producers+1)
 	if err != nil {
 		return err
 	}
-	for i, o := range outcomes {
+	for i, o := range outcomes[:max(0, len(outcomes)-1)] {
 		if i < w.options.Topics {
 			w.judge.topics = append(w.judge.topics, o.Topic)
 			continue
