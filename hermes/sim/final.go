@@ -44,6 +44,7 @@ func (j *judge) final() {
 		j.stored(n)
 		j.messages(n)
 		j.groups(n)
+		j.crews(n)
 	}
 	history := j.reads
 	for _, one := range j.published {

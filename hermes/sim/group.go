@@ -105,14 +105,20 @@ func (m *member) standing(machine *core.Machine) (standing, bool) {
 	return standing{machine.Generation(m.group), t.First, t.Next, g.Floor, g.Acked}, ok && found
 }
 
-// groupItems make a group on each topic.
-func (w *World) groupItems() (items []byte) {
-	for _, topic := range w.judge.topics {
-		items = record.AppendCommand(items, core.CreateGroup(topic, broker.Group{
-			Name: "group", AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
-		}, 0, core.Owner{}))
+// groupItems make a group on each topic, and one for workers if there are any.
+func (w *World) groupItems() (items []byte, count int) {
+	names := []string{"group", "workers"}
+	if w.options.Workers == 0 {
+		names = names[:1]
 	}
-	return items
+	for _, name := range names {
+		for _, topic := range w.judge.topics {
+			items = record.AppendCommand(items, core.CreateGroup(topic, broker.Group{
+				Name: name, AckTimeout: int64(hermes.AckTimeout), MaxAttempts: hermes.MaxAttempts,
+			}, 0, core.Owner{}))
+		}
+	}
+	return items, len(names) * len(w.judge.topics)
 }
 
 func (m *member) later() {

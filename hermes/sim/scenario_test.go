@@ -75,6 +75,7 @@ func TestSabotageIsNoticed(t *testing.T) {
 		{"hb-D08: offsets are each node's own", Unordered, 1},
 		{"hb-D01: a count of acknowledgements stands for an offset", Count, 1},
 		{"hb-D01: an acknowledgement of before a seek moves the group", StaleAck, 10},
+		{"what a member had that left counts as tried", Blame, 10},
 		{"a clock that is off is believed", OwnClock, 30},
 		{"a disk that was put back to an older copy is trusted", Trusting, 200},
 	} {

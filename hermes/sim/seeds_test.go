@@ -21,7 +21,7 @@ var (
 
 // world is a seed's options: the seed draws how many nodes there are and what goes wrong.
 func world(seed uint64) Options {
-	o := Options{Seed: seed, Faults: AllFaults(), Nodes: 3, Spare: 1, Loss: 0.01, Duration: 3 * time.Second, Every: 200 * time.Millisecond}
+	o := Options{Seed: seed, Faults: AllFaults(), Nodes: 3, Spare: 1, Workers: 3, Loss: 0.01, Duration: 3 * time.Second, Every: 200 * time.Millisecond}
 	switch seed % 8 {
 	case 4:
 		o.Faults.Restore = 12
@@ -67,6 +67,9 @@ func (w *worldsRun) add(seed uint64, r Report, err error) {
 		{&t.Sealed, &r.Sealed},
 		{&t.Cleaned, &r.Cleaned},
 		{&t.Dropped, &r.Dropped},
+		{&t.Slow, &r.Slow},
+		{&t.Left, &r.Left},
+		{&t.Worked, &r.Worked},
 		{&t.Aged, &r.Aged},
 		{&t.PutBack, &r.PutBack},
 		{&t.Refused, &r.Refused},

@@ -42,8 +42,12 @@ func (w *World) Prepare() error {
 		}
 		w.clients = append(w.clients, w.newProducer(i-w.options.Topics, o.Producer))
 	}
-	outcomes, err = w.propose(w.groupItems(), w.options.Topics)
+	outcomes, err = w.propose(w.groupItems())
 	for i, o := range outcomes {
+		if i >= w.options.Topics {
+			w.crews = append(w.crews, &crew{world: w, topic: w.judge.topics[i-w.options.Topics], group: o.Group, done: map[uint64]bool{}})
+			continue
+		}
 		w.acking = append(w.acking, &member{world: w, topic: w.judge.topics[i], group: o.Group})
 	}
 	return err
@@ -85,6 +89,11 @@ func (w *World) Work() {
 	}
 	for _, m := range w.acking {
 		m.later()
+	}
+	for _, c := range w.crews {
+		for range w.options.Workers {
+			(&worker{crew: c}).later(time.Duration(w.noise.Int64N(int64(100 * time.Millisecond))))
+		}
 	}
 	for range w.options.Readers {
 		r := &reader{w}

@@ -23,6 +23,7 @@ type Options struct {
 	Spare     int           // that may join it later
 	Producers int           // 3
 	Readers   int           // 2
+	Workers   int           // of a group for each topic, who may be slow, and leave; none by default
 	Topics    int           // 2
 	Duration  time.Duration // of the part with faults, in simulated time; 6 s
 	Faults    Faults        // how often each fault is drawn; none by default
@@ -56,6 +57,7 @@ const (
 	Unordered          // offsets are each node's own (hb-D08)
 	Count              // a group's position is how much was acknowledged (hb-D01)
 	StaleAck           // what was handed out before a seek is acknowledged after it
+	Blame              // what a member had that left counts as tried, whether it was sent or not
 	OwnClock           // each node believes its own clock
 	Trusting           // a disk that was put back to an older copy is taken for what it was
 )
@@ -76,6 +78,7 @@ type World struct {
 	clients []*producer
 	readers []*reader
 	acking  []*member
+	crews   []*crew
 	judge   judge
 	faulty  bool // faults and clients' new work go on
 	failure error
@@ -196,6 +199,7 @@ type Report struct {
 	Index                                               uint64 // of the last entry
 	Snapshots, Restarts                                 int
 	Sealed, Cleaned, Dropped, Joined                    int    // segments
+	Slow, Left, Worked                                  int    // members that took too long, that left, and what all of them worked on
 	Aged                                                int    // times that messages were given up for their age
 	PutBack, Refused, Regained                          int    // disks that were put back to a copy, and what became of their nodes
 	Fingerprint                                         uint64 // of the log
@@ -223,6 +227,9 @@ func (w *World) Settle() error {
 	w.heal()
 	const patience = 30 * time.Second
 	if err := w.until(patience, "all publishes are answered", w.answered); err != nil {
+		return err
+	}
+	if err := w.until(patience, "all messages are worked on", w.worked); err != nil {
 		return err
 	}
 	if err := w.until(patience, "all members have the same log", w.agreed); err != nil {
@@ -258,6 +265,9 @@ func (w *World) describe() string {
 	text := ""
 	for _, n := range w.nodes {
 		text += n.describe() + "\n"
+	}
+	for _, c := range w.crews {
+		text += fmt.Sprintf("crew of topic %d: %d done, in hand %+v\n", c.topic, len(c.done), c.hands)
 	}
 	for _, p := range w.clients {
 		text += p.describe() + "\n"
