@@ -38,7 +38,9 @@ func machines(t *testing.T, n int) (all []*machine) {
 		all = append(all, &machine{T: t, id: id, grpc: grpc, dir: filepath.Join(dir, fmt.Sprint("n", id))})
 	}
 	for _, m := range all {
-		m.args = append([]string{"server", "--id", fmt.Sprint(m.id), "--data-dir", m.dir, "--free-bytes", "1MiB", "--segment-bytes", "1MiB", "--tick", "20ms"}, members...)
+		m.args = append([]string{
+			"server", "--id", fmt.Sprint(m.id), "--data-dir", m.dir, "--free-bytes", "1MiB", "--segment-bytes", "1MiB", "--tick", "20ms",
+		}, members...)
 	}
 	return all
 }
@@ -139,7 +141,9 @@ func TestOlderCopyOfADirectory(t *testing.T) {
 	copyDir(t, older, three.dir)
 	two.start()
 	three.start()
-	soon(t, "node 3 says that its directory is a copy", func() bool { return strings.Contains(three.said.String(), "this directory is a copy") })
+	soon(t, "node 3 says that its directory is a copy", func() bool {
+		return strings.Contains(three.said.String(), "this directory is a copy")
+	})
 	if code, out, _ := tried(t, two.at(), "", "pub", "t", "C", "--timeout", "3s"); code == exitOK {
 		t.Fatalf("two of three nodes say %q, and neither has what was acknowledged before", out)
 	}

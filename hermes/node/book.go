@@ -16,7 +16,6 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
-	"wirelab/hermes/replica"
 	"wirelab/hermes/vfs"
 )
 
@@ -34,9 +33,6 @@ type book struct {
 	mu   sync.Mutex // guards all below
 	page page
 	late bool // the file lacks something of page that could not be written: the disk is full, or no file can be opened
-	// unwritten: the file lacks something of Seen, and is written soon.
-	unwritten bool
-	touches   uint64
 }
 
 // page is the file's content.
@@ -52,10 +48,6 @@ type page struct {
 	Stored bool
 	// Met is whom this node has talked to, by their directories' births.
 	Met map[uint64]uint64
-	// Mark is the birth of the file that stands for the directory; "": none was made.
-	Mark string `json:",omitempty"`
-	// Seen is what the others were seen to have on their disks.
-	Seen map[uint64]replica.Seen `json:",omitempty"`
 }
 
 // metBefore stands for the birth of a node that was known before births were.
@@ -88,22 +80,11 @@ func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
 
 func readBook(files vfs.FS, dir string) (*book, error) {
 	b := &book{fs: files, dir: dir, page: page{Members: map[uint64]broker.Member{}, Removed: map[uint64]bool{}, Met: map[uint64]uint64{}}}
-	f, err := files.OpenRead(filepath.Join(dir, bookName))
+	text, err := readFile(files, filepath.Join(dir, bookName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, nil
 	}
 	if err != nil {
-		return nil, err
-	}
-	size, err := f.Size()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	text := make([]byte, size)
-	if n, err := f.ReadAt(text, 0); n < len(text) {
-		return nil, errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(text, &b.page); err != nil {
@@ -136,11 +117,16 @@ func (b *book) write() error {
 	if err != nil {
 		return err
 	}
-	name, fresh := filepath.Join(b.dir, bookName), filepath.Join(b.dir, bookName+".new")
-	if err := b.fs.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return replaceFile(b.fs, b.dir, bookName, text)
+}
+
+// replaceFile puts a file in the place of the one before, whole or not at all.
+func replaceFile(files vfs.FS, dir, base string, text []byte) error {
+	name, fresh := filepath.Join(dir, base), filepath.Join(dir, base+".new")
+	if err := files.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := b.fs.Create(fresh, int64(len(text)))
+	f, err := files.Create(fresh, int64(len(text)))
 	if err != nil {
 		return err
 	}
@@ -151,10 +137,27 @@ func (b *book) write() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := b.fs.Rename(fresh, name); err != nil {
+	if err := files.Rename(fresh, name); err != nil {
 		return err
 	}
-	return b.fs.SyncDir(b.dir)
+	return files.SyncDir(dir)
+}
+
+// readFile is a file's content.
+func readFile(files vfs.FS, name string) ([]byte, error) {
+	f, err := files.OpenRead(name)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.Size()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	text := make([]byte, size)
+	if n, err := f.ReadAt(text, 0); n < len(text) {
+		return nil, errors.Join(err, f.Close())
+	}
+	return text, f.Close()
 }
 
 // learn takes over what entries say of members, those that it knows already left aside.
@@ -193,7 +196,6 @@ func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
 			if c.GetType() == raftpb.ConfChangeRemoveNode {
 				delete(p.Members, id)
 				delete(p.Met, id)
-				delete(p.Seen, id)
 				p.Removed[id] = true
 				continue
 			}

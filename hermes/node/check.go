@@ -139,6 +139,10 @@ func (c *Checked) book(files vfs.FS, dir string, s *opened) {
 		return
 	}
 	c.Cluster, c.Node = b.page.Cluster, b.page.Node
+	if _, err := readCustody(files, dir); err != nil {
+		other := filepath.Join(dir, custodyName)
+		c.Findings = append(c.Findings, wal.Finding{Kind: WrongBook, Damage: wal.Damage{File: other, Why: err.Error()}})
+	}
 	if b.page.Node == 0 {
 		wrong("it is missing, or does not say whose directory this is")
 		return

@@ -22,7 +22,9 @@ func newClock(wall func() time.Time) clock {
 	if wall == nil {
 		wall = time.Now
 	}
-	return clock{began: wall().UnixNano(), since: time.Now(), wall: wall, shift: new(atomic.Int64), right: new(atomic.Int64)}
+	return clock{
+		wall: wall, began: wall().UnixNano(), since: time.Now(), shift: new(atomic.Int64), right: new(atomic.Int64),
+	}
 }
 
 // now is for what takes time: no set clock moves it.

@@ -1,8 +1,12 @@
 package node
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -19,141 +23,177 @@ import (
 
 // A directory that is put back from an older copy looks like one that a node was killed over. Two
 // things tell it: the others remember what they saw this node acknowledge, and a file here is not the one
-// that the book knows by its time of birth, which no copy shares. The first needs one who saw it, the
+// that is known by its time of birth, which no copy shares. The first needs one who saw it, the
 // second a file system that keeps such times, and a copy that was made file by file.
 
-// markName is the file whose birth stands for the directory's.
-const markName = "birthmark"
+// markName is the file whose birth stands for the directory's, and custodyName has what this is about: the mark, and
+// what was seen of the others. It is not in the book of members, which the loop waits for: it is written
+// now and then, and a disk may hang.
+const (
+	markName    = "birthmark"
+	custodyName = "custody.json"
+)
 
-// bookEvery is how many rounds of upkeep pass between two writes of the book for what was seen of nodes
-// that are there; what was seen of one that is gone is written at once.
-const bookEvery = 10
+// custodyEvery is how many rounds of upkeep pass between two writes for what was seen of nodes that are there; what
+// was seen of one that is gone is written at once.
+const custodyEvery = 10
 
-// custody tells whether the directory is a copy, and marks it if it has no mark, or was moved. An error says that it
-// is not known.
-func (b *book) custody(moved bool) (copied bool, err error) {
-	d, ok := b.fs.(vfs.Dater)
+// custody is what tells a copy of a directory from it. Its file is a checksum and JSON.
+type custody struct {
+	fs      vfs.FS
+	dir     string
+	mark    string // upkeep's, once the node runs
+	touches uint64 // likewise
+	rounds  int    // likewise
+
+	mu        sync.Mutex // guards all below; not held over what the disk does
+	seen      map[uint64]replica.Seen
+	unwritten bool
+}
+
+// keptCustody is the file's content.
+type keptCustody struct {
+	Mark string                  // the birth of the file that stands for the directory; "": none was made
+	Seen map[uint64]replica.Seen // what the others were seen to have on their disks
+}
+
+var custodySums = crc32.MakeTable(crc32.Castagnoli)
+
+// readCustody reads the file. Where there is none, it is that of a former version.
+func readCustody(files vfs.FS, dir string) (k keptCustody, err error) {
+	text, err := readFile(files, filepath.Join(dir, custodyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	}
+	if err != nil {
+		return k, err
+	}
+	sum, text, ok := bytes.Cut(text, []byte("\n"))
+	if !ok || string(sum) != custodySum(text) {
+		return k, errors.New("its checksum is another: it is damaged")
+	}
+	return k, json.Unmarshal(text, &k)
+}
+
+func custodySum(text []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(text, custodySums)) }
+
+// openCustody tells whether the directory is a copy, and marks it if it has no mark, or was moved. An error says that
+// it is not known; if the file is damaged it is taken for a copy.
+func openCustody(files vfs.FS, dir string, moved bool) (c *custody, copied bool, err error) {
+	c = &custody{fs: files, dir: dir, seen: map[uint64]replica.Seen{}}
+	k, err := readCustody(files, dir)
+	if err != nil && !moved {
+		return c, true, err
+	}
+	c.mark = k.Mark
+	maps.Copy(c.seen, k.Seen)
+	d, ok := files.(vfs.Dater)
 	if !ok {
-		return false, nil
+		return c, false, nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.page.Mark == "" || moved {
-		return false, b.mark(d)
+	if c.mark == "" || moved {
+		return c, false, c.own()
 	}
-	is, err := d.Born(filepath.Join(b.dir, markName))
+	is, err := d.Born(filepath.Join(dir, markName))
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return false, nil
+		return c, false, nil
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return false, err
+		return c, false, err
 	}
-	return is != b.page.Mark, nil
+	return c, is != c.mark, nil
 }
 
-// own marks the directory anew: what was a copy is now the directory.
-func (b *book) own() error {
-	d, ok := b.fs.(vfs.Dater)
+// own marks the directory anew: what was a copy is now the directory. Where it is cut off the directory is a copy
+// still, or has no mark.
+func (c *custody) own() error {
+	d, ok := c.fs.(vfs.Dater)
 	if !ok {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.mark(d)
-}
-
-// mark makes the file and notes its birth. A cut between the two leaves a copy taken for one, or no mark. With mu.
-func (b *book) mark(d vfs.Dater) error {
-	name, fresh := filepath.Join(b.dir, markName), filepath.Join(b.dir, markName+".new")
-	if err := b.fs.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := replaceFile(c.fs, c.dir, markName, make([]byte, 8)); err != nil {
 		return err
 	}
-	f, err := b.fs.Create(fresh, 8)
+	born, err := d.Born(filepath.Join(c.dir, markName))
+	if errors.Is(err, errors.ErrUnsupported) {
+		born, err = "", nil
+	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	born, err := d.Born(fresh)
-	if err != nil {
-		if errors.Is(err, errors.ErrUnsupported) {
-			return b.fs.Remove(fresh)
-		}
-		return err
-	}
-	if err := b.fs.Rename(fresh, name); err != nil {
-		return err
-	}
-	if err := b.fs.SyncDir(b.dir); err != nil {
-		return err
-	}
-	b.page.Mark = born
-	return b.write()
+	c.mark = born
+	return c.write()
 }
 
-// touch changes the mark's bytes, so that a program which copies only what differs copies it too. With mu.
-func (b *book) touch() error {
-	if b.page.Mark == "" {
+// write writes what there is.
+func (c *custody) write() error {
+	c.mu.Lock()
+	text, err := json.MarshalIndent(keptCustody{Mark: c.mark, Seen: c.seen}, "", "\t")
+	c.unwritten = false
+	c.mu.Unlock()
+	if err == nil {
+		err = replaceFile(c.fs, c.dir, custodyName, append([]byte(custodySum(text)+"\n"), text...))
+	}
+	if err != nil {
+		c.mu.Lock()
+		c.unwritten = true
+		c.mu.Unlock()
+	}
+	return err
+}
+
+// touch changes the mark's bytes, so that a program which copies only what differs copies it too.
+func (c *custody) touch() error {
+	if c.mark == "" {
 		return nil
 	}
-	f, err := b.fs.Open(filepath.Join(b.dir, markName))
+	f, err := c.fs.Open(filepath.Join(c.dir, markName))
 	if err != nil {
 		return err
 	}
-	b.touches++
-	_, err = f.WriteAt(binary.LittleEndian.AppendUint64(nil, b.touches), 0)
+	c.touches++
+	_, err = f.WriteAt(binary.LittleEndian.AppendUint64(nil, c.touches), 0)
 	return errors.Join(err, f.Close())
 }
 
 // saw takes over what the replica saw of the others. It is for the loop, by the tick.
-func (b *book) saw(seen map[uint64]replica.Seen) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !maps.Equal(b.page.Seen, seen) {
-		b.page.Seen, b.unwritten = maps.Clone(seen), true
+func (c *custody) saw(seen map[uint64]replica.Seen) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !maps.Equal(c.seen, seen) {
+		c.seen, c.unwritten = maps.Clone(seen), true
 	}
 }
 
-func (b *book) seen() map[uint64]replica.Seen {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return maps.Clone(b.page.Seen)
+// known is what was seen, and whether the file lacks some of it.
+func (c *custody) known() (seen map[uint64]replica.Seen, unwritten bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.seen), c.unwritten
 }
 
 // recall tells what to think of a node that has so much on its disk.
-func (b *book) recall(id uint64, s peer.Standing) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.page.Seen[id].Lacks(replica.Standing(s)); err != nil {
+func (c *custody) recall(id uint64, s peer.Standing) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.seen[id].Lacks(replica.Standing(s)); err != nil {
 		return wirelab.Errorf(wirelab.Conflict, "node %d has an older copy of its directory: %v; %s", id, err, replaced(id))
 	}
 	return nil
 }
 
-// keepSeen writes what was seen of the others.
-func (b *book) keepSeen() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.unwritten {
-		return nil
-	}
-	b.unwritten = false
-	err := errors.Join(b.touch(), b.write())
-	b.unwritten = err != nil
-	return err
-}
-
-// keepSeen writes what was seen of the others: now and then, and when one of them is gone.
-func (n *Node) keepSeen() {
+// keepCustody writes what was seen of the others: now and then, and when one of them is gone. For upkeep.
+func (n *Node) keepCustody() {
+	c := n.custody
+	seen, unwritten := c.known()
 	gone := false
-	for id := range n.book.seen() {
+	for id := range seen {
 		gone = gone || !n.net.Reached(id)
 	}
-	if n.rounds++; !gone && n.rounds%bookEvery != 0 {
+	if c.rounds++; !unwritten || !gone && c.rounds%custodyEvery != 0 {
 		return
 	}
-	if err := n.book.keepSeen(); err != nil {
+	if err := errors.Join(c.touch(), c.write()); err != nil {
 		n.logger.Warn("what is known of the other nodes cannot be written", "why", err)
 	}
 }
@@ -174,7 +214,7 @@ func (n *Node) doubted(copied bool) {
 }
 
 func (n *Node) ownDirectory() {
-	if err := n.book.own(); err != nil {
+	if err := n.custody.own(); err != nil {
 		n.logger.Warn("the directory cannot be marked: with the next start it is taken for a copy again", "why", err)
 	}
 }
@@ -223,13 +263,18 @@ func (a *apart) err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(a.why)) {
-		return wirelab.Errorf(wirelab.Unavailable, "node %d and this one have committed different entries: %s; %s", id, a.why[id], keepBoth)
+		return wirelab.Errorf(wirelab.Unavailable, "%s", split(id, a.why[id]))
 	}
 	return nil
 }
 
 // keepBoth is what to do about two histories.
-const keepBoth = "one of them was started on an older copy of its directory. Stop writing, keep the directories of all nodes, and decide which history is to stay"
+const keepBoth = "one of them was started on an older copy of its directory. " +
+	"Stop writing, keep the directories of all nodes, and decide which history is to stay"
+
+func split(id uint64, why string) string {
+	return fmt.Sprintf("node %d and this one have committed different entries: %s; %s", id, why, keepBoth)
+}
 
 // strange reports whether an error of Step's tells of a node that has other entries, and says so.
 func (l *loop) strange(m *raftpb.Message, err error) bool {
@@ -238,7 +283,7 @@ func (l *loop) strange(m *raftpb.Message, err error) bool {
 		return false
 	}
 	if l.n.apart.note(m.GetFrom(), other.Why) {
-		l.n.logger.Error("two nodes have committed different entries", "node", m.GetFrom(), "why", other.Why, "what to do", keepBoth)
+		l.n.logger.Error(split(m.GetFrom(), other.Why))
 	}
 	return true
 }
@@ -250,7 +295,7 @@ const partTicks = 10
 func (l *loop) part(w replica.Work) {
 	err := w.Err
 	if other := new(replica.Diverged); errors.As(err, &other) {
-		err = wirelab.Errorf(wirelab.Conflict, "node %d and this one have committed different entries: %s; %s", other.Node, other.Why, keepBoth)
+		err = wirelab.Errorf(wirelab.Conflict, "%s", split(other.Node, other.Why))
 		l.n.apart.note(other.Node, other.Why)
 	}
 	if len(w.Send) == 0 {

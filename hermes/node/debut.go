@@ -64,10 +64,12 @@ func replaced(id uint64) string {
 func (d *debut) acquaintance() peer.Acquaintance {
 	return peer.Acquaintance{
 		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
-		Standing: d.standing, Recall: d.n.book.recall,
-		Knows: core.Level, Known: d.n.level.know,
+		Standing: d.standing, Recall: d.recall, Knows: core.Level, Known: d.n.level.know,
 	}
 }
+
+// recall is asked once the node runs, by when custody is known.
+func (d *debut) recall(id uint64, s peer.Standing) error { return d.n.custody.recall(id, s) }
 
 // standing is what this node has on disk, once it takes part.
 func (d *debut) standing() (peer.Standing, bool) {

@@ -220,7 +220,7 @@ func (l *loop) tick() {
 		l.replica.Tick()
 	}
 	l.compareClocks()
-	l.n.book.saw(l.replica.Seen())
+	l.n.custody.saw(l.replica.Seen())
 	l.n.caught.Store(!l.replica.Doubtful())
 	// Contexts are looked at here and not each by a callback of its own, which would
 	// cost every publish for the sake of the few that end early.
@@ -240,8 +240,9 @@ func (l *loop) tick() {
 func (l *loop) watch() {
 	began, full := l.n.disk.syncing.Load(), l.n.disk.starved.Load()
 	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
-	if skewed := l.n.skew.get().Skewed; (full || hangs || skewed) && l.replica.Leader() == l.n.options.Self.ID && time.Since(l.moved) > 10*l.n.options.SyncLimit {
-		l.n.logger.Warn("the disk takes too long for a sync, or is full, or the clock is off: leadership is handed over", "full", full, "clock", skewed)
+	skewed, leads := l.n.skew.get().Skewed, l.replica.Leader() == l.n.options.Self.ID
+	if (full || hangs || skewed) && leads && time.Since(l.moved) > 10*l.n.options.SyncLimit {
+		l.n.logger.Warn("leadership is handed over", "disk full", full, "disk too slow for a sync", hangs, "clock off", skewed)
 		l.moved = time.Now()
 		l.replica.Transfer(0)
 	}

@@ -24,6 +24,11 @@
 // failure, since nothing was written: the node stores and acknowledges nothing until there
 // is room, hands leadership over, and says so (Ready, Stats). Where a write
 // into a segment, whose room was taken before, or a sync tells of a full disk, it ends.
+//
+// # What a node does not believe
+//
+// A directory may be an older copy of what the node had, and a machine's clock may be off. Neither is told by the
+// node alone: see custody.go and skew.go for what the others know of it.
 package node
 
 import (
@@ -74,19 +79,19 @@ type Node struct {
 	hands   *hands
 	fan     *fan
 
-	loop   *loop
-	disk   *disk
-	debut  *debut
-	skew   *skew
-	level  level
-	inHand gate
-	cuts   atomic.Int64 // open
+	loop    *loop
+	disk    *disk
+	debut   *debut
+	skew    *skew
+	custody *custody
+	level   level
+	inHand  gate
+	cuts    atomic.Int64 // open
 
 	standing atomic.Pointer[replica.Standing] // what is on disk; nil: nothing is known yet
 	doubtful atomic.Bool                      // the directory is a copy, and the node has not caught up
 	caught   atomic.Bool                      // the replica has
 	apart    apart
-	rounds   int  // of upkeep's
 	ageless  bool // upkeep's: nothing goes by its age
 
 	lead    atomic.Pointer[lead]
@@ -186,11 +191,14 @@ func (n *Node) open() (*opened, error) {
 
 // begin starts what runs.
 func (n *Node) begin(ctx context.Context, s *opened) error {
-	ro := replica.Options{ID: n.options.Self.ID, Seed: rand.Uint64(), Logger: replica.Logger(n.logger), Seen: n.book.seen()}
+	ro := replica.Options{
+		ID: n.options.Self.ID, Seed: rand.Uint64(), Logger: replica.Logger(n.logger),
+	}
 	var err error
-	if ro.Doubtful, err = n.book.custody(n.options.Moved); err != nil {
+	if n.custody, ro.Doubtful, err = openCustody(n.options.FS, n.options.Dir, n.options.Moved); err != nil {
 		n.logger.Warn("whether this directory is a copy is not known", "why", err)
 	}
+	ro.Seen, _ = n.custody.known()
 	if ro.Members, err = peers(n.options.Members); err != nil {
 		return err
 	}

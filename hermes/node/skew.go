@@ -57,8 +57,8 @@ func (l *loop) compareClocks() {
 	l.replica.Yield(is.Skewed)
 	switch {
 	case is.Skewed && !was.Skewed:
-		n.logger.Error("the clock of this machine is off: this node does not lead while another can, and stores with the time of the others",
-			"the clock is", is.String())
+		n.logger.Error("the clock of this machine is off: this node does not lead while another can, "+
+			"and stores with the time of the others", "the clock is", is.String())
 	case was.Skewed && !is.Skewed:
 		n.logger.Warn("the clock of this machine agrees with the others again")
 	}
@@ -87,7 +87,7 @@ func (n *Node) checkStart(logTime int64) {
 		n.logger.Warn("the log ends long before this machine's time: if it was in use since, the clock is wrong, "+
 			"and messages go by their age too early", "gap", time.Duration(gap).Round(time.Second))
 	case gap < -int64(n.options.ClockSkew):
-		n.logger.Warn("the log's time is ahead of this machine's: what is stored gets the log's time until the clock has reached it",
-			"gap", time.Duration(-gap).Round(time.Second))
+		n.logger.Warn("the log's time is ahead of this machine's: "+
+			"what is stored gets the log's time until the clock has reached it", "gap", time.Duration(-gap).Round(time.Second))
 	}
 }

@@ -1,8 +1,10 @@
 package node_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -153,5 +155,32 @@ func TestClockAlone(t *testing.T) {
 	})
 	if err := n.Ready(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestClockJumps: a clock that does not go on from the log's time is told at the start.
+func TestClockJumps(t *testing.T) {
+	fs := vfs.NewMemory()
+	o := options(fs)
+	n := start(t, o)
+	create(t, n, broker.Topic{Name: "a"})
+	publish(t, n, "a", "0")
+	stop(t, n)
+	for _, c := range []struct {
+		ahead time.Duration
+		says  string
+	}{
+		{time.Minute, ""},
+		{-time.Hour, "the log's time is ahead of this machine's"},
+		{2 * time.Hour, "the log ends long before this machine's time"},
+	} {
+		var said bytes.Buffer // written before Open returns, as far as it matters
+		o.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		o.Clock = func() time.Time { return time.Now().Add(c.ahead) }
+		n := start(t, o)
+		stop(t, n)
+		if text := said.String(); (c.says == "") != (text == "") || !strings.Contains(text, c.says) {
+			t.Errorf("a clock that is ahead by %v is told as %q", c.ahead, text)
+		}
 	}
 }

@@ -32,7 +32,7 @@ func (n *Node) upkeep() {
 		last = time.Now()
 		n.keepSpace()
 		n.keepBook()
-		n.keepSeen()
+		n.keepCustody()
 		n.regained()
 		if n.skew.follow() {
 			n.logger.Warn("the clock of this machine was set, and this node follows it")
@@ -184,7 +184,7 @@ func (n *Node) retain() {
 	aged, now := agreed.Sure && !agreed.Skewed, n.clock.stamp()
 	if aged == n.ageless {
 		n.ageless = !aged
-		n.logger.Info("retention by age", "goes on", aged, "it needs the clocks of", "a majority")
+		n.logger.Info("messages go by their age only while a majority of nodes agrees on the time", "it does", aged)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

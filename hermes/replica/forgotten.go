@@ -128,7 +128,8 @@ func (r *Replica) witness(m *raftpb.Message) {
 }
 
 func (r *Replica) member(id uint64) bool {
-	return slices.Contains(r.conf.GetVoters(), id) || slices.Contains(r.conf.GetLearners(), id) || slices.Contains(r.conf.GetVotersOutgoing(), id)
+	return slices.Contains(r.conf.GetVoters(), id) || slices.Contains(r.conf.GetLearners(), id) ||
+		slices.Contains(r.conf.GetVotersOutgoing(), id)
 }
 
 // hand notes the terms of entries that are handed out to be stored.
@@ -197,13 +198,16 @@ func (r *Replica) checkLeader(m *raftpb.Message, commit uint64) error {
 		}
 		is, _ := r.termAt(index)
 		r.confess(m, commit)
-		return r.diverge(m.GetFrom(), fmt.Sprintf("it leads in term %d and has an entry of term %d at index %d, where this node has a committed one of term %d",
+		return r.diverge(m.GetFrom(), fmt.Sprintf(
+			"it leads in term %d and has an entry of term %d at index %d, where this node has a committed one of term %d",
 			m.GetTerm(), term, index, is))
 	}
 	switch m.GetType() {
 	case raftpb.MsgHeartbeat:
 		if m.GetCommit() > r.last {
-			return r.diverge(m.GetFrom(), fmt.Sprintf("it leads in term %d and knows that this node had entry %d; the log here ends at entry %d: it lost its end, or is an older copy",
+			return r.diverge(m.GetFrom(), fmt.Sprintf(
+				"it leads in term %d and knows that this node had entry %d; the log here ends at entry %d: "+
+					"it lost its end, or is an older copy",
 				m.GetTerm(), m.GetCommit(), r.last))
 		}
 	case raftpb.MsgSnap:
@@ -233,10 +237,12 @@ func (r *Replica) checkMatch(m *raftpb.Message) error {
 	case m.GetReject():
 		return nil
 	case index > r.last:
-		return &Diverged{m.GetFrom(), fmt.Sprintf("it acknowledges entry %d, and the log of the leader, this node, ends at entry %d", index, r.last)}
+		return &Diverged{m.GetFrom(), fmt.Sprintf(
+			"it acknowledges entry %d, and the log of the leader, this node, ends at entry %d", index, r.last)}
 	case term != 0 && r.differs(index, term):
 		is, _ := r.termAt(index)
-		return &Diverged{m.GetFrom(), fmt.Sprintf("it acknowledges an entry of term %d at index %d, where the leader, this node, has one of term %d", term, index, is)}
+		return &Diverged{m.GetFrom(), fmt.Sprintf(
+			"it acknowledges an entry of term %d at index %d, where the leader, this node, has one of term %d", term, index, is)}
 	}
 	return nil
 }

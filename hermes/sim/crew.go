@@ -96,7 +96,8 @@ func (k *worker) lead(do func(n *node, h *handing)) {
 func (c *crew) expire(h *handing) {
 	dead, _ := h.g.Expire(int64(c.world.now))
 	for _, d := range dead {
-		c.world.fail("message %d of topic %d became a dead letter after %d attempts (%q), and nothing is wrong with it", d.Offset, c.topic, d.Attempts, d.Reason)
+		c.world.fail("message %d of topic %d became a dead letter after %d attempts (%q), and nothing is wrong with it",
+			d.Offset, c.topic, d.Attempts, d.Reason)
 	}
 }
 
@@ -171,13 +172,15 @@ func (k *worker) settle(n *node, h *handing, at uint64) {
 	w := k.crew.world
 	acked, strange, ok := h.g.Ack(k.id, []broker.Range{{First: at, Last: at}}, int64(w.now))
 	if !ok {
-		w.fail("message %d of topic %d was sent to a member, whose acknowledgement is refused as one of a stranger", strange, k.crew.topic)
+		w.fail("message %d of topic %d was sent to a member, whose acknowledgement is refused as one of a stranger",
+			strange, k.crew.topic)
 	}
 	if len(acked.Taken) == 0 {
 		return
 	}
 	generation := n.replica.Machine().Generation(k.crew.group)
-	ticket := n.replica.Propose(record.AppendCommand(nil, core.Ack(k.crew.group, generation, acked.Taken, 0)), 1, n.time(), false)
+	command := core.Ack(k.crew.group, generation, acked.Taken, 0)
+	ticket := n.replica.Propose(record.AppendCommand(nil, command), 1, n.time(), false)
 	n.asked[ticket] = func(v replica.Verdict) {
 		if v.Err != nil || v.Outcomes[0].Err != nil {
 			h.g.Refused(acked.Taken, int64(w.now))

@@ -32,7 +32,10 @@ type Faults struct {
 
 // AllFaults draws each of them.
 func AllFaults() Faults {
-	return Faults{Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2, Clock: 2, Transfer: 1, Compact: 3, Trim: 4, Age: 4, Spoil: 1, Member: 2, Restore: 2}
+	return Faults{
+		Kill: 4, PowerCut: 3, Blackout: 1, Pause: 3, Partition: 4, OneWay: 3, Flap: 3, SlowDisk: 2, Lossy: 2,
+		Clock: 2, Transfer: 1, Compact: 3, Trim: 4, Age: 4, Spoil: 1, Member: 2, Restore: 2,
+	}
 }
 
 // planFault draws a fault, and plans the next.

@@ -64,7 +64,11 @@ type ack struct {
 }
 
 func newJudge(w *World) judge {
-	return judge{world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{}, nodes: map[uint64]*upto{}, intents: map[string]*intent{}, cursors: map[uint64]cursor{}, landed: map[string][]place{}, starts: map[name]time.Duration{}}
+	return judge{
+		world: w, truth: map[uint32][]name{}, states: map[uint64]uint64{}, leaders: map[uint64]uint64{},
+		nodes: map[uint64]*upto{}, intents: map[string]*intent{}, cursors: map[uint64]cursor{},
+		landed: map[string][]place{}, starts: map[name]time.Duration{},
+	}
 }
 
 func sum(parts ...[]byte) uint64 {

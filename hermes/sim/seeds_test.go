@@ -21,7 +21,10 @@ var (
 
 // world is a seed's options: the seed draws how many nodes there are and what goes wrong.
 func world(seed uint64) Options {
-	o := Options{Seed: seed, Faults: AllFaults(), Nodes: 3, Spare: 1, Workers: 3, Loss: 0.01, Duration: 3 * time.Second, Every: 200 * time.Millisecond}
+	o := Options{
+		Seed: seed, Faults: AllFaults(), Nodes: 3, Spare: 1, Workers: 3, Loss: 0.01,
+		Duration: 3 * time.Second, Every: 200 * time.Millisecond,
+	}
 	switch seed % 8 {
 	case 4:
 		o.Faults.Restore = 12
