@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 )
 
@@ -174,5 +175,35 @@ func TestTwoHistories(t *testing.T) {
 	c.restart(first) // alone it acknowledges nothing, and what it has can be read
 	if got := history(t, c.nodes[first], "a", len(want)); !slices.Equal(got, want) {
 		t.Errorf("the first history is %v", got)
+	}
+}
+
+// TestDamagedCustody: a node that cannot read what it knew of the others takes its directory for a copy.
+func TestDamagedCustody(t *testing.T) {
+	c := newCluster(t, 3)
+	create(t, c.nodes[c.settled()], broker.Topic{Name: "a"})
+	publish(t, c.nodes[c.settled()], "a", "0")
+	id := c.follower()
+	c.halt(id)
+	f, err := c.fs[id].Open("/hermes/custody.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte("x"), 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	checked, err := node.Check(t.Context(), c.fs[id], "/hermes", nil)
+	if err != nil || len(checked.Findings) != 1 || !strings.Contains(checked.Findings[0].File, "custody.json") {
+		t.Errorf("a check finds %v, %v", checked.Findings, err)
+	}
+	c.restart(id)
+	publish(t, c.nodes[c.settled()], "a", "1")
+	until(t, "the node to catch up", func() bool { return c.nodes[id].Ready(t.Context()) == nil })
+	c.halt(id)
+	if checked, err := node.Check(t.Context(), c.fs[id], "/hermes", nil); err != nil || len(checked.Findings) != 0 {
+		t.Errorf("afterwards a check finds %v, %v", checked.Findings, err)
 	}
 }
