@@ -11,9 +11,14 @@ import (
 // partBytes is how many bytes of messages are asked for at once.
 const partBytes = 1 << 20
 
+// Source is what a backup is made of: a [broker.Archive], or what else has cuts.
+type Source interface {
+	Cut(ctx context.Context, topics []string) (broker.Cut, error)
+}
+
 // Save writes topics, or all where none is named, as one cut of a broker has them. progress is
 // told what is written, after each part. What was written when it failed is not a backup: it has no end mark.
-func Save(ctx context.Context, a broker.Archive, topics []string, w io.Writer, progress func(Totals)) (Totals, error) {
+func Save(ctx context.Context, a Source, topics []string, w io.Writer, progress func(Totals)) (Totals, error) {
 	c, err := a.Cut(ctx, topics)
 	if err != nil {
 		return Totals{}, err

@@ -269,7 +269,10 @@ type Member struct {
 type Status struct {
 	Node, Leader, Term, Committed, Applied uint64
 	Unready                                string // why callers should go to another node than this, as far as it knows at once; "": they need not
-	Members                                []Member
+	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other. Nodes
+	// tell it each other; 0: it is not told.
+	Lineage uint64
+	Members []Member
 }
 
 // Cluster is who takes part.

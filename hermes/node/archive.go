@@ -12,6 +12,7 @@ import (
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/hermes/wal"
 )
 
 // cutsMost is how many cuts one node has open: each keeps all topics and groups in memory,
@@ -21,7 +22,7 @@ const cutsMost = 4
 // cut is everything as one entry left it. Topics and groups are copied, for they change;
 // messages do not, and are read when they are asked for.
 type cut struct {
-	n     *Node
+	of    source
 	at    broker.Point
 	parts []broker.Part // topics, each with its groups behind it
 	now   broker.Topic  // whose groups or messages come next
@@ -31,6 +32,13 @@ type cut struct {
 	closed atomic.Bool
 }
 
+// source is where a cut reads.
+type source struct {
+	fetch   func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error)
+	live    wal.Live        // what of a topic is kept now
+	stopped <-chan struct{} // closed: there is nothing to read any more
+}
+
 // Cut implements [broker.Archive]. Any node can do it: it has all messages, and waits until it has
 // applied what the leader had committed.
 func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
@@ -38,12 +46,17 @@ func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 		n.cuts.Add(-1)
 		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d backups are made of this node now: wait for one, or ask another node", cutsMost)
 	}
-	c := &cut{n: n}
+	c := &cut{of: source{
+		fetch: func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
+			return n.tail.Fetch(nil, topic, offset, before, limit)
+		},
+		live: n.topics.live, stopped: n.stopped,
+	}}
 	c.close = sync.OnceFunc(func() {
 		c.closed.Store(true)
 		n.cuts.Add(-1)
 	})
-	_, err := sure(ctx, n, func(m *core.Machine) (struct{}, error) { return struct{}{}, c.read(m, topics) })
+	_, err := sure(ctx, n, func(m *core.Machine) (struct{}, error) { return struct{}{}, c.read(m, topics, n.clock.stamp()) })
 	if err != nil {
 		c.close()
 		return nil, err
@@ -58,14 +71,14 @@ func (n local) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 
 // read takes the topics and groups down. On the loop, which it holds up for as long as a
 // snapshot does.
-func (c *cut) read(m *core.Machine, names []string) error {
-	c.at = broker.Point{Index: m.Applied(), Time: c.n.clock.stamp()}
+func (c *cut) read(m *core.Machine, names []string, now int64) error {
+	c.at = broker.Point{Index: m.Applied(), Time: now}
 	var all []broker.Topic
 	if len(names) == 0 {
 		all = m.Topics("", "", hermes.TopicsLimit+1)
 	}
 	for _, name := range names {
-		t, err := c.n.topicOf(m, name)
+		t, err := topicOf(m, name)
 		if err != nil {
 			return err
 		}
@@ -100,7 +113,7 @@ func (c *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 			return broker.Part{}, wirelab.Errorf(wirelab.Canceled, "the cut was closed")
 		}
 		select {
-		case <-c.n.stopped:
+		case <-c.of.stopped:
 			return broker.Part{}, errStopping
 		default:
 		}
@@ -130,18 +143,17 @@ func (c *cut) part() (broker.Part, error) {
 
 // runs reads messages; none where they were trimmed since, and then the topic is done with.
 func (c *cut) runs(limit int) ([]broker.Batch, error) {
-	got, err := c.n.tail.Fetch(nil, c.now.ID, c.next, c.now.Next, limit)
+	got, err := c.of.fetch(c.now.ID, c.next, c.now.Next, limit)
 	if err != nil {
 		return nil, err
 	}
-	here := c.n.topics.id(c.now.ID)
-	if here == nil {
+	if _, ok := c.of.live(c.now.ID); !ok {
 		return nil, wirelab.Errorf(wirelab.Unavailable, "topic %q was deleted while it was read: begin anew", c.now.Name)
 	}
 	var runs []broker.Batch
 	reach := func(offset uint64) error {
 		// What is missing was trimmed, or else it is lost.
-		if kept := here.first.Load(); offset > c.next && kept < offset {
+		if kept, _ := c.of.live(c.now.ID); offset > c.next && kept < offset {
 			return wirelab.Errorf(wirelab.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept from %d on", c.now.Name, c.next, offset-1, kept)
 		}
 		return nil

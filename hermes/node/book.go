@@ -48,6 +48,11 @@ type page struct {
 	Stored bool
 	// Met is whom this node has talked to, by their directories' births.
 	Met map[uint64]uint64
+	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other; 0: it
+	// was not recovered. See Recover.
+	Lineage uint64 `json:",omitempty"`
+	// Recovering is a recovery that was decided on; the next start does what is left of it. nil: none was.
+	Recovering *recovering `json:",omitempty"`
 }
 
 // metBefore stands for the birth of a node that was known before births were.
@@ -229,10 +234,13 @@ func readChange(e *raftpb.Entry) (context []byte, changes []*raftpb.ConfChangeSi
 	return c.GetContext(), c.GetChanges(), nil
 }
 
-// take adds members that another node told of.
-func (b *book) take(members []broker.Member) error {
+// take adds members that another node told of, and the lineage of its cluster.
+func (b *book) take(members []broker.Member, lineage uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.page.Lineage = lineage; lineage == unrecovered {
+		b.page.Lineage = 0
+	}
 	for _, m := range members {
 		if m.ID != 0 {
 			b.page.Members[m.ID] = plain(m)

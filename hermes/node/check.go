@@ -38,10 +38,7 @@ type Checked struct {
 // What is wrong is in Findings. The error is [vfs.ErrLocked] where a node runs on the directory,
 // NotFound where there is no log, or ctx's; then Checked is what was seen until then.
 func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, total int64)) (Checked, error) {
-	names, err := files.List(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(names, isLog) {
-		return Checked{}, wirelab.Errorf(wirelab.NotFound, "%s holds no log: name a node's data directory", dir)
-	} else if err != nil {
+	if err := holdsLog(files, dir); err != nil {
 		return Checked{}, err
 	}
 	s := &opened{machine: core.New()}
@@ -54,6 +51,15 @@ func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, to
 	}
 	c.book(files, dir, s)
 	return c, err
+}
+
+// holdsLog tells a directory without a log from others.
+func holdsLog(files vfs.FS, dir string) error {
+	names, err := files.List(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(names, isLog) {
+		return wirelab.Errorf(wirelab.NotFound, "%s holds no log: name a node's data directory", dir)
+	}
+	return err
 }
 
 func isLog(name string) bool {

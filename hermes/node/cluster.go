@@ -57,6 +57,7 @@ func (l *loop) status() broker.Status {
 	s := broker.Status{
 		Node: l.n.options.Self.ID, Leader: r.Leader(), Term: l.n.lead.Load().term,
 		Committed: max(r.Committed(), r.Machine().Applied()), Applied: r.Machine().Applied(),
+		Lineage: l.n.book.lineage(),
 	}
 	ids := append(slices.Clone(conf.GetVoters()), conf.GetLearners()...)
 	slices.Sort(ids)

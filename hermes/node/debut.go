@@ -32,6 +32,7 @@ type debut struct {
 
 	mu    sync.Mutex // guards all below
 	noted map[uint64]bool
+	why   error // a node refused this one; nil: none did, or one has welcomed it since
 }
 
 // newBirth is above all that stands for something.
@@ -65,6 +66,7 @@ func (d *debut) acquaintance() peer.Acquaintance {
 	return peer.Acquaintance{
 		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
 		Standing: d.standing, Recall: d.recall, Knows: core.Level, Known: d.n.level.know,
+		Lineage: d.n.book.lineage, Related: d.n.book.related,
 	}
 }
 
@@ -82,6 +84,9 @@ func (d *debut) standing() (peer.Standing, bool) {
 
 // welcomed takes note of a node that has noted this one.
 func (d *debut) welcomed(id uint64) {
+	d.mu.Lock()
+	d.why = nil
+	d.mu.Unlock()
 	if d.begun.Load() {
 		return
 	}
@@ -97,8 +102,12 @@ func (d *debut) welcomed(id uint64) {
 }
 
 // refused ends a node that has stored nothing yet, or that has forgotten what it had. Any other is refused for the
-// sake of one that took its id, or was put in its place: it does no harm.
+// sake of one that took its id, or was put in its place, or of a cluster that was recovered without it: it
+// does no harm, and says so while it knows no leader.
 func (d *debut) refused(id uint64, why error, forgotten bool) {
+	d.mu.Lock()
+	d.why = wirelab.Errorf(wirelab.Unavailable, "this node knows no leader, and node %d refuses it: %s", id, wirelab.Public(why).Message)
+	d.mu.Unlock()
 	if forgotten || d.n.disk.synced.reached() == 0 {
 		d.n.fail(wirelab.Errorf(wirelab.Conflict, "node %d does not take this one in: %s", id, wirelab.Public(why).Message))
 	}
@@ -113,6 +122,13 @@ func (d *debut) waits() error {
 	defer d.mu.Unlock()
 	return wirelab.Errorf(wirelab.Unavailable,
 		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d", d.need, slices.Sorted(maps.Keys(d.noted)))
+}
+
+// refusal is why this node may know no leader; nil: it was not refused.
+func (d *debut) refusal() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.why
 }
 
 func (b *book) birth() uint64 {

@@ -106,11 +106,13 @@ func (n *Node) join(ctx context.Context) error {
 func (n *Node) joinOnce(ctx context.Context) error {
 	blank := n.options.Self
 	blank.Learner = true // it has no log, see local.Join
+	stranger := n.peerOptions()
+	stranger.Acquaintance = peer.Acquaintance{} // of which cluster it is going to be it is told
 	var failed []error
 	for _, address := range n.options.Join {
-		s, err := n.joinAt(ctx, address, blank)
+		s, err := n.joinAt(ctx, stranger, address, blank)
 		if err == nil {
-			return n.book.take(s.Members)
+			return n.book.take(s.Members, s.Lineage)
 		}
 		failed = append(failed, err)
 	}
@@ -118,8 +120,8 @@ func (n *Node) joinOnce(ctx context.Context) error {
 }
 
 // joinAt asks one node, or the leader that it knows of, to take a member.
-func (n *Node) joinAt(ctx context.Context, address string, m broker.Member) (s broker.Status, err error) {
-	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
+func (n *Node) joinAt(ctx context.Context, o peer.Options, address string, m broker.Member) (s broker.Status, err error) {
+	err = peer.Ask(ctx, o, address, func(b broker.Broker) error {
 		s, err = b.Status(ctx)
 		return err
 	})
@@ -131,7 +133,7 @@ func (n *Node) joinAt(ctx context.Context, address string, m broker.Member) (s b
 			address = one.Peer
 		}
 	}
-	err = peer.Ask(ctx, n.peerOptions(), address, func(b broker.Broker) error {
+	err = peer.Ask(ctx, o, address, func(b broker.Broker) error {
 		s, err = b.Join(ctx, m)
 		return err
 	})

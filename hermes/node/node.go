@@ -172,6 +172,9 @@ type opened struct {
 
 // open reads the log into a machine.
 func (n *Node) open() (*opened, error) {
+	if err := resume(n.options.FS, n.options.Dir); err != nil {
+		return nil, err
+	}
 	s := &opened{machine: core.New()}
 	o := n.options.Log
 	o.Room, o.Files = n.disk.room, n.disk.files

@@ -198,6 +198,8 @@ func (n *Node) unready() error {
 		return wirelab.Errorf(wirelab.Unavailable, "%s", n.disk.want())
 	case lead.stopping:
 		return errStopping
+	case lead.leader == 0 && n.debut.refusal() != nil:
+		return n.debut.refusal()
 	case lead.leader == 0:
 		return wirelab.Errorf(wirelab.Unavailable, "this node knows no leader")
 	case n.full.Load():

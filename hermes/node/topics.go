@@ -78,6 +78,15 @@ func (n local) DeleteTopic(ctx context.Context, name string) error {
 
 // topicOf is a topic's state. On the loop.
 func (n *Node) topicOf(m *core.Machine, name string) (broker.Topic, error) {
+	t, err := topicOf(m, name)
+	if err != nil {
+		return t, err
+	}
+	return n.counted(t), nil
+}
+
+// topicOf is a topic's state as the machine has it.
+func topicOf(m *core.Machine, name string) (broker.Topic, error) {
 	if err := hermes.CheckTopic(name); err != nil {
 		return broker.Topic{}, err
 	}
@@ -85,7 +94,7 @@ func (n *Node) topicOf(m *core.Machine, name string) (broker.Topic, error) {
 	if !ok {
 		return broker.Topic{}, wirelab.Errorf(wirelab.NotFound, "topic %q is not there: create it", name)
 	}
-	return n.counted(t), nil
+	return t, nil
 }
 
 // counted adds what only this node knows.

@@ -159,7 +159,7 @@ func (n *Node) keepAddress() {
 		_, err = n.Join(ctx, self)
 	} else {
 		for _, other := range n.book.others(self.ID) {
-			if _, err = n.joinAt(ctx, other, self); err == nil {
+			if _, err = n.joinAt(ctx, n.peerOptions(), other, self); err == nil {
 				break
 			}
 		}

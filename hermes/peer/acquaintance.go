@@ -14,6 +14,11 @@ import (
 type Acquaintance struct {
 	Birth uint64      // of this node's directory, drawn when it was begun; 0: not told
 	Begun func() bool // this node takes part already; nil: it does
+	// Lineage is of this node's cluster; nil, or 0: not told.
+	Lineage func() uint64
+	// Related tells why a node of that lineage is none of this cluster's, before Meet is asked; nil: it may be. id is 0 for
+	// one that only asks something, and told a lineage; a node that told none has 0.
+	Related func(id, lineage uint64) error
 	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
 	Meet func(id, birth uint64, begun bool) error
 	// Standing is what this node has on its disk; ok is false while it does not take part.
@@ -42,8 +47,12 @@ type Standing struct {
 
 // introduce fills in what this node tells of itself.
 func (a *Acquaintance) introduce(h *gen.Hello) {
-	h.Knows = a.Knows
-	h.Birth, h.Begun = a.Birth, a.Begun == nil || a.Begun()
+	if h.GetFrom() != 0 {
+		h.Knows, h.Birth, h.Begun = a.Knows, a.Birth, a.Begun == nil || a.Begun()
+	}
+	if a.Lineage != nil {
+		h.Lineage = a.Lineage()
+	}
 }
 
 // stand fills in what this node has on its disk.
@@ -67,7 +76,12 @@ func (a *Acquaintance) recall(h *gen.Hello) error {
 
 // meet judges the other end's hello.
 func (a *Acquaintance) meet(h *gen.Hello) error {
-	if a.Meet == nil {
+	if a.Related != nil && (h.GetFrom() != 0 || h.GetLineage() != 0) {
+		if err := a.Related(h.GetFrom(), h.GetLineage()); err != nil {
+			return err
+		}
+	}
+	if a.Meet == nil || h.GetFrom() == 0 {
 		return nil
 	}
 	return a.Meet(h.GetFrom(), h.GetBirth(), h.GetBegun())
@@ -89,7 +103,13 @@ func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
 		}
 		return err
 	}
+	if h.GetFrom() != id {
+		return wirelab.Errorf(wirelab.NotFound, "node %d is there, and not node %d: check the addresses of peers", h.GetFrom(), id)
+	}
 	if err := a.meet(h); err != nil {
+		if a.Refused != nil && wirelab.CodeOf(err) == wirelab.Conflict && h.GetLineage() != 0 && a.Lineage != nil && h.GetLineage() != a.Lineage() {
+			a.Refused(id, err, false)
+		}
 		return err
 	}
 	a.know(id, h)

@@ -159,8 +159,8 @@ func (c *connection) greet(ctx context.Context, o *Options, from, to uint64) err
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
 	mine := &gen.Hello{Version: version, Cluster: o.Cluster, From: from, To: to}
+	o.Acquaintance.introduce(mine)
 	if from != 0 {
-		o.Acquaintance.introduce(mine)
 		o.Acquaintance.stand(mine)
 		c.clock, c.peer = &o.Clock, to
 	}
@@ -205,7 +205,7 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 		o.Acquaintance.introduce(answer)
 		refused = o.judge(h)
 	}
-	if refused == nil && h.GetFrom() != 0 {
+	if refused == nil {
 		refused = o.Acquaintance.meet(h)
 	}
 	if refused == nil && h.GetFrom() != 0 {

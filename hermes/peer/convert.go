@@ -90,14 +90,14 @@ func readMember(m *gen.Member) broker.Member {
 func writeStatus(s broker.Status) *gen.Status {
 	return &gen.Status{
 		Node: s.Node, Leader: s.Leader, Term: s.Term, Committed: s.Committed, Applied: s.Applied,
-		Members: each(s.Members, writeMember), Unready: s.Unready,
+		Members: each(s.Members, writeMember), Unready: s.Unready, Lineage: s.Lineage,
 	}
 }
 
 func readStatus(s *gen.Status) broker.Status {
 	return broker.Status{
 		Node: s.GetNode(), Leader: s.GetLeader(), Term: s.GetTerm(), Committed: s.GetCommitted(), Applied: s.GetApplied(),
-		Members: each(s.GetMembers(), readMember), Unready: s.GetUnready(),
+		Members: each(s.GetMembers(), readMember), Unready: s.GetUnready(), Lineage: s.GetLineage(),
 	}
 }
 

@@ -25,12 +25,65 @@ func TestContract(t *testing.T) {
 	}{
 		{"os", vfs.OS{}, t.TempDir()},
 		{"memory", vfs.NewMemory(), "/data"},
+		{"overlay", over(t, vfs.NewMemory(), "/data/a/b"), "/data"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			contract(t, c.fs, filepath.Join(c.dir, "a", "b"))
 		})
 	}
+}
+
+// over is an overlay over a directory that holds files of other names.
+func over(t *testing.T, below vfs.FS, dir string) vfs.FS {
+	t.Helper()
+	must(t, below.MkdirAll(dir))
+	return vfs.NewOverlay(below)
+}
+
+// TestOverlay: what is read is the file below with what was written over it, and the file below stays as it was.
+func TestOverlay(t *testing.T) {
+	t.Parallel()
+	below := vfs.NewMemory()
+	must(t, below.MkdirAll("/d"))
+	f, err := below.Create("/d/f", 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("abcdefgh"), 0)
+	must(t, err)
+	sys := vfs.NewOverlay(below)
+	g, err := sys.Open("/d/f")
+	must(t, err)
+	for _, w := range []struct {
+		at   int64
+		data string
+	}{{2, "XY"}, {3, "Z"}, {10, "end"}} {
+		_, err := g.WriteAt([]byte(w.data), w.at)
+		must(t, err)
+	}
+	must(t, g.Close())
+	reads := func(sys vfs.FS, want string) {
+		t.Helper()
+		f, err := sys.OpenRead("/d/f")
+		must(t, err)
+		size, err := f.Size()
+		must(t, err)
+		b := make([]byte, size)
+		if _, err := f.ReadAt(b, 0); err != nil || string(b) != want {
+			t.Errorf("it reads %q, %v; want %q", b, err, want)
+		}
+		must(t, f.Close())
+	}
+	reads(sys, "abXZefgh\x00\x00end")
+	g, err = sys.Open("/d/f")
+	must(t, err)
+	must(t, g.Truncate(3))
+	must(t, g.Truncate(6))
+	reads(sys, "abX\x00\x00\x00")
+	must(t, sys.Remove("/d/f"))
+	if names, err := sys.List("/d"); err != nil || len(names) != 0 {
+		t.Errorf("after its removal there is %v, %v", names, err)
+	}
+	reads(below, "abcdefgh")
 }
 
 func must(t *testing.T, err error) {

@@ -142,6 +142,7 @@ type Hello struct {
 	Nonce         []byte                 `protobuf:"bytes,16,opt,name=nonce,proto3" json:"nonce,omitempty"`         // random, of one connection: the sender has the cluster's key and asks for a proof of it
 	Proof         []byte                 `protobuf:"bytes,17,opt,name=proof,proto3" json:"proof,omitempty"`         // that the sender has the cluster's key, over both nonces
 	Knows         uint32                 `protobuf:"varint,20,opt,name=knows,proto3" json:"knows,omitempty"`        // up to which level the sender knows what commands mean: see Rise in command.proto
+	Lineage       uint64                 `protobuf:"varint,21,opt,name=lineage,proto3" json:"lineage,omitempty"`    // of the sender's cluster, which is another once it was recovered from a copy; 0: not told, or not known yet
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +268,13 @@ func (x *Hello) GetKnows() uint32 {
 	return 0
 }
 
+func (x *Hello) GetLineage() uint64 {
+	if x != nil {
+		return x.Lineage
+	}
+	return 0
+}
+
 // Standing is what a node has on its disk.
 type Standing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -334,6 +342,7 @@ type Alive struct {
 	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"` // of the sender when it sent this: Unix nanoseconds
 	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"` // the clock that the receiver told last; 0: it told none
 	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`   // nanoseconds since that came
+	Full          bool                   `protobuf:"varint,15,opt,name=full,proto3" json:"full,omitempty"`  // the sender's disk is so full that it should not lead
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -387,6 +396,13 @@ func (x *Alive) GetHeld() int64 {
 		return x.Held
 	}
 	return 0
+}
+
+func (x *Alive) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
 }
 
 type Error struct {
@@ -1471,6 +1487,7 @@ type Status struct {
 	Applied       uint64                 `protobuf:"varint,5,opt,name=applied,proto3" json:"applied,omitempty"`
 	Members       []*Member              `protobuf:"bytes,6,rep,name=members,proto3" json:"members,omitempty"`
 	Unready       string                 `protobuf:"bytes,7,opt,name=unready,proto3" json:"unready,omitempty"`
+	Lineage       uint64                 `protobuf:"varint,20,opt,name=lineage,proto3" json:"lineage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1554,12 +1571,19 @@ func (x *Status) GetUnready() string {
 	return ""
 }
 
+func (x *Status) GetLineage() uint64 {
+	if x != nil {
+		return x.Lineage
+	}
+	return 0
+}
+
 var File_peer_proto protoreflect.FileDescriptor
 
 const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"\n" +
-	"peer.proto\x12\x0ehermes.peer.v1\"\xe4\x02\n" +
+	"peer.proto\x12\x0ehermes.peer.v1\"\xfe\x02\n" +
 	"\x05Hello\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x18\n" +
 	"\acluster\x18\x02 \x01(\tR\acluster\x12\x12\n" +
@@ -1574,15 +1598,17 @@ const file_peer_proto_rawDesc = "" +
 	" \x01(\x03R\x05clock\x12\x14\n" +
 	"\x05nonce\x18\x10 \x01(\fR\x05nonce\x12\x14\n" +
 	"\x05proof\x18\x11 \x01(\fR\x05proof\x12\x14\n" +
-	"\x05knows\x18\x14 \x01(\rR\x05knows\"O\n" +
+	"\x05knows\x18\x14 \x01(\rR\x05knows\x12\x18\n" +
+	"\alineage\x18\x15 \x01(\x04R\alineage\"O\n" +
 	"\bStanding\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x1b\n" +
-	"\tlast_term\x18\x03 \x01(\x04R\blastTerm\"G\n" +
+	"\tlast_term\x18\x03 \x01(\x04R\blastTerm\"[\n" +
 	"\x05Alive\x12\x14\n" +
 	"\x05clock\x18\x01 \x01(\x03R\x05clock\x12\x14\n" +
 	"\x05heard\x18\x02 \x01(\x03R\x05heard\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x03R\x04held\"M\n" +
+	"\x04held\x18\x03 \x01(\x03R\x04held\x12\x12\n" +
+	"\x04full\x18\x0f \x01(\bR\x04full\"M\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
@@ -1677,7 +1703,7 @@ const file_peer_proto_rawDesc = "" +
 	"\alearner\x18\x06 \x01(\bR\alearner\x12\x16\n" +
 	"\x06leader\x18\a \x01(\bR\x06leader\x12\x14\n" +
 	"\x05match\x18\b \x01(\x04R\x05match\x12\x18\n" +
-	"\areached\x18\t \x01(\bR\areached\"\xcc\x01\n" +
+	"\areached\x18\t \x01(\bR\areached\"\xe6\x01\n" +
 	"\x06Status\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x04R\x04node\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\x04R\x06leader\x12\x12\n" +
@@ -1685,7 +1711,8 @@ const file_peer_proto_rawDesc = "" +
 	"\tcommitted\x18\x04 \x01(\x04R\tcommitted\x12\x18\n" +
 	"\aapplied\x18\x05 \x01(\x04R\aapplied\x120\n" +
 	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers\x12\x18\n" +
-	"\aunready\x18\a \x01(\tR\aunready*\xc5\x03\n" +
+	"\aunready\x18\a \x01(\tR\aunready\x12\x18\n" +
+	"\alineage\x18\x14 \x01(\x04R\alineage*\xc5\x03\n" +
 	"\x06Method\x12\x16\n" +
 	"\x12METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13METHOD_CREATE_TOPIC\x10\x01\x12\x1a\n" +
