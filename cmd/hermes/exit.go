@@ -20,7 +20,7 @@ const exitCodesText = `Exit codes of hermes, for scripts:
       not known whether a message was stored, the disk of a node failed, a
       directory or a backup is damaged.
    3  The command was interrupted; what was acknowledged until then is stored. Or
-      a node uses the directory that check was to read.
+      a node uses the directory that check, export or recover was to read.
   64  The command is wrong: an unknown name, flag or setting, or a topic or group
       that is not there, or has other settings.
 

@@ -42,7 +42,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newTopicCommand,
 		newGroupCommand,
 		newCheckCommand,
-		newBackupCommand, newRestoreCommand,
+		newBackupCommand, newRestoreCommand, newExportCommand, newRecoverCommand,
 		newTokenCommand,
 		newNullCommand,
 		newVersionCommand,

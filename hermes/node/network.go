@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -49,14 +50,14 @@ func (h handler) SnapshotSent(uint64, bool) {}
 // alone is the network of a node without a listener.
 type alone struct{}
 
-func (alone) Start(peer.Handler, local)   {}
-func (alone) SetPeer(uint64, string)      {}
-func (alone) Send([]*raftpb.Message)      {}
-func (alone) Broker(uint64) broker.Broker { return nil }
-func (alone) Abandon(uint64, error)       {}
-func (alone) Reached(uint64) bool         { return false }
-func (alone) Addr() net.Addr              { return nil }
-func (alone) Close() error                { return nil }
+func (alone) Start(peer.Handler, local)         {}
+func (alone) SetPeer(uint64, string, ...string) {}
+func (alone) Send([]*raftpb.Message)            {}
+func (alone) Broker(uint64) broker.Broker       { return nil }
+func (alone) Abandon(uint64, error)             {}
+func (alone) Reached(uint64) bool               { return false }
+func (alone) Addr() net.Addr                    { return nil }
+func (alone) Close() error                      { return nil }
 
 // connected is a transport; it differs from peer.Transport in what Start takes.
 type connected struct{ *peer.Transport }
@@ -128,6 +129,7 @@ func (n *Node) joinAt(ctx context.Context, o peer.Options, address string, m bro
 	if err != nil {
 		return s, err
 	}
+	n.given.add(s.Node, address) // in the log it may be a former one
 	for _, one := range s.Members {
 		if one.ID == s.Leader && one.ID != s.Node {
 			address = one.Peer
@@ -160,12 +162,64 @@ func (n *Node) setPeers(conf *raftpb.ConfState) {
 	n.fan.others.Store(new(others(conf, n.options.Self.ID)))
 	for id, address := range members {
 		if id != n.options.Self.ID && address != "" {
-			n.net.SetPeer(id, address)
+			n.net.SetPeer(id, address, n.given.of(id, address)...)
 		}
 	}
 	for _, id := range gone {
 		n.net.SetPeer(id, "")
 	}
+}
+
+// given are addresses of members that this node was told when it was started, or found them at, beside those in the
+// log: they are for when all nodes are started again at once, each at another address. Nobody could then tell the
+// others where it is. One counts until the log says anything else of its member than it did at first.
+type given struct {
+	mu  sync.Mutex // guards all below
+	all map[uint64]*hint
+}
+
+type hint struct {
+	address string
+	logged  string // what the log said at first; "": it was not looked at
+}
+
+func (g *given) add(id uint64, address string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all == nil {
+		g.all = map[uint64]*hint{}
+	}
+	g.all[id] = &hint{address: address}
+}
+
+// of is where to look for a member that is at an address by the log.
+func (g *given) of(id uint64, logged string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	h := g.all[id]
+	if h == nil {
+		return nil
+	}
+	if h.logged == "" {
+		h.logged = logged
+	}
+	if h.logged != logged || h.address == logged {
+		delete(g.all, id)
+		return nil
+	}
+	return []string{h.address}
+}
+
+// elsewhere is where members may be besides.
+func (g *given) elsewhere(self uint64) (addresses []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for id, h := range g.all {
+		if id != self {
+			addresses = append(addresses, h.address)
+		}
+	}
+	return addresses
 }
 
 // others are the members but one.

@@ -57,7 +57,7 @@ import (
 // network is what carries to other nodes: a peer.Transport, or none for a node alone.
 type network interface {
 	Start(h peer.Handler, l local)
-	SetPeer(id uint64, address string)
+	SetPeer(id uint64, address string, others ...string)
 	Send(messages []*raftpb.Message)
 	Broker(id uint64) broker.Broker
 	Abandon(id uint64, err error)
@@ -78,6 +78,7 @@ type Node struct {
 	topics  *directory
 	hands   *hands
 	fan     *fan
+	given   given
 
 	loop    *loop
 	disk    *disk
@@ -223,6 +224,9 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.doubted(ro.Doubtful)
 	n.checkStart(s.time)
 	n.standing.Store(new(n.loop.replica.Standing()))
+	for _, m := range n.options.Members {
+		n.given.add(m.ID, m.Peer)
+	}
 	n.setPeers(n.loop.replica.Conf())
 	n.net.Start(handler{n}, local{n})
 	n.wg.Go(n.loop.run)

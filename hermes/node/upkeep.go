@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -158,7 +159,7 @@ func (n *Node) keepAddress() {
 	if n.within(n.lead.Load()) {
 		_, err = n.Join(ctx, self)
 	} else {
-		for _, other := range n.book.others(self.ID) {
+		for _, other := range slices.Concat(n.book.others(self.ID), n.given.elsewhere(self.ID)) {
 			if _, err = n.joinAt(ctx, n.peerOptions(), other, self); err == nil {
 				break
 			}

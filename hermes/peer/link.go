@@ -29,24 +29,26 @@ const (
 
 // link is the way to one peer: it dials, again and again, and holds the connection.
 type link struct {
-	t       *Transport
-	id      uint64
-	address string
-	ctx     context.Context
-	cancel  context.CancelFunc
-	wake    chan struct{} // of capacity 1: the peer is there, do not pause
-	told    atomic.Bool   // that messages are lost
+	t      *Transport
+	id     uint64
+	ctx    context.Context
+	cancel context.CancelFunc
+	wake   chan struct{} // of capacity 1: the peer is there, do not pause
+	told   atomic.Bool   // that messages are lost
 
-	mu      sync.Mutex    // guards all below
+	mu        sync.Mutex // guards all below
+	addresses []string   // where it may be; the first is where it should be
+	at        int        // which of them was dialled last
+
 	current *caller       // nil: not connected
 	attempt chan struct{} // closed when the attempt under way ended; nil: none is
 	why     error         // the last attempt failed
 }
 
-func newLink(t *Transport, id uint64, address string) *link {
+func newLink(t *Transport, id uint64, addresses []string) *link {
 	ctx, cancel := context.WithCancel(t.ctx)
 	return &link{
-		t: t, id: id, address: address, ctx: ctx, cancel: cancel,
+		t: t, id: id, addresses: addresses, ctx: ctx, cancel: cancel,
 		wake: make(chan struct{}, 1), attempt: make(chan struct{}),
 	}
 }
@@ -62,7 +64,7 @@ func (l *link) run() {
 		}
 		if err == nil {
 			began := time.Now()
-			l.t.o.Logger.Info("connected to a peer", "peer", l.id, "address", l.address)
+			l.t.o.Logger.Info("connected to a peer", "peer", l.id, "address", l.address())
 			err = l.hold(c)
 			l.t.o.Logger.Info("the connection to a peer ended", "peer", l.id, "err", err)
 			if pause = 0; time.Since(began) < pauseMost {
@@ -76,7 +78,7 @@ func (l *link) run() {
 		}
 		next := min(max(2*pause, pauseLeast), pauseMost)
 		if next == pauseMost && pause < next && l.ctx.Err() == nil { // at first it may only not be up yet
-			l.t.o.Logger.Warn("a peer cannot be reached", "peer", l.id, "address", l.address, "err", err)
+			l.t.o.Logger.Warn("a peer cannot be reached", "peer", l.id, "address", l.address(), "err", err)
 		}
 		pause = next
 		l.rest(pause)
@@ -91,7 +93,7 @@ func isReset(err error) bool {
 }
 
 func (l *link) gone(why string) error {
-	return wirelab.Errorf(wirelab.Unavailable, "node %d at %s cannot be reached: %s", l.id, l.address, why)
+	return wirelab.Errorf(wirelab.Unavailable, "node %d at %s cannot be reached: %s", l.id, l.address(), why)
 }
 
 // rest waits, by a random part more or less so that nodes do not dial in step.
@@ -105,9 +107,46 @@ func (l *link) rest(pause time.Duration) {
 	}
 }
 
-// dial makes a connection over which both ends know each other.
+// address is where it was dialled last, or is going to be.
+func (l *link) address() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.addresses[l.at]
+}
+
+// moves takes other addresses over, unless the node has to be dialled anew for it.
+func (l *link) moves(addresses []string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := slices.Index(addresses, l.addresses[l.at])
+	if at < 0 || l.current == nil && !slices.Equal(addresses, l.addresses) {
+		return false
+	}
+	l.addresses, l.at = addresses, at
+	return true
+}
+
+// dial makes a connection over which both ends know each other, at the first address where that can be done. Only
+// where it was refused or reset at all of them the error is such a one.
 func (l *link) dial() (*connection, error) {
-	return dial(l.ctx, &l.t.o, l.t.o.ID, l.id, l.address)
+	var failed error
+	for n := 1; ; n++ {
+		address := l.address()
+		c, err := dial(l.ctx, &l.t.o, l.t.o.ID, l.id, address)
+		if err == nil {
+			return c, nil
+		}
+		if failed == nil || !errors.Is(err, syscall.ECONNREFUSED) && !isReset(err) {
+			failed = err
+		}
+		l.mu.Lock()
+		l.at = (l.at + 1) % len(l.addresses)
+		last := n >= len(l.addresses) || l.ctx.Err() != nil
+		l.mu.Unlock()
+		if last {
+			return nil, failed
+		}
+	}
 }
 
 func dial(ctx context.Context, o *Options, from, to uint64, address string) (*connection, error) {

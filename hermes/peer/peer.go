@@ -32,6 +32,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -220,14 +221,17 @@ func (t *Transport) Start(h Handler, local broker.Broker) {
 	}
 }
 
-// SetPeer tells where a node is; no address: that it is none of ours. The node itself is passed over.
-func (t *Transport) SetPeer(id uint64, address string) {
+// SetPeer tells where a node is; no address: that it is none of ours. The node itself is passed over. Where it is not
+// at the address, it is looked for at the others in turn: whoever answers there proves by its hello that it is the node.
+// A connection that stands at one of them goes on.
+func (t *Transport) SetPeer(id uint64, address string, others ...string) {
+	addresses := slices.Compact(append([]string{address}, others...))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.links[id]
 	switch {
 	case id == t.o.ID || t.ctx.Err() != nil:
-	case l != nil && l.address == address:
+	case l != nil && l.moves(addresses):
 	default:
 		if l != nil {
 			l.cancel()
@@ -236,7 +240,7 @@ func (t *Transport) SetPeer(id uint64, address string) {
 		if address == "" {
 			return
 		}
-		l = newLink(t, id, address)
+		l = newLink(t, id, addresses)
 		t.links[id] = l
 		if t.started {
 			t.all.Go(l.run)
