@@ -257,6 +257,14 @@ func (b *book) member(id uint64) broker.Member {
 	return m
 }
 
+// knows reports whether a node is a member.
+func (b *book) knows(id uint64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, ok := b.page.Members[id]
+	return ok
+}
+
 // others are the addresses of all members but one.
 func (b *book) others(id uint64) (addresses []string) {
 	b.mu.Lock()

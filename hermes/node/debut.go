@@ -66,6 +66,7 @@ func (d *debut) acquaintance() peer.Acquaintance {
 	return peer.Acquaintance{
 		Birth: d.n.book.birth(), Begun: d.begun.Load, Meet: d.n.book.meet, Welcomed: d.welcomed, Refused: d.refused,
 		Standing: d.standing, Recall: d.recall, Knows: core.Level, Known: d.n.level.know,
+		Full: d.n.cramped.Load, Heard: d.n.heard,
 		Lineage: d.n.book.lineage, Related: d.n.book.related,
 	}
 }

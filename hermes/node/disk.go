@@ -99,6 +99,9 @@ func (d *disk) room(why error) bool {
 		d.n.logger.Error(d.want(), "dir", d.n.options.Dir, "why", why)
 	}
 	d.n.full.Store(true)
+	if !d.n.cramped.Swap(true) {
+		d.n.net.Tell()
+	}
 	was := d.busy.Swap(0) // it waits, and does not hang: a start anew would not mend it
 	defer d.busy.Store(was)
 	return d.pause()

@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 )
 
@@ -160,4 +161,55 @@ func TestFullAndStopped(t *testing.T) {
 	if got := history(t, c.nodes[late], "a", int(sent)); !strings.HasPrefix(got[sent-1], fmt.Sprintf("%d:%d", sent-1, sent)) {
 		t.Errorf("its last message is %.20q", got[sent-1])
 	}
+}
+
+// TestLeaderNearlyFull: a leader with less free space than it must have hands over to a node that has room. No publish is
+// refused for the room meanwhile, and none is lost. Where nobody has room publishes are refused, and the leader stays.
+func TestLeaderNearlyFull(t *testing.T) {
+	c := newCluster(t, 3)
+	old := c.settled()
+	create(t, c.nodes[old], broker.Topic{Name: "a"})
+	until(t, "the leader to know that the others have room", func() bool { return node.KnowsRoom(c.nodes[old]) == 2 })
+	third := c.follower()
+	c.fill(third, false)
+	until(t, "the leader to know that one has none", func() bool { return node.KnowsRoom(c.nodes[old]) == 1 })
+	c.fill(old, false)
+	var want []string
+	var now uint64
+	until(t, "another leader", func() bool {
+		p := fmt.Sprint(len(want))
+		v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages(p), Count: 1})
+		switch {
+		case v.Err == nil:
+			want = append(want, fmt.Sprintf("%d:%s", v.Offset, p))
+		case wirelab.CodeOf(v.Err) != wirelab.Unavailable:
+			t.Fatalf("message %d: %v", len(want), v.Err)
+		}
+		m, ok := c.nodes[old].Leader()
+		now = m.ID
+		return ok && now != old && stats(t, c.nodes[old]).Full
+	})
+	if now == third {
+		t.Fatalf("it was handed to node %d, which has no room either", now)
+	}
+	publish(t, c.nodes[now], "a", "by the new one")
+	for i, m := range history(t, c.nodes[now], "a", len(want)) {
+		if m != want[i] {
+			t.Fatalf("message %s was acknowledged, and there is %s", want[i], m)
+		}
+	}
+
+	c.fill(now, false)
+	until(t, "publishes to be refused", func() bool {
+		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
+		return v.Err != nil && wirelab.CodeOf(v.Err) == wirelab.ResourceExhausted
+	})
+	before, elections := node.Ticks(c.nodes[now]), stats(t, c.nodes[now]).Elections
+	until(t, "the time of many tries", func() bool { return node.Ticks(c.nodes[now]) > before+200 })
+	if s := stats(t, c.nodes[now]); s.Leader != now || s.Elections != elections {
+		t.Errorf("node %d leads after %d elections, and %d did after %d", s.Leader, s.Elections, now, elections)
+	}
+	c.empty(old)
+	until(t, "a node that has room again leads", func() bool { return c.settled() == old })
+	publish(t, c.nodes[old], "a", "with room")
 }

@@ -36,6 +36,7 @@ type loop struct {
 	fed       atomic.Uint64
 	retiring  chan struct{} // closed when this node leads no longer; nil: it stays
 	moved     time.Time     // when leadership was last handed away for a slow disk
+	yielding  yielding
 	transfers []transfer
 	elections uint64       // that gave a leader, since the start
 	beat      atomic.Int64 // when it turned last; 0: it has not begun
@@ -238,6 +239,7 @@ func (l *loop) tick() {
 
 // watch hands leadership away when the disk hangs or is full, or the clock is off: the others then go on without it.
 func (l *loop) watch() {
+	l.yield()
 	began, full := l.n.disk.syncing.Load(), l.n.disk.starved.Load()
 	hangs := began != 0 && time.Duration(l.n.clock.now()-began) > l.n.options.SyncLimit
 	skewed, leads := l.n.skew.get().Skewed, l.replica.Leader() == l.n.options.Self.ID

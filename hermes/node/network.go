@@ -52,6 +52,7 @@ type alone struct{}
 
 func (alone) Start(peer.Handler, local)         {}
 func (alone) SetPeer(uint64, string, ...string) {}
+func (alone) Tell()                             {}
 func (alone) Send([]*raftpb.Message)            {}
 func (alone) Broker(uint64) broker.Broker       { return nil }
 func (alone) Abandon(uint64, error)             {}

@@ -59,6 +59,7 @@ type network interface {
 	Start(h peer.Handler, l local)
 	SetPeer(id uint64, address string, others ...string)
 	Send(messages []*raftpb.Message)
+	Tell()
 	Broker(id uint64) broker.Broker
 	Abandon(id uint64, err error)
 	Reached(id uint64) bool
@@ -79,6 +80,7 @@ type Node struct {
 	hands   *hands
 	fan     *fan
 	given   given
+	rooms   rooms
 
 	loop    *loop
 	disk    *disk
@@ -95,15 +97,17 @@ type Node struct {
 	apart    apart
 	ageless  bool // upkeep's: nothing goes by its age
 
-	lead    atomic.Pointer[lead]
-	news    news          // of lead
-	waiters atomic.Int64  // for a leader
-	full    atomic.Bool   // the disk has less free space than it must
-	stopped chan struct{} // closed: the goroutines are to end
-	failed  chan struct{} // closed: the node ended by itself
-	endOnce sync.Once
-	err     error // why; before failed is closed
-	wg      sync.WaitGroup
+	lead     atomic.Pointer[lead]
+	news     news          // of lead
+	waiters  atomic.Int64  // for a leader
+	full     atomic.Bool   // the disk has less free space than it must
+	cramped  atomic.Bool   // it has not much more than that: leadership is not to be handed to this node for its room
+	declines atomic.Bool   // publishes, since it is and no other node takes them
+	stopped  chan struct{} // closed: the goroutines are to end
+	failed   chan struct{} // closed: the node ended by itself
+	endOnce  sync.Once
+	err      error // why; before failed is closed
+	wg       sync.WaitGroup
 
 	closeOnce sync.Once
 	closing   chan struct{} // made with the first Close, closed when all is done

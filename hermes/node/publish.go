@@ -19,13 +19,14 @@ var errStores = wirelab.Errorf(wirelab.Unavailable, "the leader can open no more
 // refuses tells why nothing more is taken on to be stored; nil: it is.
 func (n *Node) refuses() error {
 	switch {
-	case !n.full.Load():
+	case !n.declines.Load():
 		return nil
 	case n.disk.noFiles.Load():
 		return errStores
 	}
 	return wirelab.Errorf(wirelab.ResourceExhausted,
-		"the leader's disk has %d bytes free, and nothing is stored below %d, its --free-bytes: free some, or shorten a retention",
+		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has room and takes over: "+
+			"free some, or shorten a retention",
 		n.disk.free.Load(), n.options.FreeBytes)
 }
 

@@ -129,6 +129,11 @@ func (n *Node) keepSpace() {
 	}
 	n.disk.free.Store(free)
 	full := free < n.options.FreeBytes || n.disk.starved.Load()
+	// A disk at the bound itself would be offered and taken back by turns.
+	cramped := full || free < n.options.FreeBytes+n.options.FreeBytes/4
+	if was := n.cramped.Swap(cramped); was != cramped {
+		n.net.Tell() // before leadership is handed to who may think otherwise
+	}
 	if was := n.full.Swap(full); was != full {
 		n.logger.Warn("free space on the disk", "bytes", free, "publishes refused", full)
 	}

@@ -63,6 +63,7 @@ func (t *Transport) receive(socket net.Conn) {
 	if from != 0 || t.o.Key != nil || t.o.TLS != nil {
 		accept.Vouch(socket)
 	}
+	c.acquaintance, c.peer = &t.o.Acquaintance, from
 	s := &session{c: c, from: from, id: t.o.ID, handler: t.handler, local: t.local, logger: t.o.Logger, ctx: t.ctx}
 	t.enter(s)
 	err = s.serve(t.o.Silence)

@@ -19,6 +19,10 @@ type Acquaintance struct {
 	// Related tells why a node of that lineage is none of this cluster's, before Meet is asked; nil: it may be. id is 0 for
 	// one that only asks something, and told a lineage; a node that told none has 0.
 	Related func(id, lineage uint64) error
+	// Full tells whether this node's disk is so full that it should not lead; nil: others are not told.
+	Full func() bool
+	// Heard is told what a node says of its own disk with each sign of life, by any goroutine; it must not block.
+	Heard func(id uint64, full bool)
 	// Meet tells what to think of a node: nil, and then it is noted on disk, or why it is refused.
 	Meet func(id, birth uint64, begun bool) error
 	// Standing is what this node has on its disk; ok is false while it does not take part.
@@ -72,6 +76,24 @@ func (a *Acquaintance) recall(h *gen.Hello) error {
 		return nil
 	}
 	return a.Recall(h.GetFrom(), Standing{Term: s.GetTerm(), Last: s.GetLast(), LastTerm: s.GetLastTerm()})
+}
+
+// room is what a sign of life says of this node's disk.
+func (a *Acquaintance) room() gen.Room {
+	switch {
+	case a.Full == nil:
+		return gen.Room_ROOM_UNSPECIFIED
+	case a.Full():
+		return gen.Room_ROOM_FULL
+	}
+	return gen.Room_ROOM_ENOUGH
+}
+
+// hear takes what a node's sign of life says of its disk.
+func (a *Acquaintance) hear(id uint64, room gen.Room) {
+	if a.Heard != nil && id != 0 && room != gen.Room_ROOM_UNSPECIFIED {
+		a.Heard(id, room == gen.Room_ROOM_FULL)
+	}
 }
 
 // meet judges the other end's hello.

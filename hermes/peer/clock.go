@@ -17,10 +17,12 @@ type Clock struct {
 	Compared func(peer uint64, ahead, within int64)
 }
 
-// watching is what a connection knows of the other end's clock. The zero value asks for none.
+// watching is what a connection tells and hears with signs of life: clocks, and whether there is room on
+// the disks. The zero value tells nothing and asks for nothing.
 type watching struct {
-	clock *Clock // nil: none
-	peer  uint64
+	clock        *Clock        // nil: none
+	acquaintance *Acquaintance // nil: no disks
+	peer         uint64
 
 	telling  sync.Mutex // guards both below
 	told, at int64      // what the other end told last, and when that came
@@ -36,16 +38,18 @@ func (w *watching) now() int64 {
 
 // sign is the body of a sign of life.
 func (w *watching) sign() []byte {
-	now := w.now()
-	if now == 0 {
-		return nil
+	a := new(gen.Alive)
+	if now := w.now(); now != 0 {
+		w.telling.Lock()
+		a.Clock, a.Heard = now, w.told
+		if w.told != 0 {
+			a.Held = now - w.at
+		}
+		w.telling.Unlock()
 	}
-	w.telling.Lock()
-	a := &gen.Alive{Clock: now, Heard: w.told}
-	if w.told != 0 {
-		a.Held = now - w.at
+	if w.acquaintance != nil {
+		a.Room = w.acquaintance.room()
 	}
-	w.telling.Unlock()
 	data, err := proto.Marshal(a)
 	if err != nil {
 		return nil // it has only numbers
@@ -55,13 +59,19 @@ func (w *watching) sign() []byte {
 
 // alive takes a sign of life. One of a former version has no body.
 func (w *watching) alive(body []byte) error {
-	now := w.now()
-	if now == 0 || len(body) == 0 {
+	if len(body) == 0 {
 		return nil
 	}
 	a := new(gen.Alive)
 	if err := proto.Unmarshal(body, a); err != nil {
 		return errBody
+	}
+	if w.acquaintance != nil {
+		w.acquaintance.hear(w.peer, a.GetRoom())
+	}
+	now := w.now()
+	if now == 0 || a.GetClock() == 0 {
+		return nil
 	}
 	w.telling.Lock()
 	w.told, w.at = a.GetClock(), now

@@ -119,8 +119,13 @@ func (c *connection) watch(silence time.Duration) {
 			c.end(fmt.Errorf("%w: %v", errSilent, silence))
 			return
 		}
-		c.out.put(frame{kind: kindAlive, lane: laneControl, head: c.sign()}, 1)
+		c.tell(1)
 	}
+}
+
+// tell gives a sign of life; limit is [outbox.put]'s.
+func (c *connection) tell(limit int) {
+	c.out.put(frame{kind: kindAlive, lane: laneControl, head: c.sign()}, limit)
 }
 
 // sendHello writes a hello and waits until it is written.

@@ -179,6 +179,7 @@ func dial(ctx context.Context, o *Options, from, to uint64, address string) (*co
 func (l *link) hold(c *connection) error {
 	stop := context.AfterFunc(l.ctx, func() { c.end(l.ctx.Err()) })
 	defer stop()
+	c.acquaintance, c.peer = &l.t.o.Acquaintance, l.id
 	caller := newCaller(c, &l.t.o)
 	l.settle(caller, nil)
 	err := c.run(l.t.o.Silence, caller.handle, l.sent)

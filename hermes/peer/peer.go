@@ -286,6 +286,22 @@ func (t *Transport) Reached(id uint64) bool {
 	return l != nil && l.reached()
 }
 
+// Tell gives all nodes a sign of life at once, with what it says: see [Acquaintance].Full.
+func (t *Transport) Tell() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.links {
+		l.mu.Lock()
+		if l.current != nil {
+			l.current.c.tell(0)
+		}
+		l.mu.Unlock()
+	}
+	for s := range t.sessions {
+		s.c.tell(0)
+	}
+}
+
 // Addr is where the others dial.
 func (t *Transport) Addr() net.Addr { return t.o.Listener.Addr() }
 

@@ -26,6 +26,55 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type Room int32
+
+const (
+	Room_ROOM_UNSPECIFIED Room = 0 // of a version that does not tell
+	Room_ROOM_ENOUGH      Room = 1
+	Room_ROOM_FULL        Room = 2 // it refuses publishes, and should not lead
+)
+
+// Enum value maps for Room.
+var (
+	Room_name = map[int32]string{
+		0: "ROOM_UNSPECIFIED",
+		1: "ROOM_ENOUGH",
+		2: "ROOM_FULL",
+	}
+	Room_value = map[string]int32{
+		"ROOM_UNSPECIFIED": 0,
+		"ROOM_ENOUGH":      1,
+		"ROOM_FULL":        2,
+	}
+)
+
+func (x Room) Enum() *Room {
+	p := new(Room)
+	*p = x
+	return p
+}
+
+func (x Room) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Room) Descriptor() protoreflect.EnumDescriptor {
+	return file_peer_proto_enumTypes[0].Descriptor()
+}
+
+func (Room) Type() protoreflect.EnumType {
+	return &file_peer_proto_enumTypes[0]
+}
+
+func (x Room) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Room.Descriptor instead.
+func (Room) EnumDescriptor() ([]byte, []int) {
+	return file_peer_proto_rawDescGZIP(), []int{0}
+}
+
 type Method int32
 
 const (
@@ -110,11 +159,11 @@ func (x Method) String() string {
 }
 
 func (Method) Descriptor() protoreflect.EnumDescriptor {
-	return file_peer_proto_enumTypes[0].Descriptor()
+	return file_peer_proto_enumTypes[1].Descriptor()
 }
 
 func (Method) Type() protoreflect.EnumType {
-	return &file_peer_proto_enumTypes[0]
+	return &file_peer_proto_enumTypes[1]
 }
 
 func (x Method) Number() protoreflect.EnumNumber {
@@ -123,7 +172,7 @@ func (x Method) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Method.Descriptor instead.
 func (Method) EnumDescriptor() ([]byte, []int) {
-	return file_peer_proto_rawDescGZIP(), []int{0}
+	return file_peer_proto_rawDescGZIP(), []int{1}
 }
 
 // Hello is what both ends say first: the one who dialled, then the other.
@@ -339,10 +388,10 @@ func (x *Standing) GetLastTerm() uint64 {
 // Alive is in a sign of life, which had no body once and is read by nobody of then.
 type Alive struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"` // of the sender when it sent this: Unix nanoseconds
-	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"` // the clock that the receiver told last; 0: it told none
-	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`   // nanoseconds since that came
-	Full          bool                   `protobuf:"varint,15,opt,name=full,proto3" json:"full,omitempty"`  // the sender's disk is so full that it should not lead
+	Clock         int64                  `protobuf:"varint,1,opt,name=clock,proto3" json:"clock,omitempty"`                         // of the sender when it sent this: Unix nanoseconds
+	Heard         int64                  `protobuf:"varint,2,opt,name=heard,proto3" json:"heard,omitempty"`                         // the clock that the receiver told last; 0: it told none
+	Held          int64                  `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`                           // nanoseconds since that came
+	Room          Room                   `protobuf:"varint,15,opt,name=room,proto3,enum=hermes.peer.v1.Room" json:"room,omitempty"` // on the sender's disk
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -398,11 +447,11 @@ func (x *Alive) GetHeld() int64 {
 	return 0
 }
 
-func (x *Alive) GetFull() bool {
+func (x *Alive) GetRoom() Room {
 	if x != nil {
-		return x.Full
+		return x.Room
 	}
-	return false
+	return Room_ROOM_UNSPECIFIED
 }
 
 type Error struct {
@@ -1603,12 +1652,12 @@ const file_peer_proto_rawDesc = "" +
 	"\bStanding\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\x04R\x04term\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\x12\x1b\n" +
-	"\tlast_term\x18\x03 \x01(\x04R\blastTerm\"[\n" +
+	"\tlast_term\x18\x03 \x01(\x04R\blastTerm\"q\n" +
 	"\x05Alive\x12\x14\n" +
 	"\x05clock\x18\x01 \x01(\x03R\x05clock\x12\x14\n" +
 	"\x05heard\x18\x02 \x01(\x03R\x05heard\x12\x12\n" +
-	"\x04held\x18\x03 \x01(\x03R\x04held\x12\x12\n" +
-	"\x04full\x18\x0f \x01(\bR\x04full\"M\n" +
+	"\x04held\x18\x03 \x01(\x03R\x04held\x12(\n" +
+	"\x04room\x18\x0f \x01(\x0e2\x14.hermes.peer.v1.RoomR\x04room\"M\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
@@ -1712,7 +1761,11 @@ const file_peer_proto_rawDesc = "" +
 	"\aapplied\x18\x05 \x01(\x04R\aapplied\x120\n" +
 	"\amembers\x18\x06 \x03(\v2\x16.hermes.peer.v1.MemberR\amembers\x12\x18\n" +
 	"\aunready\x18\a \x01(\tR\aunready\x12\x18\n" +
-	"\alineage\x18\x14 \x01(\x04R\alineage*\xc5\x03\n" +
+	"\alineage\x18\x14 \x01(\x04R\alineage*<\n" +
+	"\x04Room\x12\x14\n" +
+	"\x10ROOM_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vROOM_ENOUGH\x10\x01\x12\r\n" +
+	"\tROOM_FULL\x10\x02*\xc5\x03\n" +
 	"\x06Method\x12\x16\n" +
 	"\x12METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13METHOD_CREATE_TOPIC\x10\x01\x12\x1a\n" +
@@ -1749,55 +1802,57 @@ func file_peer_proto_rawDescGZIP() []byte {
 	return file_peer_proto_rawDescData
 }
 
-var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
 var file_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_peer_proto_goTypes = []any{
-	(Method)(0),      // 0: hermes.peer.v1.Method
-	(*Hello)(nil),    // 1: hermes.peer.v1.Hello
-	(*Standing)(nil), // 2: hermes.peer.v1.Standing
-	(*Alive)(nil),    // 3: hermes.peer.v1.Alive
-	(*Error)(nil),    // 4: hermes.peer.v1.Error
-	(*Call)(nil),     // 5: hermes.peer.v1.Call
-	(*Owner)(nil),    // 6: hermes.peer.v1.Owner
-	(*Reply)(nil),    // 7: hermes.peer.v1.Reply
-	(*Restore)(nil),  // 8: hermes.peer.v1.Restore
-	(*Batch)(nil),    // 9: hermes.peer.v1.Batch
-	(*Restored)(nil), // 10: hermes.peer.v1.Restored
-	(*Topic)(nil),    // 11: hermes.peer.v1.Topic
-	(*Group)(nil),    // 12: hermes.peer.v1.Group
-	(*Start)(nil),    // 13: hermes.peer.v1.Start
-	(*Range)(nil),    // 14: hermes.peer.v1.Range
-	(*Member)(nil),   // 15: hermes.peer.v1.Member
-	(*Status)(nil),   // 16: hermes.peer.v1.Status
+	(Room)(0),        // 0: hermes.peer.v1.Room
+	(Method)(0),      // 1: hermes.peer.v1.Method
+	(*Hello)(nil),    // 2: hermes.peer.v1.Hello
+	(*Standing)(nil), // 3: hermes.peer.v1.Standing
+	(*Alive)(nil),    // 4: hermes.peer.v1.Alive
+	(*Error)(nil),    // 5: hermes.peer.v1.Error
+	(*Call)(nil),     // 6: hermes.peer.v1.Call
+	(*Owner)(nil),    // 7: hermes.peer.v1.Owner
+	(*Reply)(nil),    // 8: hermes.peer.v1.Reply
+	(*Restore)(nil),  // 9: hermes.peer.v1.Restore
+	(*Batch)(nil),    // 10: hermes.peer.v1.Batch
+	(*Restored)(nil), // 11: hermes.peer.v1.Restored
+	(*Topic)(nil),    // 12: hermes.peer.v1.Topic
+	(*Group)(nil),    // 13: hermes.peer.v1.Group
+	(*Start)(nil),    // 14: hermes.peer.v1.Start
+	(*Range)(nil),    // 15: hermes.peer.v1.Range
+	(*Member)(nil),   // 16: hermes.peer.v1.Member
+	(*Status)(nil),   // 17: hermes.peer.v1.Status
 }
 var file_peer_proto_depIdxs = []int32{
-	4,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
-	2,  // 1: hermes.peer.v1.Hello.standing:type_name -> hermes.peer.v1.Standing
-	0,  // 2: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
-	11, // 3: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
-	12, // 4: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
-	13, // 5: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
-	15, // 6: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
-	14, // 7: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
-	8,  // 8: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
-	6,  // 9: hermes.peer.v1.Call.owner:type_name -> hermes.peer.v1.Owner
-	4,  // 10: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
-	11, // 11: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
-	12, // 12: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
-	16, // 13: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
-	10, // 14: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
-	14, // 15: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
-	11, // 16: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
-	9,  // 17: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
-	12, // 18: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
-	14, // 19: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
-	6,  // 20: hermes.peer.v1.Start.owner:type_name -> hermes.peer.v1.Owner
-	15, // 21: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	5,  // 0: hermes.peer.v1.Hello.error:type_name -> hermes.peer.v1.Error
+	3,  // 1: hermes.peer.v1.Hello.standing:type_name -> hermes.peer.v1.Standing
+	0,  // 2: hermes.peer.v1.Alive.room:type_name -> hermes.peer.v1.Room
+	1,  // 3: hermes.peer.v1.Call.method:type_name -> hermes.peer.v1.Method
+	12, // 4: hermes.peer.v1.Call.topic:type_name -> hermes.peer.v1.Topic
+	13, // 5: hermes.peer.v1.Call.group:type_name -> hermes.peer.v1.Group
+	14, // 6: hermes.peer.v1.Call.start:type_name -> hermes.peer.v1.Start
+	16, // 7: hermes.peer.v1.Call.member:type_name -> hermes.peer.v1.Member
+	15, // 8: hermes.peer.v1.Call.ranges:type_name -> hermes.peer.v1.Range
+	9,  // 9: hermes.peer.v1.Call.restore:type_name -> hermes.peer.v1.Restore
+	7,  // 10: hermes.peer.v1.Call.owner:type_name -> hermes.peer.v1.Owner
+	5,  // 11: hermes.peer.v1.Reply.error:type_name -> hermes.peer.v1.Error
+	12, // 12: hermes.peer.v1.Reply.topics:type_name -> hermes.peer.v1.Topic
+	13, // 13: hermes.peer.v1.Reply.groups:type_name -> hermes.peer.v1.Group
+	17, // 14: hermes.peer.v1.Reply.status:type_name -> hermes.peer.v1.Status
+	11, // 15: hermes.peer.v1.Reply.restored:type_name -> hermes.peer.v1.Restored
+	15, // 16: hermes.peer.v1.Reply.late:type_name -> hermes.peer.v1.Range
+	12, // 17: hermes.peer.v1.Restore.topic:type_name -> hermes.peer.v1.Topic
+	10, // 18: hermes.peer.v1.Restore.runs:type_name -> hermes.peer.v1.Batch
+	13, // 19: hermes.peer.v1.Restore.group:type_name -> hermes.peer.v1.Group
+	15, // 20: hermes.peer.v1.Group.acked:type_name -> hermes.peer.v1.Range
+	7,  // 21: hermes.peer.v1.Start.owner:type_name -> hermes.peer.v1.Owner
+	16, // 22: hermes.peer.v1.Status.members:type_name -> hermes.peer.v1.Member
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_peer_proto_init() }
@@ -1810,7 +1865,7 @@ func file_peer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_proto_rawDesc), len(file_peer_proto_rawDesc)),
-			NumEnums:      1,
+			NumEnums:      2,
 			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
