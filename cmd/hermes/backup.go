@@ -122,6 +122,8 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
+	case err != nil && totals.Cut == (backup.Cut{}) && wirelab.Public(err).Code == wirelab.Unavailable:
+		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for which a leader is needed. %s", to, err, needsMost)
 	case err != nil:
 		return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
 	}

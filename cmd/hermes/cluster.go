@@ -95,13 +95,26 @@ func newMemberCommand[T any](a *app, use, example, short string, parse func(stri
 		return a.ask(c.Context(), f, func(ctx context.Context, b *client.Client) error {
 			s, err := do(b, ctx, who)
 			if err != nil {
-				return err
+				return unanswered(c.CommandPath(), args[0], err)
 			}
 			return a.showStatus(s, a.hear(ctx, f, s), *asJSON)
 		})
 	}
 	return c
 }
+
+// unanswered says, of a change that no leader confirmed, what is not known and what to do; other errors stay.
+func unanswered(command, who string, err error) error {
+	public := wirelab.Public(err)
+	if public.Code != wirelab.DeadlineExceeded && public.Code != wirelab.Unavailable {
+		return err
+	}
+	return wirelab.Errorf(public.Code, "%s %s: no leader confirmed it, so it is not known whether it was done (%s); "+
+		"see hermes status, and run the command again: it changes nothing that was done before. %s", command, who, fault.Plain(public.Message), needsMost)
+}
+
+// needsMost is what to do where there will be no leader any more.
+const needsMost = "A leader needs most of the nodes: if they are lost for ever, see hermes recover and hermes export"
 
 // runCluster runs nodes until ctx ends.
 func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {

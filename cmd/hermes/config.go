@@ -71,7 +71,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.name, "name", "", "the node's `name`, for display (default node-ID)")
 	flags.StringVar(&c.cluster, "cluster", "hermes", "the cluster's `name`; nodes of another cluster are refused")
 	flags.StringVar(&c.dataDir, "data-dir", "", "`directory` of the log; no other node may use it")
-	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; give it once for each node, this one included, and the same to all nodes")
+	flags.StringArrayVar(&c.members, "member", nil, "a `node` of a new cluster, as ID@PEER[,GRPC[,HTTP]] with host:port each; give it once for each node, this one included, and the same to all nodes; later, where to look for nodes that are not at the addresses that the cluster knows")
 	flags.StringArrayVar(&c.join, "join", nil, "the peer `address` of a node of the cluster to join; can be given several times")
 	flags.StringVar(&c.peerListen, "peer-listen", "", "`host:port` to listen on for other nodes (default: from --member, else "+defaultPeer+"; a node alone does not listen)")
 	flags.StringVar(&c.grpcListen, "grpc-listen", "", "`host:port` to listen on for gRPC (default: from --member, else "+defaultGRPC+")")

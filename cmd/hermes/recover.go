@@ -123,7 +123,7 @@ func toldOf(dir string, s node.Survey) []string {
 	} else {
 		lines = append(lines, fmt.Sprintf("all its entries, to %d, are known to be committed", s.Last))
 	}
-	return append(lines, fmt.Sprintf("what %s acknowledged after that without node %d is not here, and will be lost; they can never be in the new cluster with their directories",
+	return append(lines, fmt.Sprintf("what %s acknowledged after that without node %d is not here, and will be lost; their directories cannot be used in the new cluster",
 		strings.Join(former, " and "), s.Node))
 }
 

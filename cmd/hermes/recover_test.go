@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -161,4 +162,42 @@ func TestAllMovedAtOnce(t *testing.T) {
 		has(t, n.at(), account)
 	}
 	must(t, nodes[0].at(), "", "pub", "orders", "new")
+}
+
+// Where most nodes are gone, the commands that need a leader say what is not known and what there is to do, and not
+// only that time is over.
+func TestCommandsWithoutMajority(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	t.Setenv(playHermes, "yes")
+	l := start(t, 3, "cluster", "--nodes", "3", "--log-level", "error")
+	must(t, l.at(), "", "pub", "orders", "one", "--create")
+	for _, n := range l.nodes[1:] {
+		process, err := os.FindProcess(n.PID)
+		if err == nil {
+			err = process.Kill()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := map[string]string{serverVariable: l.nodes[0].GRPC}
+	file := filepath.Join(t.TempDir(), "b")
+	var all sync.WaitGroup
+	for args, want := range map[string]string{
+		"cluster remove 2":               "hermes cluster remove 2: no leader confirmed it, so it is not known whether it was done (",
+		"cluster transfer 3":             "hermes cluster transfer 3: no leader confirmed it",
+		"cluster promote 2":              "hermes cluster promote 2: no leader confirmed it",
+		"cluster join 4@127.0.0.1:16000": "hermes cluster join 4@127.0.0.1:16000: no leader confirmed it",
+		"backup --to " + file:            "no backup was made",
+	} {
+		all.Go(func() {
+			code, _, said := tried(t, at, "", append(strings.Fields(args), "--timeout", "8s")...)
+			if code != exitFailed || !strings.Contains(said, want) || !strings.Contains(said, "hermes recover") || strings.Contains(said, "no answer in time)") {
+				t.Errorf("%s: %d %s", args, code, said)
+			}
+		})
+	}
+	all.Wait()
 }

@@ -56,7 +56,10 @@ func call[Request, Reply any](
 			if hangs := context.Cause(asking); ctx.Err() == nil && wirelab.CodeOf(hangs) == wirelab.Unavailable {
 				last = hangs
 			}
-			if wirelab.CodeOf(last) != wirelab.Unavailable {
+			switch code := wirelab.CodeOf(last); {
+			case code == wirelab.DeadlineExceeded && ctx.Err() != nil:
+				return reply, asked.failed(last) // what was said before tells more than that time is over
+			case code != wirelab.Unavailable:
 				return reply, last
 			}
 			c.nodes.lost(address)

@@ -199,7 +199,16 @@ func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftp
 	if !ok {
 		return broker.Status{}, errStopping
 	}
-	return await(ctx, back)
+	s, err := await(ctx, back)
+	return s, unconfirmed(err, "the change of members")
+}
+
+// unconfirmed says what is not known of something that was asked for, where nobody waits any longer.
+func unconfirmed(err error, what string) error {
+	if err != nil && wirelab.CodeOf(err) == wirelab.DeadlineExceeded {
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "%s was not confirmed by a majority of nodes in time: it may or may not count, so ask again", what)
+	}
+	return err
 }
 
 // TransferLeadership makes another node lead, and waits until it does.
@@ -224,7 +233,8 @@ func (n local) TransferLeadership(ctx context.Context, to uint64) (broker.Status
 	if !ok {
 		return broker.Status{}, errStopping
 	}
-	return await(ctx, back)
+	s, err := await(ctx, back)
+	return s, unconfirmed(err, "the change of leader")
 }
 
 // transfer is somebody who waits for another leader.

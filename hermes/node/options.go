@@ -21,7 +21,8 @@ type Options struct {
 	// written into the cluster's log when the node begins or joins it.
 	Self broker.Member
 	// Members begin a new cluster, this node among them; each must be started with the
-	// same list. They count only while Dir holds no log. None, and no Join: the
+	// same list. Where Dir holds a log, that says who they are, and the addresses here are dialled only where a
+	// member is not at the log's, until the log says where it is now. None, and no Join: the
 	// node is a cluster of one. A node that lost Dir must not begin again under its old
 	// id, since it would forget what it voted for: the others refuse it then. Remove it, and let
 	// a new one join under another.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
+	"wirelab/hermes"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
@@ -334,5 +335,59 @@ func TestExport(t *testing.T) {
 	}
 	if g, err := to.Group(t.Context(), "a", "g"); err != nil || g.Floor != 1 || len(g.Acked) != 1 {
 		t.Errorf("the group is %+v, %v", g, err)
+	}
+}
+
+// TestBeyondCommit: entries that a node has and does not know to be committed are told; an export takes them where that
+// is asked for, and recover keeps them, since some may have been acknowledged.
+func TestBeyondCommit(t *testing.T) {
+	c := newCluster(t, 3)
+	l := &lost{cluster: c, survivor: c.settled()}
+	n := c.nodes[l.survivor]
+	create(t, n, broker.Topic{Name: "a"})
+	publish(t, n, "a", "known")
+	for id := range c.nodes {
+		if id != l.survivor {
+			c.isolate(id, true)
+		}
+	}
+	// It is stored here and nowhere else, and its outcome is unknown.
+	stored := make(chan struct{})
+	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("unknown"), Count: 1, Mode: hermes.Eventual}, func(v broker.Verdict) {
+		if v.Provisional {
+			close(stored)
+		}
+	})
+	<-stored
+	c.stop()
+	messages := func(beyond bool) (uint64, node.Survey) {
+		copied, err := node.OpenCopy(t.Context(), c.fs[l.survivor], "/hermes", beyond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer copied.Close()
+		var file bytes.Buffer
+		totals, err := backup.Save(t.Context(), copied, nil, &file, func(backup.Totals) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return totals.Messages, copied.Survey()
+	}
+	if got, s := messages(false); got != 1 || s.Last <= s.Committed {
+		t.Errorf("of what is known to be committed it has %d messages: %+v", got, s)
+	}
+	if got, s := messages(true); got != 2 || s.Last <= s.Committed {
+		t.Errorf("with what is not it has %d messages: %+v", got, s)
+	}
+	if _, err := node.Recover(t.Context(), c.fs[l.survivor], "/hermes", agree); err != nil {
+		t.Fatal(err)
+	}
+	for id := range c.fs {
+		c.isolate(id, false)
+	}
+	c.restart(l.survivor)
+	c.settled()
+	if got := history(t, c.nodes[l.survivor], "a", 2); got[0] != "0:known" || got[1] != "1:unknown" {
+		t.Errorf("recovered it has %v", got)
 	}
 }
