@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -271,5 +272,44 @@ func TestHTTPTokenAlone(t *testing.T) {
 	l.end(t)
 	if !strings.Contains(l.said.String(), "gRPC callers need none") {
 		t.Errorf("nothing says that gRPC is open:\n%s", l.said)
+	}
+}
+
+// Strangers at the port for nodes do not fill the log: some lines, and then how many more there were.
+func TestStrangersDoNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	key := written(t, "peer.key", "the secret of this cluster\n")
+	l := start(t, 1, "server", "--data-dir", filepath.Join(t.TempDir(), "n"), "--peer-listen", "127.0.0.1:0", "--peer-key-file", key,
+		"--grpc-listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0")
+	const strangers = 500
+	for range strangers {
+		conn, err := net.Dial("tcp", l.nodes[0].Peer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Write(make([]byte, 14)); err != nil { // no frame that there is
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, conn) // until the node has had enough
+		conn.Close()
+	}
+	l.end(t)
+	lines, sum := 0, 0
+	for line := range strings.Lines(l.said.String()) {
+		if !strings.Contains(line, "one who dialled was refused") {
+			continue
+		}
+		lines++
+		sum++
+		if _, more, ok := strings.Cut(line, "more_like_this="); ok {
+			n, err := strconv.Atoi(strings.Fields(more)[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += n - 1
+		}
+	}
+	if lines > strangers/10 || sum != strangers {
+		t.Errorf("%d lines tell of %d of %d strangers", lines, sum, strangers)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
@@ -154,4 +155,21 @@ func TestAccess(t *testing.T) {
 		}
 	}
 	_ = stream.CloseSend()
+}
+
+// Who shows no token is refused when the headers are there, and nothing of a message is waited for or kept.
+func TestAccessBeforeTheMessage(t *testing.T) {
+	t.Parallel()
+	policy, _, _ := granted(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n")
+	s := serve(t, access.Wrap(memory(t), policy), door.Options{Access: policy})
+	for _, path := range []string{pb.Hermes_Publish_FullMethodName, pb.Hermes_PublishStream_FullMethodName, pb.Hermes_Subscribe_FullMethodName} {
+		ctx := metadata.AppendToOutgoingContext(patient(t), "authorization", "Bearer none")
+		call, err := s.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := call.RecvMsg(new(pb.Verdicts)); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s without a token or a message: %v", path, err)
+		}
+	}
 }

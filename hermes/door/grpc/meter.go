@@ -11,8 +11,8 @@ import (
 	"wirelab/hermes/door/intake"
 )
 
-// grpc-go reads a request whole before any of our code hears of it, and tells nobody how much of
-// it is there. So its connections are read through a meter that knows just enough of HTTP/2 to say how many
+// grpc-go gives us a message when it is whole, and tells nobody how much of one that is not whole
+// it has. So its connections are read through a meter that knows just enough of HTTP/2 to say how many
 // bytes of unfinished messages each has brought. It counts them in the node's intake, and does not read
 // on where there is no room: then the client cannot send either. What is whole the handlers count.
 
@@ -51,20 +51,44 @@ type meter struct {
 	done   context.Context //nolint:containedctx // the connection's life: who waits in Read is woken by its end
 	end    context.CancelFunc
 
-	mu      sync.Mutex // guards reading and closed: the last of both gives all back
-	reading bool
+	mu      sync.Mutex // guards all below
+	reading bool       // the last of reading and closed gives all back
 	closed  bool
+	calls   map[uint32]*unfinished // that neither end has ended
+	last    uint32                 // the highest id of a call
+	held    int                    // bytes counted for calls
+	begun   bool                   // held was not 0
 
-	// The rest is Read's.
-	preface int // bytes that come before the first frame
-	head    [frameHead]byte
-	headed  int // bytes of head that have come
-	left    int // bytes of the frame's payload that are to come
-	skip    int // of them at the end, which are padding
-	padded  bool
-	calls   map[uint32]*unfinished
-	held    int // bytes counted for calls
-	begun   bool
+	in, out frames // guarded by the one who reads and the one who writes, as grpc-go has it
+	preface int    // bytes that come before the first frame; as in
+	skip    int    // of the frame that comes, padding at its end; as in
+	padded  bool   // likewise
+}
+
+// frames are where in a frame one direction is.
+type frames struct {
+	head   [frameHead]byte
+	headed int // bytes of head that are there
+	left   int // bytes of the payload that are not
+}
+
+// begin takes bytes of a frame's head, and tells how many, and whether it is there.
+func (f *frames) begin(p []byte) (n int, whole bool) {
+	n = copy(f.head[f.headed:], p)
+	if f.headed += n; f.headed < frameHead {
+		return n, false
+	}
+	f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
+	return n, true
+}
+
+// id is the stream of the frame.
+func (f *frames) id() uint32 { return binary.BigEndian.Uint32(f.head[5:]) &^ (1 << 31) }
+
+// last reports whether the sender of the frame sends no more on its stream.
+func (f *frames) last() bool {
+	k, end := f.head[3], f.head[4]&flagEnd != 0
+	return k == frameReset || end && (k == frameData || k == frameHeaders)
 }
 
 // HTTP/2's frames, as far as they matter here (RFC 9113).
@@ -135,11 +159,37 @@ func (m *meter) Close() error {
 	return m.Conn.Close()
 }
 
-// count takes note of bytes that came, and waits where there is no room for them.
-func (m *meter) count(p []byte) error {
-	before := m.held
-	m.scan(p)
-	more := m.held - before
+// Write implements [net.Conn]. What the server ends it does not read on, so that nothing of it is held.
+func (m *meter) Write(p []byte) (int, error) {
+	n, err := m.Conn.Write(p)
+	f := &m.out
+	for p := p[:n]; len(p) > 0; {
+		if f.headed < frameHead {
+			n, whole := f.begin(p)
+			p = p[n:]
+			if !whole {
+				break
+			}
+			if f.last() {
+				m.mu.Lock()
+				before := m.held
+				m.drop(f.id())
+				m.given(before)
+				m.mu.Unlock()
+			}
+		}
+		n := min(f.left, len(p))
+		p = p[n:]
+		if f.left -= n; f.left == 0 {
+			f.headed = 0
+		}
+	}
+	return n, err
+}
+
+// given takes what is not held any more off the count, of so many bytes before. m.mu is held.
+func (m *meter) given(before int) (more int) {
+	more = m.held - before
 	if m.begun != (m.held > 0) {
 		if m.begun = m.held > 0; m.begun {
 			m.upload.Again()
@@ -147,10 +197,21 @@ func (m *meter) count(p []byte) error {
 			m.upload.Whole()
 		}
 	}
-	switch {
-	case more < 0:
+	if more < 0 {
 		m.upload.Give(-more)
-	case more > 0 && m.held > freeBytes:
+	}
+	return more
+}
+
+// count takes note of bytes that came, and waits where there is no room for them.
+func (m *meter) count(p []byte) error {
+	m.mu.Lock()
+	before := m.held
+	m.scan(p)
+	more, held := m.given(before), m.held
+	m.mu.Unlock()
+	switch {
+	case more > 0 && held > freeBytes:
 		return m.upload.Take(m.done.Done(), more)
 	case more > 0:
 		m.upload.Force(more)
@@ -166,51 +227,46 @@ func (m *meter) scan(p []byte) {
 		p = p[n:]
 	}
 	for len(p) > 0 {
-		if m.headed < frameHead {
-			n := copy(m.head[m.headed:], p)
-			m.headed += n
+		if m.in.headed < frameHead {
+			n, whole := m.in.begin(p)
 			p = p[n:]
-			if m.headed < frameHead {
+			if !whole {
 				return
 			}
-			m.left = int(m.head[0])<<16 | int(m.head[1])<<8 | int(m.head[2])
-			m.skip, m.padded = 0, m.head[3] == frameData && m.head[4]&flagPadded != 0
 			m.frame()
 			continue
 		}
-		n := min(m.left, len(p))
+		n := min(m.in.left, len(p))
 		m.payload(p[:n])
 		p = p[n:]
-		if m.left -= n; m.left == 0 {
+		if m.in.left -= n; m.in.left == 0 {
 			m.over()
 		}
 	}
 }
 
-// id is the stream of the frame.
-func (m *meter) id() uint32 { return binary.BigEndian.Uint32(m.head[5:]) &^ (1 << 31) }
-
 // frame begins a frame whose head is there.
 func (m *meter) frame() {
-	if m.head[3] == frameHeaders && m.head[4]&flagEnd == 0 && m.calls[m.id()] == nil {
-		m.calls[m.id()] = &unfinished{held: callBytes}
+	m.skip, m.padded = 0, m.in.head[3] == frameData && m.in.head[4]&flagPadded != 0
+	if id := m.in.id(); m.in.head[3] == frameHeaders && id > m.last {
+		m.last = id
+		m.calls[id] = &unfinished{held: callBytes}
 		m.held += callBytes
 	}
-	if m.left == 0 {
+	if m.in.left == 0 {
 		m.over()
 	}
 }
 
 // over ends a frame.
 func (m *meter) over() {
-	m.headed = 0
-	k, end := m.head[3], m.head[4]&flagEnd != 0
-	if k == frameReset || end && (k == frameData || k == frameHeaders) {
-		m.drop(m.id())
+	m.in.headed = 0
+	if m.in.last() {
+		m.drop(m.in.id())
 	}
 }
 
-// drop forgets a call of which no more comes.
+// drop forgets a call of which no more is read.
 func (m *meter) drop(id uint32) {
 	if u := m.calls[id]; u != nil {
 		m.held -= u.held
@@ -218,25 +274,18 @@ func (m *meter) drop(id uint32) {
 	}
 }
 
-// payload takes bytes of a frame; m.left has them still.
+// payload takes bytes of a frame; m.in.left has them still. What is not of a call grpc-go throws away.
 func (m *meter) payload(p []byte) {
-	if m.head[3] != frameData {
+	u := m.calls[m.in.id()]
+	if m.in.head[3] != frameData || u == nil {
 		return
 	}
-	left := m.left
+	left := m.in.left
 	if m.padded && len(p) > 0 {
 		m.skip, m.padded = int(p[0]), false
 		p, left = p[1:], left-1
 	}
 	p = p[:max(0, min(len(p), left-m.skip))]
-	u := m.calls[m.id()]
-	if u == nil {
-		if len(p) == 0 {
-			return
-		}
-		u = new(unfinished) // of a stream after its first message
-		m.calls[m.id()] = u
-	}
 	m.held -= u.held
 	for len(p) > 0 {
 		if u.headed < len(u.head) {
@@ -258,7 +307,4 @@ func (m *meter) payload(p []byte) {
 		}
 	}
 	m.held += u.held
-	if u.held == 0 {
-		delete(m.calls, m.id())
-	}
 }

@@ -31,6 +31,8 @@ func (s *scripted) Read(p []byte) (int, error) {
 
 func (*scripted) Close() error { return nil }
 
+func (*scripted) Write(p []byte) (int, error) { return len(p), nil }
+
 // conversation writes what a client says.
 type conversation struct {
 	bytes.Buffer
@@ -124,6 +126,44 @@ func TestMeter(t *testing.T) {
 					t.Fatalf("%d bytes are counted of a connection that is gone", n)
 				}
 			}
+		})
+	}
+}
+
+// What the server ends is not counted any more, and neither is what still comes of it.
+func TestMeterServerEnds(t *testing.T) {
+	for name, ends := range map[string]func(f *http2.Framer){
+		"with a reset": func(f *http2.Framer) { _ = f.WriteRSTStream(1, http2.ErrCodeNo) },
+		"with an answer": func(f *http2.Framer) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, EndStream: true, EndHeaders: true})
+		},
+		"after some data": func(f *http2.Framer) { _ = f.WriteData(1, false, make([]byte, 100)); _ = f.WriteData(1, true, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			say := begin()
+			say.call(1)
+			_ = say.WriteData(1, false, message(1000, 500))
+			in := intake.New(intake.Options{})
+			from := &scripted{left: say.Bytes()}
+			m := newMeter(from, from, in)
+			if _, err := io.Copy(io.Discard, m); err != nil || in.Counts().Bytes != callBytes+500 {
+				t.Fatalf("%d bytes are counted: %v", in.Counts().Bytes, err)
+			}
+			var out bytes.Buffer
+			ends(http2.NewFramer(&out, nil))
+			for _, b := range out.Bytes() {
+				_, _ = m.Write([]byte{b})
+			}
+			if n := in.Counts().Bytes; n != 0 {
+				t.Errorf("%d bytes are counted of what has ended", n)
+			}
+			more := new(bytes.Buffer)
+			_ = http2.NewFramer(more, nil).WriteData(1, false, make([]byte, 500))
+			from.left = more.Bytes()
+			if _, _ = io.Copy(io.Discard, m); in.Counts().Bytes != 0 {
+				t.Errorf("%d bytes are counted of what came after the end", in.Counts().Bytes)
+			}
+			_ = m.Close()
 		})
 	}
 }

@@ -5,7 +5,7 @@
 // # When there is no room
 //
 // Who sends more waits, and is not read from. Room goes to the smallest request first, so that a thousand large ones
-// do not keep a small one waiting. If nothing came of an unfinished request for a second, it is ended in favour of
+// do not keep a small one waiting. If little came of an unfinished request for a second, it is ended in favour of
 // those who wait, the largest first. Who waited for five seconds in vain is refused.
 //
 // Requests that are half there could wait for each other for ever. One of those that wait may therefore use what is
@@ -30,8 +30,9 @@ const (
 	Least = 2 * largest
 	// largest is what is set aside, which any request fits.
 	largest = 2 * hermes.RunLimit
-	// stall is after how long without a byte an unfinished request is ended in favour of others.
+	// stall is the time in which pace bytes must come of an unfinished request, or it may be ended in favour of others.
 	stall = time.Second
+	pace  = 64 << 10
 	// smallBytes is a request that, when it is whole, may use what is set aside as well: it is soon gone.
 	smallBytes = 64 << 10
 	// patience is how long a request waits for room, unless Options say otherwise.
@@ -91,7 +92,8 @@ type Upload struct {
 	of  *Intake
 	end func()
 
-	last  atomic.Int64 // when bytes came, in Unix nanoseconds
+	last  atomic.Int64 // when it had its pace, in Unix nanoseconds
+	since int          // bytes since then
 	held  atomic.Int64
 	waits atomic.Bool
 	over  atomic.Bool // it was ended in favour of others
@@ -125,18 +127,26 @@ func (u *Upload) Take(done <-chan struct{}, bytes int) error {
 	if u.over.Load() {
 		return u.of.stalled()
 	}
-	u.last.Store(time.Now().UnixNano())
-	if err := u.of.take(done, u, int64(bytes), u.of.patience); err != nil {
+	waited, err := u.of.take(done, u, int64(bytes), u.of.patience)
+	if err != nil {
 		return err
 	}
 	u.held.Add(int64(bytes))
-	u.last.Store(time.Now().UnixNano())
+	u.progress(bytes, waited)
 	return nil
+}
+
+// progress notes that bytes came. The time that was spent waiting for room is not the sender's.
+func (u *Upload) progress(bytes int, waited bool) {
+	if u.since += bytes; waited || u.since >= pace {
+		u.since = 0
+		u.last.Store(time.Now().UnixNano())
+	}
 }
 
 // Force counts bytes that came without waiting: for what is little.
 func (u *Upload) Force(bytes int) {
-	u.last.Store(time.Now().UnixNano())
+	u.progress(bytes, false)
 	u.of.used.Add(int64(bytes))
 	u.held.Add(int64(bytes))
 }
@@ -189,12 +199,14 @@ func (u *Upload) Ended() bool { return u.over.Load() }
 
 // Admit counts a request that is whole, until [Intake.Give]. It waits as [Upload.Take] does.
 func (i *Intake) Admit(done <-chan struct{}, bytes int) error {
-	return i.take(done, nil, int64(bytes), i.patience)
+	_, err := i.take(done, nil, int64(bytes), i.patience)
+	return err
 }
 
 // Wait is Admit that waits for as long as it takes, for streams, which then are not read from.
 func (i *Intake) Wait(done <-chan struct{}, bytes int) error {
-	return i.take(done, nil, int64(bytes), 0)
+	_, err := i.take(done, nil, int64(bytes), 0)
+	return err
 }
 
 // Give takes bytes off the count.
@@ -207,8 +219,8 @@ func (i *Intake) Give(bytes int) {
 	}
 }
 
-// take counts bytes once there is room. limit 0: it waits without one.
-func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.Duration) error {
+// take counts bytes once there is room, and tells whether it waited. limit 0: it waits without one.
+func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.Duration) (waited bool, err error) {
 	small := u == nil && bytes <= smallBytes
 	if small || !i.short.Load() {
 		most := i.most
@@ -216,7 +228,7 @@ func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.D
 			most = i.total
 		}
 		if i.used.Add(bytes) <= most {
-			return nil
+			return false, nil
 		}
 		i.used.Add(-bytes)
 	}
@@ -230,15 +242,16 @@ func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.D
 		select {
 		case <-w.ready:
 			if u != nil {
+				u.last.Store(time.Now().UnixNano())
 				u.waits.Store(false)
 			}
-			return nil
+			return true, nil
 		case <-done:
-			return i.withdraw(w, wirelab.Errorf(wirelab.Canceled, "the request ended while it waited for room"))
+			return true, i.withdraw(w, wirelab.Errorf(wirelab.Canceled, "the request ended while it waited for room"))
 		case <-tick.C:
 		}
 		if limit > 0 && time.Since(began) >= limit {
-			return i.withdraw(w, nil)
+			return true, i.withdraw(w, nil)
 		}
 	}
 }
@@ -291,8 +304,8 @@ func (i *Intake) Full() error {
 // stalled is the error of a request that was ended in favour of others.
 func (i *Intake) stalled() error {
 	return wirelab.Errorf(wirelab.ResourceExhausted,
-		"nothing came of the request for %v while others waited for room: requests under way may hold %d bytes at the node (--request-bytes)",
-		stall, i.total)
+		"less than %d bytes came of the request in %v while others waited for room: requests under way may hold %d bytes at the node "+
+			"(--request-bytes)", pace, stall, i.total)
 }
 
 // grant gives room to those who wait, in their order. mu is held.
@@ -334,7 +347,7 @@ func (i *Intake) clear() {
 	}
 }
 
-// choose tells which uploads are to end.
+// choose tells which uploads are to end: those without their pace, if those who wait need it.
 func (i *Intake) choose() (all []*Upload) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
