@@ -17,8 +17,8 @@ import (
 // on where there is no room: then the client cannot send either. What is whole the handlers count.
 
 const (
-	// freeBytes of unfinished messages a connection may have whatever others have: one that brings
-	// acknowledgements is not to wait for one that brings megabytes.
+	// freeBytes of unfinished messages a connection may have without waiting for its turn, while there is any room:
+	// one that brings acknowledgements is not to wait for one that brings megabytes.
 	freeBytes = 32 << 10
 	// callBytes is what a call costs of which no message has come yet.
 	callBytes = 4 << 10
@@ -210,13 +210,10 @@ func (m *meter) count(p []byte) error {
 	m.scan(p)
 	more, held := m.given(before), m.held
 	m.mu.Unlock()
-	switch {
-	case more > 0 && held > freeBytes:
-		return m.upload.Take(m.done.Done(), more)
-	case more > 0:
-		m.upload.Force(more)
+	if more <= 0 || held <= freeBytes && m.upload.Try(more) {
+		return nil
 	}
-	return nil
+	return m.upload.Take(m.done.Done(), more)
 }
 
 // scan follows the frames.

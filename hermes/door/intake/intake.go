@@ -144,11 +144,15 @@ func (u *Upload) progress(bytes int, waited bool) {
 	}
 }
 
-// Force counts bytes that came without waiting: for what is little.
-func (u *Upload) Force(bytes int) {
-	u.progress(bytes, false)
-	u.of.used.Add(int64(bytes))
+// Try counts bytes that came, where there is room with what is set aside: for what is little. It does not wait.
+func (u *Upload) Try(bytes int) bool {
+	if u.of.used.Add(int64(bytes)) > u.of.total {
+		u.of.used.Add(int64(-bytes))
+		return false
+	}
 	u.held.Add(int64(bytes))
+	u.progress(bytes, false)
+	return true
 }
 
 // Give takes bytes off the count.
