@@ -155,7 +155,9 @@ func TestLossIsTold(t *testing.T) {
 	if err != nil || b.Gap == nil || b.Gap.First != 1 || b.Gap.Last != b.Offset-1 {
 		t.Fatalf("%+v, gap %v, %v", b.Offset, b.Gap, err)
 	}
-	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil {
+	told := b.Gap.Last
+	// Retention goes on, and may take more meanwhile.
+	if b, err = f.Next(c.Context(), broker.Room{Messages: 1, Bytes: 1 << 20}); err != nil || b.Gap != nil && b.Gap.First <= told {
 		t.Errorf("%+v, %v: it is told again", b.Gap, err)
 	}
 	r, err := c.nodes[at].Subscribe(c.Context(), broker.Start{Topic: "t", From: broker.FromOffset, Offset: 1})
