@@ -58,7 +58,8 @@
 // that was silent for longest. Where all places are taken, a producer of the principal goes that has most of them.
 //
 // The others hold on one node, at its doors: a principal that uses three nodes has thrice as
-// much. Subscriptions are 2,500 for who has no number. What may be published is a token bucket that holds one second's worth. A run of
+// much. Subscriptions are 2,500 for who has no number. What may be published is a token
+// bucket that holds one second's worth. A run of
 // more than that passes when the bucket is full, and the next ones wait until it has paid.
 // What is refused is ResourceExhausted, and so is what the broker refused afterwards counted.
 package access

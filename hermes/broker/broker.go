@@ -136,7 +136,8 @@ type Feed interface {
 	// another's hands, or a dead letter; that was dropped, and the rest is stored. An offset that this
 	// feed was never given: InvalidArgument, and none of it is done.
 	Ack(ctx context.Context, ranges []Range) error
-	// Nack gives messages back, to come again after delay nanoseconds to anybody. What this feed
+	// Nack gives messages back, to come again after delay nanoseconds to anybody. Without an error the attempt and
+	// the delay are in the group's state, on a quorum, so that a leader after this one heeds them. What this feed
 	// has no longer is passed over; an offset that it was never given is refused, as by Ack.
 	Nack(ctx context.Context, ranges []Range, reason string, delay int64) error
 	// Return gives back the last messages that Next gave, which could not be sent. They were not

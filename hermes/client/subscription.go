@@ -124,7 +124,8 @@ func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages 
 	}
 }
 
-// Next waits for a message, which tells in Gap what retention took before it. It is valid for ever. The error of a subscription that ended
+// Next waits for a message, which tells in Gap what retention took before it. It is valid
+// for ever. The error of a subscription that ended
 // stays; that of ctx does not end it.
 func (s *Subscription) Next(ctx context.Context) (hermes.Delivered, error) {
 	for s.current.Count == 0 {

@@ -14,6 +14,15 @@
 // take is bounded: by hermes.ProducersLimit, and by 200,000 pairs of producer and
 // topic of at most 1 KiB each.
 //
+// From level 1 on each producer has an owner, and so has each group. Where all places are taken, the one silent for
+// longest goes of the owner who has most, so that nobody takes another's.
+//
+// # Levels
+//
+// A field that is added to a command changes the state, and a node of a former version would pass it over. So it
+// means nothing until the log has a Rise to its level, which a leader writes once every node has said that it knows
+// it. From there on a former version refuses the log and its snapshots.
+//
 // # Bounds
 //
 // A bound that Apply decides by is part of the log's meaning: two versions that

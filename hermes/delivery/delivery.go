@@ -1,6 +1,6 @@
 // Package delivery is what members of a group have in their hands: who gets which
 // message, until when it is to be acknowledged, how often it was tried. The leader
-// keeps it in memory; what is acknowledged is in the log. No clock, no goroutine:
+// keeps it in memory; what is acknowledged, and what was tried in vain, is in the log. No clock, no goroutine:
 // time comes in. It knows no disk, no Raft and no door.
 //
 // # How it is kept

@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"wirelab/hermes/broker"
@@ -39,7 +40,7 @@ func TestAttemptsAreTakenOver(t *testing.T) {
 	if !reflect.DeepEqual(failed, want) || g.HasFailed() {
 		t.Fatalf("%+v, want %+v", failed, want)
 	}
-	o.Tried = append(failed, delivery.Tried{Range: at(3)[0], Attempts: 2}, delivery.Tried{Range: at(4)[0], Attempts: 3, Lost: 2})
+	o.Tried = slices.Concat(failed, []delivery.Tried{{Range: at(3)[0], Attempts: 2}, {Range: at(4)[0], Attempts: 3, Lost: 2}})
 	o.Floor = 1 // one of them is dealt with meanwhile
 	g = delivery.New(o)
 	g.Join(1, 10)

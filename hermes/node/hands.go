@@ -19,7 +19,8 @@ import (
 const keeperTick = 20 * time.Millisecond
 
 // hands are the groups that have had members since this node leads. The log has what
-// they acknowledged; what is in members' hands is here, and begins anew with each leader.
+// they acknowledged, and what was handed out in vain; what is in members' hands is here, and begins anew with each
+// leader.
 type hands struct {
 	n    *Node
 	wake chan struct{} // the keeper has dead letters to make
