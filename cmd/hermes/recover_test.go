@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -104,6 +105,13 @@ func TestRecoverOfThree(t *testing.T) {
 	if out := must(t, nil, "", "backup", "--verify", file); !strings.Contains(out, "is whole") {
 		t.Error(out)
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	none, said := filepath.Join(t.TempDir(), "none"), new(safeBuffer)
+	code := run(ended, []string{"export", left, "--to", none}, strings.NewReader(""), said, said, func(string) string { return "" })
+	if halves, err := filepath.Glob(none + "*"); code != exitInterrupted || len(halves) > 0 || err != nil {
+		t.Errorf("interrupted: %d %s, and %v is left", code, said, halves)
+	}
 	other := start(t, 1, dev...)
 	must(t, other.at(), "", "restore", "--from", file)
 	next := has(t, other.at(), account)
@@ -183,6 +191,14 @@ func TestCommandsWithoutMajority(t *testing.T) {
 		}
 	}
 	at := map[string]string{serverVariable: l.nodes[0].GRPC}
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if strings.HasPrefix(must(t, at, "", "status"), "nobody leads") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("node 1 still leads")
+		}
+	}
 	file := filepath.Join(t.TempDir(), "b")
 	var all sync.WaitGroup
 	for args, want := range map[string]string{
