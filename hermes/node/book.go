@@ -46,6 +46,9 @@ type page struct {
 	Birth uint64
 	// Stored is that the log held something once. A log that is empty then was lost.
 	Stored bool
+	// Joined is an entry that was committed when this node was let in: what the log says before it of a member of
+	// this id is about another one. 0: it began the cluster, or was let in by a version that did not note it.
+	Joined uint64 `json:",omitempty"`
 	// Met is whom this node has talked to, by their directories' births.
 	Met map[uint64]uint64
 	// Lineage tells clusters of one name from each other, of which one was recovered from a copy of the other; 0: it
@@ -201,7 +204,9 @@ func (p *page) learn(entries []*raftpb.Entry) (changed bool, err error) {
 			if c.GetType() == raftpb.ConfChangeRemoveNode {
 				delete(p.Members, id)
 				delete(p.Met, id)
-				p.Removed[id] = true
+				if id != p.Node || e.GetIndex() > p.Joined {
+					p.Removed[id] = true
+				}
 				continue
 			}
 			delete(p.Removed, id)
@@ -234,14 +239,15 @@ func readChange(e *raftpb.Entry) (context []byte, changes []*raftpb.ConfChangeSi
 	return c.GetContext(), c.GetChanges(), nil
 }
 
-// take adds members that another node told of, and the lineage of its cluster.
-func (b *book) take(members []broker.Member, lineage uint64) error {
+// take notes what the cluster that let this node in tells: its members, its lineage, and how far it is.
+func (b *book) take(s broker.Status) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.page.Lineage = lineage; lineage == unrecovered {
+	if b.page.Lineage = s.Lineage; s.Lineage == unrecovered {
 		b.page.Lineage = 0
 	}
-	for _, m := range members {
+	b.page.Joined = s.Committed
+	for _, m := range s.Members {
 		if m.ID != 0 {
 			b.page.Members[m.ID] = plain(m)
 		}

@@ -114,7 +114,7 @@ func (n *Node) joinOnce(ctx context.Context) error {
 	for _, address := range n.options.Join {
 		s, err := n.joinAt(ctx, stranger, address, blank)
 		if err == nil {
-			return n.book.take(s.Members, s.Lineage)
+			return n.book.take(s)
 		}
 		failed = append(failed, err)
 	}

@@ -39,6 +39,7 @@ func loses(t *testing.T) *lost {
 		v := c.insist("a", l.producer, uint64(i)+1, fmt.Sprint("m", i))
 		l.want = append(l.want, fmt.Sprintf("%d:m%d", v.Offset, i))
 	}
+	l.fill("trimmed", 1<<16, 60)
 	f, err := c.nodes[c.settled()].Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromGroup, Group: "g"})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +58,16 @@ func loses(t *testing.T) *lost {
 	})
 	c.stop()
 	return l
+}
+
+// fill publishes so many messages of 16 KiB to a topic that keeps so many bytes: segments are sealed for them.
+func (l *lost) fill(topic string, keeps uint64, count int) {
+	l.Helper()
+	create(l.T, l.nodes[l.settled()], broker.Topic{Name: topic, RetentionBytes: keeps})
+	pad := strings.Repeat("x", 16<<10)
+	for range count {
+		l.insist(topic, 0, 0, pad)
+	}
 }
 
 func agree(node.Survey) error { return nil }
@@ -85,7 +96,7 @@ func TestRecover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told.Node != l.survivor || told.Last < told.Committed || len(told.Others) != 2 || told.Messages != 50 || told.Time == 0 || done.Lineage < 2 {
+	if told.Node != l.survivor || told.Last < told.Committed || len(told.Others) != 2 || told.Messages < 50 || told.Time == 0 || done.Lineage < 2 {
 		t.Errorf("it tells %+v", done)
 	}
 	if c := whole(t, l.fs[l.survivor]); !slices.Equal(c.Conf.GetVoters(), []uint64{l.survivor}) || len(c.Others) != 0 {
@@ -119,6 +130,7 @@ func (l *lost) survived() {
 // newcomer joins a node with an empty directory, under the id of one that was lost.
 func (l *lost) newcomer() {
 	l.Helper()
+	l.fill("kept", 0, 512) // more than is applied at once, between what took that id out and what lets it in
 	id := l.survivor%3 + 1
 	old := l.fs[id]
 	defer func() { l.halt(id); l.fs[id], l.disks[id].FS = old, old }()
@@ -319,7 +331,7 @@ func TestExport(t *testing.T) {
 		t.Error("the directory was changed")
 	}
 	contents, err := backup.Verify(t.Context(), bytes.NewReader(file.Bytes()))
-	if err != nil || contents.Messages != 50 || contents.Groups != 1 {
+	if err != nil || contents.Messages < 50 || contents.Groups != 1 {
 		t.Fatalf("%+v, %v", contents, err)
 	}
 	to := open(t, options(vfs.NewMemory()))
