@@ -125,7 +125,7 @@ func (b *book) recover() error {
 	if err != nil {
 		return err
 	}
-	entries, err := b.recoverLog(l, s, r)
+	entries, err := b.recoverLog(l, r)
 	if err = errors.Join(err, l.Close()); err != nil {
 		return fmt.Errorf("the recovery of %s is not done: %w", b.dir, err)
 	}
@@ -144,7 +144,7 @@ func (b *book) recover() error {
 
 // recoverLog puts the entries into the log that take the others out, unless they are there. It returns the changes of
 // members that were not replayed.
-func (b *book) recoverLog(l *wal.Log, s *opened, r recovering) ([]*raftpb.Entry, error) {
+func (b *book) recoverLog(l *wal.Log, r recovering) ([]*raftpb.Entry, error) {
 	hard, conf, err := l.InitialState()
 	if err != nil || hard.GetCommit() > r.After {
 		return nil, err // it counts already
@@ -212,10 +212,10 @@ func (b *book) lineage() uint64 {
 // related refuses a node whose cluster was recovered from a copy of this one's, or the other way round.
 func (b *book) related(id, lineage uint64) error {
 	own, theirs := b.lineage(), max(lineage, unrecovered)
-	switch {
-	case own == theirs:
+	switch own {
+	case theirs:
 		return nil
-	case own == unrecovered:
+	case unrecovered:
 		return wirelab.Errorf(wirelab.Conflict, "node %d is of a new cluster that was recovered from a copy (hermes recover), and this node is of the former one: "+
 			"take this node's directory away, and let it join the new cluster (hermes server --join)", id)
 	}

@@ -30,31 +30,13 @@ func fillDisks(t *testing.T, left int64, args ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*30*time.Second)
 	defer cancel()
 	dir := t.TempDir()
-	var ballast []string
-	for id := 1; id <= 3; id++ {
-		disk := filepath.Join(dir, "node-"+strconv.Itoa(id))
-		if err := os.Mkdir(disk, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Mount(own+"disk", disk, "tmpfs", 0, "size=64m"); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { unmount(t, disk) })
-		ballast = append(ballast, filepath.Join(disk, "ballast"))
-	}
+	ballast := smallDisks(t, dir)
 	_, c := begin(ctx, t, local.Options{Dir: dir, Args: args})
 	room := found.does(t, "disks full, "+filepath.Base(t.Name())+" (from when there was room)", *rounds)
 	whileLoaded(ctx, t, c, "full", func(a *account) {
 		for i := 0; more(i, *rounds); i++ {
 			for _, name := range ballast {
-				var is syscall.Statfs_t
-				if err := syscall.Statfs(filepath.Dir(name), &is); err != nil {
-					t.Fatal(err)
-				}
-				size := max(0, int64(is.Bavail)*is.Bsize-left)
-				if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
-					t.Fatal(err)
-				}
+				fillDisk(t, name, left)
 			}
 			refusal(ctx, t, a)
 			state, err := c.Topic(ctx, "full", true)
@@ -80,6 +62,68 @@ func fillDisks(t *testing.T, left int64, args ...string) {
 			}
 			t.Logf("%d messages read while the disks were full", state.Next)
 			room.cost(t, goesOn(ctx, t, a))
+		}
+	})
+}
+
+// smallDisks gives each of three nodes a disk of its own, of 64 MiB, and names a file on each that is not there.
+func smallDisks(t *testing.T, dir string) (ballast []string) {
+	t.Helper()
+	for id := 1; id <= 3; id++ {
+		disk := filepath.Join(dir, "node-"+strconv.Itoa(id))
+		if err := os.Mkdir(disk, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mount(own+"disk", disk, "tmpfs", 0, "size=64m"); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unmount(t, disk) })
+		ballast = append(ballast, filepath.Join(disk, "ballast"))
+	}
+	return ballast
+}
+
+// fillDisk leaves so many bytes of a disk.
+func fillDisk(t *testing.T, ballast string, left int64) {
+	t.Helper()
+	var is syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(ballast), &is); err != nil {
+		t.Fatal(err)
+	}
+	size := max(0, int64(is.Bavail)*is.Bsize-left)
+	if err := os.WriteFile(ballast, make([]byte, size), 0o600); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Fatal(err)
+	}
+}
+
+// The leader's disk alone fills up to what is to be left free: another node leads, and no publish is refused for it.
+func TestLeadersDiskFull(t *testing.T) {
+	needs(t, tmpfs)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(*rounds)*30*time.Second)
+	defer cancel()
+	dir := t.TempDir()
+	ballast := smallDisks(t, dir)
+	_, c := begin(ctx, t, local.Options{Dir: dir, Args: []string{"--free-bytes=16MiB", "--segment-bytes=4MiB"}})
+	gap := found.does(t, "leader's disk full", *rounds)
+	whileLoaded(ctx, t, c, "leads", func(a *account) {
+		for i := 0; more(i, *rounds); i++ {
+			caughtUp(ctx, t, c)
+			old := leader(ctx, t, c)
+			began := time.Now()
+			fillDisk(t, ballast[old-1], 12<<20)
+			for leader(ctx, t, c) == old {
+				pause(ctx, 10*time.Millisecond)
+			}
+			gap.cost(t, goesOnSince(ctx, t, a, time.Now()))
+			t.Logf("node %d leads no longer, %v after its disk was filled", old, time.Since(began))
+			if err := os.Remove(ballast[old-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.failure != nil && wirelab.CodeOf(a.failure) == wirelab.ResourceExhausted {
+			t.Errorf("a publish was refused: %v", a.failure)
 		}
 	})
 }

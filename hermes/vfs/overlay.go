@@ -31,7 +31,7 @@ var _ FS = (*Overlay)(nil)
 type layer struct {
 	mu     sync.Mutex // guards all below
 	name   string     // in the file system below; "": the file is not there
-	size   int64      // -1: as below
+	length int64      // -1: as below
 	kept   int64      // bytes of the file below that count; -1: all
 	writes []write    // in the order they came
 }
@@ -55,7 +55,7 @@ func (o *Overlay) Create(name string, size int64) (File, error) {
 	} else if l != nil {
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrExist)
 	}
-	l = &layer{size: size}
+	l = &layer{length: size}
 	o.files[name] = l
 	return layered{layer: l}, nil
 }
@@ -67,7 +67,7 @@ func (o *Overlay) Open(name string) (File, error) {
 	l, known := o.files[name]
 	switch {
 	case !known:
-		l = &layer{name: name, size: -1, kept: -1}
+		l = &layer{name: name, length: -1, kept: -1}
 	case l == nil:
 		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	case l.name == "":
@@ -165,7 +165,7 @@ type layered struct {
 func (f layered) ReadAt(p []byte, at int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	size, err := f.length()
+	size, err := f.bytes()
 	if err != nil {
 		return 0, err
 	}
@@ -205,10 +205,10 @@ func (f layered) readBelow(p []byte, at int64) error {
 	return err
 }
 
-// length is the file's size. With mu.
-func (f layered) length() (int64, error) {
-	if f.size >= 0 {
-		return f.size, nil
+// bytes is the file's size. With mu.
+func (f layered) bytes() (int64, error) {
+	if f.length >= 0 {
+		return f.length, nil
 	}
 	return f.below.Size()
 }
@@ -217,13 +217,13 @@ func (f layered) length() (int64, error) {
 func (f layered) WriteAt(p []byte, at int64) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	size, err := f.length()
+	size, err := f.bytes()
 	if err != nil {
 		return 0, err
 	}
 	f.writes = append(f.writes, write{at: at, data: slices.Clone(p)})
 	if end := at + int64(len(p)); end > size {
-		f.layer.size = end
+		f.length = end
 	}
 	return len(p), nil
 }
@@ -238,7 +238,7 @@ func (f layered) Truncate(size int64) error {
 	for i, w := range f.writes {
 		f.writes[i].data = w.data[:max(0, min(int64(len(w.data)), size-w.at))]
 	}
-	f.layer.size = size
+	f.length = size
 	return nil
 }
 
@@ -246,7 +246,7 @@ func (f layered) Truncate(size int64) error {
 func (f layered) Size() (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.length()
+	return f.bytes()
 }
 
 // Sync does nothing.
