@@ -136,6 +136,16 @@ func (m *Machine) try(g *group, all []*command.Tried) {
 		i := g.triedFrom(t.First)
 		g.tries = slices.Insert(g.tries, i, t)
 		m.tries++
+		// Somebody may have dealt with a part of it before its time was over, and the log have that first.
+		j, _ := slices.BinarySearchFunc(g.acked, t.First, func(r broker.Range, first uint64) int {
+			if r.Last < first {
+				return -1
+			}
+			return 1
+		})
+		for ; j < len(g.acked) && g.acked[j].First <= t.Last; j++ {
+			m.untry(g, g.acked[j])
+		}
 	}
 }
 

@@ -224,16 +224,23 @@ func TestRiseBeyond(t *testing.T) {
 	}
 }
 
+// raisedOfAll is a snapshot with some of all that level 1 brings.
+func raisedOfAll(t testing.TB) []byte {
+	j, topic, g := raised(t)
+	p := j.done(does(core.OpenProducer(core.Owner{Name: "ann"}))).Producer
+	j.done(run(topic, p, 1, 3))
+	j.done(does(core.Failed(g, 0, []core.Tried{
+		tries(5, 20, 1, 0), {Range: broker.Range{First: 30, Last: 31}, Attempts: 3, Lost: 2, Due: 9e9},
+	})))
+	j.done(does(core.Trim(topic, 4)))
+	return j.m.Snapshot()
+}
+
 // A snapshot of level 1 that shipped reads for ever, and is what is written still.
 func TestRaisedSnapshotForm(t *testing.T) {
 	t.Parallel()
 	const file = "testdata/snapshot-3"
-	j, topic, g := raised(t)
-	p := j.done(does(core.OpenProducer(core.Owner{Name: "ann"}))).Producer
-	j.done(run(topic, p, 1, 3))
-	j.done(does(core.Failed(g, 0, []core.Tried{tries(5, 20, 1, 0), {Range: broker.Range{First: 30, Last: 31}, Attempts: 3, Lost: 2, Due: 9e9}})))
-	j.done(does(core.Trim(topic, 4)))
-	got := j.m.Snapshot()
+	got := raisedOfAll(t)
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)

@@ -24,6 +24,7 @@ type model struct {
 	producers []uint64 // who spoke last comes last
 	made      map[uint64]bool
 	lastTopic uint32
+	raised    bool
 }
 
 type modelTopic struct {
@@ -45,6 +46,8 @@ type modelGroup struct {
 	floor   uint64 // where it began or was set to
 	acked   map[uint64]bool
 	dead    uint64
+	trimmed uint64
+	tries   map[uint64][]uint32 // all that were said of an offset since the group was set; not all of them are kept
 }
 
 // The bounds of model and machine.
@@ -190,7 +193,28 @@ func (m *model) trim(id uint32, before uint64) expected {
 	if before > t.next {
 		return fails(wirelab.InvalidArgument)
 	}
+	for _, g := range m.groups {
+		if floor, _ := m.shape(g); g.topic == id && m.raised {
+			for o := floor; o < before; o++ {
+				if !g.acked[o] {
+					g.trimmed++
+				}
+			}
+		}
+	}
 	t.first = max(t.first, before)
+	return fine
+}
+
+// failed notes tries, as far as they are of messages that the group has not dealt with.
+func (m *model) failed(id uint64, r broker.Range, attempts uint32) expected {
+	g := m.groups[id]
+	if g == nil {
+		return fails(wirelab.NotFound)
+	}
+	for o := r.First; o <= r.Last && m.raised; o++ {
+		g.tries[o] = append(g.tries[o], attempts)
+	}
 	return fine
 }
 
@@ -266,7 +290,7 @@ func (m *model) seek(id, floor uint64) expected {
 	if floor > m.topics[g.topic].next {
 		return fails(wirelab.InvalidArgument)
 	}
-	g.floor, g.acked = floor, map[uint64]bool{}
+	g.floor, g.acked, g.tries = floor, map[uint64]bool{}, map[uint64][]uint32{}
 	return fine
 }
 
@@ -309,6 +333,8 @@ func draw(r *rand.Rand, m *model) step {
 	case k < 58:
 		before := r.Uint64N(next + 2)
 		return step{fmt.Sprintf("trim %d %d", topic, before), does(core.Trim(topic, before)), func(m *model, _ core.Outcome) expected { return m.trim(topic, before) }}
+	case k < 59:
+		return step{"rise", does(core.Rise(1)), func(m *model, _ core.Outcome) expected { m.raised = true; return fine }}
 	case k < 63:
 		return step{"open", does(core.OpenProducer(core.Owner{})), func(m *model, o core.Outcome) expected {
 			if len(m.producers) >= modelProducers {
@@ -323,7 +349,7 @@ func draw(r *rand.Rand, m *model) step {
 		return step{fmt.Sprintf("group %d %s %d", topic, name, floor), does(core.CreateGroup(topic, broker.Group{Name: name, AckTimeout: timeout}, floor, core.Owner{})), func(m *model, o core.Outcome) expected {
 			e, fresh := m.createGroup(topic, name, timeout, floor)
 			if fresh {
-				m.groups[o.Group] = &modelGroup{topic: topic, name: name, timeout: timeout, floor: floor, acked: map[uint64]bool{}}
+				m.groups[o.Group] = &modelGroup{topic: topic, name: name, timeout: timeout, floor: floor, acked: map[uint64]bool{}, tries: map[uint64][]uint32{}}
 				return m.fresh(o.Group)
 			}
 			return e
@@ -381,6 +407,13 @@ func drawAck(r *rand.Rand, m *model, id uint64) step {
 		first := r.Uint64N(limit + 1)
 		ranges = append(ranges, broker.Range{First: first, Last: min(first+r.Uint64N(3), limit-min(limit, 1))})
 	}
+	if r.IntN(4) == 0 && len(ranges) > 0 {
+		one, attempts := ranges[0], 1+r.Uint32N(4)
+		return step{
+			fmt.Sprintf("failed %d %v %d", id, one, attempts), does(core.Failed(id, 0, []core.Tried{{Range: one, Attempts: attempts}})),
+			func(m *model, _ core.Outcome) expected { return m.failed(id, one, attempts) },
+		}
+	}
 	dead := uint32(max(0, r.IntN(10)-8))
 	return step{fmt.Sprintf("ack %d %v %d", id, ranges, dead), does(core.Ack(id, 0, ranges, dead)), func(m *model, _ core.Outcome) expected { return m.ack(id, ranges, dead) }}
 }
@@ -410,8 +443,28 @@ func (m *model) differs(c *core.Machine) string {
 		for _, r := range ranges {
 			lag -= r.Last - r.First + 1
 		}
-		if !ok || got.Name != g.name || got.Floor != floor || !slices.Equal(got.Acked, ranges) || got.Lag != lag || got.Dead != g.dead || got.AckTimeout != g.timeout {
+		if !ok || got.Name != g.name || got.Floor != floor || !slices.Equal(got.Acked, ranges) || got.Lag != lag || got.Dead != g.dead || got.Trimmed != g.trimmed || got.AckTimeout != g.timeout {
 			return fmt.Sprintf("group %+v, want %+v: floor %d, %v, lag %d", got, g, floor, ranges, lag)
+		}
+		if wrong := g.strange(c.Tries(id), floor, m.topics[g.topic].next); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// strange tells what of tries is nobody's word, or of messages that are dealt with, or not in order.
+func (g *modelGroup) strange(tries []core.Tried, floor, next uint64) string {
+	least := floor
+	for _, t := range tries {
+		if t.First < least || t.Last < t.First || t.Last >= next {
+			return fmt.Sprintf("tries %+v, from %d to before %d", tries, floor, next)
+		}
+		least = t.Last + 1
+		for o := t.First; o <= t.Last; o++ {
+			if g.acked[o] || !slices.Contains(g.tries[o], t.Attempts) {
+				return fmt.Sprintf("tries %+v; of %d there were %v, acknowledged: %v", tries, o, g.tries[o], g.acked[o])
+			}
 		}
 	}
 	return ""
