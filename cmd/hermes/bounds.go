@@ -33,12 +33,16 @@ func (c *config) bounds(limit int) (bounds, error) {
 	if c.requests < intake.Least {
 		return bounds{}, cli.Usage("--request-bytes is %d: want at least %d, so that the largest request can be served", c.requests, intake.Least)
 	}
-	room := descriptors.Room(limit)
+	log, err := c.forLog(limit)
+	if err != nil {
+		return bounds{}, err
+	}
+	room := descriptors.Room(limit, log)
 	peers := min(peersMost, room/4)
 	each := min(c.connections, (room-peers)/2)
 	if each < connectionsLeast {
 		return bounds{}, cli.Usage("this process may open %d files, of which %d are held back for the log: "+
-			"raise its limit (ulimit -n, or LimitNOFILE of systemd)", limit, descriptors.Reserve(limit))
+			"raise its limit (ulimit -n, or LimitNOFILE of systemd)", limit, limit-room)
 	}
 	one := min(c.perAddress, each)
 	if one == 0 {

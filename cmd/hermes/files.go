@@ -3,40 +3,18 @@ package main
 import (
 	"log/slog"
 
-	"golang.org/x/sys/unix"
-
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/hermes/descriptors"
 )
 
-// Of the files that a node's process may have open the log reads with a part, so that connections
-// leave it enough, and it them.
-const (
-	filesLeast   = 128 // that a node starts with
-	filesOther   = 64  // what the log writes, listeners, other nodes, and some connections
-	logFilesMost = 256 // by default
-)
+// filesLeast is how many files a node's process must be allowed to open.
+const filesLeast = 128
 
-// fileLimit is how many files this process may have open, once the soft limit was raised to
-// the hard one.
-func fileLimit() (int, error) {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
-		return 0, wirelab.Errorf(wirelab.Internal, "the limit of open files is not known: %v", err)
-	}
-	if limit.Cur < limit.Max {
-		raised := unix.Rlimit{Cur: limit.Max, Max: limit.Max}
-		if unix.Setrlimit(unix.RLIMIT_NOFILE, &raised) == nil { // else the soft limit is the one that counts
-			limit = raised
-		}
-	}
-	return int(min(limit.Cur, 1<<30)), nil
-}
-
-// bounded says how many files the log may have open to be read, of those that the process may
+// forLog says how many files the log may have open to be read, of those that the process may
 // have open, and refuses what cannot go well.
-func (c *config) bounded(limit int) (int, error) {
-	need := max(filesLeast, c.openFiles+filesOther)
+func (c *config) forLog(limit int) (int, error) {
+	need := max(filesLeast, c.openFiles+descriptors.Other)
 	switch {
 	case c.openFiles < 0:
 		return 0, cli.Usage("--open-files is %d: a number of files, or 0 for what the process's limit allows", c.openFiles)
@@ -46,17 +24,15 @@ func (c *config) bounded(limit int) (int, error) {
 	case c.openFiles > 0:
 		return c.openFiles, nil
 	}
-	return min(limit/4, logFilesMost), nil
+	return descriptors.Log(limit), nil
 }
 
 // files checks the limit of open files, and says what of it the log takes.
 func (c *config) files(logger *slog.Logger) (forLog, limit int, err error) {
-	if limit, err = fileLimit(); err != nil {
+	limit = descriptors.Limit()
+	if forLog, err = c.forLog(limit); err != nil {
 		return 0, 0, err
 	}
-	if forLog, err = c.bounded(limit); err != nil {
-		return 0, 0, err
-	}
-	logger.Info("open files", "limit", limit, "least", max(filesLeast, c.openFiles+filesOther), "for the log to read", forLog)
+	logger.Info("open files", "limit", limit, "least", max(filesLeast, c.openFiles+descriptors.Other), "for the log to read", forLog)
 	return forLog, limit, nil
 }

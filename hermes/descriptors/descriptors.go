@@ -2,11 +2,17 @@
 // log, so that connections cannot use it up. It knows the limit of the process, and neither log nor listener.
 package descriptors
 
-// reserveMost is what the log is sure of where the limit is not low: descriptors.
-const reserveMost = 256
+// logMost is what the log has to read where the limit is not low: descriptors.
+const logMost = 256
 
-// Reserve is how many of limit descriptors no connection may use: 256, or a quarter of a low limit.
-func Reserve(limit int) int { return min(reserveMost, limit/4) }
+// Other is what is neither a connection that Room counts nor a file that the log reads: what the log
+// writes, the listeners, what the runtime polls with.
+const Other = 64
 
-// Room is how many connections all listeners together may have under a limit of so many descriptors.
-func Room(limit int) int { return max(limit-Reserve(limit), 0) }
+// Log is how many files the log may have open to be read under a limit of so many descriptors, where nobody says
+// otherwise: 256, or a quarter of a low limit.
+func Log(limit int) int { return min(logMost, limit/4) }
+
+// Room is how many connections all listeners together may have under a limit of so many descriptors, of which the
+// log has some to read.
+func Room(limit, log int) int { return max(limit-log-Other, 0) }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 
 	"go.etcd.io/raft/v3/raftpb"
@@ -128,6 +130,11 @@ func (b *book) recover() error {
 	entries, err := b.recoverLog(l, r)
 	if err = errors.Join(err, l.Close()); err != nil {
 		return fmt.Errorf("the recovery of %s is not done: %w", b.dir, err)
+	}
+	// What the former nodes had counts no more: those that join may have their ids. Before the book says
+	// that all is done, so that an interruption leaves nothing of it.
+	if err := b.fs.Remove(filepath.Join(b.dir, custodyName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

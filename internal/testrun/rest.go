@@ -29,7 +29,8 @@ func experiments() []apart {
 		}},
 		{dir: "cmd/hermes", limit: "8m", tests: []string{
 			"TestDocBlocks", // it builds grpcurl too
-			"TestKilledMembers", "TestMembersThatComeAndGo", "TestSlowMember",
+			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegments", "TestMembersThatComeAndGo", "TestOlderCopyOfADirectory",
+			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember", "TestUnfinishedUploads",
 		}},
 		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
 		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
