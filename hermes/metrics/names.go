@@ -44,7 +44,7 @@ var (
 	logFilesLimit = describe("log_open_files_limit", "Files of the log that may be open to be read; a few more are open to be written.")
 	freeBytes     = describe("disk_free_bytes", "Free space of the disk.")
 	starved       = describe("disk_starved", "1 if the disk is so full, or so many files are open, that this node stores and acknowledges nothing.")
-	full          = describe("disk_full", "1 if publishes are refused for want of free space.")
+	full          = describe("disk_full", "1 if the disk has less free space than it must have. A leader hands over then, or refuses publishes.")
 	apart         = describe("histories_apart", "1 if this node and another have committed different entries: two histories were acknowledged.")
 	copied        = describe("directory_copied", "1 if the node's directory is a copy, and the node keeps from voting until it has caught up.")
 	clockOff      = describe("clock_off", "1 if this machine's clock is off the others' so far that the node does not lead.")

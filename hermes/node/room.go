@@ -77,7 +77,8 @@ func (l *loop) yield() {
 	if to != 0 {
 		y.seen = l.ticks
 	}
-	l.n.declines.Store(l.ticks-y.since > yieldTicks || l.ticks-y.seen > yieldBlink)
+	alone := len(l.replica.Conf().GetVoters()) == 1
+	l.n.declines.Store(alone || l.ticks-y.since > yieldTicks || l.ticks-y.seen > yieldBlink)
 	if to == 0 || l.ticks-y.led < yieldAgain || y.tried != 0 && l.ticks-y.tried < yieldAgain {
 		return
 	}

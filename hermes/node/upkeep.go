@@ -135,7 +135,7 @@ func (n *Node) keepSpace() {
 		n.net.Tell() // before leadership is handed to who may think otherwise
 	}
 	if was := n.full.Swap(full); was != full {
-		n.logger.Warn("free space on the disk", "bytes", free, "publishes refused", full)
+		n.logger.Warn("free space on the disk", "bytes", free, "too little", full)
 	}
 }
 
