@@ -41,7 +41,7 @@ Exit codes:
    0  The directory is a new cluster's.
    1  The directory is damaged, or could not be written.
    3  A node uses the directory, or the answer was no. Nothing was changed.
-  64  There is nothing to recover, or nobody was asked and --yes was not given.`
+  64  There is nothing to recover, or there is no terminal to ask at and no --yes.`
 
 const recoverExample = `  hermes recover /var/lib/hermes
   hermes recover data --yes --json`
