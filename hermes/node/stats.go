@@ -65,7 +65,7 @@ type Stats struct {
 	LogBytes                               int64         // allocated
 	OpenFiles, OpenLimit                   int           // of the log: now, and at most to be read
 	FreeBytes                              uint64        // of the disk, as of the last upkeep; 0: not known yet
-	Full                                   bool          // publishes are refused
+	Full                                   bool          // the disk has less free space than it must: where it leads it hands over, or refuses publishes
 	Starved                                bool          // the disk is so full, or so many files are open, that nothing is stored here, and nothing acknowledged
 	Apart                                  bool          // this node and another have committed different entries
 	Copied                                 bool          // the directory is a copy, and the node has not caught up yet
