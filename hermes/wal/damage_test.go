@@ -290,3 +290,83 @@ func TestFirstForm(t *testing.T) {
 	}
 	check(t, l, 2, 20, m.next[2], 1000)
 }
+
+// A bit of an index file that is flipped while the log is open is found by the read that it would lead astray.
+func TestDamageWhileOpen(t *testing.T) {
+	t.Parallel()
+	fs, o, next := built(t)
+	o.CacheBytes = 1
+	l, _ := open(t, fs, "/log", o)
+	whole := filesOf(t, fs, "/log")
+	for _, name := range []string{"0000000000000001.1.index", "0000000000000002.index"} {
+		refused := 0
+		for at := range len(whole[name]) {
+			was := whole[name][at]
+			for bit := range 8 {
+				change(t, fs, name, int64(at), []byte{was ^ 1<<bit})
+				for id, first := range map[uint32]uint64{1: 40, 2: 20} {
+					if err := reads(t, l, id, first, next[id]); err != nil {
+						var d *wal.Damage
+						if !errors.As(err, &d) || !strings.Contains(d.File, name) {
+							t.Fatalf("bit %d of byte %d of %s: %v", bit, at, name, err)
+						}
+						refused++
+					}
+				}
+			}
+			change(t, fs, name, int64(at), []byte{was})
+		}
+		if refused == 0 {
+			t.Errorf("no bit of %s matters", name)
+		}
+	}
+	must(t, l.Close())
+}
+
+// reads is check, but that it may be refused.
+func reads(t testing.TB, l *wal.Log, id uint32, from, next uint64) error {
+	t.Helper()
+	for from < next {
+		batches, err := l.Read(id, from, next, 2000)
+		if err != nil {
+			return err
+		}
+		if len(batches) == 0 {
+			t.Fatalf("topic %d has nothing at offset %d", id, from)
+		}
+		for _, b := range batches {
+			verify(t, id, from, b)
+			from += uint64(b.Count)
+		}
+	}
+	return nil
+}
+
+// A segment that is damaged is not cleaned, and can be once it is repaired.
+func TestCleanOverDamage(t *testing.T) {
+	t.Parallel()
+	fs, o, next := built(t)
+	l, _ := open(t, fs, "/log", o)
+	text := filesOf(t, fs, "/log")["0000000000000002.log"]
+	change(t, fs, "0000000000000002.log", 1000, []byte{text[1000] ^ 1})
+	dead := func(id uint32) (uint64, bool) { return 48, id == 1 } // not all of the segment
+	var d *wal.Damage
+	for range 2 {
+		done, err := l.Clean(dead)
+		for done && err == nil { // another one
+			done, err = l.Clean(dead)
+		}
+		if !errors.As(err, &d) || !strings.Contains(d.File, "0000000000000002.log") {
+			t.Fatal("a damaged segment was cleaned", err)
+		}
+		change(t, fs, "0000000000000002.log", 1000, []byte{text[1000] ^ 2})
+	}
+	change(t, fs, "0000000000000002.log", 1000, []byte{text[1000]})
+	for done := true; done; {
+		var err error
+		done, err = l.Clean(dead)
+		must(t, err)
+	}
+	check(t, l, 1, 48, next[1], 1000)
+	must(t, l.Close())
+}

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -206,7 +207,7 @@ func (l *Log) openSealed(f files) (newest *contents, err error) {
 		if before := l.newestNumber(f); before+1 != number {
 			return nil, &Damage{File: fileName(l.dir, before+1, 0, "log"), Why: "it is missing, and later ones are there"}
 		}
-		if newest, err = l.openOne(number, f.of[number].generation); err != nil {
+		if newest, err = l.openOne(f, i, newest); err != nil {
 			return nil, err
 		}
 	}
@@ -221,8 +222,9 @@ func (l *Log) newestNumber(f files) uint64 {
 	return f.base
 }
 
-// openOne opens a sealed segment.
-func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
+// openOne opens a sealed segment. before is the contents of the index file before it, or nil.
+func (l *Log) openOne(f files, i int, before *contents) (*contents, error) {
+	number, generation := f.numbers[i], f.of[f.numbers[i]].generation
 	s, err := openSegment(l.fs, l.dir, number, generation)
 	if err != nil {
 		return nil, err
@@ -232,15 +234,19 @@ func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
 	if s.index, err = l.fs.OpenRead(name); err != nil {
 		return nil, err
 	}
-	c, err := readIndex(s.index, name)
-	if err != nil {
-		return nil, err
-	}
 	b := make([]byte, blockBytes)
 	if err := read(s.file, s.name, b, 0); err != nil {
 		return nil, err
 	}
-	if err := s.readBlock(b); err != nil {
+	blockErr := s.readBlock(b)
+	c, err := readIndex(s.index, name)
+	if blockErr == nil && l.mends(err) {
+		c, err = l.remake(s, name, before, f, i, err)
+	}
+	if err == nil && l.mends(blockErr) && c.number == number && c.generation == generation {
+		blockErr = l.reblock(s, c.salt, blockErr)
+	}
+	if err := errors.Join(err, blockErr); err != nil {
 		return nil, err
 	}
 	switch {
@@ -250,6 +256,9 @@ func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
 		return nil, &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes", c.end)}
 	case c.first != l.slotFirst:
 		return nil, &Damage{File: name, Why: fmt.Sprintf("it begins with entry %d, and the one before ends with %d", c.first, l.slotFirst-1)}
+	}
+	if err := l.renew(s, c); err != nil {
+		return nil, err
 	}
 	s.adopt(s.index, name, c)
 	l.span(s, c)
@@ -284,4 +293,18 @@ func (l *Log) remove(names []string) error {
 	}
 	// Also where there is nothing to remove: a name that was made and not synced may be among those found.
 	return l.fs.SyncDir(l.dir)
+}
+
+// renew writes an index file of a former form anew, in the newest.
+func (l *Log) renew(s *segment, c *contents) error {
+	if c.form == indexForm {
+		return nil
+	}
+	f, _, err := l.writeIndex(c, "index")
+	if err != nil {
+		return err
+	}
+	was := s.index
+	s.index = f
+	return was.Close()
 }
