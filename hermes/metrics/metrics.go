@@ -124,6 +124,7 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		{freeBytes, float64(s.FreeBytes)},
 		{full, flag(s.Full)},
 		{starved, flag(s.Starved)},
+		{scrubOpen, flag(s.Scrub.Open)},
 		{inHand, float64(s.InHandBytes)},
 		{backlog, float64(s.BacklogBytes)},
 		{topicCount, float64(len(s.Topics))},
@@ -131,6 +132,9 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		to <- gauge(g.d, g.v)
 	}
 	to <- counter(elections, float64(s.Elections))
+	to <- counter(scrubBytes, float64(s.Scrub.Bytes))
+	to <- counter(scrubDamage, float64(s.Scrub.Damage))
+	to <- counter(scrubRepaired, float64(s.Scrub.Repaired))
 }
 
 // sums are what is told of a topic.

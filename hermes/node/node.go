@@ -10,6 +10,7 @@
 //	disk    owns the log's end: appends and indexes all that waits, syncs once, reports
 //	keeper  takes groups' messages back that were not acknowledged in time
 //	upkeep  owns the log's rest: seals, cleans; and retention, promotions, free space
+//	scrubber  reads the log, and repairs what is damaged with what other nodes have
 //
 // All others are the callers'. Between them are bounded queues: of publishes by the
 // bytes in hand, of Raft's messages by bytes (what does not fit is dropped, as Raft
@@ -17,7 +18,7 @@
 //
 // # Failing
 //
-// A write or sync that fails, a log that cannot be read and an entry that cannot be applied end the
+// A write or sync that fails, damage of the log that no other node repairs and an entry that cannot be applied end the
 // node at once: [Node.Failed] is closed, everything in hand is answered with
 // Unavailable, and nothing is tried again: what is on disk then is known only
 // to the next start. (hb-D11) A disk without room for the log's next segment is no such
@@ -73,9 +74,12 @@ type Node struct {
 	hands   *hands
 	fan     *fan
 
-	loop   *loop
-	disk   *disk
-	debut  *debut
+	loop  *loop
+	disk  *disk
+	debut *debut
+
+	scrubber *scrubber
+
 	inHand gate
 	cuts   atomic.Int64 // open
 
@@ -132,6 +136,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n.hands, n.fan = newHands(n), newFan(n)
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
+	n.scrubber = newScrubber(n)
 	n.debut = &debut{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -142,6 +147,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	}
 	if err := n.begin(ctx, state); err != nil {
 		n.fan.cancel()
+		n.scrubber.cancel()
 		return nil, errors.Join(fmt.Errorf("node: %w", err), n.log.Close())
 	}
 	return n, nil
@@ -158,12 +164,13 @@ type opened struct {
 func (n *Node) open() (*opened, error) {
 	s := &opened{machine: core.New()}
 	o := n.options.Log
-	o.Room = n.disk.room
+	o.Room, o.Machine = n.disk.room, newScratch
 	kept, err := wal.Open(n.options.FS, n.options.Dir, o, s.restore, s.apply)
 	if err != nil {
 		return nil, err
 	}
 	n.log = kept
+	n.scrubber.note(wal.Scrubbed{Found: kept.Mended(), Repaired: len(kept.Mended())})
 	if n.book, err = openBook(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
 		err = n.book.learn(s.changes...)
 	}
@@ -192,7 +199,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.disk.indexed.reach(s.machine.Applied())
 	n.disk.synced.reach(n.disk.last)
 	n.topics.reset(s.machine)
-	if n.loop.replica, err = replica.New(ro, n.log, s.machine, s.machine.Applied()); err != nil {
+	if n.loop.replica, err = replica.New(ro, storage{n.log, n}, s.machine, s.machine.Applied()); err != nil {
 		return errors.Join(err, n.net.Close())
 	}
 	n.setPeers(n.loop.replica.Conf())
@@ -201,6 +208,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.wg.Go(n.disk.run)
 	n.wg.Go(n.hands.run)
 	n.wg.Go(n.upkeep)
+	n.wg.Go(n.scrubber.run)
 	return nil
 }
 
@@ -238,8 +246,14 @@ func (n *Node) fail(err error) {
 		n.logger.Error("the node ends", "why", err)
 		n.err = err
 		close(n.failed)
-		close(n.stopped)
+		n.stop()
 	})
+}
+
+// stop has the goroutines end.
+func (n *Node) stop() {
+	close(n.stopped)
+	n.scrubber.cancel()
 }
 
 // ending reports whether the goroutines are to end.
@@ -262,7 +276,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
 		n.closing = make(chan struct{})
 		n.retire(ctx)
-		n.endOnce.Do(func() { close(n.stopped) })
+		n.endOnce.Do(n.stop)
 		go func() { // its owner is who waits below, for as long as it can be waited for
 			defer close(n.closing)
 			n.end()

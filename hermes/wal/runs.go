@@ -120,6 +120,21 @@ func (l *Log) Read(id uint32, offset, before uint64, limit int) ([]broker.Batch,
 	return batches, nil
 }
 
+// Lowest is the first offset of a topic whose messages are in the log; false: it has none.
+func (l *Log) Lowest(id uint32) (offset uint64, ok bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	switch t := l.topics[id]; {
+	case t == nil:
+		return 0, false
+	case len(t.spans) > 0:
+		return t.spans[0].first, true
+	case len(t.open) > 0:
+		return t.open[0].offset, true
+	}
+	return 0, false
+}
+
 // crop leaves of a run what is in [offset, before).
 func crop(r run, messages []byte, offset, before uint64) broker.Batch {
 	b := broker.Batch{Offset: r.offset, Count: int(r.count), Time: r.time, Attempt: 1, Messages: messages}
