@@ -26,6 +26,7 @@ type cluster struct {
 
 	tick, syncLimit time.Duration
 	wait            time.Duration // for a leader; 0: as usual
+	tune            func(*node.Options)
 	fs              map[uint64]*vfs.Memory
 	disks           map[uint64]*slow // over fs
 	nodes           map[uint64]*node.Node
@@ -126,6 +127,9 @@ func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join 
 	o.Self, o.Members, o.Join, o.Listener = c.members[id-1], slices.Clone(members), join, l
 	o.Dial = func(ctx context.Context, to uint64, address string) (net.Conn, error) {
 		return c.dial(ctx, id, to, address)
+	}
+	if c.tune != nil {
+		c.tune(&o)
 	}
 	return node.Open(c.Context(), o)
 }

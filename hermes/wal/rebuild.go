@@ -320,13 +320,17 @@ func (l *Log) rederive(s, before *segment, b base, next *segment, until uint64) 
 			return nil, slot{}, err
 		}
 		l.mu.RLock()
-		defer l.mu.RUnlock()
 		if i >= l.slotFirst {
+			defer l.mu.RUnlock()
 			return entries[0], l.slots[i-l.slotFirst], nil
 		}
-		// Where it is matters only as long as its segment is not sealed.
-		n := slices.IndexFunc(l.sealed, func(s *segment) bool { return s.last >= i })
-		return entries[0], slot{segment: l.sealed[n]}, nil
+		s := l.sealed[slices.IndexFunc(l.sealed, func(s *segment) bool { return s.last >= i })]
+		l.mu.RUnlock()
+		places, err := s.places(i, i+1)
+		if err != nil {
+			return nil, slot{}, err
+		}
+		return entries[0], slot{s, places[0].at, places[0].size}, nil
 	})
 }
 
