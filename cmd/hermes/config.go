@@ -42,6 +42,7 @@ type config struct {
 	noOrigin bool
 
 	free, segment, tail, inHand size
+	scrub                       size
 	memory                      size
 	tick, syncLimit             time.Duration
 	logLevel                    string
@@ -86,6 +87,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.free, c.segment, c.tail, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
 	flags.Var(&c.free, "free-bytes", "refuse publishes if the disk has less free space")
 	flags.Var(&c.segment, "segment-bytes", "size of each file of the log")
+	c.scrub = 10 << 20
+	flags.Var(&c.scrub, "scrub-bytes", "how much of the log is read in a second in search of damage; 0: none")
 	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	flags.Var(&c.memory, "memory-bytes", "memory that the node should not exceed; near it, garbage is collected more often. $GOMEMLIMIT and $GOGC override it")

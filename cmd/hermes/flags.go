@@ -9,7 +9,7 @@ var flagGroups = []cli.FlagGroup{
 		"tls-cert", "tls-key", "tls-client-ca", "peer-tls-cert", "peer-tls-key", "peer-tls-ca", "http-token", "policy", "insecure", "no-origin-api",
 		"ca", "cert", "key", "server-name", "token",
 	}},
-	{Heading: "Limits", Names: []string{"free-bytes", "segment-bytes", "tail-bytes", "in-hand-bytes", "memory-bytes", "metric-topics"}},
+	{Heading: "Limits", Names: []string{"free-bytes", "segment-bytes", "tail-bytes", "in-hand-bytes", "memory-bytes", "scrub-bytes", "metric-topics"}},
 	{Heading: "Timing", Names: []string{"tick", "sync-limit"}},
 	{Heading: "Logs and profiles", Names: []string{"log-json", "profile"}},
 }

@@ -254,11 +254,15 @@ func (a *app) say(r running, asJSON bool) error {
 // options are a node's, but for what its listeners say.
 func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Options, error) {
 	secure, err := c.forPeers(logger)
+	scrub := int64(c.scrub)
+	if scrub == 0 {
+		scrub = -1 // none
+	}
 	return node.Options{
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure,
 		Tick: c.tick, SyncLimit: c.syncLimit,
 		Log:       wal.Options{SegmentBytes: int64(c.segment)},
-		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,
+		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub, Logger: logger,
 	}, err
 }
 

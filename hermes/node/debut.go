@@ -42,7 +42,7 @@ func (d *debut) begin(blank, joined bool) error {
 	b := d.n.book
 	if blank && b.stored() {
 		return wirelab.Errorf(wirelab.Conflict,
-			"the log in %s is gone, and %s is left of the directory: put the log back, or %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
+			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
 	}
 	others := len(d.n.options.Members) - 1
 	if !blank || joined || others <= 0 {
@@ -144,7 +144,7 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		return wirelab.Errorf(wirelab.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
 	case met && (!begun || known != metBefore):
 		return wirelab.Errorf(wirelab.Conflict,
-			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: put it back, or %s", id, replaced(id))
+			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
 		return wirelab.Errorf(wirelab.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
 	}
