@@ -3,11 +3,13 @@ package wal
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
 
 	"wirelab/hermes/record"
 	"wirelab/hermes/vfs"
@@ -177,17 +179,25 @@ func (l *Log) examine(ctx context.Context, s *segment, care Care) (h harm, err e
 		h.bytes += n
 		var d *Damage
 		switch {
-		case errors.As(err, &d):
-			h.index, h.found = true, append(h.found, *d)
-			return h, nil
-		case err != nil:
+		case err == nil && (c.salt != s.salt || c.number != s.number || c.generation != s.generation ||
+			c.first != s.first || c.last != s.last):
+			d = &Damage{File: s.indexName, Why: "it is another segment's"}
+		case err != nil && !errors.As(err, &d):
 			return h, err
-		case c.salt != s.salt || c.number != s.number || c.generation != s.generation ||
-			c.first != s.first || c.last != s.last:
-			h.index, h.found = true, append(h.found, Damage{File: s.indexName, Why: "it is another segment's"})
-			return h, nil
 		}
-		places, end, h.runs = c.places, c.end, c.runs
+		if end = s.end; d == nil {
+			places, h.runs = c.places, c.runs
+		} else {
+			// The frames must be whole before they tell what was in the file.
+			h.index, h.found = true, append(h.found, *d)
+			ok := false
+			if places, ok, err = s.guess(); err != nil || !ok {
+				return h, err
+			}
+			if h.runs, err = s.wholeRuns(); err != nil {
+				return h, err
+			}
+		}
 	}
 	b := make([]byte, blockBytes)
 	if err := read(s.file, s.name, b, 0); err != nil {
@@ -196,10 +206,100 @@ func (l *Log) examine(ctx context.Context, s *segment, care Care) (h harm, err e
 	if !bytes.Equal(b, s.block()) {
 		h.block, h.found = true, append(h.found, Damage{File: s.name, Why: "the block at the beginning is broken"})
 	}
-	if err := l.examineFrames(ctx, s, first, places, care, &h); err != nil || !sealed {
+	if err := l.examineFrames(ctx, s, first, places, care, &h); err != nil {
 		return h, err
 	}
+	if n := len(places); !sealed && n > 0 {
+		end, places = int64(places[n-1].at), places[:n-1] // what is behind is for the next start to judge
+	} else if !sealed {
+		return h, nil
+	}
 	return h, l.examineGaps(ctx, s, first, places, end, care, &h)
+}
+
+// guess are the places of all entries of a sealed segment whose index file is damaged: as the file tells,
+// where the frames do not tell otherwise. ok is false where that leaves one of them nowhere: then the
+// segment is left as it is, since what counts in it is not known.
+func (s *segment) guess() (places []place, ok bool, err error) {
+	if s.last < s.first {
+		return nil, true, nil
+	}
+	places = make([]place, 0, s.last+1-s.first)
+	for i := s.first; i <= s.last; {
+		some, err := s.places(i, s.last+1)
+		var d *Damage
+		if errors.As(err, &d) {
+			return nil, false, nil // the file is cut off
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		places = append(places, some...)
+		i += uint64(len(some))
+	}
+	b := make([]byte, s.end)
+	if err := read(s.file, s.name, b, 0); err != nil {
+		return nil, false, err
+	}
+	is := func(at int64, index uint64) (size int, ok bool) {
+		if at < blockBytes || at >= s.end {
+			return 0, false
+		}
+		f, ok := readFrame(b[at:], s.salt)
+		if !ok || f.kind != kindEntry {
+			return 0, false
+		}
+		e, ok := readEntry(f.body)
+		return len(f.body), ok && e.GetIndex() == index
+	}
+	before := int64(blockBytes)
+	for n, p := range places {
+		index := s.first + uint64(n)
+		if size, ok := is(int64(p.at), index); ok {
+			places[n].size = uint32(size)
+		} else {
+			for at := before; at < s.end; {
+				f, whole := readFrame(b[at:], s.salt)
+				if !whole {
+					break
+				}
+				if size, ok := is(at, index); ok {
+					places[n] = place{uint32(at), uint32(size)}
+				}
+				if e, ok := readEntry(f.body); f.kind == kindEntry && ok && e.GetIndex() > index {
+					break
+				}
+				at += int64(frameBytes(len(f.body)))
+			}
+		}
+		at := int64(places[n].at)
+		if at < before || at%alignment != 0 {
+			return nil, false, nil // nothing that is whole may be written over
+		}
+		if before = at + int64(frameBytes(int(places[n].size))); before > s.end {
+			return nil, false, nil
+		}
+	}
+	return places, true, nil
+}
+
+// wholeRuns are the runs of an index file that is damaged whose own records are not. What is no record
+// has no checksum of one.
+func (s *segment) wholeRuns() (runs []run, err error) {
+	size, err := s.index.Size()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, max(0, size-s.runsAt))
+	if err := read(s.index, s.indexName, b, s.runsAt); err != nil {
+		return nil, err
+	}
+	for i := uint32(0); len(b) >= runBytes; i, b = i+1, b[runBytes:] {
+		if recordSum(s.salt, i, b) == binary.LittleEndian.Uint32(b[plainBytes:]) {
+			runs = append(runs, readRun(b))
+		}
+	}
+	return runs, nil
 }
 
 // settled are the places of the entries of a segment that is not sealed that are applied and on disk. With mu.
@@ -350,9 +450,19 @@ func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) error {
 	if !current {
 		return nil
 	}
+	if len(h.entries)+len(h.gaps) > 0 || h.block {
+		if err := l.mendLog(s, h, frames); err != nil {
+			return err
+		}
+	}
 	if h.index {
 		return l.rebuild(s)
 	}
+	return nil
+}
+
+// mendLog writes what is broken of a segment's own file. With maintain.
+func (l *Log) mendLog(s *segment, h harm, frames [][]byte) error {
 	f, err := l.fs.Open(s.name)
 	if err != nil {
 		return err
@@ -366,8 +476,12 @@ func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) error {
 		}
 	}
 	for _, g := range h.gaps {
+		var b []byte
 		if err == nil {
-			_, err = f.WriteAt(l.filling(s, g), g.from)
+			b, err = l.filling(s, g)
+		}
+		if err == nil {
+			_, err = f.WriteAt(b, g.from)
 		}
 	}
 	if err == nil {
@@ -380,20 +494,73 @@ func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) error {
 }
 
 // filling is frames that count no more in place of others that did not. The first of a segment is
-// its start; the rest is one entry that is replaced by the next.
-func (l *Log) filling(s *segment, g gap) []byte {
+// its start. Of a segment that is not sealed there is a hard state, where there is room for one;
+// the rest is one entry that is replaced by the next.
+func (l *Log) filling(s *segment, g gap) ([]byte, error) {
 	var b []byte
+	var from int
 	if g.from == blockBytes {
-		st := start{before: s.number - 1, installed: true, state: emptyState()}
-		var from int
+		st := s.start
+		if !s.began {
+			st = start{before: s.number - 1, installed: true, state: emptyState()}
+		}
 		b, from = beginFrame(b)
 		b = endFrame(st.append(b), from, kindStart, 0, s.salt)
 	}
-	if rest := g.to - g.from - int64(len(b)); rest > 0 {
+	stateFrame := int64(frameBytes(stateBytes))
+	rest := g.to - g.from - int64(len(b))
+	if s.index == nil && (rest == stateFrame || rest >= 2*stateFrame) {
+		state, err := l.stateAt(s, g)
+		if err != nil {
+			return nil, err
+		}
+		b, from = beginFrame(b)
+		b = endFrame(appendState(b, state), from, kindState, 0, s.salt)
+		rest -= stateFrame
+	}
+	if rest > 0 {
 		e := &raftpb.Entry{Index: &g.before, Term: &g.term, Data: make([]byte, rest-headerBytes-entryBytes)}
 		b = appendEntry(b, e, 0, s.salt)
 	}
-	return b
+	return b, nil
+}
+
+// stateAt is a hard state that may be in a gap of a segment that is not sealed: the one before it, where a later
+// one follows in the segment or in the next, or else the newest.
+func (l *Log) stateAt(s *segment, g gap) (*raftpb.HardState, error) {
+	l.mu.RLock()
+	active, newest, stable := s == l.active, proto.CloneOf(l.state), l.stable
+	last := int64(0)
+	if n := len(l.slots); active && n > 0 {
+		last = int64(l.slots[n-1].at)
+	}
+	l.mu.RUnlock()
+	b := make([]byte, max(last, g.to))
+	if err := read(s.file, s.name, b, 0); err != nil {
+		return nil, err
+	}
+	state, later := s.start.state, !active
+	if _, err := scan(b[:g.from], s.salt, func(_ int64, f frame) error {
+		if f.kind == kindState && len(f.body) == stateBytes {
+			state = readState(f.body)
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	for at := g.to; at < int64(len(b)); {
+		f, ok := readFrame(b[at:], s.salt)
+		if !ok {
+			break
+		}
+		later = later || f.kind == kindState
+		at += int64(frameBytes(len(f.body)))
+	}
+	if !later {
+		newest.Commit = new(min(newest.GetCommit(), stable)) // what a power cut may take is not to be told of
+		state = newest
+	}
+	return state, nil
 }
 
 // fetch gets an entry from elsewhere, as a frame that takes the broken one's place.
