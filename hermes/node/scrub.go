@@ -44,10 +44,11 @@ type scrubber struct {
 	turn    atomic.Uint64     // repairs that are done
 	mending chan struct{}     // of capacity 1, full while somebody repairs; guards all below
 	turns   map[string]uint64 // the last repair of a file
+	again   chan struct{}     // of capacity 1: something could not be repaired
 }
 
 func newScrubber(n *Node) *scrubber {
-	s := &scrubber{n: n, mending: make(chan struct{}, 1), turns: map[string]uint64{}}
+	s := &scrubber{n: n, mending: make(chan struct{}, 1), again: make(chan struct{}, 1), turns: map[string]uint64{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -115,6 +116,10 @@ func (s *scrubber) mended(f *fetching, file string, err error) error {
 			s.open.Store(d)
 		}
 		s.n.logger.Warn("damage of the log cannot be repaired yet", "why", err)
+		select {
+		case s.again <- struct{}{}:
+		default:
+		}
 		return errDamaged
 	}
 	s.n.fail(err)
@@ -246,23 +251,23 @@ func (s *scrubber) stopOver(panicked any) {
 	}
 }
 
-// run scrubs the log, round after round, at an even pace.
+// run scrubs the log, round after round, at an even pace, and tries again what could not be repaired.
 func (s *scrubber) run() {
 	rate := s.n.options.ScrubBytes
-	if rate < 0 {
-		return
-	}
 	for after := uint64(0); ; {
-		did, more, err := s.next(after, rate)
-		rest := s.n.options.Upkeep
-		switch {
-		case s.n.ending():
-			return
-		case err != nil: // the same again
-		case more:
-			after, rest = did.Number, 0
-		default:
-			after, rest = 0, scrubRest*s.n.options.Upkeep
+		rest := scrubRest * s.n.options.Upkeep
+		if d := s.open.Load(); d != nil {
+			if s.mend(d, mendLimit) != nil {
+				rest = s.n.options.Upkeep
+			}
+		} else if rate > 0 {
+			did, more, err := s.next(after, rate)
+			after = 0
+			if more && err == nil {
+				after, rest = did.Number, 0
+			} else if s.open.Load() != nil {
+				rest = s.n.options.Upkeep // somebody was told so meanwhile
+			}
 		}
 		if !s.sleep(rest) {
 			return
@@ -279,7 +284,6 @@ func (s *scrubber) next(after uint64, rate int64) (did wal.Scrubbed, more bool, 
 	did, more, err = s.n.log.Scrub(s.ctx, after, care)
 	if len(did.Found) == 0 && err == nil {
 		s.bytes.Add(uint64(did.Bytes))
-		s.clear()
 		return did, more, nil
 	}
 	select {
@@ -296,24 +300,6 @@ func (s *scrubber) next(after uint64, rate int64) (did wal.Scrubbed, more bool, 
 	return did, more, s.mended(f, file, err)
 }
 
-// clear forgets a damage that is in no file any more: its segment was cleaned or dropped.
-func (s *scrubber) clear() {
-	d := s.open.Load()
-	if d == nil {
-		return
-	}
-	select {
-	case s.mending <- struct{}{}:
-		defer func() { <-s.mending }()
-	default:
-		return // it is being repaired
-	}
-	if did, err := s.n.log.Mend(s.ctx, d, wal.Care{}); err == nil && len(did.Found) == did.Repaired {
-		s.note(did)
-		s.open.CompareAndSwap(d, nil)
-	}
-}
-
 // pace waits as long as reading so many bytes may take, and while the disk is behind.
 func (s *scrubber) pace(bytes, rate int64) error {
 	wait := time.Duration(float64(bytes) / float64(rate) * float64(time.Second))
@@ -326,7 +312,7 @@ func (s *scrubber) pace(bytes, rate int64) error {
 	return nil
 }
 
-// sleep waits; false: the node ends.
+// sleep waits, while no damage is told of that is to be tried again; false: the node ends.
 func (s *scrubber) sleep(d time.Duration) bool {
 	if d <= 0 {
 		return !s.n.ending()
@@ -335,8 +321,10 @@ func (s *scrubber) sleep(d time.Duration) bool {
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+	case <-s.again:
+		return s.sleep(min(d, s.n.options.Upkeep))
 	case <-s.n.stopped:
 		return false
 	}
+	return true
 }

@@ -209,7 +209,8 @@ func TestDamageAtRest(t *testing.T) {
 		if got := history(t, c.nodes[id], "a", len(want)); !slices.Equal(got, want) {
 			t.Fatalf("damage %d: other messages came", n)
 		}
-		until(t, "it is repaired and counted", func() bool { s := scrubbed(t, c.nodes[id]); return s.Repaired == 1 && s.Damage == 1 })
+		// The reader and the scrubber may both have found it.
+		until(t, "it is repaired and counted", func() bool { s := scrubbed(t, c.nodes[id]); return s.Repaired > 0 && s.Damage == s.Repaired })
 		ready(t, c.nodes[id])
 	}
 }
@@ -225,7 +226,7 @@ func TestNobodyRepairs(t *testing.T) {
 	if got := history(t, c.nodes[1], "a", len(want)); !slices.Equal(got, want) {
 		t.Fatal("other messages came")
 	}
-	until(t, "it is repaired", func() bool { return scrubbed(t, c.nodes[1]).Repaired == 1 })
+	until(t, "it is repaired", func() bool { return scrubbed(t, c.nodes[1]).Repaired > 0 })
 	flipBit(t, c.fs[1], "0000000000000001.log", 4000, 3)
 	<-c.nodes[1].Failed()
 	var d *wal.Damage
@@ -249,7 +250,9 @@ func TestNotRepairedYet(t *testing.T) {
 	id := c.follower()
 	n := c.nodes[id]
 	c.isolate(id, true)
-	flipBit(t, c.fs[id], "0000000000000001.log", 4000, 3)
+	for at := range int64(5) { // an entry is among them
+		flipBit(t, c.fs[id], "0000000000000001.log", 4000+41*at, 3)
+	}
 	until(t, "the damage is told", func() bool {
 		s, err := n.Status(t.Context())
 		return err == nil && strings.Contains(s.Unready, "0000000000000001.log") || scrubOpen(t, n, want)
@@ -258,7 +261,7 @@ func TestNotRepairedYet(t *testing.T) {
 		t.Errorf("it is ready: %v", err)
 	}
 	c.isolate(id, false)
-	until(t, "it is repaired", func() bool { return scrubbed(t, n).Repaired == 1 })
+	until(t, "it is repaired", func() bool { return scrubbed(t, n).Repaired > 0 })
 	ready(t, n)
 	if got := history(t, n, "a", len(want)); !slices.Equal(got, want) {
 		t.Error("other messages came")
