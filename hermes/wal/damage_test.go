@@ -253,42 +253,41 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A log of the first form opens, for as long as Hermes does: form 1 of the files in testdata.
-func TestFirstForm(t *testing.T) {
+// A log of each form opens, for as long as Hermes does: the forms of index files, by the directories in testdata.
+func TestForms(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("HERMES_WRITE_FORM") != "" {
+	if form := os.Getenv("HERMES_WRITE_FORM"); form != "" {
 		fs, _, _ := built(t)
-		names, err := fs.List("/log")
-		must(t, err)
-		must(t, os.MkdirAll("testdata/form1", 0o755))
-		for _, name := range names {
-			file, err := fs.OpenRead("/log/" + name)
-			must(t, err)
-			size, err := file.Size()
-			must(t, err)
-			b := make([]byte, size)
-			_, err = file.ReadAt(b, 0)
-			must(t, err)
-			must(t, os.WriteFile("testdata/form1/"+name, b, 0o644))
+		must(t, os.MkdirAll("testdata/form"+form, 0o755))
+		for name, text := range filesOf(t, fs, "/log") {
+			if name != "LOCK" {
+				must(t, os.WriteFile("testdata/form"+form+"/"+name, []byte(text), 0o644))
+			}
 		}
 	}
-	fs := vfs.NewMemory()
-	must(t, fs.MkdirAll("/log"))
-	entries, err := os.ReadDir("testdata/form1")
-	must(t, err)
-	for _, e := range entries {
-		b, err := os.ReadFile("testdata/form1/" + e.Name())
+	for _, form := range []string{"form1", "form2"} {
+		fs := vfs.NewMemory()
+		must(t, fs.MkdirAll("/log"))
+		entries, err := os.ReadDir("testdata/" + form)
 		must(t, err)
-		f, err := fs.Create("/log/"+e.Name(), 0)
-		must(t, err)
-		_, err = f.WriteAt(b, 0)
-		must(t, err)
+		for _, e := range entries {
+			b, err := os.ReadFile("testdata/" + form + "/" + e.Name())
+			must(t, err)
+			f, err := fs.Create("/log/"+e.Name(), 0)
+			must(t, err)
+			_, err = f.WriteAt(b, 0)
+			must(t, err)
+		}
+		for range 2 { // what was written in an old form is in the newest then
+			l, m := open(t, fs, "/log", wal.Options{SegmentBytes: 8 << 10})
+			if got := fmt.Sprint(m.next[1] > 60, m.next[1] == m.next[2]); got != "true true" {
+				t.Errorf("the machine of %s is %s", form, m.snapshot())
+			}
+			check(t, l, 1, 40, m.next[1], 1000)
+			check(t, l, 2, 20, m.next[2], 1000)
+			must(t, l.Close())
+		}
 	}
-	l, m := open(t, fs, "/log", wal.Options{SegmentBytes: 8 << 10})
-	if got := fmt.Sprint(m.next[1] > 60, m.next[1] == m.next[2]); got != "true true" {
-		t.Errorf("the machine is %s", m.snapshot())
-	}
-	check(t, l, 2, 20, m.next[2], 1000)
 }
 
 // A bit of an index file that is flipped while the log is open is found by the read that it would lead astray.
