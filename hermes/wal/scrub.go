@@ -326,7 +326,13 @@ func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, place
 	}
 	l.mu.RUnlock()
 	for at := 0; at < len(places); {
-		if err := care.pace(ctx, min(scrubBytes, int64(frameBytes(int(places[at].size))))); err != nil {
+		bytes := int64(0) // of what is read now
+		for _, p := range places[at:] {
+			if bytes += int64(frameBytes(int(p.size))); bytes >= scrubBytes {
+				break
+			}
+		}
+		if err := care.pace(ctx, bytes); err != nil {
 			return err
 		}
 		entries, err := s.entries(first+uint64(at), places[at:], scrubBytes)
