@@ -300,6 +300,8 @@ func (n *Node) end() {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	n.closed = true
+	n.disk.busy.Store(n.clock.now()) // closing the log writes its last frame
+	defer n.disk.busy.Store(0)
 	n.closeErr = errors.Join(n.closeErr, n.log.Close())
 }
 

@@ -183,7 +183,7 @@ func (n local) Entry(_ context.Context, index, term uint64) (*raftpb.Entry, erro
 	case n.closed:
 		return nil, errStopping
 	case index == 0 || index > n.loop.fed.Load():
-		return nil, wirelab.Errorf(wirelab.NotFound, "entry %d is not known to be committed here", index)
+		return nil, wirelab.Errorf(wirelab.Unavailable, "entry %d is not known to be committed here yet", index)
 	}
 	if !n.disk.indexed.wait(index, n.options.SyncLimit) {
 		return nil, errBehind

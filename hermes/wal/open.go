@@ -20,7 +20,8 @@ import (
 // beyond apply without being copied.
 //
 // The segments that are not sealed are read whole. Of the sealed ones the index file is, and
-// its checksum; their frames are checked when they are read.
+// its checksum; their frames are checked when they are read. With [Options.Machine] an index file that is
+// damaged, and a sealed segment's block, are made again: Mended tells of them.
 func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index uint64) error, apply func(e *raftpb.Entry) ([]Placed, error)) (*Log, error) {
 	if err := fs.MkdirAll(dir); err != nil {
 		return nil, err

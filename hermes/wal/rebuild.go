@@ -301,7 +301,11 @@ func (l *Log) rebuild(s *segment) error {
 }
 
 func notRebuilt(name string, err error) error {
-	return &Damage{File: name, Why: fmt.Sprintf("it is not what was written, and cannot be made again from the log: %v", err)}
+	why := err.Error()
+	if d := new(Damage); errors.As(err, &d) {
+		why = d.where()
+	}
+	return &Damage{File: name, Why: "it is not what was written, and cannot be made again from the log: " + why}
 }
 
 // rederive derives the index file of a sealed segment of an open log. With maintain.

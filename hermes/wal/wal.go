@@ -146,7 +146,12 @@ type Damage struct {
 
 // Error says where the damage is, and what to do.
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%s is damaged at byte %d: %s; what cannot be repaired is replaced with its node: remove the node from the cluster (hermes cluster remove) and let a new one join under another id (hermes server --join)", d.File, d.At, d.Why)
+	return fmt.Sprintf("%s; what cannot be repaired is replaced with its node: remove the node from the cluster (hermes cluster remove) and let a new one join under another id (hermes server --join)", d.where())
+}
+
+// where is Error without what to do.
+func (d *Damage) where() string {
+	return fmt.Sprintf("%s is damaged at byte %d: %s", d.File, d.At, d.Why)
 }
 
 // Log is an open log. One goroutine at a time appends (Append, Sync, Applied,
