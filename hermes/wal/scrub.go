@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
@@ -148,21 +149,29 @@ func (l *Log) scrubBase(ctx context.Context, b base, care Care) (did Scrubbed, e
 // scrub checks a segment and repairs it.
 func (l *Log) scrub(ctx context.Context, s *segment, care Care) (did Scrubbed, err error) {
 	did.Number = s.number
-	// What an index file leads to cannot be checked before it is repaired.
-	for again := true; again; {
+	// What an index file leads to cannot be checked before it is repaired, and a repair is looked at.
+	for range 4 {
 		h, err := l.examine(ctx, s, care)
 		did.Bytes += h.bytes
 		if err != nil || len(h.found) == 0 {
 			return did, err
 		}
+		was := did.Found
 		did.Found = append(did.Found, h.found...)
-		if err := l.mend(ctx, s, h, care); err != nil {
+		current, err := l.mend(ctx, s, h, care)
+		if err != nil {
 			return did, err
 		}
+		if !current {
+			did.Found = was // nobody reads it any more
+			return did, nil
+		}
 		did.Repaired += len(h.found)
-		again = h.index && did.Repaired == len(h.found)
 	}
-	return did, nil
+	d := did.Found[len(did.Found)-1]
+	d.Why += ", and comes again however often it is repaired"
+	did.Repaired--
+	return did, &d
 }
 
 // examine reads a segment and its index file, and changes nothing.
@@ -304,27 +313,27 @@ func (s *segment) wholeRuns() (runs []run, err error) {
 
 // settled are the places of the entries of a segment that is not sealed that are applied and on disk. With mu.
 func (l *Log) settled(s *segment) (first uint64, places []place) {
-	for i, slot := range l.slots {
-		index := l.slotFirst + uint64(i)
-		if slot.segment != s || index > min(l.stable, l.applied) {
-			continue
-		}
-		if places == nil {
-			first = index
+	from := sort.Search(len(l.slots), func(i int) bool { return l.slots[i].segment.number >= s.number })
+	for i, slot := range l.slots[from:] {
+		if slot.segment != s || l.slotFirst+uint64(from+i) > min(l.stable, l.applied) {
+			break
 		}
 		places = append(places, place{slot.at, slot.size})
 	}
-	return first, places
+	return l.slotFirst + uint64(from), places
 }
 
 // examineFrames looks for entries whose frames are broken.
 func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, places []place, care Care, h *harm) error {
 	l.mu.RLock()
-	terms := make([]uint64, len(places))
-	for i := range places {
-		terms[i] = l.term(first + uint64(i))
-	}
+	terms := l.termsOf(first, first+uint64(len(places)))
 	l.mu.RUnlock()
+	term := func(index uint64) uint64 { // of rising indices
+		for len(terms) > 1 && terms[1].index <= index {
+			terms = terms[1:]
+		}
+		return terms[0].term
+	}
 	for at := 0; at < len(places); {
 		bytes := int64(0) // of what is read now
 		for _, p := range places[at:] {
@@ -344,7 +353,7 @@ func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, place
 			}
 			at += n
 			h.found = append(h.found, *d)
-			h.entries = append(h.entries, harmed{first + uint64(at), terms[at], places[at]})
+			h.entries = append(h.entries, harmed{first + uint64(at), term(first + uint64(at)), places[at]})
 			at++
 			continue
 		}
@@ -353,7 +362,7 @@ func (l *Log) examineFrames(ctx context.Context, s *segment, first uint64, place
 		}
 		for i, e := range entries {
 			h.bytes += int64(frameBytes(int(places[at+i].size)))
-			if e.GetTerm() != terms[at+i] {
+			if e.GetTerm() != term(e.GetIndex()) {
 				why := fmt.Sprintf("entry %d is of another term there", e.GetIndex())
 				h.found = append(h.found, Damage{File: s.name, At: int64(places[at+i].at), Why: why})
 				h.index = true
@@ -436,35 +445,35 @@ func pacedIndex(ctx context.Context, f vfs.File, name string, care Care) (*conte
 }
 
 // mend repairs a segment in place. A power cut meanwhile leaves what was broken broken, and nothing
-// else: only what was wrong is written.
-func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) error {
+// else: only what was wrong is written. current is false where the segment was cleaned or dropped meanwhile.
+func (l *Log) mend(ctx context.Context, s *segment, h harm, care Care) (current bool, err error) {
 	frames := make([][]byte, 0, len(h.entries))
 	for _, e := range h.entries {
 		frame, err := e.fetch(ctx, s, h, care)
 		if err != nil {
 			d := h.found[slices.IndexFunc(h.found, func(d Damage) bool { return d.At == int64(e.place.at) })]
 			d.Why += fmt.Sprintf(", and no other node has it to repair it with: %v", err)
-			return &d
+			return true, &d
 		}
 		frames = append(frames, frame)
 	}
 	l.maintain.Lock()
 	defer l.maintain.Unlock()
 	l.mu.RLock()
-	current := slices.Contains(l.segments(), s)
+	current = slices.Contains(l.segments(), s)
 	l.mu.RUnlock()
 	if !current {
-		return nil
+		return false, nil
 	}
 	if len(h.entries)+len(h.gaps) > 0 || h.block {
 		if err := l.mendLog(s, h, frames); err != nil {
-			return err
+			return true, err
 		}
 	}
 	if h.index {
-		return l.rebuild(s)
+		return true, l.rebuild(s)
 	}
-	return nil
+	return true, nil
 }
 
 // mendLog writes what is broken of a segment's own file. With maintain.
