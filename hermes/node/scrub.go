@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,6 +24,8 @@ const (
 	fetchLimit = 5 * time.Second
 	// scrubRest is how many upkeeps lie between two rounds over the whole log.
 	scrubRest = 60
+	// scrubGrace is how many upkeeps a node goes on with damage that nobody can repair.
+	scrubGrace = 3
 	// scrubBehind of the disk's backlog let scrubbing wait: publishers come first.
 	scrubBehind = 1 << 20
 )
@@ -44,6 +45,7 @@ type scrubber struct {
 	turn    atomic.Uint64     // repairs that are done
 	mending chan struct{}     // of capacity 1, full while somebody repairs; guards all below
 	turns   map[string]uint64 // the last repair of a file
+	since   int64             // when damage was found that nobody can repair; 0: there is none
 	again   chan struct{}     // of capacity 1: something could not be repaired
 }
 
@@ -99,7 +101,23 @@ func (s *scrubber) mend(d *wal.Damage, limit time.Duration) error {
 	return s.mended(f, d.File, err)
 }
 
-var errDamaged = wirelab.Errorf(wirelab.Unavailable, "a part of this node's log is damaged and not repaired yet: go on at another node")
+// mayPass tells whether damage that nobody can repair is known for so short that the segment may yet be cleaned
+// or dropped, as it may be with those who lack the entry. With mending.
+func (s *scrubber) mayPass() bool {
+	now := s.n.clock.now()
+	if s.since == 0 {
+		s.since = now
+	}
+	return time.Duration(now-s.since) < scrubGrace*s.n.options.Upkeep
+}
+
+// passing tells of errors that are of no damage, and gone the next time.
+func passing(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
+var errDamaged = wirelab.Errorf(wirelab.Unavailable,
+	"a part of this node's log is damaged and not repaired yet: go on at another node")
 
 // mended tells what becomes of a repair. With mending.
 func (s *scrubber) mended(f *fetching, file string, err error) error {
@@ -107,11 +125,12 @@ func (s *scrubber) mended(f *fetching, file string, err error) error {
 	switch {
 	case err == nil:
 		s.open.Store(nil)
+		s.since = 0
 		s.turns[file] = s.turn.Add(1)
 		return nil
 	case s.n.ending():
 		return errStopping
-	case ok && f.unreached || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+	case ok && (f.unreached || s.mayPass()) || passing(err):
 		if ok {
 			s.open.Store(d)
 		}
@@ -148,7 +167,9 @@ type fetching struct {
 	unreached bool // one that may have it was not
 }
 
-func (f *fetching) fetch(ctx context.Context, index, term uint64, fit func(*raftpb.Entry) error) (*raftpb.Entry, error) {
+func (f *fetching) fetch(
+	ctx context.Context, index, term uint64, fit func(*raftpb.Entry) error,
+) (*raftpb.Entry, error) {
 	err := errors.New("this node is alone")
 	for _, id := range *f.n.fan.others.Load() {
 		var e *raftpb.Entry
@@ -158,7 +179,10 @@ func (f *fetching) fetch(ctx context.Context, index, term uint64, fit func(*raft
 			}
 		}
 		err = fmt.Errorf("node %d: %w", id, err)
-		f.unreached = f.unreached || slices.Contains([]wirelab.Code{wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Canceled}, wirelab.CodeOf(err))
+		switch wirelab.CodeOf(err) {
+		case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Canceled:
+			f.unreached = true
+		}
 	}
 	return nil, err
 }
