@@ -422,6 +422,10 @@ func (l *Log) remake(s *segment, name string, before *contents, f files, i int, 
 	}
 	until := last
 	if before != nil {
+		// Nothing is left to compare the outcome with, as there is in an open log.
+		if s.generation > 0 && before.snapIndex >= l.slotFirst {
+			return nil, notRebuilt(name, errors.New("it was cleaned, and the state before it is after entries of it"))
+		}
 		until = max(until, before.snapIndex)
 	}
 	c, err := l.derive(s, before, l.slotFirst, last, until, next, func(uint64) (*raftpb.Entry, slot, error) {
