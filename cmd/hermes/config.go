@@ -46,6 +46,7 @@ type config struct {
 
 	free, segment, tail, inHand size
 	requests                    size
+	scrub                       size
 	memory                      size
 	tick, syncLimit, clockSkew  time.Duration
 	moved                       bool
@@ -93,6 +94,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	c.free, c.segment, c.tail, c.inHand, c.memory = 256<<20, 64<<20, 16<<20, 64<<20, 384<<20
 	flags.Var(&c.free, "free-bytes", "refuse publishes if the disk has less free space")
 	flags.Var(&c.segment, "segment-bytes", "size of each file of the log")
+	c.scrub = 10 << 20
+	flags.Var(&c.scrub, "scrub-bytes", "how much of the log is read in a second in search of damage; 0: none")
 	flags.Var(&c.tail, "tail-bytes", "how much of the newest messages is held in memory")
 	flags.Var(&c.inHand, "in-hand-bytes", "maximum unacknowledged bytes; publishers block beyond it")
 	c.requests = intake.Usual

@@ -11,7 +11,7 @@ var flagGroups = []cli.FlagGroup{
 	}},
 	{Heading: "Limits", Names: []string{
 		"free-bytes", "segment-bytes", "tail-bytes", "in-hand-bytes", "request-bytes", "memory-bytes",
-		"connections", "connections-per-address", "open-files", "metric-topics",
+		"connections", "connections-per-address", "open-files", "scrub-bytes", "metric-topics",
 	}},
 	{Heading: "Timing", Names: []string{"tick", "sync-limit", "clock-skew"}},
 	{Heading: "Logs and profiles", Names: []string{"log-json", "profile"}},

@@ -305,12 +305,16 @@ func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Opt
 	if err != nil {
 		return node.Options{}, err
 	}
+	scrub := int64(c.scrub)
+	if scrub == 0 {
+		scrub = -1 // none
+	}
 	forLog, limit, err := c.files(logger)
 	return node.Options{
 		Cluster: c.cluster, Members: members, Join: c.join, Dir: c.dataDir, TLS: secure, PeerKey: key,
 		Tick: c.tick, SyncLimit: c.syncLimit, ClockSkew: c.clockSkew, Moved: c.moved,
 		Log: wal.Options{SegmentBytes: int64(c.segment), OpenFiles: forLog}, FilesLimit: limit,
-		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), Logger: logger,
+		TailBytes: int(c.tail), InHandBytes: int(c.inHand), FreeBytes: uint64(c.free), ScrubBytes: scrub, Logger: logger,
 	}, err
 }
 

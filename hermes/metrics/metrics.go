@@ -191,6 +191,7 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		{copied, flag(s.Copied)},
 		{clockOff, flag(s.ClockOff)},
 		{clockAhead, s.ClockAhead.Seconds()},
+		{scrubOpen, flag(s.Scrub.Open)},
 		{inHand, float64(s.InHandBytes)},
 		{backlog, float64(s.BacklogBytes)},
 		{topicCount, float64(len(s.Topics))},
@@ -198,6 +199,9 @@ func (c *collector) node(to chan<- prometheus.Metric, s node.Stats) {
 		to <- gauge(g.d, g.v)
 	}
 	to <- counter(elections, float64(s.Elections))
+	to <- counter(scrubBytes, float64(s.Scrub.Bytes))
+	to <- counter(scrubDamage, float64(s.Scrub.Damage))
+	to <- counter(scrubRepaired, float64(s.Scrub.Repaired))
 }
 
 // sums are what is told of a topic.

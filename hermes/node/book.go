@@ -1,10 +1,12 @@
 package node
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -32,11 +34,15 @@ type book struct {
 
 	mu   sync.Mutex // guards all below
 	page page
+	bare bool // the file that was read had no sum
 	late bool // the file lacks something of page that could not be written: the disk is full, or no file can be opened
 }
 
 // page is the file's content.
 type page struct {
+	// Sum is the CRC32C of the file's text in hexadecimal, with zeros in its own place. It comes
+	// first. A file of a version that knew of no sums has none.
+	Sum     string
 	Cluster string // whose directory this is
 	Node    uint64
 	Index   uint64 // of the last change taken over
@@ -82,6 +88,10 @@ func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
 			b.page.Met[id] = metBefore
 		}
 		return b, b.write()
+	case b.bare:
+		if err := b.write(); err != nil && !vfs.Full(err) {
+			return nil, err
+		}
 	}
 	return b, nil
 }
@@ -95,9 +105,14 @@ func readBook(files vfs.FS, dir string) (*book, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(text, &b.page); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", filepath.Join(dir, bookName), err)
+	if err = json.Unmarshal(text, &b.page); err == nil {
+		err = checkSum(text, b.page.Sum)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): %s", filepath.Join(dir, bookName), err, replaced(b.page.Node))
+	}
+	b.bare = b.page.Sum == ""
+	b.page.Sum = ""
 	if b.page.Met == nil {
 		b.page.Met = map[uint64]uint64{}
 	}
@@ -119,12 +134,39 @@ func Acquainted(dir string, node uint64) (bool, error) {
 	return false, nil
 }
 
+// sumAt is where the digits of the sum are in a book's text.
+const sumAt = len("{\n\t\"Sum\": \"")
+
+// textSum is the sum of a book's text, whatever digits are in its place.
+func textSum(text []byte) string {
+	text = bytes.Clone(text)
+	copy(text[sumAt:], noSum)
+	return fmt.Sprintf("%08x", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// noSum is in the place of a sum while it is made.
+const noSum = "00000000"
+
+// checkSum compares a text with the sum that it has; "": it is older than sums are.
+func checkSum(text []byte, sum string) error {
+	if sum == "" {
+		return nil
+	}
+	if len(text) < sumAt+len(noSum) || string(text[sumAt:sumAt+len(noSum)]) != sum || textSum(text) != sum {
+		return errors.New("its checksum is wrong")
+	}
+	return nil
+}
+
 // write puts the page in the place of the one before, whole or not at all. With mu.
 func (b *book) write() error {
-	text, err := json.MarshalIndent(b.page, "", "\t")
+	p := b.page
+	p.Sum = noSum
+	text, err := json.MarshalIndent(p, "", "\t")
 	if err != nil {
 		return err
 	}
+	copy(text[sumAt:], textSum(text))
 	return replaceFile(b.fs, b.dir, bookName, text)
 }
 

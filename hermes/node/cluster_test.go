@@ -27,6 +27,7 @@ type cluster struct {
 	tick, syncLimit time.Duration
 	wait            time.Duration // for a leader; 0: as usual
 	moved           bool          // directories are said to have been moved
+	tune            func(*node.Options)
 	fs              map[uint64]*vfs.Memory
 	disks           map[uint64]*slow // over fs
 	nodes           map[uint64]*node.Node
@@ -134,6 +135,9 @@ func (c *cluster) open(id uint64, l net.Listener, members []broker.Member, join 
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return time.Now().Add(c.ahead[id])
+	}
+	if c.tune != nil {
+		c.tune(&o)
 	}
 	return node.Open(c.Context(), o)
 }

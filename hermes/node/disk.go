@@ -1,14 +1,17 @@
 package node
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/wal"
 )
@@ -170,7 +173,7 @@ func (d *disk) store(jobs []job) error {
 			d.last = w.Append[len(w.Append)-1].GetIndex()
 		}
 		for _, p := range j.placed {
-			if err := d.n.log.Applied(p.index, p.placed); err != nil {
+			if err := d.n.healed(func() error { return d.n.log.Applied(p.index, p.placed) }); err != nil {
 				return err
 			}
 			d.indexed.reach(p.index)
@@ -287,13 +290,24 @@ func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker
 	if n.closed {
 		return nil, errStopping
 	}
+	next := uint64(0)
+	if t := n.topics.id(topic); t != nil {
+		next = t.next.Load()
+	}
 	fed := n.loop.fed.Load()
-	got, err := n.log.Read(topic, offset, before, limit)
+	var got []broker.Batch
+	err := n.healed(func() (err error) {
+		got, err = n.log.Read(topic, offset, before, limit)
+		return err
+	})
 	if err == nil && (len(got) == 0 || got[0].Offset > offset) {
 		if !n.disk.indexed.wait(fed, n.options.SyncLimit) {
 			return nil, errBehind
 		}
-		got, err = n.log.Read(topic, offset, before, limit)
+		err = n.healed(func() (err error) {
+			got, err = n.log.Read(topic, offset, before, limit)
+			return err
+		})
 	}
 	if errors.Is(err, wal.ErrNoFiles) {
 		return nil, errNoFiles
@@ -304,7 +318,50 @@ func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker
 		}
 		return nil, wirelab.Public(err)
 	}
+	if hole := holeIn(got, offset); hole < min(before, next) {
+		return got, n.trimmed(topic, hole)
+	}
 	return got, nil
+}
+
+// holeIn is the first offset that batches from an offset on do not have.
+func holeIn(got []broker.Batch, offset uint64) uint64 {
+	for _, b := range got {
+		if b.Offset > offset {
+			return offset
+		}
+		offset = b.Offset + uint64(b.Count)
+	}
+	if len(got) > 0 {
+		return math.MaxUint64 // there may be more behind
+	}
+	return offset
+}
+
+// trimmed tells whether messages that the log does not have were trimmed. What was not is damage that
+// no checksum finds, and a reader must not pass over it. A log that begins with another node's
+// state may lack what was trimmed since, of which this node does not know yet.
+func (n *Node) trimmed(id uint32, offset uint64) error {
+	if t := n.topics.id(id); t == nil || offset < t.first.Load() {
+		return nil
+	}
+	if low, ok := n.log.Lowest(id); !ok || low > offset {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), n.options.SyncLimit)
+	defer cancel()
+	kept, err := look(ctx, n, func(m *core.Machine) (bool, error) {
+		t, ok := m.TopicByID(id)
+		return ok && offset >= t.First, nil
+	})
+	switch {
+	case err != nil:
+		return errBehind
+	case !kept:
+		return nil
+	}
+	n.fail(fmt.Errorf("the log in %s lacks the messages of topic %d from offset %d on, which were not trimmed: %s", n.options.Dir, id, offset, replaced(n.options.Self.ID)))
+	return errStopping
 }
 
 // byTime is the first offset at or after a time, or next.
@@ -314,12 +371,19 @@ func (n *Node) byTime(topic uint32, time int64, next uint64) (uint64, error) {
 	if n.closed || !n.disk.indexed.wait(n.loop.fed.Load(), n.options.SyncLimit) {
 		return 0, errBehind
 	}
-	offset, ok, err := n.log.ByTime(topic, time)
+	var offset uint64
+	ok := false
+	err := n.healed(func() (err error) {
+		offset, ok, err = n.log.ByTime(topic, time)
+		return err
+	})
 	if errors.Is(err, wal.ErrNoFiles) {
 		return 0, errNoFiles
 	}
 	if err != nil {
-		n.fail(err)
+		if wirelab.CodeOf(err) == wirelab.Internal {
+			n.fail(err)
+		}
 		return 0, wirelab.Public(err)
 	}
 	if !ok {

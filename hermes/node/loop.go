@@ -136,6 +136,11 @@ func (l *loop) run() {
 	tick := time.NewTicker(l.n.options.Tick)
 	defer tick.Stop()
 	defer l.end()
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			l.n.scrubber.stopOver(panicked)
+		}
+	}()
 	for {
 		ticked := false
 		select {

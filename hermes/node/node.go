@@ -10,6 +10,7 @@
 //	disk    owns the log's end: appends and indexes all that waits, syncs once, reports
 //	keeper  takes groups' messages back that were not acknowledged in time
 //	upkeep  owns the log's rest: seals, cleans; and retention, promotions, free space
+//	scrubber  reads the log, and repairs what is damaged with what other nodes have
 //
 // All others are the callers'. Between them are bounded queues: of publishes by the
 // bytes in hand, of Raft's messages by bytes (what does not fit is dropped, as Raft
@@ -17,7 +18,7 @@
 //
 // # Failing
 //
-// A write or sync that fails, a log that cannot be read and an entry that cannot be applied end the
+// A write or sync that fails, damage of the log that no other node repairs and an entry that cannot be applied end the
 // node at once: [Node.Failed] is closed, everything in hand is answered with
 // Unavailable, and nothing is tried again: what is on disk then is known only
 // to the next start. (hb-D11) A disk without room for the log's next segment is no such
@@ -91,6 +92,8 @@ type Node struct {
 	inHand  gate
 	cuts    atomic.Int64 // open
 
+	scrubber *scrubber
+
 	standing atomic.Pointer[replica.Standing] // what is on disk; nil: nothing is known yet
 	doubtful atomic.Bool                      // the directory is a copy, and the node has not caught up
 	caught   atomic.Bool                      // the replica has
@@ -153,6 +156,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	n.loop = newLoop(n)
 	n.disk = newDisk(n)
 	n.skew = &skew{n: n, c: clocks.New(o.Self.ID, o.ClockSkew)}
+	n.scrubber = newScrubber(n)
 	n.debut = &debut{n: n, noted: map[uint64]bool{}}
 	if err := o.FS.MkdirAll(o.Dir); err != nil {
 		return nil, fmt.Errorf("node: %w", err)
@@ -163,6 +167,7 @@ func open(ctx context.Context, o Options) (*Node, error) {
 	}
 	if err := n.begin(ctx, state); err != nil {
 		n.fan.cancel()
+		n.scrubber.cancel()
 		return nil, errors.Join(fmt.Errorf("node: %w", err), n.log.Close())
 	}
 	return n, nil
@@ -182,12 +187,13 @@ func (n *Node) open() (*opened, error) {
 	}
 	s := &opened{machine: core.New()}
 	o := n.options.Log
-	o.Room, o.Files = n.disk.room, n.disk.files
+	o.Room, o.Files, o.Machine = n.disk.room, n.disk.files, newScratch
 	kept, err := wal.Open(n.options.FS, n.options.Dir, o, s.restore, s.apply)
 	if err != nil {
 		return nil, err
 	}
 	n.log = kept
+	n.scrubber.note(wal.Scrubbed{Found: kept.Mended(), Repaired: len(kept.Mended())})
 	if n.book, err = openBook(n.options.FS, n.options.Dir, n.options.Cluster, n.options.Self.ID); err == nil {
 		err = n.book.learn(s.changes...)
 	}
@@ -222,7 +228,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.disk.indexed.reach(s.machine.Applied())
 	n.disk.synced.reach(n.disk.last)
 	n.topics.reset(s.machine)
-	if n.loop.replica, err = replica.New(ro, n.log, s.machine, s.machine.Applied()); err != nil {
+	if n.loop.replica, err = replica.New(ro, storage{n.log, n}, s.machine, s.machine.Applied()); err != nil {
 		return errors.Join(err, n.net.Close())
 	}
 	n.doubted(ro.Doubtful)
@@ -237,6 +243,7 @@ func (n *Node) begin(ctx context.Context, s *opened) error {
 	n.wg.Go(n.disk.run)
 	n.wg.Go(n.hands.run)
 	n.wg.Go(n.upkeep)
+	n.wg.Go(n.scrubber.run)
 	return nil
 }
 
@@ -274,8 +281,14 @@ func (n *Node) fail(err error) {
 		n.logger.Error("the node ends", "why", err)
 		n.err = err
 		close(n.failed)
-		close(n.stopped)
+		n.stop()
 	})
+}
+
+// stop has the goroutines end.
+func (n *Node) stop() {
+	close(n.stopped)
+	n.scrubber.cancel()
 }
 
 // ending reports whether the goroutines are to end.
@@ -298,7 +311,7 @@ func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
 		n.closing = make(chan struct{})
 		n.retire(ctx)
-		n.endOnce.Do(func() { close(n.stopped) })
+		n.endOnce.Do(n.stop)
 		go func() { // its owner is who waits below, for as long as it can be waited for
 			defer close(n.closing)
 			n.end()
@@ -322,6 +335,8 @@ func (n *Node) end() {
 	n.reading.Lock()
 	defer n.reading.Unlock()
 	n.closed = true
+	n.disk.busy.Store(n.clock.now()) // closing the log writes its last frame
+	defer n.disk.busy.Store(0)
 	n.closeErr = errors.Join(n.closeErr, n.log.Close())
 }
 

@@ -56,6 +56,8 @@ type Options struct {
 	// ResourceExhausted, while acknowledgements and retention still go on. At least two
 	// of Log's segments: without room for one nothing is stored any more. 256 MiB
 	FreeBytes uint64
+	// ScrubBytes of the log are read in a second in search of damage; below 0: none are. 10 MiB
+	ScrubBytes int64
 	// SyncLimit is how long the disk may take for one sync before a leader hands
 	// its leadership over. 1 s
 	SyncLimit time.Duration
@@ -109,6 +111,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.FreeBytes == 0 {
 		o.FreeBytes = 256 << 20
+	}
+	if o.ScrubBytes == 0 {
+		o.ScrubBytes = 10 << 20
 	}
 	o.FreeBytes = max(o.FreeBytes, o.Log.Spare())
 	if o.Self.Peer == "" && o.Listener != nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -71,10 +72,19 @@ type Stats struct {
 	Copied                                 bool          // the directory is a copy, and the node has not caught up yet
 	ClockOff                               bool          // the machine's clock is off the others' by more than Options.ClockSkew
 	ClockAhead                             time.Duration // of the median of a majority; 0 where none is known
-	InHandBytes                            int           // of publishes without an answer
-	BacklogBytes                           int64         // handed to the disk and not stored
+	Scrub                                  Scrub
+	InHandBytes                            int   // of publishes without an answer
+	BacklogBytes                           int64 // handed to the disk and not stored
 	Topics                                 []broker.Topic
 	Groups                                 []broker.Group // where this node leads; else none: the leader has them all
+}
+
+// Scrub is what was found in the log, on this node since it started.
+type Scrub struct {
+	Bytes    uint64 // read in search of damage
+	Damage   uint64 // found, by who reads the log too
+	Repaired uint64 // of Damage
+	Open     bool   // there is damage that is not repaired yet
 }
 
 // Stats tells how this node is doing, without asking another. It costs the loop what
@@ -102,6 +112,7 @@ func (n *Node) Stats(ctx context.Context) (Stats, error) {
 	s.Apart, s.Copied = n.apart.err() != nil, n.doubtful.Load()
 	agreed := n.skew.get()
 	s.ClockOff, s.ClockAhead = agreed.Skewed, time.Duration(-agreed.Median)
+	s.Scrub = Scrub{n.scrubber.bytes.Load(), n.scrubber.found.Load(), n.scrubber.repaired.Load(), n.scrubber.open.Load() != nil}
 	s.FreeBytes, s.Full = n.disk.free.Load(), n.full.Load()
 	s.BacklogBytes = n.disk.backlog.Load()
 	s.InHandBytes = n.inHand.inUse()
@@ -189,6 +200,9 @@ func (n *Node) unready() error {
 	}
 	if err := n.clockOff(); err != nil {
 		return err
+	}
+	if d := n.scrubber.open.Load(); d != nil {
+		return wirelab.Errorf(wirelab.Unavailable, "the log is damaged and not repaired yet: %s at byte %d: %s", filepath.Base(d.File), d.At, d.Why)
 	}
 	lead := n.lead.Load()
 	switch {

@@ -108,7 +108,14 @@ func (n *Node) seal() (ended bool, err error) {
 // clean gives back what no topic wants any more, one segment after the other.
 func (n *Node) clean() error {
 	for {
-		done, err := n.log.Clean(n.topics.live)
+		done := false
+		err := n.healed(func() (err error) {
+			done, err = n.log.Clean(n.topics.live)
+			return err
+		})
+		if errors.Is(err, errDamaged) {
+			return nil // with the next round, perhaps
+		}
 		if !done || err != nil {
 			return err
 		}

@@ -249,6 +249,8 @@ func (s *session) do(ctx context.Context, r *gen.Call) (*gen.Reply, error) {
 		return &gen.Reply{Late: writeRanges(late)}, err
 	case gen.Method_METHOD_RESTORE:
 		return s.doRestore(ctx, r)
+	case gen.Method_METHOD_ENTRY:
+		return s.entry(ctx, r)
 	case gen.Method_METHOD_CREATE_TOPIC, gen.Method_METHOD_CONFIGURE_TOPIC, gen.Method_METHOD_DELETE_TOPIC,
 		gen.Method_METHOD_TOPIC, gen.Method_METHOD_LIST_TOPICS:
 		topics, err := s.doTopic(ctx, r)

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sort"
@@ -14,7 +15,7 @@ import (
 // Clean rewrites one sealed segment of which at most half is still live, leaving the
 // messages of runs that are wholly gone away, or joins some that became small, or drops the oldest
 // one when nothing of it is live. done is false when there was nothing to do. It may run beside all else. With
-// ErrNoRoom all is as it was.
+// ErrNoRoom, or a [Damage] of what is to be copied, all is as it was.
 //
 // Entries keep their indices, terms, times and commands: a follower that is
 // sent a cleaned one comes to the same offsets. Runs that were no messages (duplicates,
@@ -221,7 +222,8 @@ func (l *Log) rewrite(group []*segment, live Live) error {
 	}
 	if err != nil {
 		_ = next.release() // the first failure is the one to tell
-		if (vfs.Full(err) || vfs.Exhausted(err)) && next.index == nil && l.fs.Remove(next.name) == nil {
+		var d *Damage
+		if (vfs.Full(err) || vfs.Exhausted(err) || errors.As(err, &d)) && next.index == nil && l.fs.Remove(next.name) == nil {
 			err = noRoom(err)
 		}
 		return err

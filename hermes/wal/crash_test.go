@@ -297,7 +297,7 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// Whoever reads, seals, cleans and prepares does so beside the appends.
+// Whoever reads, scrubs, seals, cleans and prepares does so beside the appends.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	entries := uint64(2000)
@@ -343,6 +343,17 @@ func TestBeside(t *testing.T) {
 			defer mu.Unlock()
 			return first, true
 		})
+		return err
+	})
+	after := uint64(0)
+	beside(func() error {
+		did, ok, err := l.Scrub(t.Context(), after, wal.Care{})
+		if after = did.Number; !ok {
+			after = 0
+		}
+		if len(did.Found) > 0 {
+			return fmt.Errorf("damage is found where there is none: %v", did.Found)
+		}
 		return err
 	})
 	for id := range uint32(3) {

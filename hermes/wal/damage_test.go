@@ -253,40 +253,119 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// A log of the first form opens, for as long as Hermes does: form 1 of the files in testdata.
-func TestFirstForm(t *testing.T) {
+// A log of each form opens, for as long as Hermes does: the forms of index files, by the directories in testdata.
+func TestForms(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("HERMES_WRITE_FORM") != "" {
+	if form := os.Getenv("HERMES_WRITE_FORM"); form != "" {
 		fs, _, _ := built(t)
-		names, err := fs.List("/log")
-		must(t, err)
-		must(t, os.MkdirAll("testdata/form1", 0o755))
-		for _, name := range names {
-			file, err := fs.OpenRead("/log/" + name)
-			must(t, err)
-			size, err := file.Size()
-			must(t, err)
-			b := make([]byte, size)
-			_, err = file.ReadAt(b, 0)
-			must(t, err)
-			must(t, os.WriteFile("testdata/form1/"+name, b, 0o644))
+		must(t, os.MkdirAll("testdata/form"+form, 0o755))
+		for name, text := range filesOf(t, fs, "/log") {
+			if name != "LOCK" {
+				must(t, os.WriteFile("testdata/form"+form+"/"+name, []byte(text), 0o644))
+			}
 		}
 	}
-	fs := vfs.NewMemory()
-	must(t, fs.MkdirAll("/log"))
-	entries, err := os.ReadDir("testdata/form1")
-	must(t, err)
-	for _, e := range entries {
-		b, err := os.ReadFile("testdata/form1/" + e.Name())
+	for _, form := range []string{"form1", "form2"} {
+		fs := vfs.NewMemory()
+		must(t, fs.MkdirAll("/log"))
+		entries, err := os.ReadDir("testdata/" + form)
 		must(t, err)
-		f, err := fs.Create("/log/"+e.Name(), 0)
-		must(t, err)
-		_, err = f.WriteAt(b, 0)
+		for _, e := range entries {
+			b, err := os.ReadFile("testdata/" + form + "/" + e.Name())
+			must(t, err)
+			f, err := fs.Create("/log/"+e.Name(), 0)
+			must(t, err)
+			_, err = f.WriteAt(b, 0)
+			must(t, err)
+		}
+		for range 2 { // what was written in an old form is in the newest then
+			l, m := open(t, fs, "/log", wal.Options{SegmentBytes: 8 << 10})
+			if got := fmt.Sprint(m.next[1] > 60, m.next[1] == m.next[2]); got != "true true" {
+				t.Errorf("the machine of %s is %s", form, m.snapshot())
+			}
+			check(t, l, 1, 40, m.next[1], 1000)
+			check(t, l, 2, 20, m.next[2], 1000)
+			must(t, l.Close())
+		}
+	}
+}
+
+// A bit of an index file that is flipped while the log is open is found by the read that it would lead astray.
+func TestDamageWhileOpen(t *testing.T) {
+	t.Parallel()
+	fs, o, next := built(t)
+	o.CacheBytes = 1
+	l, _ := open(t, fs, "/log", o)
+	whole := filesOf(t, fs, "/log")
+	for _, name := range []string{"0000000000000001.1.index", "0000000000000002.index"} {
+		refused := 0
+		for at := range len(whole[name]) {
+			was := whole[name][at]
+			for bit := range 8 {
+				change(t, fs, name, int64(at), []byte{was ^ 1<<bit})
+				for id, first := range map[uint32]uint64{1: 40, 2: 20} {
+					if err := reads(t, l, id, first, next[id]); err != nil {
+						var d *wal.Damage
+						if !errors.As(err, &d) || !strings.Contains(d.File, name) {
+							t.Fatalf("bit %d of byte %d of %s: %v", bit, at, name, err)
+						}
+						refused++
+					}
+				}
+			}
+			change(t, fs, name, int64(at), []byte{was})
+		}
+		if refused == 0 {
+			t.Errorf("no bit of %s matters", name)
+		}
+	}
+	must(t, l.Close())
+}
+
+// reads is check, but that it may be refused.
+func reads(t testing.TB, l *wal.Log, id uint32, from, next uint64) error {
+	t.Helper()
+	for from < next {
+		batches, err := l.Read(id, from, next, 2000)
+		if err != nil {
+			return err
+		}
+		if len(batches) == 0 {
+			t.Fatalf("topic %d has nothing at offset %d", id, from)
+		}
+		for _, b := range batches {
+			verify(t, id, from, b)
+			from += uint64(b.Count)
+		}
+	}
+	return nil
+}
+
+// A segment that is damaged is not cleaned, and can be once it is repaired.
+func TestCleanOverDamage(t *testing.T) {
+	t.Parallel()
+	fs, o, next := built(t)
+	l, _ := open(t, fs, "/log", o)
+	text := filesOf(t, fs, "/log")["0000000000000002.log"]
+	change(t, fs, "0000000000000002.log", 1000, []byte{text[1000] ^ 1})
+	dead := func(id uint32) (uint64, bool) { return 48, id == 1 } // not all of the segment
+	var d *wal.Damage
+	for range 2 {
+		done, err := l.Clean(dead)
+		for done && err == nil { // another one
+			done, err = l.Clean(dead)
+		}
+		if !errors.As(err, &d) || !strings.Contains(d.File, "0000000000000002.log") {
+			t.Fatal("a damaged segment was cleaned", err)
+		}
+		change(t, fs, "0000000000000002.log", 1000, []byte{text[1000] ^ 2})
+	}
+	change(t, fs, "0000000000000002.log", 1000, []byte{text[1000]})
+	for done := true; done; {
+		var err error
+		done, err = l.Clean(dead)
 		must(t, err)
 	}
-	l, m := open(t, fs, "/log", wal.Options{SegmentBytes: 8 << 10})
-	if got := fmt.Sprint(m.next[1] > 60, m.next[1] == m.next[2]); got != "true true" {
-		t.Errorf("the machine is %s", m.snapshot())
-	}
-	check(t, l, 2, 20, m.next[2], 1000)
+	check(t, l, 1, 48, next[1], 1000)
+	must(t, l.Close())
 }

@@ -61,12 +61,13 @@ type contents struct {
 	runs       []run
 	snapshot   []byte
 
-	confBytes int // as encoded
+	form      uint32 // of the file; encode writes the newest
+	confBytes int    // as encoded
 }
 
 // layout is where the parts of the file are, once it was encoded or decoded.
 func (c *contents) layout() offsets {
-	o, _ := layout(uint32(len(c.terms)), uint32(c.confBytes), uint32(len(c.topics)), uint32(len(c.ahead)), uint32(len(c.places)), uint32(len(c.runs)), uint64(len(c.snapshot)))
+	o, _ := layout(c.form, uint32(len(c.terms)), uint32(c.confBytes), uint32(len(c.topics)), uint32(len(c.ahead)), uint32(len(c.places)), uint32(len(c.runs)), uint64(len(c.snapshot)))
 	return o
 }
 
@@ -89,24 +90,42 @@ type ahead struct {
 type place struct{ at, size uint32 }
 
 // The form of an index file: header, terms, conf, topics, ahead, places, runs,
-// snapshot, crc32c of all that. Integers are little-endian.
+// snapshot, crc32c of all that. Integers are little-endian. Places and runs are read one by one
+// long after the file was checked as a whole. A place is checked by the frame it leads to, which
+// has the entry's index and term. A run has a checksum of its own: the frame around
+// its messages does not tell their offset. Form 1 had none; Open writes such a file anew.
 const (
 	indexMagic  = "hermesix"
-	indexForm   = 1
+	indexForm   = 2
 	indexHeader = 112 + stateBytes
 	termBytes   = 16
 	topicBytes  = 40
-	runBytes    = 32
-	aheadBytes  = 16 + runBytes
+	plainBytes  = 32 // of a run without its checksum
+	runBytes    = plainBytes + 4
+	aheadBytes  = 16 + plainBytes
 	placeBytes  = 8
 )
+
+// runWidth is the bytes of a run in a file of that form.
+func runWidth(form uint32) int64 {
+	if form == 1 {
+		return plainBytes
+	}
+	return runBytes
+}
+
+// recordSum is the checksum of a run's record. It covers where the record is: that of another
+// position, or of another segment's file, is as wrong as one with a bit changed.
+func recordSum(salt, position uint32, record []byte) uint32 {
+	return crc32.Update(salt^position*0x9e3779b1, castagnoli, record[:plainBytes])
+}
 
 func (c *contents) encode() ([]byte, error) {
 	conf, err := proto.Marshal(c.conf)
 	if err != nil {
 		return nil, fmt.Errorf("the members: %w", err)
 	}
-	c.confBytes = len(conf)
+	c.form, c.confBytes = indexForm, len(conf)
 	le := binary.LittleEndian
 	b := make([]byte, 0, indexHeader+len(c.terms)*termBytes+len(conf)+len(c.topics)*topicBytes+len(c.ahead)*aheadBytes+
 		len(c.places)*placeBytes+len(c.runs)*runBytes+len(c.snapshot)+4)
@@ -137,8 +156,10 @@ func (c *contents) encode() ([]byte, error) {
 	for _, p := range c.places {
 		b = le.AppendUint32(le.AppendUint32(b, p.at), p.size)
 	}
-	for _, r := range c.runs {
+	for i, r := range c.runs {
+		from := len(b)
 		b = appendRun(b, r)
+		b = le.AppendUint32(b, recordSum(c.salt, uint32(i), b[from:]))
 	}
 	b = append(b, c.snapshot...)
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli)), nil
@@ -163,7 +184,7 @@ type offsets struct {
 	conf, topics, ahead, places, runs, snapshot, sum int64
 }
 
-func layout(terms, conf, topics, aheads, places, runs uint32, snapshot uint64) (o offsets, ok bool) {
+func layout(form, terms, conf, topics, aheads, places, runs uint32, snapshot uint64) (o offsets, ok bool) {
 	if snapshot > 1<<40 {
 		return o, false
 	}
@@ -172,7 +193,7 @@ func layout(terms, conf, topics, aheads, places, runs uint32, snapshot uint64) (
 	o.ahead = o.topics + int64(topics)*topicBytes
 	o.places = o.ahead + int64(aheads)*aheadBytes
 	o.runs = o.places + int64(places)*placeBytes
-	o.snapshot = o.runs + int64(runs)*runBytes
+	o.snapshot = o.runs + int64(runs)*runWidth(form)
 	o.sum = o.snapshot + int64(snapshot)
 	return o, true
 }
@@ -186,20 +207,24 @@ func decode(name string, b []byte) (*contents, error) {
 	if len(b) < indexHeader+4 || string(b[:8]) != indexMagic {
 		return bad("it is no index file")
 	}
-	if form := le.Uint32(b[8:]); form != indexForm {
-		return nil, fmt.Errorf("%s has form %d, this program reads form %d: run the version that wrote it, or a later one", name, form, indexForm)
+	form := le.Uint32(b[8:])
+	if form != 1 && form != indexForm {
+		if crc32.Checksum(b[:len(b)-4], castagnoli) != le.Uint32(b[len(b)-4:]) {
+			return bad("its checksum is wrong")
+		}
+		return nil, fmt.Errorf("%s has form %d, this program reads forms 1 to %d: run the version that wrote it, or a later one", name, form, indexForm)
 	}
 	if crc32.Checksum(b[:len(b)-4], castagnoli) != le.Uint32(b[len(b)-4:]) {
 		return bad("its checksum is wrong")
 	}
 	u64 := func(i int) uint64 { return le.Uint64(b[32+8*i:]) }
 	u32 := func(i int) uint32 { return le.Uint32(b[88+4*i:]) }
-	o, ok := layout(u32(0), u32(1), u32(2), u32(3), u32(4), u32(5), u64(5))
+	o, ok := layout(form, u32(0), u32(1), u32(2), u32(3), u32(4), u32(5), u64(5))
 	if !ok || o.sum+4 != int64(len(b)) {
 		return bad("its parts do not fill it")
 	}
 	c := &contents{
-		generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]), joined: le.Uint32(b[28:]),
+		form: form, generation: le.Uint32(b[12:]), number: le.Uint64(b[16:]), salt: le.Uint32(b[24:]), joined: le.Uint32(b[28:]),
 		end: int64(u64(0)), original: int64(u64(6)), first: u64(1), last: u64(2), snapIndex: u64(3), snapTerm: u64(4),
 		state: readState(b[112:]), conf: &raftpb.ConfState{}, snapshot: b[o.snapshot:o.sum:o.sum], confBytes: int(o.topics - o.conf),
 	}
@@ -225,7 +250,7 @@ func decode(name string, b []byte) (*contents, error) {
 	for at := o.places; at < o.runs; at += placeBytes {
 		c.places = append(c.places, readPlace(b[at:]))
 	}
-	for at := o.runs; at < o.snapshot; at += runBytes {
+	for at := o.runs; at < o.snapshot; at += runWidth(form) {
 		c.runs = append(c.runs, readRun(b[at:]))
 	}
 	if c.last+1 != c.first+uint64(len(c.places)) || c.snapIndex < c.last {

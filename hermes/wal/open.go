@@ -20,7 +20,8 @@ import (
 // beyond apply without being copied.
 //
 // The segments that are not sealed are read whole. Of the sealed ones the index file is, and
-// its checksum; their frames are checked when they are read.
+// its checksum; their frames are checked when they are read. With [Options.Machine] an index file that is
+// damaged, and a sealed segment's block, are made again: Mended tells of them.
 func Open(fs vfs.FS, dir string, o Options, restore func(snapshot []byte, index uint64) error, apply func(e *raftpb.Entry) ([]Placed, error)) (*Log, error) {
 	if err := fs.MkdirAll(dir); err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (l *Log) openSealed(f *files) (newest *contents, err error) {
 		if before := l.newestNumber(); before+1 != number {
 			return nil, &Damage{File: fileName(l.dir, before+1, 0, "log"), Why: "it is missing, and later ones are there"}
 		}
-		if newest, err = l.openOne(number, f.of[number].generation); err != nil {
+		if newest, err = l.openOne(*f, i, newest); err != nil {
 			return nil, err
 		}
 	}
@@ -243,8 +244,9 @@ func (l *Log) newestNumber() uint64 {
 	return l.base.through
 }
 
-// openOne opens a sealed segment.
-func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
+// openOne opens a sealed segment. before is the contents of the index file before it, or nil.
+func (l *Log) openOne(f files, i int, before *contents) (*contents, error) {
+	number, generation := f.numbers[i], f.of[f.numbers[i]].generation
 	s, err := l.openSegment(number, generation)
 	if err != nil {
 		return nil, err
@@ -252,24 +254,34 @@ func (l *Log) openOne(number uint64, generation uint32) (*contents, error) {
 	l.sealed = append(l.sealed, s) // whatever happens now, Close finds it
 	name := fileName(l.dir, number, generation, "index")
 	s.index = l.files.handle(name)
-	c, err := readIndex(s.index, name)
-	if err != nil {
-		return nil, err
-	}
 	b := make([]byte, blockBytes)
 	if err := read(s.file, s.name, b, 0); err != nil {
 		return nil, err
 	}
-	if err := s.readBlock(b); err != nil {
+	blockErr := s.readBlock(b)
+	c, err := readIndex(s.index, name)
+	if blockErr == nil && l.mends(err) {
+		for i+1 < len(f.numbers) && f.numbers[i+1] <= s.through() {
+			i++ // it is in this one too, and its removal was interrupted
+		}
+		c, err = l.remake(s, name, before, f, i, err)
+	}
+	if err == nil && l.mends(blockErr) && c.number == number && c.generation == generation {
+		blockErr = l.reblock(s, c, blockErr)
+	}
+	if err := errors.Join(err, blockErr); err != nil {
 		return nil, err
 	}
 	switch {
-	case c.number != number || c.generation != generation || c.salt != s.salt:
+	case c.number != number || c.generation != generation || c.salt != s.salt || c.joined != s.joined:
 		return nil, &Damage{File: name, Why: "it is another segment's"}
 	case c.end > s.size:
 		return nil, &Damage{File: s.name, At: s.size, Why: fmt.Sprintf("the file ends there, and had %d bytes", c.end)}
 	case c.first != l.slotFirst:
 		return nil, &Damage{File: name, Why: fmt.Sprintf("it begins with entry %d, and the one before ends with %d", c.first, l.slotFirst-1)}
+	}
+	if err := l.renew(s, c); err != nil {
+		return nil, err
 	}
 	s.adopt(s.index, name, c)
 	l.span(s, c)
@@ -327,4 +339,18 @@ func (l *Log) remove(names []string) error {
 	}
 	// Also where there is nothing to remove: a name that was made and not synced may be among those found.
 	return l.syncDir()
+}
+
+// renew writes an index file of a former form anew, in the newest.
+func (l *Log) renew(s *segment, c *contents) error {
+	if c.form == indexForm {
+		return nil
+	}
+	f, _, err := l.writeIndex(c, "index")
+	if err != nil {
+		return err
+	}
+	was := s.index
+	s.index = f
+	return was.close()
 }

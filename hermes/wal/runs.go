@@ -1,8 +1,10 @@
 package wal
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"sort"
 
 	"wirelab/hermes/broker"
@@ -118,6 +120,21 @@ func (l *Log) Read(id uint32, offset, before uint64, limit int) ([]broker.Batch,
 	return batches, nil
 }
 
+// Lowest is the first offset of a topic whose messages are in the log; false: it has none.
+func (l *Log) Lowest(id uint32) (offset uint64, ok bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	switch t := l.topics[id]; {
+	case t == nil:
+		return 0, false
+	case len(t.spans) > 0:
+		return t.spans[0].first, true
+	case len(t.open) > 0:
+		return t.open[0].offset, true
+	}
+	return 0, false
+}
+
 // crop leaves of a run what is in [offset, before).
 func crop(r run, messages []byte, offset, before uint64) broker.Batch {
 	b := broker.Batch{Offset: r.offset, Count: int(r.count), Time: r.time, Attempt: 1, Messages: messages}
@@ -178,19 +195,20 @@ func (sp span) find(offset, before uint64, limit int, must bool) ([]run, error) 
 		return nil, err
 	}
 	var runs []run
+	buf := make([]byte, min(runsBlock, int(sp.count)-n)*runBytes)
 	for total := 0; n < int(sp.count); {
-		block, err := sp.runs(n, min(runsBlock, int(sp.count)-n))
-		if err != nil {
+		count := min(runsBlock, int(sp.count)-n)
+		had := len(runs)
+		if runs, err = sp.appendRuns(runs, buf, n, count); err != nil {
 			return nil, err
 		}
-		for _, r := range block {
+		for i, r := range runs[had:] {
 			total += int(r.bytes)
-			if r.offset >= before || total > limit && (!must || len(runs) > 0) {
-				return runs, nil
+			if r.offset >= before || total > limit && (!must || had+i > 0) {
+				return runs[:had+i], nil
 			}
-			runs = append(runs, r)
 		}
-		n += len(block)
+		n += count
 	}
 	return runs, nil
 }
@@ -198,11 +216,12 @@ func (sp span) find(offset, before uint64, limit int, must bool) ([]run, error) 
 // search is the number of the first run of which is is true; it is so for all after.
 func (sp span) search(is func(run) bool) (int, error) {
 	var failed error
+	buf, one := make([]byte, runBytes), make([]run, 0, 1)
 	n := sort.Search(int(sp.count), func(i int) bool {
 		if failed != nil {
 			return true
 		}
-		r, err := sp.runs(i, 1)
+		r, err := sp.appendRuns(one, buf, i, 1)
 		if err != nil {
 			failed = err
 			return true
@@ -214,14 +233,24 @@ func (sp span) search(is func(run) bool) (int, error) {
 
 // runs reads runs of the index file.
 func (sp span) runs(from, count int) ([]run, error) {
+	return sp.appendRuns(make([]run, 0, count), make([]byte, count*runBytes), from, count)
+}
+
+// appendRuns is runs, with room for the records to be read into.
+func (sp span) appendRuns(runs []run, buf []byte, from, count int) ([]run, error) {
 	s := sp.segment
-	b := make([]byte, count*runBytes)
+	b := buf[:count*runBytes]
 	if err := read(s.index, s.indexName, b, s.runsAt+(int64(sp.start)+int64(from))*runBytes); err != nil {
 		return nil, err
 	}
-	runs := make([]run, count)
-	for i := range runs {
-		runs[i] = readRun(b[i*runBytes:])
+	runs = slices.Grow(runs, count)
+	for i := range count {
+		record := b[i*runBytes : (i+1)*runBytes]
+		position := sp.start + uint32(from+i)
+		if recordSum(s.salt, position, record) != binary.LittleEndian.Uint32(record[plainBytes:]) {
+			return nil, &Damage{File: s.indexName, At: s.runsAt + int64(position)*runBytes, Why: "the record of a run there is not what was written"}
+		}
+		runs = append(runs, readRun(record))
 	}
 	return runs, nil
 }

@@ -15,7 +15,7 @@ import (
 	"wirelab/hermes/vfs"
 )
 
-// blockBytes is a segment's beginning: magic, form, number, generation, salt, crc32c.
+// blockBytes is a segment's beginning: magic, form, number, generation, salt, joined (0 in form 1), crc32c.
 const (
 	blockBytes = 64
 	blockMagic = "hermeslg"
@@ -121,11 +121,12 @@ func (s *segment) block() []byte {
 	b = binary.LittleEndian.AppendUint64(b, s.number)
 	b = binary.LittleEndian.AppendUint32(b, s.generation)
 	b = binary.LittleEndian.AppendUint32(b, s.salt)
+	b = binary.LittleEndian.AppendUint32(b, s.joined)
 	b = append(b, make([]byte, blockBytes-4-len(b))...)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// readBlock fills number, generation and salt in from a block.
+// readBlock fills salt and joined in from a block, which must be of the segment's number and generation.
 func (s *segment) readBlock(b []byte) error {
 	if len(b) < blockBytes || crc32.Checksum(b[:blockBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[blockBytes-4:]) || string(b[:8]) != blockMagic {
 		return &Damage{File: s.name, Why: "the block at the beginning is broken"}
@@ -137,7 +138,7 @@ func (s *segment) readBlock(b []byte) error {
 	if number != s.number || generation != s.generation {
 		return &Damage{File: s.name, Why: fmt.Sprintf("the file is segment %d of generation %d by its content", number, generation)}
 	}
-	s.salt = binary.LittleEndian.Uint32(b[24:])
+	s.salt, s.joined = binary.LittleEndian.Uint32(b[24:]), binary.LittleEndian.Uint32(b[28:])
 	return nil
 }
 

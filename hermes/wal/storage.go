@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"go.etcd.io/raft/v3"
@@ -105,6 +106,7 @@ func (l *Log) entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
 		return found, nil
 	}
 	s, places, err := l.places(lo, hi)
+	terms := l.termsOf(lo, hi)
 	l.mu.RUnlock()
 	if err != nil {
 		return nil, err
@@ -115,7 +117,30 @@ func (l *Log) entries(lo, hi, limit uint64) ([]*raftpb.Entry, error) {
 			return nil, err
 		}
 	}
-	return s.entries(lo, places, int64(min(limit, entriesBytes)))
+	entries, err := s.entries(lo, places, int64(min(limit, entriesBytes)))
+	if err != nil {
+		return nil, err
+	}
+	// A frame tells whose entry it is, but one that was replaced later has the same index.
+	for i, e := range entries {
+		for len(terms) > 1 && terms[1].index <= e.GetIndex() {
+			terms = terms[1:]
+		}
+		if e.GetTerm() != terms[0].term {
+			return nil, &Damage{File: s.name, At: int64(places[i].at), Why: fmt.Sprintf("entry %d is of term %d there, and was of term %d", e.GetIndex(), e.GetTerm(), terms[0].term)}
+		}
+	}
+	return entries, nil
+}
+
+// termsOf are the terms of [lo, hi), the first that of lo. With mu.
+func (l *Log) termsOf(lo, hi uint64) []termFrom {
+	from := sort.Search(len(l.terms), func(n int) bool { return l.terms[n].index > lo })
+	to := sort.Search(len(l.terms), func(n int) bool { return l.terms[n].index >= hi })
+	if from == 0 {
+		return []termFrom{{lo, 0}}
+	}
+	return slices.Clone(l.terms[from-1 : max(to, from)])
 }
 
 // places finds the segment of entry lo, acquires it, and gives the places of what

@@ -6,12 +6,6 @@ import (
 	"slices"
 )
 
-// written is an entry's frame that was not replaced within its segment.
-type written struct {
-	index, term uint64
-	place       place
-}
-
 // sealed checks a sealed segment against its index file, and replays it. nil: the
 // index file is damaged, so that nobody knows what the next segment follows.
 func (v *verifier) sealed(ctx context.Context, number uint64, generation uint32, before *contents) (*contents, error) {
@@ -149,7 +143,7 @@ func (v *verifier) runs(s *segment, name string, c *contents) {
 	for _, d := range c.topics {
 		next := d.first
 		for i, r := range c.runs[d.start : d.start+d.count] {
-			at := c.layout().runs + (int64(d.start)+int64(i))*runBytes
+			at := c.layout().runs + (int64(d.start)+int64(i))*runWidth(c.form)
 			if r.offset < next || r.next() > d.next {
 				v.found(WrongIndex, "", &Damage{File: name, At: at, Why: fmt.Sprintf("offset %d of topic %d comes behind offset %d", r.offset, d.topic, next)})
 				return

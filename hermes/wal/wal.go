@@ -39,6 +39,16 @@
 // segment there was. The index file of a joined one tells how many numbers it holds; what is there of
 // them besides is what an interruption left. Files are opened when they are read, and no more than
 // Options.OpenFiles of them are open at once.
+//
+// # Damage while the log is open
+//
+// A disk may change bytes that were right when Open read them. So whatever is read from a file has a
+// checksum that is looked at then: an entry by its frame, which must be of the index and the term that
+// were asked for; a run by that of its messages, and its record in the index file by one that
+// covers offset, time, count and where the record is; a snapshot by that of its file. [Log.Scrub] looks at what
+// nobody reads. What it finds, or who reads ([Log.Mend]), is repaired in place: an index file
+// by replaying the log, with the snapshot in the file before; an entry with another node's copy, which
+// index, term and size must fit. There is nothing to make the snapshot before the first segment of.
 package wal
 
 import (
@@ -68,6 +78,9 @@ type Options struct {
 	// Files is asked as Room is, by who wants entries that are to be applied when no file can be
 	// opened to read them. nil: false.
 	Files func(why error) (again bool)
+	// Machine makes an empty state machine, with which the log is replayed beside all else where an
+	// index file is damaged: the file is then made again. nil: such damage is not repaired.
+	Machine func() Machine
 }
 
 // ErrNoRoom is in the error of what was not begun, or was taken back whole, since the disk is
@@ -95,7 +108,8 @@ func noRoom(err error) error {
 
 // spoils is broken, but for an error that left the log as it was.
 func (l *Log) spoils(err error) error {
-	if errors.Is(err, ErrNoRoom) {
+	var d *Damage
+	if errors.Is(err, ErrNoRoom) || errors.As(err, &d) {
 		return err
 	}
 	return l.broken(err)
@@ -151,8 +165,8 @@ type Usage struct {
 	First, Last uint64 // indices
 }
 
-// Damage is a file whose bytes are not what was written. The log, and with it the
-// node, must not go on.
+// Damage is a file whose bytes are not what was written. What reads it must not go on before
+// it is repaired ([Log.Mend]).
 type Damage struct {
 	File string
 	At   int64 // bytes from the file's beginning
@@ -161,7 +175,12 @@ type Damage struct {
 
 // Error says where the damage is, and what to do.
 func (d *Damage) Error() string {
-	return fmt.Sprintf("%s is damaged at byte %d: %s; take the node's directory away and let it join anew", d.File, d.At, d.Why)
+	return fmt.Sprintf("%s; what cannot be repaired is replaced with its node: remove the node from the cluster (hermes cluster remove) and let a new one join under another id (hermes server --join)", d.where())
+}
+
+// where is Error without what to do.
+func (d *Damage) where() string {
+	return fmt.Sprintf("%s is damaged at byte %d: %s", d.File, d.At, d.Why)
 }
 
 // Log is an open log. One goroutine at a time appends (Append, Sync, Applied,
@@ -210,6 +229,7 @@ type Log struct {
 	applied   uint64
 	stable    uint64 // entries to here are on disk
 	topics    map[uint32]*topic
+	mended    []Damage // that Open repaired
 }
 
 var _ raft.Storage = (*Log)(nil)
@@ -278,8 +298,30 @@ func (l *Log) segments() []*segment {
 	return all
 }
 
-// Close lets go of the files and the directory. Nobody may be using the log. What
-// was appended and not synced is as unsafe as before.
+// vouch syncs, and writes one more frame behind the last. It tells that the last is on disk: of a
+// broken one at the very end Open could not know otherwise whether it was ever written.
+func (l *Log) vouch() error {
+	if l.failed != nil || l.active == nil || l.last() == 0 {
+		return nil
+	}
+	if l.synced != l.active.end {
+		if err := l.active.out.Sync(); err != nil {
+			return err
+		}
+	}
+	b, from := beginFrame(nil)
+	b = endFrame(appendState(b, l.state), from, kindState, 0, l.active.salt)
+	if l.active.end+int64(len(b)) > l.active.size {
+		return nil // the next segment's first frame is to tell, and there is none yet
+	}
+	if _, err := l.active.out.WriteAt(b, l.active.end); err != nil {
+		return err
+	}
+	return l.active.out.Sync()
+}
+
+// Close syncs what was appended and lets go of the files and the directory. Nobody may be
+// using the log.
 func (l *Log) Close() error {
 	l.maintain.Lock()
 	defer l.maintain.Unlock()
@@ -291,7 +333,7 @@ func (l *Log) Close() error {
 	if l.prepared != nil {
 		all = append(all, l.prepared)
 	}
-	var first error
+	first := l.vouch()
 	for _, s := range all {
 		if err := s.release(); err != nil && first == nil {
 			first = err

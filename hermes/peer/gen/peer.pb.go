@@ -98,6 +98,7 @@ const (
 	Method_METHOD_ACK                 Method = 17
 	Method_METHOD_NACK                Method = 18
 	Method_METHOD_RESTORE             Method = 19
+	Method_METHOD_ENTRY               Method = 30
 )
 
 // Enum value maps for Method.
@@ -123,6 +124,7 @@ var (
 		17: "METHOD_ACK",
 		18: "METHOD_NACK",
 		19: "METHOD_RESTORE",
+		30: "METHOD_ENTRY",
 	}
 	Method_value = map[string]int32{
 		"METHOD_UNSPECIFIED":         0,
@@ -145,6 +147,7 @@ var (
 		"METHOD_ACK":                 17,
 		"METHOD_NACK":                18,
 		"METHOD_RESTORE":             19,
+		"METHOD_ENTRY":               30,
 	}
 )
 
@@ -531,7 +534,9 @@ type Call struct {
 	Reason        string                 `protobuf:"bytes,13,opt,name=reason,proto3" json:"reason,omitempty"`
 	Delay         int64                  `protobuf:"varint,14,opt,name=delay,proto3" json:"delay,omitempty"` // nanoseconds
 	Restore       *Restore               `protobuf:"bytes,15,opt,name=restore,proto3" json:"restore,omitempty"`
-	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"` // who makes a group or opens a producer
+	Owner         *Owner                 `protobuf:"bytes,20,opt,name=owner,proto3" json:"owner,omitempty"`  // who makes a group or opens a producer
+	Index         uint64                 `protobuf:"varint,30,opt,name=index,proto3" json:"index,omitempty"` // entry: of the log
+	Term          uint64                 `protobuf:"varint,31,opt,name=term,proto3" json:"term,omitempty"`   // entry
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -678,6 +683,20 @@ func (x *Call) GetOwner() *Owner {
 	return nil
 }
 
+func (x *Call) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Call) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
 // Owner is whose something is, and how many of its kind he may have; 0: as many as there are places.
 type Owner struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -747,7 +766,8 @@ type Reply struct {
 	Status        *Status                `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	Producer      uint64                 `protobuf:"varint,5,opt,name=producer,proto3" json:"producer,omitempty"`
 	Restored      *Restored              `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
-	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"` // ack: what came too late; the rest is stored
+	Late          []*Range               `protobuf:"bytes,7,rep,name=late,proto3" json:"late,omitempty"`    // ack: what came too late; the rest is stored
+	Entry         []byte                 `protobuf:"bytes,30,opt,name=entry,proto3" json:"entry,omitempty"` // raftpb.Entry
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -827,6 +847,13 @@ func (x *Reply) GetRestored() *Restored {
 func (x *Reply) GetLate() []*Range {
 	if x != nil {
 		return x.Late
+	}
+	return nil
+}
+
+func (x *Reply) GetEntry() []byte {
+	if x != nil {
+		return x.Entry
 	}
 	return nil
 }
@@ -1661,7 +1688,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x16\n" +
-	"\x06reason\x18\x14 \x01(\tR\x06reason\"\xba\x04\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\"\xe4\x04\n" +
 	"\x04Call\x12.\n" +
 	"\x06method\x18\x01 \x01(\x0e2\x16.hermes.peer.v1.MethodR\x06method\x12+\n" +
 	"\x05topic\x18\x02 \x01(\v2\x15.hermes.peer.v1.TopicR\x05topic\x12+\n" +
@@ -1679,11 +1706,13 @@ const file_peer_proto_rawDesc = "" +
 	"\x06reason\x18\r \x01(\tR\x06reason\x12\x14\n" +
 	"\x05delay\x18\x0e \x01(\x03R\x05delay\x121\n" +
 	"\arestore\x18\x0f \x01(\v2\x17.hermes.peer.v1.RestoreR\arestore\x12+\n" +
-	"\x05owner\x18\x14 \x01(\v2\x15.hermes.peer.v1.OwnerR\x05owner\"Q\n" +
+	"\x05owner\x18\x14 \x01(\v2\x15.hermes.peer.v1.OwnerR\x05owner\x12\x14\n" +
+	"\x05index\x18\x1e \x01(\x04R\x05index\x12\x12\n" +
+	"\x04term\x18\x1f \x01(\x04R\x04term\"Q\n" +
 	"\x05Owner\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06groups\x18\x02 \x01(\rR\x06groups\x12\x1c\n" +
-	"\tproducers\x18\x03 \x01(\rR\tproducers\"\xbf\x02\n" +
+	"\tproducers\x18\x03 \x01(\rR\tproducers\"\xd5\x02\n" +
 	"\x05Reply\x12+\n" +
 	"\x05error\x18\x01 \x01(\v2\x15.hermes.peer.v1.ErrorR\x05error\x12-\n" +
 	"\x06topics\x18\x02 \x03(\v2\x15.hermes.peer.v1.TopicR\x06topics\x12-\n" +
@@ -1691,7 +1720,8 @@ const file_peer_proto_rawDesc = "" +
 	"\x06status\x18\x04 \x01(\v2\x16.hermes.peer.v1.StatusR\x06status\x12\x1a\n" +
 	"\bproducer\x18\x05 \x01(\x04R\bproducer\x124\n" +
 	"\brestored\x18\x06 \x01(\v2\x18.hermes.peer.v1.RestoredR\brestored\x12)\n" +
-	"\x04late\x18\a \x03(\v2\x15.hermes.peer.v1.RangeR\x04late\"\xb2\x01\n" +
+	"\x04late\x18\a \x03(\v2\x15.hermes.peer.v1.RangeR\x04late\x12\x14\n" +
+	"\x05entry\x18\x1e \x01(\fR\x05entry\"\xb2\x01\n" +
 	"\aRestore\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\rR\x04step\x12+\n" +
@@ -1765,7 +1795,7 @@ const file_peer_proto_rawDesc = "" +
 	"\x04Room\x12\x14\n" +
 	"\x10ROOM_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROOM_ENOUGH\x10\x01\x12\r\n" +
-	"\tROOM_FULL\x10\x02*\xc5\x03\n" +
+	"\tROOM_FULL\x10\x02*\xd7\x03\n" +
 	"\x06Method\x12\x16\n" +
 	"\x12METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13METHOD_CREATE_TOPIC\x10\x01\x12\x1a\n" +
@@ -1788,7 +1818,8 @@ const file_peer_proto_rawDesc = "" +
 	"\n" +
 	"METHOD_ACK\x10\x11\x12\x0f\n" +
 	"\vMETHOD_NACK\x10\x12\x12\x12\n" +
-	"\x0eMETHOD_RESTORE\x10\x13B\x1dZ\x1bwirelab/hermes/peer/gen;genb\x06proto3"
+	"\x0eMETHOD_RESTORE\x10\x13\x12\x10\n" +
+	"\fMETHOD_ENTRY\x10\x1eB\x1dZ\x1bwirelab/hermes/peer/gen;genb\x06proto3"
 
 var (
 	file_peer_proto_rawDescOnce sync.Once
