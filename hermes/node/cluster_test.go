@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
@@ -462,41 +461,4 @@ func TestMembership(t *testing.T) {
 	c.halt(4)
 	c.settled()
 	publish(t, c.nodes[1], "a", "3")
-}
-
-// TestPerformanceElsewhere: subscribers of any node get what is published in mode
-// performance at any node. (hb-D17, hb-D20)
-func TestPerformanceElsewhere(t *testing.T) {
-	c := newCluster(t, 3)
-	create(t, c.nodes[c.settled()], broker.Topic{Name: "a"})
-	for id := range c.nodes {
-		f, err := c.nodes[id].Subscribe(t.Context(), broker.Start{Topic: "a"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		got := make(chan error, 1)
-		go func() {
-			b, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
-			if err == nil && b.Attempt != 0 {
-				err = fmt.Errorf("a batch of %d at %d, attempt %d", b.Count, b.Offset, b.Attempt)
-			}
-			got <- err
-		}()
-		until(t, "a message", func() bool {
-			run := broker.Run{Topic: "a", Messages: brokertest.Messages("fast"), Count: 1, Mode: hermes.Performance}
-			_ = brokertest.Publish(ctx, c.nodes[id%3+1], run)
-			select {
-			case err := <-got:
-				if err != nil {
-					t.Errorf("node %d: %v", id, err)
-				}
-				return true
-			default:
-				return false
-			}
-		})
-		cancel()
-		f.Close()
-	}
 }

@@ -1,11 +1,15 @@
 package node_test
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"slices"
 	"testing"
 
+	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/hermes/broker/brokertest"
 )
 
 // TestMoved: a node that is started again at another address tells the others, who then ask it
@@ -73,5 +77,42 @@ func TestAllMoved(t *testing.T) {
 	c.start(late, c.listen(c.members[late-1].Peer), former, nil) // with a list that is out of date
 	if got := history(t, c.nodes[late], "a", 2); got[0] != "0:0" || got[1] != "1:1" {
 		t.Errorf("the node that was started once more has %v", got)
+	}
+}
+
+// TestPerformanceElsewhere: subscribers of any node get what is published in mode
+// performance at any node. (hb-D17, hb-D20)
+func TestPerformanceElsewhere(t *testing.T) {
+	c := newCluster(t, 3)
+	create(t, c.nodes[c.settled()], broker.Topic{Name: "a"})
+	for id := range c.nodes {
+		f, err := c.nodes[id].Subscribe(t.Context(), broker.Start{Topic: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		got := make(chan error, 1)
+		go func() {
+			b, err := f.Next(ctx, broker.Room{Bytes: 1 << 20})
+			if err == nil && b.Attempt != 0 {
+				err = fmt.Errorf("a batch of %d at %d, attempt %d", b.Count, b.Offset, b.Attempt)
+			}
+			got <- err
+		}()
+		until(t, "a message", func() bool {
+			run := broker.Run{Topic: "a", Messages: brokertest.Messages("fast"), Count: 1, Mode: hermes.Performance}
+			_ = brokertest.Publish(ctx, c.nodes[id%3+1], run)
+			select {
+			case err := <-got:
+				if err != nil {
+					t.Errorf("node %d: %v", id, err)
+				}
+				return true
+			default:
+				return false
+			}
+		})
+		cancel()
+		f.Close()
 	}
 }

@@ -268,7 +268,7 @@ func (s storage) Snapshot() (*raftpb.Snapshot, error) {
 func (s *scrubber) stopOver(panicked any) {
 	d := s.open.Load()
 	if d == nil && !s.n.ending() {
-		panic(panicked)
+		panic(panicked) // a mistake in the source that this caught, and has no answer to
 	}
 	if d != nil {
 		s.n.fail(d)
