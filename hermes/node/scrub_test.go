@@ -57,7 +57,7 @@ func flipBit(t *testing.T, fs vfs.FS, name string, at int64, bit int) {
 		t.Fatal(err)
 	}
 	b[0] ^= 1 << bit
-	if _, err := f.WriteAt(b, at); err == nil {
+	if _, err = f.WriteAt(b, at); err == nil {
 		err = f.Sync()
 	}
 	if err != nil {

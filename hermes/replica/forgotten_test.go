@@ -119,7 +119,7 @@ func TestCommittedIsNotReplaced(t *testing.T) {
 			leader.Propose(items(fmt.Sprint("another: ", i)), 1, 1, false)
 			c.settle()
 		}
-		first, ends := c.nodes[1], false
+		first := c.nodes[1]
 		last, err := first.storage.LastIndex()
 		must(t, err)
 		term, err := first.storage.Term(last)
@@ -127,7 +127,7 @@ func TestCommittedIsNotReplaced(t *testing.T) {
 		c.cut[1], c.ends = false, true
 		for range 60 {
 			c.tick(1)
-			if ends = first.err != nil; ends {
+			if first.err != nil {
 				break
 			}
 		}

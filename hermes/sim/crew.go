@@ -143,7 +143,7 @@ func (k *worker) work(h *handing, l delivery.Lease, at, last uint64) {
 	if w.faulty && (l.Attempt <= faultyTries || w.options.Sabotage == Blame) {
 		switch w.noise.IntN(few) {
 		case 0:
-			k.leave(h, l, at, last)
+			k.leave(h, l, at)
 			return
 		case 1:
 			w.judge.report.Slow++
@@ -191,7 +191,7 @@ func (k *worker) settle(n *node, h *handing, at uint64) {
 }
 
 // leave ends a member with what it has in its hands from an offset on.
-func (k *worker) leave(h *handing, l delivery.Lease, at, last uint64) {
+func (k *worker) leave(h *handing, l delivery.Lease, at uint64) {
 	w := k.crew.world
 	w.judge.report.Left++
 	k.lead(func(_ *node, now *handing) {

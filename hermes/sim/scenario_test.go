@@ -308,12 +308,13 @@ func TestJoinAfterTheBeginningIsGone(t *testing.T) {
 func TestPutBackWhileTheWitnessIsAway(t *testing.T) {
 	for s := uint64(1); s <= worlds(12); s++ {
 		w := ready(t, Options{Seed: s, Disk: DiskKind(s % 2)})
-		id, term := w.Leader()
+		id, _ := w.Leader()
 		leader, forgetful, away := w.nodes[id-1], w.nodes[id%3], w.nodes[(id+1)%3]
 		forgetful.image()
 		away.stop(true)
 		run(t, w, 2*time.Second)
-		if id, term = w.Leader(); id != leader.id {
+		id, term := w.Leader()
+		if id != leader.id {
 			t.Fatalf("seed %d: node %d leads, and not %d any more", s, id, leader.id)
 		}
 		acknowledged := len(w.judge.acks)

@@ -195,7 +195,7 @@ func (l *Log) examine(ctx context.Context, s *segment, care Care) (h harm, err e
 		} else {
 			// The frames must be whole before they tell what was in the file.
 			h.index, h.found = true, append(h.found, *d)
-			ok := false
+			var ok bool
 			if places, ok, err = s.guess(); err != nil || !ok {
 				return h, err
 			}

@@ -301,7 +301,7 @@ func (l *Log) segments() []*segment {
 // vouch syncs, and writes one more frame behind the last. It tells that the last is on disk: of a
 // broken one at the very end Open could not know otherwise whether it was ever written.
 func (l *Log) vouch() error {
-	if l.failed != nil || l.active == nil || l.last() == 0 {
+	if l.active == nil || l.last() == 0 {
 		return nil
 	}
 	if l.synced != l.active.end {
@@ -333,7 +333,10 @@ func (l *Log) Close() error {
 	if l.prepared != nil {
 		all = append(all, l.prepared)
 	}
-	first := l.vouch()
+	var first error
+	if l.failed == nil {
+		first = l.vouch()
+	}
 	for _, s := range all {
 		if err := s.release(); err != nil && first == nil {
 			first = err
