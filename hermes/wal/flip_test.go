@@ -52,10 +52,14 @@ func (f *flipped) care() wal.Care { return wal.Care{Fetch: f.fetch} }
 const alone = 30
 
 // newFlipped has sealed segments, of which one was dropped and one cleaned, a state ahead of its segment, a full
-// segment and one in use. Nothing of it is in memory.
-func newFlipped(t *testing.T) *flipped {
+// segment and one in use. Where joined is set some were cleaned so much that they are one now. Nothing of it is in memory.
+func newFlipped(t *testing.T, joined bool) *flipped {
+	segments, first := 8, map[uint32]uint64{1: 20, 2: 20, 3: 56}
+	if joined {
+		segments, first = 16, map[uint32]uint64{1: 170, 2: 170, 3: 64}
+	}
 	f := &flipped{
-		t: t, fs: vfs.NewMemory(), first: map[uint32]uint64{1: 20, 2: 20, 3: 56}, next: map[uint32]uint64{},
+		t: t, fs: vfs.NewMemory(), first: first, next: map[uint32]uint64{},
 		o: wal.Options{SegmentBytes: 8 << 10, CacheBytes: 1, Machine: func() wal.Machine { return replayer{newMachine()} }},
 	}
 	l, m := f.open()
@@ -68,10 +72,10 @@ func newFlipped(t *testing.T) *flipped {
 		f.entries = append(f.entries, e)
 		commit(t, l, m, e)
 	}
-	for l.Usage().Segments < 8 {
+	for l.Usage().Segments < segments {
 		was := l.Usage().Segments
 		more()
-		if n := l.Usage().Segments; n != was && n < 8 {
+		if n := l.Usage().Segments; n != was && n < segments {
 			more() // the state is ahead
 			must(t, l.Sync())
 			must(t, l.Seal(m.index, m.snapshot(), &raftpb.ConfState{}))
@@ -90,6 +94,12 @@ func newFlipped(t *testing.T) *flipped {
 	must(t, l.Close())
 	f.l, _ = f.open()
 	names := slices.Collect(f.names())
+	if is := f.l.Usage().Segments; joined && is > segments-4 {
+		t.Fatalf("%d segments were not joined, there are %d: %v", segments, is, names)
+	}
+	if joined {
+		return f
+	}
 	if !slices.ContainsFunc(names, func(s string) bool { return strings.Contains(s, ".1.index") }) || strings.HasSuffix(names[1], "1.log") {
 		t.Fatal("nothing was cleaned, or nothing dropped", names)
 	}
@@ -237,7 +247,15 @@ func (f *flipped) scrub() (found, repaired int, failed error) {
 // hides a message: what is read is right, after a repair where there has to be one, or is refused.
 func TestFlips(t *testing.T) {
 	t.Parallel()
-	f := newFlipped(t)
+	for _, joined := range []bool{false, true} {
+		t.Run(fmt.Sprintf("joined=%t", joined), func(t *testing.T) {
+			t.Parallel()
+			flipBits(t, newFlipped(t, joined))
+		})
+	}
+}
+
+func flipBits(t *testing.T, f *flipped) {
 	random := rand.New(rand.NewPCG(*flipSeed, 0))
 	whole := filesOf(t, f.fs, "/log")
 	must(t, f.readAll())

@@ -191,9 +191,12 @@ func (d *deriving) behind(e *raftpb.Entry, at slot) error {
 		return err
 	}
 	for _, p := range placed {
+		// One that was cleaned since was there when the file was written, and nobody looks for it any more.
+		r := run{offset: p.Offset, time: p.Time, count: p.Count}
 		if p.Bytes > 0 {
-			d.c.ahead = append(d.c.ahead, ahead{at.segment.number, p.Topic, runOf(p, e.GetData(), at.at)})
+			r = runOf(p, e.GetData(), at.at)
 		}
+		d.c.ahead = append(d.c.ahead, ahead{at.segment.number, p.Topic, r})
 	}
 	return nil
 }
