@@ -166,3 +166,25 @@ func TestCutWhileTrimmed(t *testing.T) {
 		t.Errorf("too many at once: %v", err)
 	}
 }
+
+// A node that is behind asks the others whether the restore has ended before it refuses a subscriber.
+func TestSubscribeBehindARestore(t *testing.T) {
+	c := newCluster(t, 3)
+	leader, behind := c.nodes[c.settled()], c.follower()
+	topic := broker.Topic{Name: "a", First: 3, Created: 5}
+	step(t, leader, broker.Restore{Step: broker.StepBegin, Topic: topic})
+	runs := []broker.Batch{{Offset: 3, Count: 1, Time: 7, Messages: brokertest.Messages("x")}}
+	step(t, leader, broker.Restore{Step: broker.StepRuns, Topic: topic, Runs: runs})
+	until(t, "the topic at each node", func() bool {
+		is, err := c.nodes[behind].Topic(t.Context(), "a", false)
+		return err == nil && is.Next == 4
+	})
+	c.isolate(behind, true)
+	step(t, leader, broker.Restore{Step: broker.StepEnd, Topic: broker.Topic{Name: "a", Next: 4}})
+	c.isolate(behind, false)
+	f, err := c.nodes[behind].Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromOldest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+}

@@ -80,8 +80,14 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	if err != nil {
 		return nil, err
 	}
-	if err := t.open(); err != nil {
-		return nil, err
+	if t.open() != nil {
+		// This node may be behind the one where the restore ended.
+		if err := n.caughtUp(ctx); err != nil {
+			return nil, err
+		}
+		if err := t.open(); err != nil {
+			return nil, err
+		}
 	}
 	next := t.next.Load()
 	if start.From == broker.FromOffset && start.Offset > next {
