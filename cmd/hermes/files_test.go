@@ -255,8 +255,8 @@ func (l *limited) reads(c *client.Client, topic string, next uint64, is func([]b
 	}
 }
 
-// TestManySegments: a log of many more segments than files may be open is kept, opened and read.
-func TestManySegments(t *testing.T) {
+// TestManySegmentsFewFiles: a log of many more segments than files may be open is kept, opened and read.
+func TestManySegmentsFewFiles(t *testing.T) {
 	l := bound(t)
 	const count = 2000
 	args := []string{"--segment-bytes", "4KiB"}

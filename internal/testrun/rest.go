@@ -29,7 +29,7 @@ func experiments() []apart {
 		}},
 		{dir: "cmd/hermes", limit: "8m", tests: []string{
 			"TestDocBlocks", // it builds grpcurl too
-			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegments", "TestMembersThatComeAndGo", "TestOlderCopyOfADirectory",
+			"TestCommandsWithoutMajority", "TestKilledMembers", "TestManySegmentsFewFiles", "TestMembersThatComeAndGo", "TestOlderCopyOfADirectory",
 			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember", "TestUnfinishedUploads",
 		}},
 		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
