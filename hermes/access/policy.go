@@ -24,6 +24,7 @@ type Policy struct {
 	file  string
 	now   func() time.Time      // time.Now but in tests
 	rules atomic.Pointer[rules] // replaced whole
+	share atomic.Int64          // of each principal: see Share
 
 	mu    sync.Mutex // guards all below; held over a reload
 	text  []byte     // what rules were made of
@@ -60,6 +61,11 @@ type grant struct {
 	quota   quota
 	usage   *usage // assigned before the rules are used
 }
+
+// Share bounds how many bytes of each principal may be published at once through this node and not answered yet.
+// Who publishes more waits, as he does where the node itself has no room: no principal alone takes all of it.
+// 0: there is no such bound. It is set before the policy is used.
+func (p *Policy) Share(bytes int64) { p.share.Store(bytes) }
 
 // Load reads and checks a policy. NotFound: there is no such file; InvalidArgument: it
 // is no policy, and where.

@@ -1,8 +1,11 @@
 package access
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -28,6 +31,24 @@ type usage struct {
 	quota           quota
 	messages, bytes bucket
 	subscriptions   int64
+
+	made sync.Once
+	hand *semaphore.Weighted // bytes that are published and not answered
+}
+
+// overhead is what a run takes of a share beside its bytes, so that empty ones are bounded too.
+const overhead = 128
+
+// enter takes bytes of a share, as soon as there is room. A run that is larger than the share takes all of it.
+func (u *usage) enter(ctx context.Context, bytes int, share int64) (taken int64, err error) {
+	u.made.Do(func() { u.hand = semaphore.NewWeighted(share) })
+	taken = min(int64(bytes)+overhead, share)
+	if !u.hand.TryAcquire(taken) {
+		if err := u.hand.Acquire(ctx, taken); err != nil {
+			return 0, wirelab.Public(err)
+		}
+	}
+	return taken, nil
 }
 
 // bucket holds what may be used at once: one second's worth. A level below 0 is what

@@ -189,3 +189,49 @@ func TestShares(t *testing.T) {
 		t.Errorf("the usual: %+v, %v", o.of, err)
 	}
 }
+
+// held is a broker that answers nothing until it is told to.
+type held struct {
+	broker.Broker
+	answers chan func(broker.Verdict)
+}
+
+func (h held) Publish(_ context.Context, _ broker.Run, done func(broker.Verdict)) { h.answers <- done }
+
+// A principal waits for its own answers once it has its share in the node's hands, and the others do not.
+func TestShareOfWhatIsUnanswered(t *testing.T) {
+	t.Parallel()
+	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], publish: [t]}\n  - {name: b, tokens: [$b], publish: [t]}\n")
+	p.Share(1000)
+	h := held{answers: make(chan func(broker.Verdict), 100)}
+	b := access.Wrap(h, p)
+	a, other := all.as(t.Context(), "a"), all.as(t.Context(), "b")
+	answered := make(chan error, 100)
+	done := func(v broker.Verdict) { answered <- v.Err }
+	for len(h.answers) < 7 { // 128 bytes each, and the messages'
+		b.Publish(a, run("t", "x"), done)
+	}
+	ctx, cancel := context.WithCancel(a)
+	cancel()
+	b.Publish(ctx, run("t", "x"), done)
+	refused(t, "one more, by who does not wait", <-answered, wirelab.Canceled)
+	waiting := make(chan struct{})
+	go func() {
+		b.Publish(a, run("t", "x"), done)
+		close(waiting)
+	}()
+	b.Publish(other, run("t", "x"), done)
+	if n := len(h.answers); n != 8 {
+		t.Errorf("%d publishes came through, want the seven of one principal and the other's", n)
+	}
+	(<-h.answers)(broker.Verdict{})
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	<-waiting
+	for len(h.answers) > 0 {
+		(<-h.answers)(broker.Verdict{})
+	}
+	b.Publish(other, run("t", strings.Repeat("x", 5000)), done) // larger than the share
+	(<-h.answers)(broker.Verdict{})
+}

@@ -53,7 +53,20 @@ func (b *guarded) Publish(ctx context.Context, run broker.Run, done func(broker.
 		done(broker.Verdict{Err: err})
 		return
 	}
-	b.inner.Publish(ctx, run, done)
+	share := b.policy.share.Load()
+	if share == 0 {
+		b.inner.Publish(ctx, run, done)
+		return
+	}
+	taken, err := g.usage.enter(ctx, len(run.Messages), share)
+	if err != nil {
+		done(broker.Verdict{Err: err})
+		return
+	}
+	b.inner.Publish(ctx, run, func(v broker.Verdict) {
+		g.usage.hand.Release(taken)
+		done(v)
+	})
 }
 
 // OpenProducer implements [broker.Broker].
