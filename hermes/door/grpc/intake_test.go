@@ -3,10 +3,12 @@ package grpc_test
 import (
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
 	"google.golang.org/grpc/codes"
 
 	door "wirelab/hermes/door/grpc"
@@ -68,4 +70,49 @@ func TestIntake(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty()
+}
+
+// A stream's window is of use only if the connection has one that is as large: HTTP/2 begins with 64 KiB for all
+// streams together, which is less than a publisher has under way.
+func TestConnectionWindow(t *testing.T) {
+	t.Parallel()
+	s := serve(t, memory(t), door.Options{})
+	c, err := net.Dial("tcp", strings.TrimPrefix(s.conn.Target(), "passthrough:///"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	f := http2.NewFramer(c, c)
+	if _, err := c.Write([]byte(http2.ClientPreface)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.WriteSettings(); err != nil {
+		t.Fatal(err)
+	}
+	stream, connection := uint32(0), uint32(65_535)
+	if err := f.WritePing(false, [8]byte{}); err != nil { // answered behind what the server begins with
+		t.Fatal(err)
+	}
+	for over := false; !over; {
+		frame, err := f.ReadFrame()
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if v, ok := frame.Value(http2.SettingInitialWindowSize); ok {
+				stream = v
+			}
+		case *http2.WindowUpdateFrame:
+			connection += frame.Increment
+		case *http2.PingFrame:
+			over = frame.IsAck()
+		}
+	}
+	if stream < 1<<20 || connection < stream {
+		t.Errorf("a stream has a window of %d bytes, and all of a connection one of %d", stream, connection)
+	}
 }

@@ -117,6 +117,9 @@ func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 		grpc.MaxHeaderListSize(headerLimit),
 		// Of a stream whose handler waits, so much may lie unread, which nothing else counts.
 		grpc.StaticStreamWindowSize(windowBytes),
+		// With a window of its own a stream's does not grow, and neither does the connection's: that would stay at the
+		// 64 KiB that HTTP/2 begins with, below what a client has under way.
+		grpc.StaticConnWindowSize(2 * windowBytes),
 		// TLS, the preface and the first settings: grpc-go itself gives them two minutes.
 		grpc.ConnectionTimeout(greetingTime),
 		// A subscriber may have nothing to say for hours; one that is gone is noticed. A connection without any
