@@ -62,7 +62,8 @@ func TestChunkedBodiesTakeWhatCame(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for in.Counts().Bytes != 8*5 { // an answer is sent before its request is let go of
+	// An answer is sent before its request is let go of. Those that say nothing are ended if others wait for long.
+	for in.Counts().Bytes > 8*5 {
 		time.Sleep(time.Millisecond)
 	}
 }
