@@ -120,12 +120,10 @@ func (a *app) backup(ctx context.Context, f clientFlags, to string, only []strin
 		return err
 	})
 	switch {
-	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
-	case err != nil && totals.Cut == (backup.Cut{}) && wirelab.Public(err).Code == wirelab.Unavailable:
+	case err != nil && ctx.Err() == nil && totals.Cut == (backup.Cut{}) && wirelab.Public(err).Code == wirelab.Unavailable:
 		return fmt.Errorf("no backup was made, and %s is as it was: %w; it is not known what was acknowledged, for which a leader is needed. %s", to, err, needsMost)
 	case err != nil:
-		return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
+		return notMade(ctx, to, err)
 	}
 	shown := shownOfBackup(to, totals, size)
 	if asJSON {
@@ -247,4 +245,12 @@ var stateNames = map[broker.RestoreState]string{
 	broker.RestoreBegun:  "begun",
 	broker.RestoreDone:   "restored before",
 	broker.RestoreOther:  "there, and not from this backup",
+}
+
+// notMade is the error of a backup that was not written to a file, by Ctrl-C or for what err says.
+func notMade(ctx context.Context, to string, err error) error {
+	if ctx.Err() != nil {
+		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
+	}
+	return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
 }

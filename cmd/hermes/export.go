@@ -77,7 +77,7 @@ func (a *app) export(ctx context.Context, dir, to string, only []string, beyond,
 	c, err := openCopy(ctx, dir, beyond)
 	if err != nil {
 		if ctx.Err() != nil {
-			return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
+			return notMade(ctx, to, err)
 		}
 		return err
 	}
@@ -90,11 +90,8 @@ func (a *app) export(ctx context.Context, dir, to string, only []string, beyond,
 		})
 		return err
 	})
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: no backup was made, and %s is as it was", to))
-	case err != nil:
-		return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
+	if err != nil {
+		return notMade(ctx, to, err)
 	}
 	shown := exportShown{
 		backupShown: shownOfBackup(to, totals, size), Directory: dir, Cluster: survey.Cluster, Node: survey.Node,

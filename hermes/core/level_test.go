@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"bytes"
-	"os"
 	"reflect"
 	"testing"
 
@@ -239,20 +238,7 @@ func raisedOfAll(t testing.TB) []byte {
 // A snapshot of level 1 that shipped reads for ever, and is what is written still.
 func TestRaisedSnapshotForm(t *testing.T) {
 	t.Parallel()
-	const file = "testdata/snapshot-3"
-	got := raisedOfAll(t)
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the form changed: give it another version\n got %x\nwant %x", got, want)
-	}
+	want := shipped(t, "testdata/snapshot-3", raisedOfAll(t))
 	m, err := core.Restore(want)
 	if err != nil {
 		t.Fatal(err)

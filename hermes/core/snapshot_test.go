@@ -37,11 +37,9 @@ func full(t testing.TB) *core.Machine {
 	return j.m
 }
 
-// A snapshot that shipped reads for ever, and is what is written still.
-func TestSnapshotForm(t *testing.T) {
-	t.Parallel()
-	const file = "testdata/snapshot-1"
-	got := full(t).Snapshot()
+// shipped is a snapshot as it shipped, which is to be what is written still.
+func shipped(t *testing.T, file string, got []byte) []byte {
+	t.Helper()
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -54,6 +52,13 @@ func TestSnapshotForm(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("the form changed: give it another version\n got %x\nwant %x", got, want)
 	}
+	return want
+}
+
+// A snapshot that shipped reads for ever, and is what is written still.
+func TestSnapshotForm(t *testing.T) {
+	t.Parallel()
+	want := shipped(t, "testdata/snapshot-1", full(t).Snapshot())
 	m, err := core.Restore(want)
 	if err != nil {
 		t.Fatal(err)

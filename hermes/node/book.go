@@ -137,11 +137,16 @@ func Acquainted(dir string, node uint64) (bool, error) {
 // sumAt is where the digits of the sum are in a book's text.
 const sumAt = len("{\n\t\"Sum\": \"")
 
-// textSum is the sum of a book's text, whatever digits are in its place.
-func textSum(text []byte) string {
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// textSum is the sum of a text, in digits.
+func textSum(text []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(text, castagnoli)) }
+
+// bookSum is the sum of a book's text, whatever digits are in its place.
+func bookSum(text []byte) string {
 	text = bytes.Clone(text)
 	copy(text[sumAt:], noSum)
-	return fmt.Sprintf("%08x", crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)))
+	return textSum(text)
 }
 
 // noSum is in the place of a sum while it is made.
@@ -152,7 +157,7 @@ func checkSum(text []byte, sum string) error {
 	if sum == "" {
 		return nil
 	}
-	if len(text) < sumAt+len(noSum) || string(text[sumAt:sumAt+len(noSum)]) != sum || textSum(text) != sum {
+	if len(text) < sumAt+len(noSum) || string(text[sumAt:sumAt+len(noSum)]) != sum || bookSum(text) != sum {
 		return errors.New("its checksum is wrong")
 	}
 	return nil
@@ -166,7 +171,7 @@ func (b *book) write() error {
 	if err != nil {
 		return err
 	}
-	copy(text[sumAt:], textSum(text))
+	copy(text[sumAt:], bookSum(text))
 	return replaceFile(b.fs, b.dir, bookName, text)
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -57,8 +56,6 @@ type keptCustody struct {
 	Seen map[uint64]replica.Seen // what the others were seen to have on their disks
 }
 
-var custodySums = crc32.MakeTable(crc32.Castagnoli)
-
 // readCustody reads the file. Where there is none, it is that of a former version.
 func readCustody(files vfs.FS, dir string) (k keptCustody, err error) {
 	text, err := readFile(files, filepath.Join(dir, custodyName))
@@ -69,13 +66,11 @@ func readCustody(files vfs.FS, dir string) (k keptCustody, err error) {
 		return k, err
 	}
 	sum, text, ok := bytes.Cut(text, []byte("\n"))
-	if !ok || string(sum) != custodySum(text) {
+	if !ok || string(sum) != textSum(text) {
 		return k, errors.New("its checksum is another: it is damaged")
 	}
 	return k, json.Unmarshal(text, &k)
 }
-
-func custodySum(text []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(text, custodySums)) }
 
 // openCustody tells whether the directory is a copy, and marks it if it has no mark, or was moved. An error says that
 // it is not known; if the file is damaged it is taken for a copy.
@@ -132,7 +127,7 @@ func (c *custody) write() error {
 	c.unwritten = false
 	c.mu.Unlock()
 	if err == nil {
-		err = replaceFile(c.fs, c.dir, custodyName, append([]byte(custodySum(text)+"\n"), text...))
+		err = replaceFile(c.fs, c.dir, custodyName, append([]byte(textSum(text)+"\n"), text...))
 	}
 	if err != nil {
 		c.mu.Lock()

@@ -374,6 +374,16 @@ func (s *segment) copy(b []byte, to *segment, c, fresh *contents, kept func(uint
 // hollowEntry writes an entry again. Its data were at one place and will be at another,
 // and the runs that are kept are told.
 func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool), runs []run) (*raftpb.Entry, error) {
+	var n int
+	return cleanEntry(e, func(r record.Run) (ok bool) {
+		n, ok = kept(uint32(was + int64(r.At)))
+		return ok
+	}, func(at int) { runs[n].at = uint32(will + int64(at)) })
+}
+
+// cleanEntry writes an entry again without the messages of runs that keep refuses. Of each that it keeps, moved is told
+// right after where in the new data the messages begin.
+func cleanEntry(e *raftpb.Entry, keep func(record.Run) bool, moved func(at int)) (*raftpb.Entry, error) {
 	time, items, err := record.Parse(e.GetData())
 	if err != nil {
 		return nil, err
@@ -387,11 +397,11 @@ func hollowEntry(e *raftpb.Entry, was, will int64, kept func(uint32) (int, bool)
 			data = record.AppendCommand(data, item.Command)
 			continue
 		}
-		n, ok := kept(uint32(was + int64(item.Run.At)))
+		ok := keep(item.Run)
 		item.Run.Cleaned = item.Run.Cleaned || !ok
 		data = record.AppendRun(data, item.Run)
 		if ok {
-			runs[n].at = uint32(will + int64(len(data)-len(item.Run.Messages)))
+			moved(len(data) - len(item.Run.Messages))
 		}
 	}
 	return &raftpb.Entry{Index: e.Index, Term: e.Term, Type: e.Type, Data: data}, nil

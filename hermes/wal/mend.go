@@ -179,21 +179,5 @@ func asClean(e *raftpb.Entry, runs []run, p place) (*raftpb.Entry, error) {
 			kept[run{bytes: r.bytes, count: r.count, sum: r.sum}] = true
 		}
 	}
-	time, items, err := record.Parse(e.GetData())
-	if err != nil {
-		return nil, err
-	}
-	data := record.AppendEntry(nil, time)
-	for item, err := range items {
-		if err != nil {
-			return nil, err
-		}
-		if item.Command != nil {
-			data = record.AppendCommand(data, item.Command)
-			continue
-		}
-		item.Run.Cleaned = item.Run.Cleaned || !kept[alike(item.Run)]
-		data = record.AppendRun(data, item.Run)
-	}
-	return &raftpb.Entry{Index: e.Index, Term: e.Term, Type: e.Type, Data: data}, nil
+	return cleanEntry(e, func(r record.Run) bool { return kept[alike(r)] }, func(int) {})
 }
