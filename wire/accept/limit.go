@@ -101,27 +101,23 @@ func (l *Limited) admit(accepted net.Conn) *limited {
 	c := &limited{Conn: accepted, of: l, from: origin(accepted.RemoteAddr())}
 	l.mu.Lock()
 	s := l.of[c.from]
-	var leaves *limited
 	var why string
+	var quiet *list.List // of whom one is to leave
 	switch {
 	case l.limits.PerAddress > 0 && s != nil && s.open >= l.limits.PerAddress:
 		l.address.Add(1)
-		why = "its address has too many"
-		if leaves = oldest(s.quiet); leaves == nil {
-			l.mu.Unlock()
-			l.tell(accepted.RemoteAddr(), why)
-			return nil
-		}
+		why, quiet = "its address has too many", s.quiet
 	case l.limits.Total > 0 && l.open >= l.limits.Total:
 		l.full.Add(1)
-		why = "the port has too many"
-		if leaves = oldest(l.quiet); leaves == nil {
+		why, quiet = "the port has too many", l.quiet
+	}
+	var leaves *limited
+	if quiet != nil {
+		if leaves = oldest(quiet); leaves == nil {
 			l.mu.Unlock()
 			l.tell(accepted.RemoteAddr(), why)
 			return nil
 		}
-	}
-	if leaves != nil {
 		leaves.leave()
 		s = l.of[c.from] // it may have been the only one
 	}
