@@ -216,8 +216,9 @@ func TestUnfinishedUploads(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cluster := small(t, "4096", "--memory-bytes=192MiB", "--request-bytes=32MiB", "--in-hand-bytes=32MiB",
-				"--connections-per-address=1500", "--connections=1500")
+			// All clients are of one address: those that were just sent away and those that come again, both at once.
+			cluster := small(t, "8192", "--memory-bytes=192MiB", "--request-bytes=32MiB", "--in-hand-bytes=32MiB",
+				"--connections-per-address=3000", "--connections=3000")
 			env := map[string]string{serverVariable: strings.Join(cluster.GRPC(), " ")}
 			must(t, env, "", "topic", "create", "orders")
 			n := cluster.Nodes[0]

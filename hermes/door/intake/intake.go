@@ -6,7 +6,9 @@
 //
 // Who sends more waits, and is not read from. Room goes to the smallest request first, so that a thousand large ones
 // do not keep a small one waiting. If little came of an unfinished request for a second, it is ended in favour of
-// those who wait, the largest first. Who waited for five seconds in vain is refused.
+// those who wait, the largest first. Who waited for five seconds in vain is refused; after one second already, where
+// what it holds makes room for a request that is smaller even with what it asks for. Else many that each hold a little
+// and wait for more would keep every new one waiting as long as themselves.
 //
 // Requests that are half there could wait for each other for ever. One of those that wait may therefore use what is
 // set aside for the largest request; it keeps this right until it is whole. Small requests that are whole may use it too.
@@ -62,7 +64,8 @@ type Intake struct {
 	open    map[*Upload]struct{} // that are not whole
 	waiting []*waiter            // the smallest first, and of those the oldest
 	chief   *Upload              // may use what is set aside; nil: nobody
-	leaving int64                // bytes of uploads that were ended and are not released
+	aside   int64                // bytes that chief got of what is set aside: others need not wait for those
+	leaving int64                // bytes of uploads that are to end and are not released
 	looked  time.Time
 }
 
@@ -107,8 +110,10 @@ type waiter struct {
 	upload *Upload
 	bytes  int64
 	size   int64         // of the request with them
-	ready  chan struct{} // closed when it has its bytes
+	since  time.Time     // when it began to wait
+	ready  chan struct{} // closed when it has its bytes, or is to leave
 	has    bool          // guarded by mu
+	leaves bool          // it is refused in favour of smaller ones. Written before ready is closed
 }
 
 // Begin begins an upload. end is called, from another goroutine, at most once and not after Release, when it is
@@ -167,10 +172,17 @@ func (u *Upload) Whole() {
 	i.mu.Lock()
 	delete(i.open, u)
 	if i.chief == u {
-		i.chief = nil
+		i.resign(u)
 		i.grant()
 	}
 	i.mu.Unlock()
+}
+
+// resign takes from an upload the right to what is set aside, if it has it. mu is held.
+func (i *Intake) resign(u *Upload) {
+	if i.chief == u {
+		i.chief, i.aside = nil, 0
+	}
 }
 
 // Again tells that more is to come, after Whole.
@@ -189,9 +201,7 @@ func (u *Upload) Release() {
 	i := u.of
 	i.mu.Lock()
 	delete(i.open, u)
-	if i.chief == u {
-		i.chief = nil
-	}
+	i.resign(u)
 	i.leaving -= u.left
 	i.used.Add(-u.held.Swap(0))
 	i.grant()
@@ -236,9 +246,8 @@ func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.D
 		}
 		i.used.Add(-bytes)
 	}
-	w := &waiter{upload: u, bytes: bytes, ready: make(chan struct{})}
+	w := &waiter{upload: u, bytes: bytes, since: time.Now(), ready: make(chan struct{})}
 	i.enqueue(w)
-	began := time.Now()
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for {
@@ -249,12 +258,16 @@ func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.D
 				u.last.Store(time.Now().UnixNano())
 				u.waits.Store(false)
 			}
+			if w.leaves {
+				i.refused.Add(1)
+				return true, i.Full()
+			}
 			return true, nil
 		case <-done:
 			return true, i.withdraw(w, wirelab.Errorf(wirelab.Canceled, "the request ended while it waited for room"))
 		case <-tick.C:
 		}
-		if limit > 0 && time.Since(began) >= limit {
+		if limit > 0 && time.Since(w.since) >= limit {
 			return true, i.withdraw(w, nil)
 		}
 	}
@@ -284,13 +297,15 @@ func (i *Intake) withdraw(w *waiter, why error) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	w.upload.waits.Store(false)
-	if w.has {
+	switch {
+	case w.has:
 		return nil
+	case w.leaves:
+		i.refused.Add(1)
+		return i.Full()
 	}
 	i.waiting = slices.DeleteFunc(i.waiting, func(other *waiter) bool { return other == w })
-	if i.chief == w.upload {
-		i.chief = nil
-	}
+	i.resign(w.upload)
 	i.grant()
 	if why == nil {
 		i.refused.Add(1)
@@ -319,20 +334,20 @@ func (i *Intake) grant() {
 		if i.chief == nil {
 			i.chief = w.upload
 		}
-		most := i.most
-		if i.chief == w.upload {
-			most = i.total
-		}
-		if i.used.Load()+w.bytes > most {
+		fits := i.used.Load()+w.bytes <= i.most+i.aside
+		if !fits && (i.chief != w.upload || i.used.Load()+w.bytes > i.total) {
 			i.waiting[n] = w
 			n++
 			continue
 		}
+		if !fits {
+			i.aside += w.bytes
+		}
 		i.used.Add(w.bytes)
 		w.has = true
 		close(w.ready)
-		if w.upload.end == nil && i.chief == w.upload {
-			i.chief = nil // it is whole: it needs no more
+		if w.upload.end == nil {
+			i.resign(w.upload) // it is whole: it needs no more
 		}
 	}
 	clear(i.waiting[n:])
@@ -372,14 +387,42 @@ func (i *Intake) choose() (all []*Upload) {
 	}
 	slices.SortFunc(idle, func(a, b *Upload) int { return int(b.held.Load() - a.held.Load()) })
 	for _, u := range idle {
-		if i.used.Load()-i.leaving+wanted <= i.most {
+		if i.used.Load()-i.leaving+wanted <= i.most+i.aside {
 			break
 		}
-		u.left = u.held.Load()
-		i.leaving += u.left
-		u.over.Store(true)
+		i.leave(u)
 		i.ended.Add(1)
 		all = append(all, u)
 	}
+	i.yield(now)
 	return all
+}
+
+// leave counts what an upload holds as leaving: it gets no more. mu is held.
+func (i *Intake) leave(u *Upload) {
+	u.over.Store(true)
+	u.left = u.held.Load()
+	i.leaving += u.left
+}
+
+// yield refuses those who have waited for long and hold more than a smaller one would with what it waits for, the
+// largest first and no more than the smaller ones need. mu is held.
+func (i *Intake) yield(now time.Time) {
+	var wanted int64 // by those before w
+	small := 0
+	for last := len(i.waiting) - 1; small < last; last-- {
+		for small < last && i.used.Load()-i.leaving+wanted+i.waiting[small].bytes <= i.most+i.aside {
+			wanted += i.waiting[small].bytes
+			small++
+		}
+		w := i.waiting[last]
+		may := w.upload.end != nil && w.upload != i.chief && now.Sub(w.since) >= stall
+		if !may || w.upload.held.Load() <= i.waiting[small].size {
+			continue
+		}
+		i.leave(w.upload)
+		w.leaves = true
+		i.waiting = slices.Delete(i.waiting, last, last+1)
+		close(w.ready)
+	}
 }

@@ -1,6 +1,7 @@
 package intake_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -43,6 +44,60 @@ func TestIdleUploadsGiveWay(t *testing.T) {
 	}
 	if i := <-done; i != 2 || len(ended) > 0 {
 		t.Errorf("upload %d was ended, and %d more; the one of 3 MiB was enough", i, len(ended))
+	}
+}
+
+// Large requests that are half there and wait for room, one of them with what is set aside, do not keep a small one
+// waiting: one of them is refused, and no more, since that is enough.
+func TestWaitingUploadsGiveWay(t *testing.T) {
+	t.Parallel()
+	const part, many = 256 << 10, 28 // with chief they have all that is not set aside
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Hour})
+	begin := func(bytes int) *intake.Upload {
+		u := in.Begin(func() { t.Error("an upload that waits is ended as an idle one") })
+		if err := u.Take(t.Context().Done(), bytes); err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	chief := begin(1 << 20)
+	var others []*intake.Upload
+	for range many {
+		others = append(others, begin(part))
+	}
+	over := make(chan struct{})
+	var all sync.WaitGroup
+	refused := make(chan error, many+1)
+	wait := func(u *intake.Upload, bytes int) {
+		all.Go(func() {
+			refused <- u.Take(over, bytes)
+			u.Release()
+		})
+	}
+	if err := chief.Take(over, 7<<20); err != nil { // of what is set aside
+		t.Fatal(err)
+	}
+	wait(chief, 2<<20) // more than is left of that
+	for _, u := range others {
+		wait(u, part)
+	}
+	small := in.Begin(func() { t.Error("the small request is ended") })
+	patient, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := small.Take(patient.Done(), 1<<10); err != nil {
+		t.Error(err)
+	}
+	if err := <-refused; wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+		t.Errorf("who made room gets: %v", err)
+	}
+	if c := in.Counts(); c.Refused != 1 {
+		t.Errorf("%d were refused; one was enough", c.Refused)
+	}
+	close(over)
+	all.Wait()
+	small.Release()
+	if c := in.Counts(); c.Bytes != 0 {
+		t.Errorf("%+v", c)
 	}
 }
 
