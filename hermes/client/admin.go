@@ -57,7 +57,7 @@ func call[Request, Reply any](
 				last = hangs
 			}
 			switch code := wirelab.CodeOf(last); {
-			case code == wirelab.DeadlineExceeded && ctx.Err() != nil:
+			case late(last), code == wirelab.DeadlineExceeded && ctx.Err() != nil:
 				return reply, asked.failed(last) // what was said before tells more than that time is over
 			case code != wirelab.Unavailable:
 				return reply, last

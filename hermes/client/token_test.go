@@ -19,26 +19,14 @@ import (
 // A token goes with every call and stream; a node that does not take it is not asked again.
 func TestToken(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error {
+	address := answering(t, func(call grpc.ServerStream) error {
 		shown := metadata.ValueFromIncomingContext(call.Context(), "authorization")
 		if len(shown) != 1 || shown[0] != "Bearer secret" {
 			return status.Error(codes.Unavailable, "no token")
 		}
 		return status.Error(codes.Unauthenticated, "the token is not known")
-	}))
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		if err := server.Serve(listener); err != nil {
-			t.Error(err)
-		}
 	})
-	t.Cleanup(serving.Wait)
-	t.Cleanup(server.Stop)
-	c := connect(t, client.Options{Addresses: []string{listener.Addr().String()}, Token: "secret"})
+	c := connect(t, client.Options{Addresses: []string{address}, Token: "secret"})
 	ctx := patient(t)
 	_, publish := c.Publish(ctx, "t", hermes.Consistent, &hermes.Message{})
 	_, subscribe := c.Subscribe(ctx, broker.Start{Topic: "t"})
@@ -48,4 +36,23 @@ func TestToken(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
+}
+
+// answering is the address of a gRPC server that answers every call with an error.
+func answering(t *testing.T, answer func(grpc.ServerStream) error) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error { return answer(call) }))
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := server.Serve(listener); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(serving.Wait)
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
 }

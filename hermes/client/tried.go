@@ -18,15 +18,25 @@ type tried struct {
 	said  map[string]error
 }
 
-// note takes the last thing that an address said.
+// note takes the last thing that an address said. That time is over does not replace anything.
 func (t *tried) note(address string, err error) {
 	if t.said == nil {
 		t.said = map[string]error{}
 	}
 	if _, ok := t.said[address]; !ok {
 		t.order = append(t.order, address)
+	} else if late(err) {
+		return
 	}
 	t.said[address] = err
+}
+
+// late reports whether an error says that time is over and no more. A node's word for that may be here before our own
+// clock says so, and its gRPC library's word is another than ours.
+func late(err error) bool {
+	says := wirelab.Public(err)
+	return says.Code == wirelab.DeadlineExceeded &&
+		(says.Message == wirelab.Public(context.DeadlineExceeded).Message || says.Message == context.DeadlineExceeded.Error())
 }
 
 // failed is err with what was said, and err's code. Where the user ended it, or nobody was

@@ -1,9 +1,15 @@
 package client_test
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -48,6 +54,25 @@ func TestAllDown(t *testing.T) {
 			if !strings.Contains(err.Error(), a+": ") || strings.Count(err.Error(), "refused") < len(addresses) {
 				t.Errorf("%s does not say what %s said: %v", what, a, err)
 			}
+		}
+	}
+}
+
+// What a node said before is told, although it said at last that time is over, and said so before our clock did.
+func TestSaidBeforeTimeWasOver(t *testing.T) {
+	t.Parallel()
+	for _, over := range []string{context.DeadlineExceeded.Error(), wirelab.Public(context.DeadlineExceeded).Message} {
+		var asked atomic.Int64
+		address := answering(t, func(grpc.ServerStream) error {
+			if asked.Add(1) == 1 {
+				return status.Error(codes.Unavailable, "nobody leads")
+			}
+			return status.Error(codes.DeadlineExceeded, over)
+		})
+		c := connect(t, client.Options{Addresses: []string{address}})
+		_, err := c.Status(patient(t))
+		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+			t.Errorf("%v", err)
 		}
 	}
 }
