@@ -3,6 +3,8 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +60,29 @@ func BenchmarkSend(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := c.Send(b.Context(), "t", hermes.Consistent, msg, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := c.Flush(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkSendSpread is ten thousand topics, of which each message goes to another.
+func BenchmarkSendSpread(b *testing.B) {
+	m := brokertest.Memory()
+	defer m.Close()
+	c := connect(b, client.Options{Addresses: []string{serve(b, &swallow{Broker: m}, door.Options{}).address}})
+	var topics []string
+	for i := range 10_000 {
+		topics = append(topics, fmt.Sprint("spread-", i))
+	}
+	draw := rand.New(rand.NewPCG(1, 2))
+	msg := &hermes.Message{Payload: bytes.Repeat([]byte("x"), 100)}
+	b.SetBytes(100)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := c.Send(b.Context(), topics[draw.IntN(len(topics))], hermes.Consistent, msg, nil); err != nil {
 			b.Fatal(err)
 		}
 	}

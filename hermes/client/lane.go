@@ -6,7 +6,6 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/frame"
-	"wirelab/hermes/record"
 )
 
 // laneKey names what keeps its order: messages of one topic and one mode.
@@ -83,39 +82,36 @@ func (f *flush) awaits(r *run) {
 	f.left++
 }
 
-// add puts a message into the lane's open run, which is told whether it is a new one.
-func (l *lane) add(m *hermes.Message, weight int64, o *Options, done func(Receipt, error)) (began bool, err error) {
+// add puts a message, as record has it, into the lane's open run. began: it is the first one of a run.
+func (l *lane) add(message []byte, weight int64, o *Options, done func(Receipt, error)) (began bool) {
 	r := l.open
-	if r == nil {
-		r, began = l.begin(), true
-	}
-	before := len(r.messages)
-	grown := record.AppendMessage(r.messages, m)
-	if _, err := record.Check(grown[before:]); err != nil {
-		return false, err
-	}
-	if before > 0 && len(grown) > o.RunBytes {
-		// The message begins the next run. The copy costs one message in each run.
+	if r != nil && len(r.messages)+len(message) > o.RunBytes {
 		l.seal()
-		r, began = l.begin(), true
-		grown = append(r.messages, grown[before:]...)
+		r = nil
 	}
-	r.messages, l.open = grown, r
+	if r == nil {
+		r, began = l.begin(len(message)), true
+		l.open = r
+	}
+	r.messages = append(r.messages, message...)
 	r.taken += weight
 	r.done = append(r.done, done)
-	if len(r.done) >= o.RunMessages || len(grown) >= o.RunBytes {
+	if len(r.done) >= o.RunMessages || len(r.messages) >= o.RunBytes {
 		l.seal()
 	}
-	return began, nil
+	return began
 }
 
-// begin is a new run, with room for as much as the last one had.
-func (l *lane) begin() *run {
+// begin is a new run, with room for a little more than the last one had, or for so many bytes.
+func (l *lane) begin(size int) *run {
 	return &run{
 		lane: l, since: time.Now(),
-		messages: make([]byte, 0, l.size), done: make([]func(Receipt, error), 0, l.count),
+		messages: make([]byte, 0, max(l.size+l.size/spare, size)), done: make([]func(Receipt, error), 0, l.count+l.count/spare),
 	}
 }
+
+// spare is the part of a run that the next one has more room for: runs that grow a little are not copied.
+const spare = 4
 
 // seal ends the open run.
 func (l *lane) seal() {

@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/frame"
+	"wirelab/hermes/record"
 )
 
 // writer is the publishing half of a client: it takes messages, keeps them until they are
@@ -21,6 +22,7 @@ type writer struct {
 	size int64               // of room
 
 	mu       sync.Mutex // guards all below
+	inbox    inbox
 	lanes    map[laneKey]*lane
 	list     []*lane           // that have something to send; each once
 	sent     map[uint64]*run   // by tag, on the present stream
@@ -69,11 +71,14 @@ func (w *writer) weigh(m *hermes.Message) int64 {
 }
 
 func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done func(Receipt, error)) error {
+	if err := key.check(); err != nil {
+		return err
+	}
+	if err := record.CheckMessage(m); err != nil {
+		return err
+	}
 	weight := w.weigh(m)
 	if !w.room.TryAcquire(weight) {
-		if err := key.check(); err != nil {
-			return err // who waits for room would wait for nothing
-		}
 		if err := w.acquire(ctx, weight); err != nil {
 			return err
 		}
@@ -84,24 +89,10 @@ func (w *writer) send(ctx context.Context, key laneKey, m *hermes.Message, done 
 		w.room.Release(weight)
 		return errClosed
 	}
-	l := w.lanes[key]
-	if l == nil {
-		if err := key.check(); err != nil {
-			w.room.Release(weight)
-			return err
-		}
-		l = &lane{key: key, next: 1}
-		w.lanes[key] = l
+	// While others wait to be sent, this one can wait for its neighbours: the sender spreads before it picks.
+	if w.inbox.put(key, m, weight, done) || len(w.list) == 0 || w.c.options.Linger > 0 {
+		w.spread()
 	}
-	began, err := l.add(m, weight, &w.c.options, done)
-	if err != nil {
-		w.room.Release(weight)
-		return err
-	}
-	if began {
-		w.lingers(l)
-	}
-	w.enlist(l)
 	if !w.started {
 		w.started = w.c.spawn(w.run)
 	}
@@ -150,6 +141,7 @@ func (w *writer) enlist(l *lane) {
 func (w *writer) pick() (next frame.Runs, needs *lane) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.spread()
 	for size := 0; len(w.list) > 0 && len(w.sent) < streamRuns && !w.moving && size < frameBytes; {
 		l := w.list[0]
 		if !l.ready(&w.c.options) {
@@ -297,6 +289,7 @@ func (w *writer) forget(l *lane) {
 // after an error that is certain, everything.
 func (w *writer) broke(err error) {
 	w.mu.Lock()
+	w.spread()
 	oldest := time.Now().Add(-w.c.options.RetryFor)
 	var calls []func()
 	clear(w.sent)
@@ -334,6 +327,7 @@ func (w *writer) broke(err error) {
 func (w *writer) flush(ctx context.Context) error {
 	f := &flush{over: make(chan struct{})}
 	w.mu.Lock()
+	w.spread()
 	for _, l := range w.lanes {
 		runs := append(append([]*run(nil), l.waiting...), l.flying...)
 		if l.open != nil {
@@ -371,6 +365,7 @@ func (w *writer) close() {
 // fail answers all that is left, once the client has closed.
 func (w *writer) fail() {
 	w.mu.Lock()
+	w.spread()
 	var calls []func()
 	for _, l := range w.lanes {
 		l.seal()

@@ -54,9 +54,52 @@ func Check(messages []byte) (count int, err error) { return check(messages, herm
 // those that its publisher was allowed, so that only the run's own bound holds for them.
 func CheckStored(messages []byte) (count int, err error) { return check(messages, hermes.RunLimit) }
 
+// CheckMessage is [Check] of a run that is one message, before it is written.
+func CheckMessage(m *hermes.Message) error {
+	size := messageSize(m)
+	if err := checkRun(1 + uvarintSize(size) + size); err != nil {
+		return err
+	}
+	if err := checkBytes("payload", 0, len(m.Payload), hermes.PayloadLimit); err != nil {
+		return err
+	}
+	if err := checkBytes("key", 0, len(m.Key), hermes.KeyLimit); err != nil {
+		return err
+	}
+	headers := 0
+	for i := range m.Headers {
+		h := &m.Headers[i]
+		if err := checkName(h.Name, 0); err != nil {
+			return err
+		}
+		if headers += len(h.Name) + len(h.Value); headers > hermes.HeadersLimit {
+			return errHeaders(0, headers, hermes.HeadersLimit)
+		}
+	}
+	return nil
+}
+
+func checkRun(size int) error {
+	if size > hermes.RunLimit {
+		return wirelab.Errorf(wirelab.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", size, hermes.RunLimit)
+	}
+	return nil
+}
+
+func checkBytes(what string, at, size, limit int) error {
+	if size > limit {
+		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what, size, limit)
+	}
+	return nil
+}
+
+func errHeaders(at, size, limit int) error {
+	return wirelab.Errorf(wirelab.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, size, limit)
+}
+
 func check(messages []byte, headersLimit int) (count int, err error) {
-	if len(messages) > hermes.RunLimit {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", len(messages), hermes.RunLimit)
+	if err := checkRun(len(messages)); err != nil {
+		return 0, err
 	}
 	for rest := messages; len(rest) > 0; count++ {
 		tag, message, behind, ok := field(rest)
@@ -87,13 +130,13 @@ func checkMessage(message []byte, at, headersLimit int) error {
 		switch {
 		case tag == fieldPayload && !payload:
 			payload = true
-			if len(value) > hermes.PayloadLimit {
-				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a payload of %d bytes; at most %d are allowed", at, len(value), hermes.PayloadLimit)
+			if err := checkBytes("payload", at, len(value), hermes.PayloadLimit); err != nil {
+				return err
 			}
 		case tag == fieldKey && !key:
 			key = true
-			if len(value) > hermes.KeyLimit {
-				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a key of %d bytes; at most %d are allowed", at, len(value), hermes.KeyLimit)
+			if err := checkBytes("key", at, len(value), hermes.KeyLimit); err != nil {
+				return err
 			}
 		case tag == fieldHeaders:
 			name, held, err := header(value, at)
@@ -101,7 +144,7 @@ func checkMessage(message []byte, at, headersLimit int) error {
 				return err
 			}
 			if headers += len(name) + len(held); headers > headersLimit {
-				return wirelab.Errorf(wirelab.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, headers, headersLimit)
+				return errHeaders(at, headers, headersLimit)
 			}
 		default:
 			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)
@@ -130,15 +173,20 @@ func header(b []byte, at int) (name, value []byte, err error) {
 		}
 		b = rest
 	}
+	return name, value, checkName(name, at)
+}
+
+// checkName checks a header's name.
+func checkName[T string | []byte](name T, at int) error {
 	switch {
 	case len(name) > hermes.HeaderNameLimit:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
+		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
 	case len(name) == 0:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header without a name", at)
-	case !utf8.Valid(name):
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name is not UTF-8", at)
+		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header without a name", at)
+	case !utf8.ValidString(string(name)):
+		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name is not UTF-8", at)
 	}
-	return name, value, nil
+	return nil
 }
 
 // Messages yields what Check let pass, each as the bytes of one Message. It ends
@@ -187,12 +235,7 @@ func Head(messages []byte, most, limit int) (head []byte, count int) {
 
 // AppendMessage writes a message in that form. It does not check it.
 func AppendMessage(dst []byte, m *hermes.Message) []byte {
-	size := sizeOf(m.Payload) + sizeOf(m.Key)
-	for i := range m.Headers {
-		n := headerSize(&m.Headers[i])
-		size += 1 + uvarintSize(n) + n
-	}
-	dst = binary.AppendUvarint(append(dst, fieldMessage), uint64(size))
+	dst = binary.AppendUvarint(append(dst, fieldMessage), uint64(messageSize(m)))
 	dst = appendField(dst, fieldPayload, m.Payload)
 	dst = appendField(dst, fieldKey, m.Key)
 	for i := range m.Headers {
@@ -211,6 +254,16 @@ func appendField[T string | []byte](dst []byte, tag byte, value T) []byte {
 	}
 	dst = binary.AppendUvarint(append(dst, tag), uint64(len(value)))
 	return append(dst, value...)
+}
+
+// messageSize is how many bytes a message has in its own form.
+func messageSize(m *hermes.Message) int {
+	size := sizeOf(m.Payload) + sizeOf(m.Key)
+	for i := range m.Headers {
+		n := headerSize(&m.Headers[i])
+		size += 1 + uvarintSize(n) + n
+	}
+	return size
 }
 
 func headerSize(h *hermes.Header) int { return sizeOf(h.Name) + sizeOf(h.Value) }

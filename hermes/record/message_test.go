@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -34,6 +35,42 @@ func filled(r *rand.Rand, n int) []byte {
 		b[i] = byte(r.Uint32())
 	}
 	return b
+}
+
+// A message is refused before it is written where Check refuses it behind, and in the same words.
+func TestCheckMessageIsCheck(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	refused := 0
+	for range 600 {
+		m := draw(random)
+		switch random.IntN(9) {
+		case 0:
+			m.Payload = make([]byte, hermes.PayloadLimit+random.IntN(2))
+		case 1:
+			m.Payload = make([]byte, hermes.RunLimit-random.IntN(20))
+		case 2:
+			m.Key = make([]byte, hermes.KeyLimit+random.IntN(2))
+		case 3:
+			m.Headers = append(m.Headers, hermes.Header{Name: strings.Repeat("n", hermes.HeaderNameLimit+random.IntN(2))})
+		case 4:
+			m.Headers = append(m.Headers, hermes.Header{Name: []string{"", "\xff", "é"}[random.IntN(3)], Value: filled(random, 3)})
+		case 5:
+			m.Headers = append(m.Headers, hermes.Header{Name: "n", Value: make([]byte, hermes.HeadersLimit-1+random.IntN(2))})
+		}
+		_, want := record.Check(record.AppendMessage(nil, &m))
+		if got := record.CheckMessage(&m); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("%v; Check says %v", got, want)
+		}
+		if want != nil {
+			refused++
+		}
+	}
+	if refused < 20 {
+		t.Errorf("only %d of these messages are refused", refused)
+	}
 }
 
 // What AppendMessage writes is what protobuf writes for field 2, and back; bytes
