@@ -2,7 +2,9 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -31,9 +33,11 @@ func describe(generated *grpc.ServiceDesc, methods map[string]method, streams ma
 		if !ok {
 			panic(fmt.Sprintf("%s.%s has no handler", generated.ServiceName, m.MethodName))
 		}
-		ours.Methods = append(ours.Methods, grpc.MethodDesc{
-			MethodName: m.MethodName,
-			Handler:    handler("/"+generated.ServiceName+"/"+m.MethodName, answer),
+		// As a stream that is read once: grpc-go reads all of a unary call first, and of a request that is too large it
+		// would answer what it makes of the rest.
+		ours.Streams = append(ours.Streams, grpc.StreamDesc{
+			StreamName: m.MethodName, ClientStreams: true,
+			Handler: handler("/"+generated.ServiceName+"/"+m.MethodName, answer),
 		})
 	}
 	for _, s := range generated.Streams {
@@ -49,11 +53,25 @@ func describe(generated *grpc.ServiceDesc, methods map[string]method, streams ma
 			if err := call.SendHeader(d.hinted()); err != nil {
 				return err
 			}
-			return encode(answer(d, call))
+			return encode(answer(d, bounded{call}))
 		}
 		ours.Streams = append(ours.Streams, s)
 	}
 	return ours
+}
+
+// bounded is a stream whose messages are within the limit.
+type bounded struct{ grpc.ServerStream }
+
+// RecvMsg implements [grpc.ServerStream].
+func (b bounded) RecvMsg(m any) error { return within(m, b.ServerStream.RecvMsg(m)) }
+
+// within refuses a message that was received and is beyond the limit, which the meter made shorter.
+func within(m any, err error) error {
+	if request, ok := m.(*frame.Raw); ok && err == nil && len(*request) > frame.Limit {
+		return wiregrpc.Encode(wirelab.Errorf(wirelab.InvalidArgument, "the request has more than %d bytes, which are all that are allowed", frame.Limit))
+	}
+	return err
 }
 
 // encode is an error as a status: by the table, but for what has a code of gRPC's own.
@@ -64,28 +82,29 @@ func encode(err error) error {
 	return wiregrpc.Encode(err)
 }
 
-func handler(path string, answer method) grpc.MethodHandler {
-	return func(server any, ctx context.Context, receive func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		handle := func(ctx context.Context, _ any) (any, error) {
-			d, ok := server.(*door)
-			if !ok {
-				return nil, wiregrpc.Encode(fmt.Errorf("%s is served by %T", path, server))
-			}
-			if header := d.hinted(); header != nil {
-				if err := grpc.SetHeader(ctx, header); err != nil {
-					return nil, err
-				}
-			}
-			reply, err := answer(d, ctx, receive)
-			if err != nil {
-				return nil, encode(err)
-			}
-			return reply, nil
+// handler answers a unary call.
+func handler(path string, answer method) grpc.StreamHandler {
+	return func(server any, call grpc.ServerStream) error {
+		d, ok := server.(*door)
+		if !ok {
+			return wiregrpc.Encode(fmt.Errorf("%s is served by %T", path, server))
 		}
-		if intercept == nil {
-			return handle(ctx, nil)
+		if header := d.hinted(); header != nil {
+			if err := call.SetHeader(header); err != nil {
+				return err
+			}
 		}
-		return intercept(ctx, nil, &grpc.UnaryServerInfo{Server: server, FullMethod: path}, handle)
+		reply, err := answer(d, call.Context(), func(m any) error {
+			err := bounded{call}.RecvMsg(m)
+			if errors.Is(err, io.EOF) {
+				return wiregrpc.Encode(wirelab.Errorf(wirelab.InvalidArgument, "the call ended without a request"))
+			}
+			return err
+		})
+		if err != nil {
+			return encode(err)
+		}
+		return call.SendMsg(reply)
 	}
 }
 

@@ -198,7 +198,9 @@ func TestMalformed(t *testing.T) {
 		{"a long payload (hb-D26)", pb.Hermes_Publish_FullMethodName, run(&frame.Run{
 			Topic: "t", Messages: record.AppendMessage(nil, &hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}),
 		}), codes.InvalidArgument},
-		{"a frame beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1), codes.ResourceExhausted},
+		{"a byte beyond all bounds (hb-D26)", pb.Hermes_Publish_FullMethodName, make(frame.Raw, frame.Limit+1), codes.InvalidArgument},
+		{"far beyond all bounds", pb.Hermes_PublishBatch_FullMethodName, make(frame.Raw, 3*frame.Limit), codes.InvalidArgument},
+		{"far beyond all bounds", pb.Admin_CreateTopic_FullMethodName, make(frame.Raw, 20<<20), codes.InvalidArgument},
 		{"no id", pb.Admin_Remove_FullMethodName, nil, codes.InvalidArgument},
 		{"no member", pb.Admin_Join_FullMethodName, nil, codes.InvalidArgument},
 		{"nowhere", pb.Admin_SeekGroup_FullMethodName, frame.Raw{0x0a, 1, 't', 0x12, 1, 'g'}, codes.InvalidArgument},
@@ -219,6 +221,14 @@ func TestMalformed(t *testing.T) {
 		}
 		var reply frame.Raw
 		wantCode(t, path+": garbage", call.RecvMsg(&reply), codes.InvalidArgument)
+		call, err = s.conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, path, grpc.ForceCodecV2(frame.Codec{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = call.SendMsg(make(frame.Raw, 2*frame.Limit)); err != nil && !errors.Is(err, io.EOF) { // the node has answered before
+			t.Fatal(err)
+		}
+		wantCode(t, path+": beyond all bounds", call.RecvMsg(&reply), codes.InvalidArgument)
 	}
 	if _, err := pb.NewHermesClient(s.conn).Publish(ctx, &pb.PublishRequest{Topic: "t", Messages: message("a")}); err != nil {
 		t.Error(err)

@@ -9,12 +9,18 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"wirelab/hermes/door/intake"
+	"wirelab/hermes/frame"
 )
 
 // grpc-go gives us a message when it is whole, and tells nobody how much of one that is not whole
 // it has. So its connections are read through a meter that knows just enough of HTTP/2 to say how many
 // bytes of unfinished messages each has brought. It counts them in the node's intake, and does not read
 // on where there is no room: then the client cannot send either. What is whole the handlers count.
+//
+// A message beyond all bounds grpc-go refuses by itself, with ResourceExhausted, which says "later". It never
+// gets better, so its caller is to be told InvalidArgument. Only a handler can say that, and a handler is given only
+// what is within grpc-go's bound. So the meter writes a smaller length where a message announces too much:
+// the handler gets its beginning, one byte more than is allowed, and ends the call.
 
 const (
 	// freeBytes of unfinished messages a connection may have without waiting for its turn, while there is any room:
@@ -110,6 +116,33 @@ type unfinished struct {
 	headed int
 	left   int // bytes of the message that are to come
 	held   int
+	large  bool // the message is beyond all bounds: no other one of the call will be read
+}
+
+// The most that a message may announce, in the second byte of its length; the others are 0.
+const largest = frame.Limit >> 16
+
+// It does not compile for a limit that has other bytes.
+var _ = [1]struct{}{}[frame.Limit-largest<<16+largest>>8]
+
+// clamp makes the length of a message that is beyond all bounds one more than the limit, byte by byte as they come:
+// what of it went through before was equal. p is what came of the message's head.
+func (u *unfinished) clamp(p []byte) {
+	for i := range p {
+		switch u.headed + i {
+		case 1:
+			u.large = p[i] > 0
+			p[i] = 0
+		case 2:
+			if u.large = u.large || p[i] > largest; u.large {
+				p[i] = largest
+			}
+		case 3, 4:
+			if u.large {
+				p[i] = byte(u.headed + i - 3)
+			}
+		}
+	}
 }
 
 func newMeter(c, raw net.Conn, in *intake.Intake) *meter {
@@ -274,7 +307,7 @@ func (m *meter) drop(id uint32) {
 // payload takes bytes of a frame; m.in.left has them still. What is not of a call grpc-go throws away.
 func (m *meter) payload(p []byte) {
 	u := m.calls[m.in.id()]
-	if m.in.head[3] != frameData || u == nil {
+	if m.in.head[3] != frameData || u == nil || u.large && u.headed == 0 {
 		return
 	}
 	left := m.in.left
@@ -286,6 +319,7 @@ func (m *meter) payload(p []byte) {
 	m.held -= u.held
 	for len(p) > 0 {
 		if u.headed < len(u.head) {
+			u.clamp(p[:min(len(p), len(u.head)-u.headed)])
 			n := copy(u.head[u.headed:], p)
 			u.headed += n
 			u.held += n
@@ -300,7 +334,10 @@ func (m *meter) payload(p []byte) {
 		u.held += n
 		p = p[n:]
 		if u.left == 0 {
-			*u = unfinished{} // it is whole: its handler counts it
+			*u = unfinished{large: u.large} // it is whole: its handler counts it
+			if u.large {
+				break
+			}
 		}
 	}
 	m.held += u.held

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 
 	"wirelab/hermes/door/intake"
+	"wirelab/hermes/frame"
 )
 
 // scripted is a connection on which a text comes in pieces of any size.
@@ -128,6 +129,57 @@ func TestMeter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A message that announces far more than any may have comes through as one that has a byte too many, however its
+// bytes are cut; all others come through as they are.
+func TestMeterClamps(t *testing.T) {
+	for announced, want := range map[uint32]uint32{
+		0: 0, 5: 5, frame.Limit - 1: frame.Limit - 1, frame.Limit: frame.Limit, frame.Limit + 1: frame.Limit + 1,
+		frame.Limit + beyond - 1: frame.Limit + beyond - 1, frame.Limit + beyond: frame.Limit + 1,
+		1 << 24: frame.Limit + 1, 1<<24 + 5: frame.Limit + 1, 1<<32 - 1: frame.Limit + 1, 0x01800000: frame.Limit + 1,
+	} {
+		for range 30 {
+			head := binary.BigEndian.AppendUint32([]byte{0}, announced)
+			rest := filled(int(min(announced, 70)))
+			say := begin()
+			say.call(1)
+			cut := rand.IntN(len(head) + 1)
+			_ = say.WriteDataPadded(1, false, head[:cut], make([]byte, rand.IntN(9)))
+			say.call(3)
+			_ = say.WriteData(3, false, message(10, 12))
+			_ = say.WriteData(1, false, append(head[cut:], rest...))
+			from := &scripted{left: say.Bytes()}
+			m := newMeter(from, from, intake.New(intake.Options{}))
+			text, err := io.ReadAll(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = m.Close()
+			var got []byte
+			read := http2.NewFramer(nil, bytes.NewReader(text[len(http2.ClientPreface):]))
+			for {
+				f, err := read.ReadFrame()
+				if err != nil {
+					break
+				}
+				if data, ok := f.(*http2.DataFrame); ok && data.StreamID == 1 {
+					got = append(got, data.Data()...)
+				}
+			}
+			if len(got) != 5+len(rest) || binary.BigEndian.Uint32(got[1:]) != want || !bytes.Equal(got[5:], rest) {
+				t.Fatalf("%#x came through as % x", announced, got)
+			}
+		}
+	}
+}
+
+func filled(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rand.Uint32())
+	}
+	return b
 }
 
 // What the server ends is not counted any more, and neither is what still comes of it.

@@ -59,6 +59,7 @@ const (
 	idleTime     = 5 * time.Minute
 	headerLimit  = 32 << 10 // bytes of a call's headers; a token has some 80
 	windowBytes  = 1 << 20
+	beyond       = 64 << 10 // bytes of a message past the limit that grpc-go takes, for a handler to refuse
 )
 
 // door is the services of one node.
@@ -111,7 +112,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options)
 func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 	more := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(frame.Codec{}),
-		grpc.MaxRecvMsgSize(frame.Limit),
+		grpc.MaxRecvMsgSize(frame.Limit + beyond),
 		grpc.MaxSendMsgSize(frame.Limit),
 		grpc.NumStreamWorkers(callWorkers),
 		grpc.MaxHeaderListSize(headerLimit),
