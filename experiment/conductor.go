@@ -99,6 +99,10 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 		if err != nil && len(r.Rounds) == 0 {
 			return nil, err
 		}
+		if c.spoiled(r, done) {
+			c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds), Result: r})
+			continue
+		}
 		r.Rounds = append(r.Rounds, done)
 		tally(r, done, inARow)
 		c.width, _ = result.PrimaryWidth(r)
@@ -107,6 +111,21 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 	}
 	r.Ended = time.Now()
 	return r, nil
+}
+
+// spoiled sets a round aside that the machine disturbed: it is made again, with the same order of slices. A round in
+// which an arm failed stays, whatever the machine did: a failure is not to be lost.
+func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
+	late := c.Plan.For > 0 && time.Since(r.Began) >= time.Duration(c.Plan.For)
+	if len(done.Failures) > 0 || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
+		return false
+	}
+	again, disturbed := result.Disturbed(r, &done)
+	if disturbed {
+		again.Place, again.Round = len(r.Rounds), done
+		r.Remade = append(r.Remade, again)
+	}
+	return disturbed
 }
 
 // begin returns the result of what begins now.

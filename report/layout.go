@@ -117,6 +117,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("baseline", standIn(r))
 	add("checked", checked(a))
 	add("noise", noise(r))
+	add("made again", result.RemadeWords(r))
 	add("resolves", resolution(a))
 	add("result", strings.Join(filled(r.ID, day(r.Began)), ", "))
 	return facts

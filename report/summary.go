@@ -249,6 +249,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 		text = "“" + s.r.Label + "”: " + text
 	}
 	s.Trust = append(s.Trust, text)
+	if again := result.RemadeWords(s.r); again != "" {
+		s.Trust = append(s.Trust, again+".")
+	}
 	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
 	}

@@ -45,6 +45,7 @@ func Inconsistencies(r *Result) []Flaw {
 		}
 		c.round(r, path, &r.Rounds[n])
 	}
+	c.remade(r)
 	return c.flaws
 }
 

@@ -36,6 +36,8 @@ type Result struct {
 	Absent      []Absent    `json:"absent,omitempty"`
 	Environment Environment `json:"environment"`
 	Rounds      []Round     `json:"rounds"`
+	// Remade are rounds that the machine spoiled, and that were made again. They are not among Rounds.
+	Remade []Remade `json:"remade,omitempty"`
 	// Ending tells why there are no more rounds.
 	Ending Ending `json:"ending"`
 	// Placement tells where server and driver ran.

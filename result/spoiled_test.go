@@ -97,6 +97,9 @@ func TestEachGateRefuses(t *testing.T) {
 		{name: "others on the core while it had nothing to do", load: closed, change: of(10, crowded(0.02, 0.5))},
 		{name: "garbage collection in the way of most calls", load: closed, change: of(10, paused(time.Millisecond, 4000)), fails: result.GeneratorPauses, says: "1ms", spares: true, readBad: 10},
 		{name: "long pauses that hardly a call meets", load: closed, change: of(10, paused(time.Millisecond, 3))},
+		{name: "pauses in two rounds that one call in fifty meets, and that move no quantile", load: closed, change: of(2, func(t *result.Trial) {
+			paused(time.Millisecond, t.OK/100)(t)
+		}), readBad: 2},
 		{name: "short pauses that all meet", load: closed, change: of(10, paused(40*time.Microsecond, 4000))},
 
 		{name: "a reply without bytes", load: closed, change: of(1, func(t *result.Trial) { t.WireReceived = t.OK / 2 }), fails: result.WireBytes, says: "0.5 bytes", readBad: 1},
