@@ -27,6 +27,7 @@ import (
 // selfTestOptions are the flags of "selftest".
 type selfTestOptions struct {
 	long, list, json, quiet bool
+	gates                   bool
 	only                    []string
 	seed                    uint64
 }
@@ -53,6 +54,7 @@ shows nothing for this reason is called refused.
 
 Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 		Example: `  wirelab selftest
+  wirelab selftest --gates
   wirelab selftest --only truth,stopped
   wirelab selftest --list
   wirelab selftest --long --json`,
@@ -60,17 +62,21 @@ Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 	}
 	c.Flags().BoolVar(&o.long, "long", false, "run longer tests")
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
+	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if o.gates {
+			o.only = append(o.only, selftest.Gates().Name)
+		}
 		tests, err := chooseTests(o.only)
 		if err != nil {
 			return err
 		}
 		if o.list {
-			return a.listTests(tests, o.json)
+			return a.listTests(append(tests, selftest.Gates()), o.json)
 		}
 		return a.selfTest(c.Context(), tests, o)
 	}
@@ -83,6 +89,7 @@ func chooseTests(only []string) ([]selftest.Test, error) {
 	if len(only) == 0 {
 		return all, nil
 	}
+	all = append(all, selftest.Gates()) // it takes long: only where it is asked for
 	known := make([]string, len(all))
 	for i, t := range all {
 		known[i] = t.Name

@@ -1,0 +1,274 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"wirelab/experiment"
+	"wirelab/fault"
+	"wirelab/inject"
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// Gates is the test of the gates as what they are: a classifier of numbers into true and false ones. It takes long,
+// and is run where it is asked for.
+func Gates() Test {
+	return Test{
+		Name:     "gates",
+		Shows:    "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and beside another process",
+		Required: "at most 5 % of the true numbers are refused, and at least 99 % of the false ones, but for chance",
+		Short:    300e9, Long: 1800e9,
+		run: runGates,
+	}
+}
+
+// pace is a server of known law under one load.
+type pace struct {
+	inject string
+	load   plan.Load
+	slice  time.Duration
+}
+
+// paces are from 50 µs of work to a call of 2 s. Delays take no processor, so that a call waits for no other; work
+// does, and so it is not made side by side. Slices have some 40 calls at least.
+func paces() []pace {
+	rate := func(perSecond float64, inFlight int) plan.Load {
+		return plan.Load{Rate: perSecond, Arrivals: plan.Constant, InFlight: inFlight}
+	}
+	return []pace{
+		{"spin 50us", plan.Load{InFlight: 1}, 600 * time.Millisecond},
+		{"spin 50us", rate(200, 16), time.Second},
+		{"spin 50us", rate(900, 16), time.Second},
+		{"constant 1ms", plan.Load{InFlight: 1}, 600 * time.Millisecond},
+		{"constant 1ms", rate(200, 16), time.Second},
+		{"constant 2.6ms", rate(400, 16), time.Second},
+		{"bimodal 5ms 20ms 0.8", plan.Load{InFlight: 8}, 600 * time.Millisecond},
+		{"bimodal 5ms 20ms 0.8", rate(90, 16), time.Second},
+		{"constant 150ms", plan.Load{InFlight: 8}, time.Second},
+		{"constant 150ms", rate(40, 32), 1200 * time.Millisecond},
+		{"constant 2s", plan.Load{InFlight: 16}, 6 * time.Second},
+		{"constant 2s", rate(8, 64), 6 * time.Second},
+	}
+}
+
+// verdicts are numbers by what they were and what was done with them.
+type verdicts struct {
+	truePublished, trueRefused, falsePublished, falseRefused int
+
+	wrong  []string // published and false
+	strict []string // refused and true
+}
+
+func (v *verdicts) add(w verdicts) {
+	v.truePublished += w.truePublished
+	v.trueRefused += w.trueRefused
+	v.falsePublished += w.falsePublished
+	v.falseRefused += w.falseRefused
+	v.wrong = append(v.wrong, w.wrong...)
+	v.strict = append(v.strict, w.strict...)
+}
+
+func (v *verdicts) trues() int  { return v.truePublished + v.trueRefused }
+func (v *verdicts) falses() int { return v.falsePublished + v.falseRefused }
+
+func (v verdicts) String() string {
+	return fmt.Sprintf("of %d true numbers %d refused, of %d false ones %d published", v.trues(), v.trueRefused, v.falses(), v.falsePublished)
+}
+
+// figures are the shares, with what chance allows of so many.
+func (v *verdicts) figures() []result.Figure {
+	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+	return []result.Figure{
+		{
+			Name: "true numbers that were refused", Unit: "%", Found: share(v.trueRefused, v.trues()),
+			High: 100 * falseShare(0.05, v.trues()), Note: fmt.Sprintf("%d of %d", v.trueRefused, v.trues()),
+		},
+		{
+			Name: "false numbers that were published", Unit: "%", Found: share(v.falsePublished, v.falses()),
+			High: 100 * falseShare(0.01, v.falses()), Note: fmt.Sprintf("%d of %d", v.falsePublished, v.falses()),
+		},
+	}
+}
+
+// runGates measures every pace alone and beside a process that uses the driver's processor, and judges each number
+// by the law and by what the wire takes here, which is measured in between.
+func runGates(ctx context.Context, e Env) (finding, error) {
+	var all verdicts
+	by := map[bool]*verdicts{false: {}, true: {}}
+	var rows []result.Figure
+	var unable []string
+	for repeat := range choose(e, 1, 5) {
+		for i, p := range paces() {
+			wire, err := wireTime(ctx, e, p)
+			if err != nil {
+				unable = append(unable, fmt.Sprintf("%s: %s", p, fault.Text(err)))
+				continue
+			}
+			for _, crowded := range []bool{false, true} {
+				one, err := p.classify(ctx, e, wire, crowded)
+				if ctx.Err() != nil {
+					return finding{}, context.Cause(ctx)
+				}
+				if err != nil {
+					unable = append(unable, fmt.Sprintf("%s, %s: %s", p, company(crowded), fault.Text(err)))
+					continue
+				}
+				all.add(one)
+				by[crowded].add(one)
+				rows = append(rows, result.Figure{
+					Name: fmt.Sprintf("%s, %s: true numbers that were refused", p, company(crowded)), Unit: "numbers",
+					Found: float64(one.trueRefused), High: float64(one.trues()), Note: one.String(),
+				})
+				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(paces())+i+1, choose(e, 1, 5)*len(paces()), p, company(crowded), one))
+			}
+		}
+	}
+	f := judged(fmt.Sprintf("alone: %s; beside another process: %s", by[false], by[true]), append(all.figures(), rows...)...)
+	f.pass = f.pass && all.trues() > 0 && all.falses() > 0
+	for _, list := range []struct {
+		what string
+		of   []string
+	}{{"false and published", all.wrong}, {"true and refused", all.strict}, {"not measured", unable}} {
+		if n := len(list.of); n > 0 {
+			f.found += fmt.Sprintf("; %d %s, such as %s", n, list.what, list.of[0])
+		}
+	}
+	return f, nil
+}
+
+func company(crowded bool) string {
+	if crowded {
+		return "beside another process"
+	}
+	return "alone"
+}
+
+func (p pace) String() string {
+	if p.load.Open() {
+		return fmt.Sprintf("%s at %g/s", p.inject, p.load.Rate)
+	}
+	return fmt.Sprintf("%s with %d in flight", p.inject, p.load.InFlight)
+}
+
+// plan is how a pace is measured.
+func (p pace) plan(behaviour string) plan.Plan {
+	return plan.Plan{
+		Arms: []plan.Arm{{Protocol: faultWire, Inject: behaviour}}, Loads: []plan.Load{p.load},
+		Rounds: plan.Rounds{Min: 3, Max: 3}, Slices: 1, Slice: plan.Duration(p.slice), WarmUp: plan.Duration(400 * time.Millisecond),
+	}
+}
+
+// wireTime is the median of a server that does nothing, under the same load: what wire and machine add to the law.
+func wireTime(ctx context.Context, e Env, p pace) (time.Duration, error) {
+	if p.slice > time.Second { // a call of seconds does not ask for that
+		p.slice = time.Second
+	}
+	r, err := e.conduct(ctx, p.plan(""), nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	pool := &stat.Histogram{}
+	for _, round := range r.Rounds {
+		for _, trial := range round.Trials {
+			pool.Merge(trial.Response)
+		}
+	}
+	if pool.Count() == 0 {
+		return 0, errors.New("the server that does nothing answered nothing")
+	}
+	return time.Duration(pool.Quantile(0.5)), nil
+}
+
+// classify measures a pace and tells of each number whether it is true, and whether it was published.
+func (p pace) classify(ctx context.Context, e Env, wire time.Duration, crowded bool) (v verdicts, err error) {
+	var cpus []int
+	placed := func(b experiment.Bench) experiment.Bench {
+		cpus = b.Placement().DriverCPUs
+		return b
+	}
+	var all hogs
+	defer func() { err = errors.Join(err, all.stop()) }()
+	var failed error
+	r, err := e.conduct(ctx, p.plan(p.inject), placed, func(event experiment.Event) {
+		switch {
+		case !crowded || failed != nil:
+		case event.Phase == experiment.Measuring && all == nil:
+			all, failed = startHogs(ctx, e, max(len(cpus), 1), cpus)
+		case event.Phase == experiment.Stopping && all != nil:
+			failed = errors.Join(failed, all.stop())
+			all = nil
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return v, err
+	}
+	truth, err := p.law()
+	if err != nil {
+		return v, err
+	}
+	load := result.Analyse(r).Loads[0]
+	for _, row := range load.Rows {
+		m, err := result.MetricByID(row.Metric)
+		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean || !slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
+			continue
+		}
+		want := truth.Mean()
+		if m.Quantile > 0 {
+			want = truth.Quantile(m.Quantile)
+		}
+		v.judge(fmt.Sprintf("%s, %s: %s", p, company(crowded), m.ID), row.Cells[0].Estimate, want+wire)
+	}
+	return v, nil
+}
+
+// law is how long a pace's calls take without the wire. What works for a time takes that time, where no call waits
+// for another.
+func (p pace) law() (inject.Truth, error) {
+	behaviour, err := inject.Parse(p.inject)
+	if spin := behaviour.Spin(); err == nil && spin > 0 {
+		behaviour, err = inject.Parse("constant " + spin.String())
+	}
+	truth, known := behaviour.Truth()
+	if err == nil && !known {
+		err = fmt.Errorf("%s has no law", p.inject)
+	}
+	return truth, err
+}
+
+// truthShare and truthFloor are what a number may be off by: what lateness and pauses may move it by, and what a
+// virtual machine takes now more and now less to wake.
+const (
+	truthShare = 0.05
+	truthFloor = 100 * time.Microsecond
+)
+
+// judge counts a number.
+func (v *verdicts) judge(name string, found result.Estimate, want time.Duration) {
+	value := found.Value
+	if !found.Known {
+		if found.Refused == nil {
+			return // nothing was measured, and there is nothing to be refused
+		}
+		value = found.Refused.Value
+	}
+	off := (time.Duration(value) - want).Abs()
+	right := off <= time.Duration(truthShare*float64(want))+truthFloor
+	text := fmt.Sprintf("%s is %.3g ms, by its law %.3g ms", name, value/1e6, milliseconds(want))
+	switch {
+	case right && found.Known:
+		v.truePublished++
+	case right:
+		v.trueRefused++
+		v.strict = append(v.strict, text+" ("+found.Why+")")
+	case found.Known:
+		v.falsePublished++
+		v.wrong = append(v.wrong, text)
+	default:
+		v.falseRefused++
+	}
+}

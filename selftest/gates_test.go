@@ -1,0 +1,62 @@
+package selftest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/result"
+)
+
+// A number is counted by what it is and by what was done with it.
+func TestNumbersAreClassified(t *testing.T) {
+	t.Parallel()
+	known := func(d time.Duration) result.Estimate { return result.Estimate{Known: true, Value: float64(d)} }
+	refused := func(d time.Duration) result.Estimate {
+		return result.Estimate{Why: "busy", Refused: &result.Refused{Value: float64(d), Why: "busy"}}
+	}
+	const want = 10 * time.Millisecond
+	var v verdicts
+	for _, e := range []result.Estimate{
+		known(want), known(want + 600*time.Microsecond), refused(want - 600*time.Microsecond), // within 5 % and 0.1 ms
+		known(want + 601*time.Microsecond), refused(2 * want), refused(want / 2), {Why: "too few calls"},
+	} {
+		v.judge("a number", e, want)
+	}
+	if v.truePublished != 2 || v.trueRefused != 1 || v.falsePublished != 1 || v.falseRefused != 2 {
+		t.Errorf("%+v", v)
+	}
+	if len(v.wrong) != 1 || len(v.strict) != 1 || !strings.Contains(v.strict[0], "(busy)") {
+		t.Errorf("%q, %q", v.wrong, v.strict)
+	}
+	strict, wrong := v.figures()[0], v.figures()[1]
+	if strict.Found < 33 || strict.Found > 34 || wrong.Found < 33 || wrong.Found > 34 {
+		t.Errorf("%+v, %+v", strict, wrong)
+	}
+	many := verdicts{truePublished: 900, trueRefused: 100, falsePublished: 40, falseRefused: 960}
+	for _, f := range many.figures() {
+		if f.OK() {
+			t.Errorf("passes: %+v", f)
+		}
+	}
+}
+
+// Every pace has a law, whose quantiles lie where no small share of its calls moves them.
+func TestPacesHaveLaws(t *testing.T) {
+	t.Parallel()
+	for _, p := range paces() {
+		truth, err := p.law()
+		if err != nil {
+			t.Errorf("%s: %v", p, err)
+			continue
+		}
+		for _, q := range []float64{0.5, 0.9, 0.99} {
+			if low, high := truth.Quantile(q-0.009), truth.Quantile(min(q+0.009, 1)); high > low+low/50 {
+				t.Errorf("%s: p%g is between %v and %v", p, 100*q, low, high)
+			}
+		}
+		if _, err := p.plan(p.inject).Complete(); err != nil && !strings.Contains(err.Error(), "workload") {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
