@@ -25,6 +25,7 @@ var rules = []rule{
 	{"workload/*", []string{".", "trap"}, "none", "a domain that knows no transport cannot favour one"},
 	{"workload/*/gen/**", []string{".", "workload/*/**"}, "any", "generated"},
 	{"workload/*/schema", nil, "none", "it is text"},
+	{"workload/*/origin", nil, "none", "recorded traffic must not know how we make ours"},
 	{"workload/messaging/bind", []string{".", "brokers", "brokers/ways", "wire/**", "workload/messaging"}, "none", "what carries messages is a broker, whichever speaks to it"},
 	{"workload/*/bind", []string{".", "workload/*", "workload/*/gen/**", "workload/*/schema", "workload/*/database", "wire/**"}, "any", "a binding joins one domain and one wire"},
 	{"wire/**", []string{".", "wire/**"}, "any", "plumbing shared by all cells of the protocol"},

@@ -10,6 +10,9 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirelab"
 	"wirelab/wire/recovery"
@@ -58,7 +61,7 @@ func Serve(
 		grpc_health_v1.RegisterHealthServer(server, health)
 	}
 	if subtype == "" {
-		reflection.Register(server)
+		reflect(server, services)
 	}
 
 	listener := &listener{Listener: at.Listener, open: map[*conn]struct{}{}}
@@ -78,6 +81,20 @@ func Serve(
 	drain(server, listener, at.DrainTime())
 	<-served //nolint:errcheck // says that it was stopped
 	return nil
+}
+
+// reflect adds reflection to a server, of aliases too: the description of one
+// brings its file with it.
+func reflect(server *grpc.Server, services map[string]grpc.ServiceInfo) {
+	var files []protoreflect.FileDescriptor
+	for _, service := range services {
+		if file, ok := service.Metadata.(protoreflect.FileDescriptor); ok {
+			files = append(files, file)
+		}
+	}
+	known := reflection.ServerOptions{Services: server, DescriptorResolver: newResolver(files...)}
+	reflectionv1.RegisterServerReflectionServer(server, reflection.NewServerV1(known))
+	reflectionv1alpha.RegisterServerReflectionServer(server, reflection.NewServer(known))
 }
 
 // drain lets calls in flight end within limit, then cuts them.

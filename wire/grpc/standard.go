@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
@@ -14,21 +15,27 @@ import (
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Standard returns health and reflection for the named services as handlers of
-// connect-go by path, for servers that are not grpc-go's. They are grpc-go's
+// Standard returns health and reflection for the named services and aliases as
+// handlers of connect-go by path, for servers that are not grpc-go's. They are grpc-go's
 // own implementations behind connect-go's streams: there are modules that do
 // the same, but they would be two more dependencies for what takes a page.
 // Every service is always SERVING, since a connect-go server that stops closes
 // its connections and needs no other word for it.
-func Standard(services []string, options ...connect.HandlerOption) map[string]http.Handler {
+func Standard(services []string, aliases []Alias, options ...connect.HandlerOption) map[string]http.Handler {
+	services = slices.Clone(services)
+	files := make([]protoreflect.FileDescriptor, len(aliases))
+	for i, a := range aliases {
+		services, files[i] = append(services, a.Name), a.file()
+	}
 	handlers := Health(services, options...)
 	known := reflection.ServerOptions{Services: serviceNames(append([]string{
 		grpc_health_v1.Health_ServiceDesc.ServiceName,
 		reflectionv1.ServerReflection_ServiceDesc.ServiceName,
 		reflectionv1alpha.ServerReflection_ServiceDesc.ServiceName,
-	}, services...))}
+	}, services...)), DescriptorResolver: newResolver(files...)}
 	reflect, reflectAlpha := reflection.NewServerV1(known), reflection.NewServer(known)
 	duplex(handlers, reflectionv1.ServerReflection_ServerReflectionInfo_FullMethodName,
 		reflect.ServerReflectionInfo, options)

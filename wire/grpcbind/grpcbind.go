@@ -11,6 +11,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
@@ -26,6 +27,8 @@ type Service[S any] struct {
 	// Names are the services of gRPC that S is, with their packages: health,
 	// and reflection in Protocol Buffers, tell of these.
 	Names []string
+	// Aliases are more names of these, under which clients of others call them.
+	Aliases []wiregrpc.Alias
 	// Subtype is that of the content type application/grpc+…; "": Protocol
 	// Buffers.
 	Subtype string
@@ -45,18 +48,21 @@ type Service[S any] struct {
 // OverGRPC returns the binding of the service over gRPC, by both libraries.
 func (s Service[S]) OverGRPC(protocol wirelab.Protocol) wirelab.Binding[S] {
 	b := s.binding(protocol, func(mux *http.ServeMux) {
-		beside := wiregrpc.Health
+		options := wireconnect.HandlerOptions()
+		beside := wiregrpc.Health(s.Names, options...)
 		if s.Subtype == "" {
-			beside = wiregrpc.Standard
+			beside = wiregrpc.Standard(s.Names, s.Aliases, options...)
 		}
-		for path, handler := range beside(s.Names, wireconnect.HandlerOptions()...) {
+		for path, handler := range beside {
 			mux.Handle(path, handler)
 		}
 	}, connect.WithGRPC())
 	b.Servers = append([]wirelab.Server[S]{{
 		Library: "grpc-go",
 		Serve: func(ctx context.Context, at wirelab.Endpoint, service S) error {
-			return wiregrpc.Serve(ctx, at, protocol.Secure, s.Subtype, func(to grpc.ServiceRegistrar) { s.Register(to, service) })
+			return wiregrpc.Serve(ctx, at, protocol.Secure, s.Subtype, func(to grpc.ServiceRegistrar) {
+				s.Register(registrar{to, s.Aliases}, service)
+			})
 		},
 	}}, b.Servers...)
 	b.Clients = append([]wirelab.Dialer[S]{{
@@ -106,12 +112,42 @@ func (s Service[S]) binding(
 		Raw: raw.Driver(wire, s.RawHoles, func(t *raw.Transport, scheme, address string) S {
 			return s.Connect(t, scheme+"://"+address, speak...)
 		}),
-		Null: raw.Null(wire, func(service S) http.Handler { return s.handler(service) }, s.Fresh...),
+		Null: raw.Null(wire, func(service S) http.Handler { return s.handler(service) }, s.fresh()...),
 	}
 }
 
 func (s Service[S]) handler(service S) *http.ServeMux {
 	mux := http.NewServeMux()
 	s.Handle(mux, service)
+	for _, a := range s.Aliases {
+		mux.Handle("/"+a.Name+"/", a.Handler(mux))
+	}
 	return mux
+}
+
+// fresh are the paths of Fresh, those of aliases among them.
+func (s Service[S]) fresh() []string {
+	all := slices.Clone(s.Fresh)
+	for _, path := range s.Fresh {
+		for _, a := range s.Aliases {
+			all = append(all, a.Paths(path)...)
+		}
+	}
+	return all
+}
+
+// registrar registers services with their aliases.
+type registrar struct {
+	grpc.ServiceRegistrar
+	aliases []wiregrpc.Alias
+}
+
+// RegisterService implements [grpc.ServiceRegistrar].
+func (r registrar) RegisterService(service *grpc.ServiceDesc, by any) {
+	r.ServiceRegistrar.RegisterService(service, by)
+	for _, a := range r.aliases {
+		if a.Of == service.ServiceName {
+			r.ServiceRegistrar.RegisterService(a.Describe(service), by)
+		}
+	}
 }

@@ -29,7 +29,7 @@ const (
 
 // Route is an operation as a server offers it.
 type Route struct {
-	Method string // any other is refused
+	Method string // any other is refused; "": none is
 	// Answer answers one call. An error it returns before it began to write
 	// becomes the reply; after that it can only cut the reply short, which
 	// every client must notice. ctx ends with the call and with the caller's time.
@@ -129,7 +129,7 @@ func (c *Call) route() (Route, error) {
 	if !ok {
 		return Route{}, c.noPath()
 	}
-	if c.Request.Method != route.Method {
+	if route.Method != "" && c.Request.Method != route.Method {
 		return Route{}, c.noMethod(route.Method)
 	}
 	return route, nil

@@ -13,6 +13,10 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"wirelab"
 	"wirelab/internal/leaktest"
@@ -340,7 +344,7 @@ func checkAbsent(t *testing.T, client gen.RouteGuideClient) {
 
 func checkHealth(t *testing.T, client grpc_health_v1.HealthClient) {
 	serving := grpc_health_v1.HealthCheckResponse_SERVING
-	for _, service := range []string{"", genconnect.RouteGuideName} {
+	for _, service := range []string{"", genconnect.RouteGuideName, "v1.RouteGuide"} {
 		request := &grpc_health_v1.HealthCheckRequest{Service: service}
 		reply, err := client.Check(t.Context(), request)
 		if err != nil || reply.GetStatus() != serving {
@@ -380,18 +384,20 @@ func checkReflection(t *testing.T, conn *grpc.ClientConn) {
 	listed := ask(&reflectionv1.ServerReflectionRequest{
 		MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{},
 	}).GetListServicesResponse().String()
-	for _, name := range []string{genconnect.RouteGuideName, "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"} {
+	for _, name := range []string{genconnect.RouteGuideName, "v1.RouteGuide", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"} {
 		if !strings.Contains(listed, `"`+name+`"`) {
 			t.Errorf("%s is not among %s", name, listed)
 		}
 	}
-	file := ask(&reflectionv1.ServerReflectionRequest{
-		MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{
-			FileContainingSymbol: genconnect.RouteGuideName,
-		},
-	}).GetFileDescriptorResponse()
-	if len(file.GetFileDescriptorProto()) == 0 {
-		t.Error("no descriptor of the service")
+	var files [][]byte // all that came: a server sends each once in a stream
+	for _, name := range []string{genconnect.RouteGuideName, "v1.RouteGuide"} {
+		reply := ask(&reflectionv1.ServerReflectionRequest{
+			MessageRequest: &reflectionv1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name},
+		})
+		files = append(files, reply.GetFileDescriptorResponse().GetFileDescriptorProto()...)
+		if methods := described(t, files, name); methods != 4 {
+			t.Errorf("reflection describes %d methods of %s: %v", methods, name, reply)
+		}
 	}
 	alpha, err := reflectionv1alpha.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
 	if err != nil {
@@ -405,4 +411,29 @@ func checkReflection(t *testing.T, conn *grpc.ClientConn) {
 	if reply, err := alpha.Recv(); err != nil || !strings.Contains(reply.String(), genconnect.RouteGuideName) {
 		t.Errorf("v1alpha: %v, %v", reply, err)
 	}
+}
+
+// described returns how many methods a service has by the files that reflection
+// returns, which are all that a tool knows of it.
+func described(t *testing.T, files [][]byte, name string) int {
+	t.Helper()
+	var set descriptorpb.FileDescriptorSet
+	for _, file := range files {
+		message := new(descriptorpb.FileDescriptorProto)
+		if err := proto.Unmarshal(file, message); err != nil {
+			t.Fatal(err)
+		}
+		set.File = append(set.File, message)
+	}
+	known, err := protodesc.NewFiles(&set)
+	if err != nil {
+		t.Errorf("the files that describe %s: %v", name, err)
+		return 0
+	}
+	found, err := known.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return 0
+	}
+	return found.(protoreflect.ServiceDescriptor).Methods().Len()
 }

@@ -17,10 +17,12 @@ import (
 // http1.go, http2.go, http3.go and sse.go share. Every server answers every
 // path in every encoding; a protocol is what its client asks for.
 
-// The paths. The first is the published service's, whose clients call it
-// unchanged (systems.md duh-F07); the published service has no other.
+// The paths. The first two are the published service's, whose clients call them
+// unchanged (systems.md duh-F07); the published service has no others. Its
+// clients open their connection with the second.
 const (
 	pathGetFeature   = "/v1/route.getFeature"
+	pathHello        = "/v1/say.hello"
 	pathListFeatures = "/v1/route.listFeatures"
 	pathRecordRoute  = "/v1/route.recordRoute"
 	pathRouteChat    = "/v1/route.routeChat"
@@ -107,6 +109,7 @@ func restHandler(service routeguide.Service) http.Handler {
 	c := newRESTCodecs()
 	return httprpc.NewHandler(map[string]httprpc.Route{
 		pathGetFeature:   httprpc.Unary(c.point, c.feature, service.GetFeature),
+		pathHello:        httprpc.Fixed("application/octet-stream", "Hello!"),
 		pathListFeatures: httprpc.ServerStream(c.rectangle, c.feature.JSON, service.ListFeatures),
 		pathRecordRoute:  httprpc.ClientStream(c.point.JSON, c.summary, service.RecordRoute),
 		pathRouteChat:    httprpc.Bidi(c.note, c.note, service.RouteChat),

@@ -1,0 +1,276 @@
+package conformance
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// replaying bounds one [Peer.Replay]; nothing passes by being quicker.
+const replaying = time.Minute
+
+// Replay sends what a client that is not ours sent, byte for byte as it was
+// recorded, and fails the test unless the replies are those of the recording.
+// It has a line for each step; those that begin with # are skipped.
+//
+//	> BYTES            the client sends them
+//	< HEADERS a=b c=d  the reply's header, or trailer, has these fields among others
+//	< DATA BYTES       the reply's body goes on with them
+//	< END              the reply ends
+//
+// BYTES are hex, or text in the quotes of Go. A recording of HTTP/2 begins with
+// its preface and lacks the frames that answer the server's: Replay sends those.
+// There a reply is that of the stream whose header was sent last.
+func (p Peer) Replay(t testing.TB, recording string) {
+	t.Helper()
+	conn, err := p.connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(replaying)); err != nil {
+		t.Fatal(err)
+	}
+	var reply replies
+	for i, line := range strings.Split(recording, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		side, step, _ := strings.Cut(line, " ")
+		if side == ">" {
+			var sent []byte
+			if sent, err = literal(step); err != nil {
+				t.Fatalf("line %d: %v", i+1, err)
+			}
+			if reply == nil {
+				reply = newReplies(conn, sent)
+			}
+			reply.sending(sent)
+			_, err = conn.Write(sent)
+		} else {
+			err = expect(reply, step)
+		}
+		if err != nil {
+			t.Fatalf("line %d, %s: %v", i+1, line, err)
+		}
+	}
+}
+
+// connect returns a connection to the peer, which over TLS has agreed on the
+// protocol's version of HTTP.
+func (p Peer) connect() (net.Conn, error) {
+	if !p.Protocol.Secure {
+		return net.Dial("tcp", p.Address)
+	}
+	version := "h2"
+	if p.Protocol.Transport == "HTTP/1.1" {
+		version = "http/1.1"
+	}
+	return tls.Dial("tcp", p.Address, &tls.Config{RootCAs: p.Roots, NextProtos: []string{version}, MinVersion: tls.VersionTLS13})
+}
+
+// literal returns the bytes of a step.
+func literal(text string) ([]byte, error) {
+	if strings.HasPrefix(text, `"`) {
+		unquoted, err := strconv.Unquote(text)
+		return []byte(unquoted), err
+	}
+	return hex.DecodeString(text)
+}
+
+// expect holds a reply to a step of it.
+func expect(reply replies, step string) error {
+	what, rest, _ := strings.Cut(step, " ")
+	switch what {
+	case "HEADERS":
+		fields, err := reply.header()
+		if err != nil {
+			return err
+		}
+		for _, field := range strings.Fields(rest) {
+			if name, want, _ := strings.Cut(field, "="); fields[name] != want {
+				return fmt.Errorf("%s is %q of %v", name, fields[name], fields)
+			}
+		}
+		return nil
+	case "DATA":
+		want, err := literal(rest)
+		if err != nil {
+			return err
+		}
+		got, err := reply.body(len(want))
+		if err != nil || !bytes.Equal(got, want) {
+			return fmt.Errorf("got %x (%q), %v", got, got, err)
+		}
+		return nil
+	case "END":
+		return reply.end()
+	}
+	return fmt.Errorf("no such step")
+}
+
+// replies are those of one connection, one after the other.
+type replies interface {
+	// sending is told what the client sends next.
+	sending(sent []byte)
+	header() (map[string]string, error)
+	body(size int) ([]byte, error)
+	end() error
+}
+
+// newReplies returns the replies to a client that begins with sent.
+func newReplies(conn net.Conn, sent []byte) replies {
+	if !strings.HasPrefix(http2.ClientPreface, string(sent)) {
+		return &replies1{from: bufio.NewReader(conn)}
+	}
+	framer := http2.NewFramer(conn, conn)
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	return &replies2{framer: framer}
+}
+
+// replies1 are the replies of HTTP/1.1.
+type replies1 struct {
+	from *bufio.Reader
+	now  *http.Response
+}
+
+func (r *replies1) sending([]byte) {}
+
+func (r *replies1) header() (map[string]string, error) {
+	var err error
+	if r.now, err = http.ReadResponse(r.from, nil); err != nil {
+		return nil, err
+	}
+	if r.now.Close {
+		return nil, fmt.Errorf("the server closes the connection")
+	}
+	fields := map[string]string{":status": strconv.Itoa(r.now.StatusCode)}
+	for name := range r.now.Header {
+		fields[strings.ToLower(name)] = r.now.Header.Get(name)
+	}
+	return fields, nil
+}
+
+func (r *replies1) body(size int) ([]byte, error) {
+	got := make([]byte, size)
+	n, err := io.ReadFull(r.now.Body, got)
+	return got[:n], err
+}
+
+func (r *replies1) end() error {
+	rest, err := io.ReadAll(r.now.Body)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("the body goes on with %q", rest)
+	}
+	return err
+}
+
+// replies2 are the replies of HTTP/2.
+type replies2 struct {
+	framer *http2.Framer
+	stream uint32 // whose header was sent last
+	fields []map[string]string
+	data   []byte // of the stream, not yet asked for
+	ended  bool
+}
+
+// sending finds the stream that a client begins, in whole frames.
+func (r *replies2) sending(sent []byte) {
+	const head, kind = 9, 3
+	sent = bytes.TrimPrefix(sent, []byte(http2.ClientPreface))
+	for len(sent) >= head {
+		if http2.FrameType(sent[kind]) == http2.FrameHeaders {
+			r.stream = binary.BigEndian.Uint32(sent[head-4:])
+			r.fields, r.data, r.ended = nil, nil, false
+		}
+		size := int(sent[0])<<16 | int(sent[1])<<8 | int(sent[2])
+		sent = sent[min(head+size, len(sent)):]
+	}
+}
+
+// read reads one frame, and answers it if it wants an answer.
+func (r *replies2) read() error {
+	frame, err := r.framer.ReadFrame()
+	if err != nil {
+		return err
+	}
+	switch f := frame.(type) {
+	case *http2.SettingsFrame:
+		if !f.IsAck() {
+			return r.framer.WriteSettingsAck()
+		}
+	case *http2.PingFrame:
+		if !f.IsAck() {
+			return r.framer.WritePing(true, f.Data)
+		}
+	case *http2.WindowUpdateFrame:
+	case *http2.DataFrame:
+		if f.StreamID == r.stream {
+			r.data, r.ended = append(r.data, f.Data()...), f.StreamEnded()
+		}
+	case *http2.MetaHeadersFrame:
+		if f.StreamID == r.stream {
+			fields := map[string]string{}
+			for _, field := range f.Fields {
+				fields[field.Name] = field.Value
+			}
+			r.fields, r.ended = append(r.fields, fields), f.StreamEnded()
+		}
+	default:
+		return fmt.Errorf("the server sends %v", frame)
+	}
+	return nil
+}
+
+func (r *replies2) header() (map[string]string, error) {
+	for len(r.fields) == 0 {
+		if r.ended {
+			return nil, io.ErrUnexpectedEOF
+		}
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+	}
+	fields := r.fields[0]
+	r.fields = r.fields[1:]
+	return fields, nil
+}
+
+func (r *replies2) body(size int) ([]byte, error) {
+	for len(r.data) < size {
+		if r.ended || len(r.fields) > 0 {
+			return r.data, io.ErrUnexpectedEOF
+		}
+		if err := r.read(); err != nil {
+			return r.data, err
+		}
+	}
+	got := r.data[:size]
+	r.data = r.data[size:]
+	return got, nil
+}
+
+func (r *replies2) end() error {
+	for !r.ended {
+		if err := r.read(); err != nil {
+			return err
+		}
+	}
+	if len(r.data)+len(r.fields) > 0 {
+		return fmt.Errorf("the reply goes on with %q, %v", r.data, r.fields)
+	}
+	return nil
+}
