@@ -18,7 +18,10 @@ type Workload[S any] struct {
 	// After are never nil in what it is given. nil: the workload has none, and
 	// its servers can be made to do nothing beside their work. Ask for a
 	// wrapped service with [Workload.Hooked].
-	Wrap       func(service S, hooks Hooks) S
+	Wrap func(service S, hooks Hooks) S
+	// Published returns service as the published one is where the workload's
+	// contract departs from it. nil: a server cannot be told to.
+	Published  func(service S) S
 	Operations []Operation[S]
 	Bindings   []Binding[S]
 	// Data are the data sets that the service can be made with, so that size
@@ -31,8 +34,9 @@ type Workload[S any] struct {
 	// usual one first; empty: memory only. Replies are the same from each.
 	Databases []Database[S]
 
-	data   string   // the set that With chose; "" is the first
-	served func() S // what servers serve; nil: New
+	data        string   // the set that With chose; "" is the first
+	served      func() S // what servers serve; nil: New
+	asPublished bool     // whether they serve it as Published returns it
 }
 
 // Data is a data set: the service over it, and requests drawn from it.
@@ -72,9 +76,17 @@ func (w Workload[S]) over(d Data[S]) Workload[S] {
 // serving returns the service that a server is to serve.
 func (w Workload[S]) serving() S {
 	if w.served != nil {
-		return w.served()
+		return w.dressed(w.served())
 	}
-	return w.New()
+	return w.dressed(w.New())
+}
+
+// dressed returns a service as servers are to serve it.
+func (w Workload[S]) dressed(service S) S {
+	if w.asPublished {
+		return w.Published(service)
+	}
+	return service
 }
 
 // Hooked returns a new reference service that calls hooks. Any hook at all
@@ -146,6 +158,8 @@ type Cell struct {
 	// with is the cell over another data set, over the one over a database.
 	with func(data string) (Cell, error)
 	over func(context.Context, DatabaseAddress) (Cell, OpenDatabase, error)
+	// asPublished is the cell with the published service; nil where the workload has no Published.
+	asPublished func() Cell
 }
 
 // With returns the cell over the data set of that name; "" is the first. A
@@ -162,6 +176,17 @@ func (c Cell) With(data string) (Cell, error) {
 // and hooks after.
 func (c Cell) Over(ctx context.Context, at DatabaseAddress) (Cell, OpenDatabase, error) {
 	return c.over(ctx, at)
+}
+
+// AsPublished returns the cell whose Serve and Null serve as the published
+// service does where the workload's contract departs from it. Choose the data
+// set first, database and hooks after. It is Unimplemented for a workload that
+// has no such mode.
+func (c Cell) AsPublished() (Cell, error) {
+	if c.asPublished == nil {
+		return c, Errorf(Unimplemented, "%s has no published behaviour to choose", c.Workload)
+	}
+	return c.asPublished(), nil
 }
 
 // Hooked returns the cell with hooks in the service that Serve serves. Where
@@ -269,6 +294,13 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		served.served = func() S { return opened.Service }
 		return served.cell(b, server, client, usual), openDatabase{Closer: opened.Closer, about: opened.About, pool: opened.Pool}, nil
 	}
+	if w.Published != nil {
+		cell.asPublished = func() Cell {
+			other := w
+			other.asPublished = true
+			return other.cell(b, server, client, usual)
+		}
+	}
 	if w.Wrap != nil {
 		cell.serveHooked = func(ctx context.Context, at Endpoint, hooks Hooks) error {
 			return server.Serve(ctx, at, w.Hooked(hooks))
@@ -285,7 +317,7 @@ func (w Workload[S]) cell(b Binding[S], server Server[S], client Dialer[S], usua
 		}
 	}
 	if b.Null != nil {
-		cell.Null = func(ctx context.Context, at Endpoint) error { return b.Null(ctx, at, w.New()) }
+		cell.Null = func(ctx context.Context, at Endpoint) error { return b.Null(ctx, at, w.dressed(w.New())) }
 	}
 	return cell
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // replaying bounds one [Peer.Replay]; nothing passes by being quicker.
-const replaying = time.Minute
+const replaying = 30 * time.Second
 
 // Replay sends what a client that is not ours sent, byte for byte as it was
 // recorded, and fails the test unless the replies are those of the recording.
@@ -79,7 +79,9 @@ func (p Peer) connect() (net.Conn, error) {
 	if p.Protocol.Transport == "HTTP/1.1" {
 		version = "http/1.1"
 	}
-	return tls.Dial("tcp", p.Address, &tls.Config{RootCAs: p.Roots, NextProtos: []string{version}, MinVersion: tls.VersionTLS13})
+	return tls.Dial("tcp", p.Address, &tls.Config{
+		RootCAs: p.Roots, NextProtos: []string{version}, MinVersion: tls.VersionTLS13,
+	})
 }
 
 // literal returns the bytes of a step.

@@ -16,7 +16,7 @@ import (
 // serveFlags are the flags of "serve".
 type serveFlags struct {
 	addr, server, ca, inject, data string
-	null, controlled               bool
+	published, null, controlled    bool
 	database                       databaseFlags
 }
 
@@ -42,6 +42,7 @@ load generators:
   wirelab serve routeguide grpc --null --addr 127.0.0.1:50051
   wirelab serve routeguide grpc-tls --addr 127.0.0.1:50052 --ca ca.pem
   wirelab serve ledger http1-json --addr 127.0.0.1:8080 --db embedded
+  wirelab serve directory http1-json --addr 127.0.0.1:8080 --published
   wirelab serve routeguide http1-json --inject 'frozen 1ms 500ms 5s'`,
 		Args: a.serveArguments,
 		RunE: func(command *cobra.Command, args []string) error {
@@ -55,6 +56,11 @@ load generators:
 			if cell, err = cell.With(f.data); err != nil {
 				return err
 			}
+			if f.published {
+				if cell, err = cell.AsPublished(); err != nil {
+					return cli.Usage("%s: leave --published out", describe(err))
+				}
+			}
 			return a.serve(command.Context(), cell, f)
 		},
 	}
@@ -62,6 +68,7 @@ load generators:
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
+	flags.BoolVar(&f.published, "published", false, "directory: create as the published service does: return the person and store nothing, so that nothing conflicts")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
 	f.database.register(flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")

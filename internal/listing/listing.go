@@ -99,6 +99,7 @@ func parse(tree fs.FS, name string) (*ast.File, error) {
 
 // extras are what a workload may have beside what every one has.
 type extras struct {
+	published bool // a service as published: AsPublished
 	data      bool // named data sets: Data
 	sized     bool // data sets named by their size: Sized
 	databases bool // a folder database that has Databases
@@ -113,6 +114,7 @@ func more(tree fs.FS, workload string) (extras, error) {
 		parameters   int
 		into         *bool
 	}{
+		{folder, "AsPublished", 1, &found.published},
 		{folder, "Data", 0, &found.data},
 		{folder, "Sized", 1, &found.sized},
 		{path.Join(folder, "database"), "Databases", 0, &found.databases},
@@ -225,6 +227,9 @@ func bindList(workload string, found makers, more extras) ([]byte, error) {
 	fmt.Fprintf(&b, "func Workload() wirelab.Workload[%s.Service] {\nreturn wirelab.Workload[%s.Service]{\n", workload, workload)
 	fmt.Fprintf(&b, "Name: %q,\nNew: %s.New,\nWrap: %s.Wrap,\nOperations: %s.Operations(),\nBindings: Bindings(),\n",
 		workload, workload, workload, workload)
+	if more.published {
+		fmt.Fprintf(&b, "Published: %s.AsPublished,\n", workload)
+	}
 	if more.data {
 		fmt.Fprintf(&b, "Data: %s.Data(),\n", workload)
 	}

@@ -102,6 +102,12 @@ func TestGenerateGivesDataSetsToWorkloadsThatHaveThem(t *testing.T) {
 			t.Errorf("%s: data sets are given: %v", c.why, got)
 		}
 	}
+	dressed := tree()
+	dressed["workload/mill/published.go"] = &fstest.MapFile{Data: []byte("package mill\nfunc AsPublished(s Service) Service { return s }")}
+	files, err := Generate(dressed)
+	if err != nil || !strings.Contains(string(files[0].Content), "Published:  mill.AsPublished,") {
+		t.Errorf("a published service is not given: %v", err)
+	}
 	broken := tree()
 	broken["workload/mill/mill.go"] = &fstest.MapFile{Data: []byte("package mill\nfunc {")}
 	if _, err := Generate(broken); err == nil || !strings.Contains(err.Error(), "mill.go") {

@@ -73,22 +73,27 @@ func (c *Codec[T]) Schema() *Schema { return c.schema }
 // Append appends the message of v to dst. The error is InvalidArgument where v
 // has what the schema cannot say, such as text that is not UTF-8, and
 // ResourceExhausted beyond the limits; dst is then as it was.
-func (c *Codec[T]) Append(dst []byte, v *T) (message []byte, err error) {
+func (c *Codec[T]) Append(dst []byte, v *T) ([]byte, error) { return c.append(dst, c.header[:], v) }
+
+// AppendBare is [Codec.Append] without the header that names the schema, for
+// readers that hold the schema already.
+func (c *Codec[T]) AppendBare(dst []byte, v *T) ([]byte, error) { return c.append(dst, nil, v) }
+
+func (c *Codec[T]) append(dst, header []byte, v *T) (message []byte, err error) {
 	start := len(dst)
 	defer func() {
 		if p := recover(); p != nil {
 			message, err = dst[:start], recovery.Error(context.Background(), p)
 		}
 	}()
-	message, err = c.encode.AppendEncode(append(dst, c.header[:]...), v)
+	message, err = c.encode.AppendEncode(append(dst, header...), v)
 	if err != nil {
 		return dst[:start], wirelab.Errorf(wirelab.InvalidArgument, "%s cannot be written by schema %s", place(err), c.schema)
 	}
-	body := message[start+headerSize:]
-	if err := c.sized(len(body) + headerSize); err != nil {
+	if err := c.sized(len(message) - start); err != nil {
 		return dst[:start], err
 	}
-	if err := c.limits.check(c.schema.shape, body); err != nil {
+	if err := c.limits.check(c.schema.shape, message[start:], len(header)); err != nil {
 		return dst[:start], err
 	}
 	return message, nil
@@ -113,16 +118,10 @@ func (c *Codec[T]) Encode(v *T) ([]byte, error) {
 // where the message is not what a known writer writes, ResourceExhausted beyond
 // the limits.
 func (c *Codec[T]) Decode(message []byte) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			var none T
-			v, err = none, recovery.Error(context.Background(), p)
-		}
-	}()
 	if err := c.sized(len(message)); err != nil {
 		return v, err
 	}
-	fingerprint, body, err := writerOf(message)
+	fingerprint, err := writerOf(message)
 	if err != nil {
 		return v, err
 	}
@@ -130,11 +129,32 @@ func (c *Codec[T]) Decode(message []byte) (v T, err error) {
 	if err != nil {
 		return v, err
 	}
-	if err := c.limits.check(w.shape, body); err != nil {
+	return c.read(w, message, headerSize)
+}
+
+// DecodeBare reads a message that [Codec.AppendBare] wrote, by the codec's own
+// schema; see [Codec.Decode]. Bytes of another schema may be read as something
+// that nobody wrote: there is nothing that tells.
+func (c *Codec[T]) DecodeBare(message []byte) (v T, err error) {
+	if err := c.sized(len(message)); err != nil {
+		return v, err
+	}
+	return c.read(&c.writers[0], message, 0)
+}
+
+// read reads what w wrote into message, after its header.
+func (c *Codec[T]) read(w *writer, message []byte, header int) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			var none T
+			v, err = none, recovery.Error(context.Background(), p)
+		}
+	}()
+	if err := c.limits.check(w.shape, message, header); err != nil {
 		return v, err
 	}
 	var read T
-	if _, err := w.decode.Decode(body, &read); err != nil {
+	if _, err := w.decode.Decode(message[header:], &read); err != nil {
 		return v, wirelab.Errorf(wirelab.InvalidArgument, "%s, written by schema %s, cannot be read as %s", place(err), w, c.schema)
 	}
 	if w.blind {

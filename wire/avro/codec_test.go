@@ -304,3 +304,31 @@ func TestNewRefuses(t *testing.T) {
 		t.Error("no schema at all is one")
 	}
 }
+
+// A bare message is the value alone. Nothing tells who wrote it, and what is no
+// value is refused with the place in the bytes that came.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	type id struct{ ID string }
+	codec := newCodec[id](t, parse(t, `{"type": "record", "name": "Id", "fields": [{"name": "id", "type": "string"}]}`))
+	message, err := codec.AppendBare([]byte("before"), &id{ID: "1"})
+	if err != nil || string(message) != "before\x021" {
+		t.Fatalf("%q, %v", message, err)
+	}
+	if v, err := codec.DecodeBare([]byte("\x021")); err != nil || v.ID != "1" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	for bytes, says := range map[string]string{
+		"":          "the message ends within a number, after 0 bytes",
+		"\x041":     "the message ends within a text or bytes of length 2, after 2 bytes",
+		"\x021\x00": "1 bytes follow the end",
+		"\x02\xff":  "not valid UTF-8",
+	} {
+		if _, err := codec.DecodeBare([]byte(bytes)); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %s", bytes, err, says)
+		}
+	}
+	if message, err := codec.AppendBare([]byte("before"), &id{ID: "\xff"}); err == nil || string(message) != "before" {
+		t.Errorf("text that is not UTF-8: %q, %v", message, err)
+	}
+}

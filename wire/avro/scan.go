@@ -68,14 +68,14 @@ func (f *fault) err() error {
 
 // truncated is the fault of bytes that end too early.
 func (s *scan) truncated(what string) *fault {
-	return &fault{code: wirelab.InvalidArgument, text: fmt.Sprintf("the message ends within %s, after %d bytes", what, headerSize+len(s.data))}
+	return &fault{code: wirelab.InvalidArgument, text: fmt.Sprintf("the message ends within %s, after %d bytes", what, len(s.data))}
 }
 
 func invalid(format string, args ...any) *fault {
 	return &fault{code: wirelab.InvalidArgument, text: fmt.Sprintf(format, args...)}
 }
 
-// scan walks the bytes of a value by its schema. Invariant: at <= len(data).
+// scan walks the bytes of a message's value by its schema. Invariant: at <= len(data).
 type scan struct {
 	data  []byte
 	at    int
@@ -83,15 +83,15 @@ type scan struct {
 	depth int // that may still be gone down
 }
 
-// check returns an error unless body is exactly one value of the shape, within
-// limits. It allocates only for the error.
-func (l Limits) check(s *shape, body []byte) error {
-	walk := scan{data: body, items: l.Items, depth: l.Depth}
+// check returns an error unless a message has exactly one value of the shape
+// after its header, within limits. It allocates only for the error.
+func (l Limits) check(s *shape, message []byte, header int) error {
+	walk := scan{data: message, at: header, items: l.Items, depth: l.Depth}
 	if f := walk.value(s); f != nil {
 		return f.err()
 	}
-	if walk.at != len(body) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%d bytes follow the end of the value", len(body)-walk.at)
+	if walk.at != len(message) {
+		return wirelab.Errorf(wirelab.InvalidArgument, "%d bytes follow the end of the value", len(message)-walk.at)
 	}
 	return nil
 }

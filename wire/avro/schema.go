@@ -73,15 +73,15 @@ func (s *Schema) header() [headerSize]byte {
 	return header
 }
 
-// writerOf returns the fingerprint of a message's writer, and what follows it.
-func writerOf(message []byte) (fingerprint uint64, body []byte, err error) {
+// writerOf returns the fingerprint of a message's writer.
+func writerOf(message []byte) (fingerprint uint64, err error) {
 	switch {
 	case len(message) >= 2 && (message[0] != marker0 || message[1] != marker1):
-		return 0, nil, wirelab.Errorf(wirelab.InvalidArgument,
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
 			"the message begins with %x, not with the marker c301 of Avro's single-object encoding", message[:2])
 	case len(message) < headerSize:
-		return 0, nil, wirelab.Errorf(wirelab.InvalidArgument,
+		return 0, wirelab.Errorf(wirelab.InvalidArgument,
 			"the message ends within its header: it has %d bytes of %d", len(message), headerSize)
 	}
-	return binary.LittleEndian.Uint64(message[2:headerSize]), message[headerSize:], nil
+	return binary.LittleEndian.Uint64(message[2:headerSize]), nil
 }

@@ -76,7 +76,7 @@ func HandleUnary[Req, Rep any](
 	return connect.NewUnaryHandler(procedure, func(
 		ctx context.Context, message *connect.Request[form.Message[Req]],
 	) (*connect.Response[form.Message[Rep]], error) {
-		req, err := message.Msg.Request()
+		req, err := message.Msg.As(&request).Request()
 		if err != nil {
 			return nil, Encode(err)
 		}

@@ -20,7 +20,7 @@ func HandleServerStream[Req, Rep any](
 	return connect.NewServerStreamHandler(procedure, func(
 		ctx context.Context, message *connect.Request[form.Message[Req]], to *connect.ServerStream[form.Message[Rep]],
 	) error {
-		req, err := message.Msg.Request()
+		req, err := message.Msg.As(&request).Request()
 		if err != nil {
 			return Encode(err)
 		}

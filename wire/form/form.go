@@ -87,8 +87,12 @@ func (m *Message[T]) Sent() error { return m.err }
 
 // Request returns the value that was received as a request, or why there is
 // none: the caller's mistake. A library that takes an empty message for a zero
-// value does not ask the codec, but no encoding here has empty messages.
+// value does not ask the codec, and so the form is asked here: some encodings
+// have empty messages.
 func (m *Message[T]) Request() (T, error) {
+	if !m.taken && m.form != nil {
+		m.Take(nil)
+	}
 	if !m.taken {
 		return m.value, wirelab.Errorf(wirelab.InvalidArgument, "the message is empty")
 	}

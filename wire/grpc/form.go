@@ -17,8 +17,13 @@ import (
 )
 
 // MediaType is the content type of calls whose messages are in the encoding of
-// a subtype, such as "avro".
-func MediaType(subtype string) string { return "application/grpc+" + subtype }
+// a subtype, such as "avro"; "" is that of calls which name none.
+func MediaType(subtype string) string {
+	if subtype == "" {
+		return "application/grpc"
+	}
+	return "application/grpc+" + subtype
+}
 
 // codec is grpc-go's codec for messages that know their own encoding. Those of
 // health, which have none, stay in Protocol Buffers.
@@ -99,8 +104,8 @@ func Unary[S, Req, Rep any](
 }
 
 // Describe returns the description by which grpc-go serves a service of that
-// full name in the encoding of a subtype; serve it by [ServeIn]. A call in
-// another encoding is InvalidArgument.
+// full name in the encoding of a subtype; serve it by [Serve] with a subtype,
+// which may be another. A call in another encoding is InvalidArgument.
 func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.ServiceDesc {
 	d := &grpc.ServiceDesc{ServiceName: service, HandlerType: (*S)(nil)}
 	for _, m := range methods {

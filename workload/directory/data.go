@@ -11,8 +11,8 @@ import (
 	"wirelab"
 )
 
-// The sizes of the data sets, in persons: the published one, and two more so
-// that size is a factor.
+// The sizes of the data sets that are drawn, in persons: the published size, and
+// two more so that size is a factor.
 const (
 	smallSize  = 4
 	mediumSize = 100
@@ -30,6 +30,7 @@ var (
 	small  = sync.OnceValue(func() *set { return draw(smallSize) })
 	medium = sync.OnceValue(func() *set { return draw(mediumSize) })
 	large  = sync.OnceValue(func() *set { return draw(largeSize) })
+	origin = sync.OnceValue(publishedSet)
 )
 
 // New returns a reference service with the data set of four persons, the published size.
@@ -48,7 +49,7 @@ func Data() []wirelab.Data[Service] {
 			Operations: operations(made.size, made.set),
 		})
 	}
-	return all
+	return append(all, publishedData())
 }
 
 // set is a data set. It is never changed once it is made.
@@ -73,8 +74,8 @@ func (s *set) linksOf(person int) PersonLinkList {
 // copied, and begins with the persons and links of any smaller one, so that
 // what the published requests ask for is the same in each.
 //
-// The first four have the published shape: the first has no picture, and the
-// links are 1-2, 1-3, 2-3 and 4-1. The others each begin two links with others
+// The first four have the published shape, and are others than the published
+// persons (see [PublishedData]): the first has no picture, and the links are 1-2, 1-3, 2-3 and 4-1. The others each begin two links with others
 // of theirs, so that a person there has four on average.
 func draw(n int) *set {
 	r := rand.New(rand.NewPCG(dataSeed, 0))
@@ -87,9 +88,7 @@ func draw(n int) *set {
 		s.persons = append(s.persons, p)
 		s.index[p.ID] = i
 	}
-	for _, l := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {3, 0}} {
-		s.link(l)
-	}
+	s.linkFour()
 	r = rand.New(rand.NewPCG(dataSeed, uint64(n)))
 	for i := int32(smallSize); int(i) < n; i++ {
 		// Along a ring, both less than half of it: two different persons, neither
@@ -104,6 +103,13 @@ func draw(n int) *set {
 	return s
 }
 
+// linkFour adds the published links among the first four.
+func (s *set) linkFour() {
+	for _, l := range [][2]int32{{0, 1}, {0, 2}, {1, 2}, {3, 0}} {
+		s.link(l)
+	}
+}
+
 // link adds a link between two indices.
 func (s *set) link(l [2]int32) {
 	at := int32(len(s.links))
@@ -112,8 +118,9 @@ func (s *set) link(l [2]int32) {
 	s.of[l[1]] = append(s.of[l[1]], at)
 }
 
-// Newcomer returns the person that the published experiment creates, with id
-// "5": without a picture, and with a city beyond ASCII.
+// Newcomer returns a person as the published experiment creates, with id "5":
+// without a picture, and with a city beyond ASCII. [PublishedNewcomer] is the
+// published one.
 func Newcomer() Person {
 	p := newPerson(rand.New(rand.NewPCG(dataSeed, 5)), 5)
 	p.Location.City = "Besançon"

@@ -58,4 +58,8 @@
 // the data set has, which is what the origin's list returns. Its create sends
 // the street as the city on one of its wires (mt-M11); here every wire is sent
 // the same person, and must give the same back.
+//
+// [AsPublished] makes any service create as the origin does, and the data set
+// [PublishedData] is the origin's own, so that its programs run against our
+// servers and its servers can be measured by our clients.
 package directory

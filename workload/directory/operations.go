@@ -11,7 +11,7 @@ import (
 const (
 	// Published asks what the published experiment asks: the list of the whole
 	// data set, person 1, the links of person 1, and person 5 to be created,
-	// under an id of its own in each call since here creating stores.
+	// under an id of its own in each call where creating stores.
 	Published = "published"
 	// Known asks for persons there are.
 	Known = "known"
@@ -31,48 +31,67 @@ func Operations() []wirelab.Operation[Service] { return operations(smallSize, sm
 // create meanwhile is no part of any reply; and an id nobody has is one that
 // nobody creates. The set itself is made when a request first needs it.
 func operations(size int, made func() *set) []wirelab.Operation[Service] {
-	whole := Page{Limit: int32(size)}
 	known := func(r *rand.Rand) PersonID { return PersonID{ID: number(r, size)} }
-	// One in four is unknown, so that NotFound too is on every wire.
-	drawn := func(r *rand.Rand) PersonID {
-		if r.IntN(4) == 0 {
-			return PersonID{ID: "nobody-" + number(r, size)}
-		}
-		return known(r)
-	}
-	first := func(*rand.Rand) PersonID { return PersonID{ID: "1"} }
-	anyone := func(r *rand.Rand) Person { return fresh(r, made().persons[r.IntN(size)]) }
 	newcomer := Newcomer()
-	published := func(r *rand.Rand) Person { return fresh(r, newcomer) }
-
-	return []wirelab.Operation[Service]{
-		wirelab.Unary("ListPersons", func(*rand.Rand) Page { return whole }, Service.ListPersons,
-			wirelab.Drawing[Page]{Name: Pages, Draw: func(r *rand.Rand) Page { return pageOf(r, size) }},
-			wirelab.Drawing[Page]{Name: Published, Draw: func(*rand.Rand) Page { return whole }}),
-		wirelab.Unary("GetPerson", drawn, Service.GetPerson,
-			wirelab.Drawing[PersonID]{Name: Known, Draw: known},
-			wirelab.Drawing[PersonID]{Name: Published, Draw: first}),
-		wirelab.Unary("GetPersonLinks", drawn, Service.GetPersonLinks,
-			wirelab.Drawing[PersonID]{Name: Known, Draw: known},
-			wirelab.Drawing[PersonID]{Name: Published, Draw: first}),
-		wirelab.Unary("CreatePerson", anyone, Service.CreatePerson,
-			wirelab.Drawing[Person]{Name: Published, Draw: published}).Once(),
-		wirelab.Unary("ProgramComposition", func(r *rand.Rand) Composition {
-			return Composition{
-				Limit:   whole.Limit,
-				Persons: [4]string{number(r, size), number(r, size), number(r, size), number(r, size)},
-				Links:   [2]string{number(r, size), number(r, size)},
-				New:     anyone(r),
+	return asking{
+		size: size, set: made, stores: true, known: known,
+		list: func(*rand.Rand) Page { return Page{Limit: int32(size)} },
+		page: func(r *rand.Rand) Page { return pageOf(r, size) },
+		// One in four is unknown, so that NotFound too is on every wire.
+		person: func(r *rand.Rand) PersonID {
+			if r.IntN(4) == 0 {
+				return PersonID{ID: "nobody-" + number(r, size)}
 			}
-		}, Service.ProgramComposition,
-			wirelab.Drawing[Composition]{Name: Published, Draw: func(r *rand.Rand) Composition {
-				return Composition{
-					Limit:   whole.Limit,
-					Persons: [4]string{"1", "2", "3", "4"},
-					Links:   [2]string{"1", "3"},
-					New:     published(r),
-				}
-			}}).Once(),
+			return known(r)
+		},
+		newcomer: func(r *rand.Rand) Person { return fresh(r, newcomer) },
+	}.operations()
+}
+
+// asking is how the requests of a data set are drawn.
+type asking struct {
+	size          int
+	set           func() *set
+	list, page    func(*rand.Rand) Page     // the whole data set, and a part of it
+	person, known func(*rand.Rand) PersonID // anybody, and somebody who is there
+	newcomer      func(*rand.Rand) Person   // whom the published experiment creates
+	stores        bool                      // whether who was created cannot be created again
+}
+
+// operations are the calls whose requests are drawn so.
+func (a asking) operations() []wirelab.Operation[Service] {
+	first := func(*rand.Rand) PersonID { return PersonID{ID: "1"} }
+	anyone := func(r *rand.Rand) Person { return fresh(r, a.set().persons[r.IntN(a.size)]) }
+	create := wirelab.Unary("CreatePerson", anyone, Service.CreatePerson,
+		wirelab.Drawing[Person]{Name: Published, Draw: a.newcomer})
+	compose := wirelab.Unary("ProgramComposition", func(r *rand.Rand) Composition {
+		return Composition{
+			Limit:   a.list(r).Limit,
+			Persons: [4]string{number(r, a.size), number(r, a.size), number(r, a.size), number(r, a.size)},
+			Links:   [2]string{number(r, a.size), number(r, a.size)},
+			New:     anyone(r),
+		}
+	}, Service.ProgramComposition,
+		wirelab.Drawing[Composition]{Name: Published, Draw: func(r *rand.Rand) Composition {
+			return Composition{
+				Limit: a.list(r).Limit, Persons: [4]string{"1", "2", "3", "4"}, Links: [2]string{"1", "3"}, New: a.newcomer(r),
+			}
+		}})
+	if a.stores {
+		create, compose = create.Once(), compose.Once()
+	}
+	return []wirelab.Operation[Service]{
+		wirelab.Unary("ListPersons", a.list, Service.ListPersons,
+			wirelab.Drawing[Page]{Name: Pages, Draw: a.page},
+			wirelab.Drawing[Page]{Name: Published, Draw: a.list}),
+		wirelab.Unary("GetPerson", a.person, Service.GetPerson,
+			wirelab.Drawing[PersonID]{Name: Known, Draw: a.known},
+			wirelab.Drawing[PersonID]{Name: Published, Draw: first}),
+		wirelab.Unary("GetPersonLinks", a.person, Service.GetPersonLinks,
+			wirelab.Drawing[PersonID]{Name: Known, Draw: a.known},
+			wirelab.Drawing[PersonID]{Name: Published, Draw: first}),
+		create,
+		compose,
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 	"wirelab/workload/directory/gen/genconnect"
 )
 
-// GRPC carries the directory over gRPC in plaintext.
+// GRPC carries the directory over gRPC in plaintext. Its servers answer to the
+// published experiment's name of the service too.
 func GRPC() wirelab.Binding[directory.Service] {
 	return rpc().OverGRPC(wiregrpc.Protocol(false))
 }
@@ -29,7 +30,8 @@ func GRPCTLS() wirelab.Binding[directory.Service] {
 // rpc is the directory on gRPC and Connect, in protobuf.
 func rpc() grpcbind.Service[directory.Service] {
 	return grpcbind.Service[directory.Service]{
-		Names: []string{genconnect.PersonServiceName},
+		Names:   []string{genconnect.PersonServiceName},
+		Aliases: []wiregrpc.Alias{publishedAlias()},
 		Register: func(to grpc.ServiceRegistrar, service directory.Service) {
 			gen.RegisterPersonServiceServer(to, grpcServer{service: service})
 		},

@@ -19,14 +19,15 @@ import (
 
 // GRPCAvro carries the directory over gRPC in Avro: calls, paths and names are
 // those of [GRPC], and only the messages differ, which the content type
-// application/grpc+avro says.
+// application/grpc+avro says. Beside them its servers answer the published
+// experiment's clients of Avro, whose names and messages are others.
 func GRPCAvro() wirelab.Binding[directory.Service] {
-	return inForms("avro", avroForms).OverGRPC(wiregrpc.ProtocolAvro(false))
+	return inAvroForms().OverGRPC(wiregrpc.ProtocolAvro(false))
 }
 
 // GRPCTLSAvro is [GRPCAvro] over TLS 1.3.
 func GRPCTLSAvro() wirelab.Binding[directory.Service] {
-	return inForms("avro", avroForms).OverGRPC(wiregrpc.ProtocolAvro(true))
+	return inAvroForms().OverGRPC(wiregrpc.ProtocolAvro(true))
 }
 
 // GRPCJSON is the same with the JSON of plain HTTP, which is not the JSON that
@@ -83,6 +84,23 @@ func jsonForms() forms {
 		list:   httprpc.JSONOf(listToJSON, listFromJSON).Form(),
 		links:  httprpc.JSONOf(linksToJSON, linksFromJSON).Form(),
 	}
+}
+
+// inAvroForms is the directory on gRPC in Avro, ours and the published one.
+func inAvroForms() grpcbind.Service[directory.Service] {
+	s := inForms("avro", avroForms)
+	s.Names = append(s.Names, publishedAvro)
+	s.Fresh = append(s.Fresh, "/"+publishedAvro+"/createPerson")
+	register, handle := s.Register, s.Handle
+	s.Register = func(to grpc.ServiceRegistrar, service directory.Service) {
+		register(to, service)
+		to.RegisterService(describePublished(), service)
+	}
+	s.Handle = func(mux *http.ServeMux, service directory.Service) {
+		handle(mux, service)
+		handlePublished(mux, service)
+	}
+	return s
 }
 
 // inForms is the directory on gRPC in an encoding of its own, named by its subtype.

@@ -42,6 +42,7 @@ func Workload() wirelab.Workload[directory.Service] {
 		Wrap:       directory.Wrap,
 		Operations: directory.Operations(),
 		Bindings:   Bindings(),
+		Published:  directory.AsPublished,
 		Data:       directory.Data(),
 	}
 }

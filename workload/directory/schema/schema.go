@@ -35,6 +35,13 @@ var personList string
 // that of a person.
 func AvroPersonList() string { return personList }
 
+//go:embed published_person_list.avsc
+var publishedPersonList string
+
+// AvroPublishedPersonList returns the Avro schema of the published service's
+// list of persons, which refers to that of a person.
+func AvroPublishedPersonList() string { return publishedPersonList }
+
 //go:embed person_link_list.avsc
 var personLinkList string
 
