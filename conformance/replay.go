@@ -28,7 +28,7 @@ const replaying = 30 * time.Second
 //
 //	> BYTES            the client sends them
 //	< HEADERS a=b c=d  the reply's header, or trailer, has these fields among others
-//	< DATA BYTES       the reply's body goes on with them
+//	< DATA BYTES       the next bytes of the reply's body
 //	< END              the reply ends
 //
 // BYTES are hex, or text in the quotes of Go. A recording of HTTP/2 begins with
@@ -126,7 +126,7 @@ func expect(reply replies, step string) error {
 
 // replies are those of one connection, one after the other.
 type replies interface {
-	// sending is told what the client sends next.
+	// sending takes note of what the client sends next.
 	sending(sent []byte)
 	header() (map[string]string, error)
 	body(size int) ([]byte, error)
@@ -175,7 +175,7 @@ func (r *replies1) body(size int) ([]byte, error) {
 func (r *replies1) end() error {
 	rest, err := io.ReadAll(r.now.Body)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("the body goes on with %q", rest)
+		err = fmt.Errorf("the body has more: %q", rest)
 	}
 	return err
 }
@@ -272,7 +272,7 @@ func (r *replies2) end() error {
 		}
 	}
 	if len(r.data)+len(r.fields) > 0 {
-		return fmt.Errorf("the reply goes on with %q, %v", r.data, r.fields)
+		return fmt.Errorf("the reply has more: %q, %v", r.data, r.fields)
 	}
 	return nil
 }

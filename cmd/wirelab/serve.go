@@ -68,7 +68,7 @@ load generators:
 	flags.StringVar(&f.addr, "addr", "127.0.0.1:0", "`host:port` to listen on; port 0 is any free one")
 	flags.StringVar(&f.server, "server", "", "`library` that serves; see wirelab matrix (default: the usual one)")
 	flags.StringVar(&f.data, "data", "", "data `set` to serve; see wirelab matrix (default: the first of the workload)")
-	flags.BoolVar(&f.published, "published", false, "directory: create as the published service does: return the person and store nothing, so that nothing conflicts")
+	flags.BoolVar(&f.published, "published", false, "directory: creating returns the person and stores nothing, as in the published service")
 	flags.StringVar(&f.inject, "inject", "", "serve with a known `behaviour`, to test clients and tools, such as 'constant 20ms'")
 	f.database.register(flags)
 	flags.StringVar(&f.ca, "ca", "", "`file` for the certificate authority, for protocols with TLS")

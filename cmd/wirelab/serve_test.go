@@ -40,7 +40,8 @@ func TestServePublished(t *testing.T) {
 // What the flag would change must be there.
 func TestServePublishedWhatIsNot(t *testing.T) {
 	t.Parallel()
-	newShell(t).run("serve", "routeguide", "grpc", "--published").wants(t, exitUsage, nil, []string{"routeguide", "leave --published out"})
+	said := []string{"routeguide", "leave --published out"}
+	newShell(t).run("serve", "routeguide", "grpc", "--published").wants(t, exitUsage, nil, said)
 }
 
 // serving runs a serve command while use calls its server.
@@ -50,7 +51,8 @@ func serving(t *testing.T, command string, use func(address string)) {
 	defer stop()
 	notes, code := &signalled{wrote: make(chan struct{}, 1)}, make(chan int, 1)
 	go func() {
-		code <- run(ctx, strings.Fields(command), strings.NewReader(""), &signalled{}, notes, func(string) string { return "" })
+		none := func(string) string { return "" }
+		code <- run(ctx, strings.Fields(command), strings.NewReader(""), &signalled{}, notes, none)
 	}()
 	const before = "--target "
 	for !strings.Contains(notes.String(), before) {

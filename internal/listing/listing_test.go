@@ -103,7 +103,8 @@ func TestGenerateGivesDataSetsToWorkloadsThatHaveThem(t *testing.T) {
 		}
 	}
 	dressed := tree()
-	dressed["workload/mill/published.go"] = &fstest.MapFile{Data: []byte("package mill\nfunc AsPublished(s Service) Service { return s }")}
+	const source = "package mill\nfunc AsPublished(s Service) Service { return s }"
+	dressed["workload/mill/published.go"] = &fstest.MapFile{Data: []byte(source)}
 	files, err := Generate(dressed)
 	if err != nil || !strings.Contains(string(files[0].Content), "Published:  mill.AsPublished,") {
 		t.Errorf("a published service is not given: %v", err)

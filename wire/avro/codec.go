@@ -133,8 +133,8 @@ func (c *Codec[T]) Decode(message []byte) (v T, err error) {
 }
 
 // DecodeBare reads a message that [Codec.AppendBare] wrote, by the codec's own
-// schema; see [Codec.Decode]. Bytes of another schema may be read as something
-// that nobody wrote: there is nothing that tells.
+// schema; see [Codec.Decode]. Bytes of another schema may be read as a value
+// that was never written: the bytes do not tell.
 func (c *Codec[T]) DecodeBare(message []byte) (v T, err error) {
 	if err := c.sized(len(message)); err != nil {
 		return v, err

@@ -324,7 +324,8 @@ func TestBare(t *testing.T) {
 		"\x021\x00": "1 bytes follow the end",
 		"\x02\xff":  "not valid UTF-8",
 	} {
-		if _, err := codec.DecodeBare([]byte(bytes)); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), says) {
+		_, err := codec.DecodeBare([]byte(bytes))
+		if wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %s", bytes, err, says)
 		}
 	}

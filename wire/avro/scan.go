@@ -68,7 +68,7 @@ func (f *fault) err() error {
 
 // truncated is the fault of bytes that end too early.
 func (s *scan) truncated(what string) *fault {
-	return &fault{code: wirelab.InvalidArgument, text: fmt.Sprintf("the message ends within %s, after %d bytes", what, len(s.data))}
+	return invalid("the message ends within %s, after %d bytes", what, len(s.data))
 }
 
 func invalid(format string, args ...any) *fault {

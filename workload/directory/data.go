@@ -75,7 +75,8 @@ func (s *set) linksOf(person int) PersonLinkList {
 // what the published requests ask for is the same in each.
 //
 // The first four have the published shape, and are others than the published
-// persons (see [PublishedData]): the first has no picture, and the links are 1-2, 1-3, 2-3 and 4-1. The others each begin two links with others
+// persons (see [PublishedData]): the first has no picture, and the links are
+// 1-2, 1-3, 2-3 and 4-1. The others each begin two links with others
 // of theirs, so that a person there has four on average.
 func draw(n int) *set {
 	r := rand.New(rand.NewPCG(dataSeed, 0))

@@ -53,7 +53,7 @@ type asking struct {
 	size          int
 	set           func() *set
 	list, page    func(*rand.Rand) Page     // the whole data set, and a part of it
-	person, known func(*rand.Rand) PersonID // anybody, and somebody who is there
+	person, known func(*rand.Rand) PersonID // any, and one of the set
 	newcomer      func(*rand.Rand) Person   // whom the published experiment creates
 	stores        bool                      // whether who was created cannot be created again
 }

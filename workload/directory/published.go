@@ -34,7 +34,7 @@ func (e echo) ProgramComposition(ctx context.Context, ask Composition) (Aggregat
 }
 
 // publishedData is the data set [PublishedData]. No request asks for what the
-// published service has not: a page, or a person that nobody knows. So its own
+// published service has not: a page, or an unknown person. So its own
 // servers can be measured as any other (systems.md mt-D02).
 func publishedData() wirelab.Data[Service] {
 	known := func(r *rand.Rand) PersonID { return PersonID{ID: number(r, smallSize)} }
@@ -59,7 +59,7 @@ func PublishedNewcomer() Person {
 }
 
 // publishedSet makes the published persons and links. Names, addresses and
-// pictures are of nobody: randomuser.me drew them for the origin.
+// pictures are invented: the origin had them from randomuser.me.
 func publishedSet() *set {
 	portrait := func(path string) *Picture {
 		const at = "https://randomuser.me/api/portraits/"

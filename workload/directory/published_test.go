@@ -17,7 +17,8 @@ func TestAsPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range []directory.Person{directory.Newcomer(), directory.Newcomer(), directory.PublishedNewcomer(), known} {
+		again, theirs := directory.Newcomer(), directory.PublishedNewcomer()
+		for _, p := range []directory.Person{again, again, theirs, known} {
 			if got, err := s.CreatePerson(t.Context(), p); err != nil || !got.Equal(p) {
 				t.Errorf("data %s: creating %s: %+v, %v", d.Name, p.ID, got, err)
 			}
@@ -27,9 +28,8 @@ func TestAsPublished(t *testing.T) {
 				t.Errorf("data %s: the published program: %v", d.Name, err)
 			}
 		}
-		if _, err := s.CreatePerson(t.Context(), directory.Person{ID: "a/b"}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
-			t.Errorf("data %s: a person outside the contract: %v", d.Name, err)
-		}
+		_, err = s.CreatePerson(t.Context(), directory.Person{ID: "a/b"})
+		wantCode(t, "data "+d.Name+": a person outside the contract", err, wirelab.InvalidArgument)
 		if err := get(s, "5"); d.Name == "4" && wirelab.CodeOf(err) != wirelab.NotFound {
 			t.Errorf("the created person is kept: %v", err)
 		}

@@ -19,7 +19,7 @@ import (
 
 // GRPCAvro carries the directory over gRPC in Avro: calls, paths and names are
 // those of [GRPC], and only the messages differ, which the content type
-// application/grpc+avro says. Beside them its servers answer the published
+// application/grpc+avro says. Its servers also answer the published
 // experiment's clients of Avro, whose names and messages are others.
 func GRPCAvro() wirelab.Binding[directory.Service] {
 	return inAvroForms().OverGRPC(wiregrpc.ProtocolAvro(false))

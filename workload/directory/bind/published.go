@@ -28,7 +28,8 @@ const (
 // publishedMethods are the names of the schema's methods, by the framework's.
 func publishedMethods() map[string]string {
 	return map[string]string{
-		"listPersons": "ListPersons", "getPerson": "GetPerson", "getPersonLinks": "GetPersonLinks", "createPerson": "CreatePerson",
+		"listPersons": "ListPersons", "getPerson": "GetPerson",
+		"getPersonLinks": "GetPersonLinks", "createPerson": "CreatePerson",
 	}
 }
 
@@ -90,9 +91,11 @@ func describePublished() *grpc.ServiceDesc {
 // handlePublished has connect-go serve the framework's service in Avro.
 func handlePublished(mux *http.ServeMux, service directory.Service) {
 	const encoding = "proto" // as which connect-go knows a content type that names none
-	f, path := publishedForms(), func(method string) string { return "/" + publishedAvro + "/" + method }
-	mux.Handle(path("listPersons"), wireconnect.HandleUnary(path("listPersons"), encoding, f.page, f.list, service.ListPersons))
-	mux.Handle(path("getPerson"), wireconnect.HandleUnary(path("getPerson"), encoding, f.id, f.person, service.GetPerson))
-	mux.Handle(path("getPersonLinks"), wireconnect.HandleUnary(path("getPersonLinks"), encoding, f.id, f.links, service.GetPersonLinks))
-	mux.Handle(path("createPerson"), wireconnect.HandleUnary(path("createPerson"), encoding, f.person, f.person, service.CreatePerson))
+	const list, get, links, create = "/" + publishedAvro + "/listPersons", "/" + publishedAvro + "/getPerson",
+		"/" + publishedAvro + "/getPersonLinks", "/" + publishedAvro + "/createPerson"
+	f := publishedForms()
+	mux.Handle(list, wireconnect.HandleUnary(list, encoding, f.page, f.list, service.ListPersons))
+	mux.Handle(get, wireconnect.HandleUnary(get, encoding, f.id, f.person, service.GetPerson))
+	mux.Handle(links, wireconnect.HandleUnary(links, encoding, f.id, f.links, service.GetPersonLinks))
+	mux.Handle(create, wireconnect.HandleUnary(create, encoding, f.person, f.person, service.CreatePerson))
 }

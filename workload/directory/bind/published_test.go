@@ -17,7 +17,9 @@ import (
 )
 
 // served calls test with each server of bindings that speak gRPC.
-func served(t *testing.T, test func(t *testing.T, peer conformance.Peer), bindings ...wirelab.Binding[directory.Service]) {
+func served(
+	t *testing.T, test func(t *testing.T, peer conformance.Peer), bindings ...wirelab.Binding[directory.Service],
+) {
 	t.Helper()
 	for _, b := range bindings {
 		for _, server := range b.Servers {
@@ -38,7 +40,7 @@ func TestPublishedNamesRefuse(t *testing.T) {
 	served(t, func(t *testing.T, peer conformance.Peer) {
 		for _, c := range []struct{ why, method, kind, message, code, says string }{
 			{"a person", "getPerson", "application/grpc", "\x021", "grpc 0", ""},
-			{"a person nobody knows", "getPerson", "application/grpc", "\x029", "grpc 5", "no person has the id"},
+			{"an unknown person", "getPerson", "application/grpc", "\x029", "grpc 5", "no person has the id"},
 			{"half an id", "getPerson", "application/grpc", "\x041", "grpc 3", "ends within a text"},
 			{"no id", "getPerson", "application/grpc", "", "grpc 3", "the message ends"},
 			{"more than an id", "getPerson", "application/grpc", "\x021\x00", "grpc 3", "1 bytes follow"},
@@ -55,7 +57,8 @@ func TestPublishedNamesRefuse(t *testing.T) {
 	}, bind.GRPCAvro(), bind.GRPCTLSAvro())
 	served(t, func(t *testing.T, peer conformance.Peer) {
 		for method, want := range map[string]bool{"getPerson": true, "GetPerson": false, "getperson": false, "": false} {
-			if code, text := peer.Post(t, "/PersonServicePB/"+method, "application/grpc", []byte("\x0a\x011")); (code == "grpc 0") != want {
+			code, text := peer.Post(t, "/PersonServicePB/"+method, "application/grpc", []byte("\x0a\x011"))
+			if (code == "grpc 0") != want {
 				t.Errorf("PersonServicePB/%s: %s, %q", method, code, text)
 			}
 		}

@@ -384,7 +384,9 @@ func checkReflection(t *testing.T, conn *grpc.ClientConn) {
 	listed := ask(&reflectionv1.ServerReflectionRequest{
 		MessageRequest: &reflectionv1.ServerReflectionRequest_ListServices{},
 	}).GetListServicesResponse().String()
-	for _, name := range []string{genconnect.RouteGuideName, "v1.RouteGuide", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"} {
+	for _, name := range []string{
+		genconnect.RouteGuideName, "v1.RouteGuide", "grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection",
+	} {
 		if !strings.Contains(listed, `"`+name+`"`) {
 			t.Errorf("%s is not among %s", name, listed)
 		}
