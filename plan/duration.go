@@ -36,3 +36,14 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	*d = Duration(parsed)
 	return nil
 }
+
+// UnmarshalYAML reads the text of a node. Without it the YAML library writes the
+// node out and reads that again, and what it writes of an escape such as \u00b5,
+// as JSON has it, it cannot read.
+func (d *Duration) UnmarshalYAML(read func(any) error) error {
+	var text string
+	if err := read(&text); err != nil {
+		return err
+	}
+	return d.UnmarshalText([]byte(text))
+}

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 
@@ -142,11 +143,28 @@ func checkShape(node ast.Node, want reflect.Type, field string) error {
 		}
 		return misplaced(node, field, "a number")
 	default: // int and uint64
-		if _, ok := node.(*ast.IntegerNode); !ok {
-			return misplaced(node, field, "a whole number")
-		}
-		return nil
+		return checkWhole(node, want, field)
 	}
+}
+
+// checkWhole checks a whole number, the size too: the decoder would not say of which field it is.
+func checkWhole(node ast.Node, want reflect.Type, field string) error {
+	number, ok := node.(*ast.IntegerNode)
+	if !ok {
+		return misplaced(node, field, "a whole number")
+	}
+	target := reflect.New(want).Elem()
+	switch value := number.Value.(type) {
+	case int64:
+		if target.CanUint() && value < 0 {
+			return misplaced(node, field, "a whole number that is not negative")
+		}
+	case uint64:
+		if target.CanInt() && value > math.MaxInt64 {
+			return misplaced(node, field, "a smaller whole number")
+		}
+	}
+	return nil
 }
 
 // checkDuration checks the text here, since the decoder would not say where it is.

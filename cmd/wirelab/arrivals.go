@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab"
 	"wirelab/cli"
 	"wirelab/fault"
 	"wirelab/load"
@@ -78,7 +79,7 @@ func (f *arrivalFlags) loads(rates string) ([]plan.Load, error) {
 // replayed is a load with the recording of the file that was typed.
 func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 	var err error
-	if l.Recording, err = readRecording(f.arrivals); err != nil {
+	if l.Recording, err = readRecording("--arrivals (poisson, constant, log-normal or a file)", f.arrivals); err != nil {
 		return l, err
 	}
 	switch f.replay {
@@ -99,18 +100,18 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 	return l, nil
 }
 
-// readRecording reads a recording from a file.
-func readRecording(name string) (plan.Recording, error) {
+// readRecording reads a recording from a file, that was named by a flag or a field.
+func readRecording(by, name string) (plan.Recording, error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return plan.Recording{}, fault.Read("--arrivals (poisson, constant, log-normal or a file)", name, err)
+		return plan.Recording{}, fault.Read(by, name, err)
 	}
 	if info.Size() > plan.RecordingFileSize {
 		return plan.Recording{}, cli.Usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return plan.Recording{}, fault.Read("--arrivals", name, err)
+		return plan.Recording{}, fault.Read(by, name, err)
 	}
 	return plan.ParseRecording(name, data)
 }
@@ -130,9 +131,10 @@ func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(folder, name)
 		}
-		read, err := readRecording(name)
+		field := fmt.Sprintf("loads[%d].recording.file", i)
+		read, err := readRecording("", name)
 		if err != nil {
-			return p, err
+			return p, wirelab.Public(err).Behind(field + ": ")
 		}
 		*r = read
 	}
@@ -203,7 +205,7 @@ func newArrivalsShowCommand(a *app) *cobra.Command {
 	}
 	asJSON := cli.JSONFlag(c)
 	c.RunE = func(_ *cobra.Command, args []string) error {
-		r, err := readRecording(args[0])
+		r, err := readRecording("", args[0])
 		if err != nil {
 			return err
 		}

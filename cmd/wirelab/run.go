@@ -81,5 +81,11 @@ func loadPlan(name string) (plan.Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	return withRecordings(p, filepath.Dir(name))
+	if p, err = withRecordings(p, filepath.Dir(name)); err != nil {
+		return p, plan.At(name, text, err)
+	}
+	if _, err := p.Complete(); err != nil {
+		return p, plan.At(name, text, err) // it is found again later, without the file to show the line of
+	}
+	return p, nil
 }
