@@ -21,6 +21,9 @@ const (
 	loadsMax       = 16
 	stagesMax      = 64
 	publishedMax   = 64
+	notesMax       = 16
+	contrastsMax   = 16
+	adviceMax      = 16
 	flawsMax       = 32
 	roundsMax      = 1000
 	slicesMax      = 1000
@@ -29,6 +32,7 @@ const (
 	coresMax       = 1024
 	textMax        = 100 // characters
 	armNameMax     = 500 // characters; an arm's default name holds all its settings
+	softwareMax    = 200
 	aboutMax       = 2000
 
 	rateMin   = 0.1 // requests/s
@@ -200,7 +204,7 @@ func (p Plan) checkWritten() error {
 	if err != nil {
 		return err
 	}
-	return first(p.checkArms(), p.checkLoads(), p.checkPublished())
+	return first(p.checkArms(), p.checkLoads(), p.checkPublished(), p.checkNotes(), p.checkContrasts(), p.checkAdvice())
 }
 
 func (p Plan) checkPinned() error {
@@ -358,58 +362,6 @@ func (l Load) checkArrivals(field string) error {
 	if span < sliceMin || span > sliceMax {
 		return outside(field+".recording", fmt.Sprintf("%v at %.3g/s", span, rate),
 			fmt.Sprintf("%v to %v, since a slice is all of it: give another rate or speed, or arrivals sampled", sliceMin, sliceMax))
-	}
-	return nil
-}
-
-// quantities is how many of its quantities a published figure has.
-func (f Published) quantities() (n int) {
-	for _, given := range []bool{f.Mean != 0, f.Rate != 0, f.P99 != 0, f.GapP99 != 0} {
-		if given {
-			n++
-		}
-	}
-	return n
-}
-
-func (p Plan) checkPublished() error {
-	for i, f := range p.Published {
-		field := fmt.Sprintf("published[%d]", i)
-		switch {
-		case f.Source == "":
-			return missing(field+".source", "a link or a title")
-		case f.Machine == "":
-			return missing(field+".machine", "darwin/arm64")
-		case f.Arm == "":
-			return missing(field+".arm", "the name of an arm")
-		case f.quantities() == 0:
-			return missing(field+".mean", "49.005us, or a rate, p99 or gap_p99")
-		case f.quantities() > 1:
-			return outside(field, fmt.Sprintf("%d quantities", f.quantities()), "one of mean, rate, p99 and gap_p99: write another figure for each other")
-		case f.Rate == 0 && f.PlusMinus != 0:
-			return bad(field+".plus_minus", f.PlusMinus, "left out where rate is")
-		case len(f.Flaws) > flawsMax:
-			return outside(field+".flaws", fmt.Sprintf("%d flaws", len(f.Flaws)), fmt.Sprintf("at most %d", flawsMax))
-		}
-		err := first(
-			readable(field+".source", f.Source, aboutMax),
-			readable(field+".machine", f.Machine, textMax),
-			readable(field+".arm", f.Arm, armNameMax),
-			inForm(field+".operation", f.Operation, callName, "GetFeature"),
-			inRange(field+".mean", f.Mean, meanMin, meanMax),
-			inRange(field+".p99", f.P99, meanMin, meanMax),
-			inRange(field+".gap_p99", f.GapP99, meanMin, meanMax),
-			inRange(field+".rate", f.Rate, rateMin, rateMax),
-			inRange(field+".plus_minus", f.PlusMinus, 0, rateMax),
-		)
-		if err != nil {
-			return err
-		}
-		for j, flaw := range f.Flaws {
-			if !flawID.MatchString(flaw) {
-				return bad(fmt.Sprintf("%s.flaws[%d]", field, j), flaw, "an id like duh-M01")
-			}
-		}
 	}
 	return nil
 }

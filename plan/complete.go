@@ -62,7 +62,7 @@ func (p Plan) Complete() (Plan, error) {
 	}
 	p.Arms = nameArms(p.Arms)
 	p.Loads = p.completeLoads()
-	p.Published = completePublished(p.Published)
+	p.completePublished()
 	open := p.Loads[0].Open()
 
 	p.Rounds = p.Rounds.complete()
@@ -187,15 +187,6 @@ func (l *Load) completeArrivals() {
 	}
 }
 
-// completePublished copies the figures.
-func completePublished(figures []Published) []Published {
-	figures = cloned(figures)
-	for i := range figures {
-		figures[i].Flaws = cloned(figures[i].Flaws)
-	}
-	return figures
-}
-
 // cloned copies a list; an empty one becomes nil, as it is when read again.
 func cloned[T any](list []T) []T {
 	if len(list) == 0 {
@@ -255,15 +246,7 @@ func (p Plan) checkTogether() error {
 	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {
 		return err
 	}
-	for i, f := range p.Published {
-		if f.Operation != "" && !slices.Contains(p.Operations(), f.Operation) {
-			return bad(fmt.Sprintf("published[%d].operation", i), f.Operation, "the operation of a load")
-		}
-		if !slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Name == f.Arm }) {
-			return bad(fmt.Sprintf("published[%d].arm", i), f.Arm, "the name of an arm")
-		}
-	}
-	return nil
+	return p.checkPublishedOf()
 }
 
 // checkCorner checks that a corner is one of the arms.

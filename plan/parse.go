@@ -136,6 +136,11 @@ func checkShape(node ast.Node, want reflect.Type, field string) error {
 			return nil
 		}
 		return misplaced(node, field, "text; put it in quotes")
+	case want.Kind() == reflect.Bool:
+		if _, ok := node.(*ast.BoolNode); !ok {
+			return misplaced(node, field, "true or false")
+		}
+		return nil
 	case want.Kind() == reflect.Float64:
 		switch node.(type) {
 		case *ast.FloatNode, *ast.IntegerNode:

@@ -89,6 +89,13 @@ type Plan struct {
 	Explain Corners `json:"explain,omitzero" yaml:"explain,omitempty"`
 	// Published are figures others published for these arms, shown beside ours.
 	Published []Published `json:"published,omitempty" yaml:"published,omitempty"`
+	// Notes are what a reader of these figures must know: what is not as it was
+	// there, what is kept although it is a flaw, which rows have no arm here.
+	Notes []string `json:"notes,omitempty" yaml:"notes,omitempty"`
+	// Contrasts are pairs of arms that show what published flaws are worth.
+	Contrasts []Contrast `json:"contrasts,omitempty" yaml:"contrasts,omitempty"`
+	// Advice is what was recommended with the published figures, held to ours.
+	Advice []Advice `json:"advice,omitempty" yaml:"advice,omitempty"`
 }
 
 // Arm is a cell with its settings.
@@ -185,25 +192,6 @@ type Corners struct {
 type Rounds struct {
 	Min int `json:"min,omitempty" yaml:"min,omitempty"`
 	Max int `json:"max,omitempty" yaml:"max,omitempty"`
-}
-
-// Published is a figure from elsewhere. It is shown, never computed with.
-type Published struct {
-	Source  string `json:"source" yaml:"source"`
-	Machine string `json:"machine" yaml:"machine"`
-	Arm     string `json:"arm" yaml:"arm"`
-	// Operation is the one it is of; empty: that of the first load.
-	Operation string `json:"operation,omitempty" yaml:"operation,omitempty"`
-	// One of these four: Mean or P99 is of the times of calls, Rate the calls,
-	// or events, per second in all, GapP99 of the times between the events of a
-	// stream. PlusMinus is the half-width that was published with Rate.
-	Mean      Duration `json:"mean,omitempty" yaml:"mean,omitempty"`
-	Rate      float64  `json:"rate,omitempty" yaml:"rate,omitempty"`
-	P99       Duration `json:"p99,omitempty" yaml:"p99,omitempty"`
-	GapP99    Duration `json:"gap_p99,omitempty" yaml:"gap_p99,omitempty"`
-	PlusMinus float64  `json:"plus_minus,omitempty" yaml:"plus_minus,omitempty"`
-	// Flaws are the flaws of that measurement that this one removes.
-	Flaws []string `json:"flaws,omitempty" yaml:"flaws,omitempty"`
 }
 
 // Duration is a time.Duration written as "50ms".

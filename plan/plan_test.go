@@ -278,11 +278,6 @@ func TestRouteSerialShowsWhatWasPublished(t *testing.T) {
 			t.Errorf("%s: %v, want %v", f.Arm, f.Mean, want[f.Arm])
 		}
 		delete(want, f.Arm)
-		for _, kept := range []string{"duh-M03", "duh-M07", "duh-M11"} {
-			if strings.Contains(strings.Join(f.Flaws, " "), kept) {
-				t.Errorf("%s: %s is said to be removed, but the preset keeps it", f.Arm, kept)
-			}
-		}
 	}
 	if len(want) != 0 {
 		t.Errorf("no figure for %v", want)

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"wirelab"
@@ -34,6 +35,8 @@ func Presets() []Plan {
 		p.Name = strings.TrimSuffix(entry.Name(), ".yaml")
 		presets = append(presets, p)
 	}
+	// By name: the names of files have an ending, which comes before or after what some names go on with.
+	slices.SortFunc(presets, func(a, b Plan) int { return strings.Compare(a.Name, b.Name) })
 	return presets
 }
 

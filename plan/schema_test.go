@@ -86,7 +86,7 @@ var badPlans = map[string]struct {
 	"a corner of two lines":     {least + "explain: {from: \"a\\nb\"}", "explain.from", false},
 	"arms empty":                {"workload: routeguide\noperation: GetFeature\narms: []", "arms is missing", true},
 	"arm without protocol":      {"workload: routeguide\noperation: GetFeature\narms: [{client: x}]", "arms[0].protocol is missing", true},
-	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, arms, data, database, deadline`, true},
+	"unknown field":             {least + "colour: red", `unknown field "colour"; known: about, advice, arms, contrasts, data`, true},
 	"unknown field in an arm":   {least + "loads: [{inflight: 5}]", `unknown field "inflight"; did you mean in_flight?`, true},
 	"null":                      {least + "name:", "plan.name must be text", true},
 	"number for text":           {least + "name: 5", "plan.name must be text", true},
@@ -263,6 +263,8 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 		"corners":   {reflect.TypeFor[plan.Corners](), schema.Defs["corners"]},
 		"rounds":    {reflect.TypeFor[plan.Rounds](), schema.Defs["rounds"]},
 		"published": {reflect.TypeFor[plan.Published](), schema.Defs["published"]},
+		"contrast":  {reflect.TypeFor[plan.Contrast](), schema.Defs["contrast"]},
+		"advice":    {reflect.TypeFor[plan.Advice](), schema.Defs["advice"]},
 	} {
 		var want, got []string
 		for i := range c.goType.NumField() {

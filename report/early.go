@@ -40,6 +40,15 @@ func Marked(r *result.Result, a *result.Analysis) (*result.Result, *result.Analy
 	for i := range marked.Plan.Published {
 		rename(&marked.Plan.Published[i].Arm)
 	}
+	marked.Plan.Contrasts, marked.Plan.Advice = slices.Clone(r.Plan.Contrasts), slices.Clone(r.Plan.Advice)
+	for i := range marked.Plan.Contrasts {
+		rename(&marked.Plan.Contrasts[i].With)
+		rename(&marked.Plan.Contrasts[i].Without)
+	}
+	for i := range marked.Plan.Advice {
+		rename(&marked.Plan.Advice[i].Arm)
+		rename(&marked.Plan.Advice[i].Over)
+	}
 	if a == nil {
 		return &marked, nil
 	}

@@ -243,7 +243,7 @@ func TestPublishedMessages(t *testing.T) {
 	r := resulttest.Messages()
 	a := result.Analyse(r)
 	rows := report.Published(r, &a)
-	if len(rows) != 2 || rows[0].Theirs != "2,940 ± 130 /s" || !strings.HasSuffix(rows[0].Ours, "/s") {
+	if len(rows) != 2 || rows[0].Theirs != "2,944 ± 131/s" || !strings.HasSuffix(rows[0].Ours, "/s") {
 		t.Errorf("%+v", rows)
 	}
 	if text := report.PublishedCaption(r); !strings.HasPrefix(text, "Messages acknowledged per second in all, ours live, 60 sends under way.") {

@@ -2,9 +2,12 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"wirelab/plan"
 	"wirelab/result"
@@ -12,8 +15,14 @@ import (
 
 // PublishedRow is a figure of others beside ours.
 type PublishedRow struct {
-	// Operation is "" where the experiment has one.
-	Operation, Arm, Theirs, Ours, Source string
+	// Operation is "" where the experiment has one, Load where all figures are of one load.
+	Operation, Load string
+	// Arm is what the source calls it, with the arm's name where that is another.
+	Arm string
+	// Theirs is to the digit as it was published. TheirShare and OurShare are of the
+	// first figure of the same thing, in percent; "" where there is no other.
+	Theirs, TheirShare, Ours, OurShare string
+	Source                             string
 }
 
 // quantity is what a published figure is of, and which of our metrics stands
@@ -43,46 +52,180 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	return quantity{metric: plan.ResponseMean, dimension: result.Time, value: float64(f.Mean)}
 }
 
-// Published sets published figures beside ours, each under the first load with
-// its operation. They are shown and never computed with.
-func Published(r *result.Result, a *result.Analysis) []PublishedRow {
-	var rows []PublishedRow
-	for _, p := range r.Plan.Published {
-		line := PublishedRow{Operation: p.Operation, Arm: p.Arm, Theirs: theirs(p), Ours: Absent, Source: source(p)}
-		if l := loadOf(r.Plan, a, p); l != nil {
-			q := quantityOf(p, r.Plan.Loads[l.Load])
-			row := l.Row(q.metric)
-			for i := range l.Arms {
-				switch {
-				case r.ArmName(i) != p.Arm:
-				case row != nil && row.Cells[i].Estimate.Known:
-					e := row.Cells[i].Estimate
-					line.Ours = q.ours + With(e, UnitFor(q.dimension, e.Value))
-				case row != nil && row.Cells[i].Estimate.ShownRefused() != nil:
-					e := row.Cells[i].Estimate
-					value, _ := IsRefused(With(e, UnitFor(q.dimension, e.Refused.Value)))
-					line.Ours = Refused(q.ours + value)
-				case q.metric == plan.MessageRate && l.Arms[i].Achieved > 0 && l.Arms[i].Spoiled(result.MustMetric(q.metric)) == "":
-					// At a rate there is no estimate of the most: it is what was asked for, if it came to that.
-					e := result.Estimate{Known: true, Value: l.Arms[i].Achieved * float64(max(r.Plan.Loads[l.Load].Batch, 1))}
-					line.Ours = With(e, UnitFor(q.dimension, e.Value))
-				}
+// figure is a published figure with the place of ours.
+type figure struct {
+	f   plan.Published
+	q   quantity
+	l   *result.LoadAnalysis // nil: there is none
+	arm int                  // −1: there is none
+}
+
+// figures are the published figures of a plan in their order, behind them those of
+// arms that are absent.
+func figures(r *result.Result, a *result.Analysis) []figure {
+	var all []figure
+	add := func(f plan.Published, arm int) {
+		one := figure{f: f, arm: arm, l: loadOf(r.Plan, a, f)}
+		one.q = quantityOf(f, plan.Load{})
+		if one.l != nil {
+			one.q = quantityOf(f, r.Plan.Loads[one.l.Load])
+		}
+		all = append(all, one)
+	}
+	for _, f := range r.Plan.Published {
+		arm := -1
+		for i := range r.Plan.Arms {
+			if f.Arm != "" && r.ArmName(i) == f.Arm {
+				arm = i
 			}
 		}
-		rows = append(rows, line)
+		add(f, arm)
 	}
-	for _, arm := range r.Absent {
-		for _, p := range arm.Published {
-			rows = append(rows, PublishedRow{Operation: p.Operation, Arm: p.Arm, Theirs: theirs(p), Ours: "absent", Source: source(p)})
+	for _, gone := range r.Absent {
+		for _, f := range gone.Published {
+			add(f, -1)
+		}
+	}
+	return all
+}
+
+// estimate is ours of a figure. At a rate there is no estimate of the most messages: it
+// is what was asked for, if it came to that.
+func (one figure) estimate(r *result.Result) result.Estimate {
+	if one.l == nil || one.arm < 0 || one.arm >= len(one.l.Arms) {
+		return result.Estimate{}
+	}
+	if row := one.l.Row(one.q.metric); row != nil && one.arm < len(row.Cells) {
+		if e := row.Cells[one.arm].Estimate; e.Known || e.ShownRefused() != nil {
+			return e
+		}
+	}
+	arm := &one.l.Arms[one.arm]
+	if one.q.metric == plan.MessageRate && arm.Achieved > 0 && arm.Spoiled(result.MustMetric(one.q.metric)) == "" {
+		return result.Estimate{Known: true, Value: arm.Achieved * float64(max(r.Plan.Loads[one.l.Load].Batch, 1))}
+	}
+	return result.Estimate{}
+}
+
+// alike reports whether two figures are of the same thing under the same load.
+func (one figure) alike(other figure) bool {
+	return one.f.Operation == other.f.Operation && one.l == other.l && one.q.metric == other.q.metric
+}
+
+// Published sets published figures beside ours, each under the load that it is of.
+// They are shown and never computed with, but for their share of the first.
+func Published(r *result.Result, a *result.Analysis) []PublishedRow {
+	var rows []PublishedRow
+	all := figures(r, a)
+	several := slices.ContainsFunc(r.Plan.Published, func(f plan.Published) bool { return f.Load > 1 })
+	for i, one := range all {
+		row := PublishedRow{Operation: one.f.Operation, Arm: rowName(r.Plan, one.f), Theirs: theirs(one.f), Ours: ours(r, one), Source: source(one.f)}
+		if several && one.l != nil {
+			row.Load = paceName(r.Plan.Loads[one.l.Load])
+		}
+		if first := slices.IndexFunc(all, one.alike); slices.ContainsFunc(all[i+1:], one.alike) || first < i {
+			row.TheirShare = share(one.q.value, all[first].q.value)
+			if mine, base := one.estimate(r), all[first].estimate(r); mine.Known && base.Known {
+				row.OurShare = share(mine.Value, base.Value)
+			}
+		}
+		rows = append(rows, row)
+		if one.f.Min > 0 || one.f.Max > 0 {
+			row.Arm, row.TheirShare, row.OurShare = "", "", ""
+			row.Theirs, row.Ours = "from "+extremes(one.f.Min, one.f.Max), ourExtremes(r, one)
+			rows = append(rows, row)
 		}
 	}
 	return rows
 }
 
+// rowLimit is the longest name of a row, of the source's and the arm's together.
+const rowLimit = 32
+
+// rowName is what a source calls a row, with the arm that stands beside it, where that
+// says more and there are several.
+func rowName(p plan.Plan, f plan.Published) string {
+	both := f.Row + ": " + f.Arm
+	switch {
+	case f.Row == "" || strings.Contains(strings.ToLower(f.Arm), strings.ToLower(f.Row)):
+		return f.Arm
+	case f.Arm == "" || len(p.Arms) == 1 || utf8.RuneCountInString(both) > rowLimit:
+		return f.Row
+	}
+	return both
+}
+
+// share is a figure in percent of the first.
+func share(v, first float64) string {
+	if first <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", 100*v/first)
+}
+
+// ours is our figure beside one of others.
+func ours(r *result.Result, one figure) string {
+	switch e := one.estimate(r); {
+	case one.f.Missing != "":
+		return "no such arm"
+	case slices.ContainsFunc(r.Absent, func(gone result.Absent) bool { return gone.Name() == one.f.Arm }):
+		return "absent"
+	case e.Known:
+		return one.q.ours + With(e, UnitFor(one.q.dimension, e.Value))
+	case e.ShownRefused() != nil:
+		value, _ := IsRefused(With(e, UnitFor(one.q.dimension, e.Refused.Value)))
+		return Refused(one.q.ours + value)
+	}
+	return Absent
+}
+
+// ourExtremes are the shortest and the longest time of ours, where the mean is known.
+func ourExtremes(r *result.Result, one figure) string {
+	e := one.estimate(r)
+	if !e.Known && e.ShownRefused() == nil {
+		return Absent
+	}
+	low, high, some := int64(0), int64(0), false
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			t := &r.Rounds[n].Trials[i]
+			if t.Arm != one.arm || t.Load != one.l.Load || t.Response.Count() == 0 {
+				continue
+			}
+			if !some || t.Response.Min() < low {
+				low = t.Response.Min()
+			}
+			high, some = max(high, t.Response.Max()), true
+		}
+	}
+	if !some {
+		return Absent
+	}
+	u := UnitFor(result.Time, float64(high))
+	text := "from " + Significant(float64(low)/u.Size, 3) + " to " + Significant(float64(high)/u.Size, 3) + " " + u.Name
+	if !e.Known {
+		return Refused(text)
+	}
+	return text
+}
+
+// extremes are two published times in one unit, to the digit.
+func extremes(low, high plan.Duration) string {
+	u := UnitFor(result.Time, float64(max(low, high)))
+	return exact(float64(low)/u.Size) + " to " + exact(float64(high)/u.Size) + " " + u.Name
+}
+
+// exact writes a number to its last digit, thousands separated.
+func exact(v float64) string {
+	return group(strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64))
+}
+
 // loadOf is the load that a published figure is set beside; nil: there is none.
 func loadOf(p plan.Plan, a *result.Analysis, f plan.Published) *result.LoadAnalysis {
 	for i, l := range a.Loads {
-		if f.Operation == "" || p.OperationOf(p.Loads[l.Load]) == f.Operation {
+		switch {
+		case f.Load > 0 && l.Load != f.Load-1:
+		case f.Operation == "" || p.OperationOf(p.Loads[l.Load]) == f.Operation:
 			return &a.Loads[i]
 		}
 	}
@@ -93,9 +236,12 @@ func loadOf(p plan.Plan, a *result.Analysis, f plan.Published) *result.LoadAnaly
 func theirs(f plan.Published) string {
 	q := quantityOf(f, plan.Load{})
 	u := UnitFor(q.dimension, q.value)
-	text := q.theirs + Significant(q.value/u.Size, 3)
+	text := q.theirs + exact(q.value/u.Size)
 	if f.PlusMinus > 0 {
-		text += " ± " + Significant(f.PlusMinus/u.Size, 2)
+		text += " ± " + exact(f.PlusMinus/u.Size)
+	}
+	if u.Name[0] == '/' {
+		return text + u.Name
 	}
 	return text + " " + u.Name
 }
@@ -105,10 +251,14 @@ func duration(ns float64) string {
 	return fmt.Sprintf("%s %s", Significant(ns/u.Size, 3), u.Name)
 }
 
-// PublishedCaption says what the figures are of, and what may be read from them.
+// PublishedCaption says what the figures are of.
 func PublishedCaption(r *result.Result) string {
 	p := r.Plan
-	text := "Means, ours " + strings.ToLower(Load(p, 0)) + "."
+	pace := strings.ToLower(Load(p, 0))
+	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Load > 1 }) {
+		pace = "under the same load"
+	}
+	text := "Means, ours " + pace + "."
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Mean == 0 }) {
 		what := "Calls"
 		switch {
@@ -117,66 +267,55 @@ func PublishedCaption(r *result.Result) string {
 		case p.Loads[0].Messaging():
 			what = "Messages acknowledged"
 		}
-		text = what + " per second in all, ours " + p.Loads[0].Pace() + "."
+		if pace != "under the same load" {
+			pace = p.Loads[0].Pace()
+		}
+		text = what + " per second in all, ours " + pace + "."
 	}
 	if slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.GapP99 > 0 }) {
-		text += " What was published as latency is the time between events, which the server's own period sets; ours is from when an event was due until it was decoded."
+		text += " What was published as latency is the time between events, which the server's own period sets; " +
+			"ours is from when an event was due until it was decoded."
 	}
-	return text + " Machines differ: only the order of the arms can be compared."
+	if len(p.Published) > 1 && len(p.Arms) > 1 {
+		text += " Percentages are of the first figure of the same thing."
+	}
+	return text
 }
 
-// PublishedByOperation reports whether the figures are of several operations.
-func PublishedByOperation(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Published, func(f plan.Published) bool { return f.Operation != "" })
+// PublishedColumns says which columns a table of published figures needs.
+func PublishedColumns(rows []PublishedRow) (operation, load, shares bool) {
+	for _, row := range rows {
+		operation, load, shares = operation || row.Operation != "", load || row.Load != "", shares || row.TheirShare != ""
+	}
+	return operation, load, shares
 }
 
-// PublishedNotes say where published figures come from, and which of their
-// flaws ours are free of.
-func PublishedNotes(p plan.Plan) []string {
-	notes := gather(p, "published figures of %s: %s", func(f plan.Published) []string { return []string{source(f)} })
-	return append(notes, gather(p, "a flaw there and not here (%s): %s", func(f plan.Published) []string {
-		words := make([]string, len(f.Flaws))
-		for i, id := range f.Flaws {
-			words[i] = plan.Flaw(id)
-		}
-		return words
-	})...)
+// PublishedTitle is over published figures and what is said of them; over the notes of
+// a plan that has none, something else.
+func PublishedTitle(r *result.Result) string {
+	if HasPublished(r) {
+		return "Published elsewhere, for comparison only"
+	}
+	return "About this experiment"
 }
 
-// gather writes a line for each thing that is so of published figures, with
-// the arms of which it is.
-func gather(p plan.Plan, form string, of func(plan.Published) []string) []string {
-	arms := map[string][]string{}
-	var order, lines []string
-	for _, f := range p.Published {
-		for _, key := range of(f) {
-			if arms[key] == nil {
-				order = append(order, key)
-			}
-			if !slices.Contains(arms[key], f.Arm) {
-				arms[key] = append(arms[key], f.Arm)
-			}
-		}
-	}
-	for _, key := range order {
-		who := list(arms[key])
-		if len(arms[key]) == publishedArms(p) && len(arms[key]) > 1 {
-			who = "all"
-		}
-		line := fmt.Sprintf(form, who, key)
-		if len(p.Arms) == 1 { // there is no other that it could be of
-			line = strings.NewReplacer(" of "+who+":", ":", " ("+who+"):", ":").Replace(line)
-		}
-		lines = append(lines, line)
-	}
-	return lines
+// HasPublished reports whether there are published figures, also where only of absent arms.
+func HasPublished(r *result.Result) bool {
+	return len(r.Plan.Published) > 0 || slices.ContainsFunc(r.Absent, func(a result.Absent) bool { return len(a.Published) > 0 })
+}
+
+// PublishedSources say where published figures come from.
+func PublishedSources(p plan.Plan) []string {
+	return []string{"from " + said(p, source)}
 }
 
 // publishedArms is how many arms have a published figure.
 func publishedArms(p plan.Plan) int {
 	arms := map[string]bool{}
 	for _, f := range p.Published {
-		arms[f.Arm] = true
+		if f.Arm != "" {
+			arms[f.Arm] = true
+		}
 	}
 	return len(arms)
 }

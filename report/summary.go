@@ -252,6 +252,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	if again := result.RemadeWords(s.r); again != "" {
 		s.Trust = append(s.Trust, again+".")
 	}
+	if brief := PublishedBrief(s.r, s.a); brief != "" {
+		s.Trust = append(s.Trust, brief)
+	}
 	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
 	}

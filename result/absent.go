@@ -15,8 +15,11 @@ type Absent struct {
 	Place int `json:"place"`
 	// Why says what is not there, and what to do about it.
 	Why string `json:"why"`
-	// Published are others' figures for it, which the plan would hold.
+	// Published are others' figures for it, Contrasts and Advice what else is said of
+	// it, all of which the plan would hold.
 	Published []plan.Published `json:"published,omitempty"`
+	Contrasts []plan.Contrast  `json:"contrasts,omitempty"`
+	Advice    []plan.Advice    `json:"advice,omitempty"`
 }
 
 // Name is the arm's name, as [Result.ArmName] says those of the others.
@@ -42,13 +45,9 @@ func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
 			continue
 		}
 		a := Absent{Arm: arm, Place: i, Why: reason}
-		of := func(f plan.Published) bool { return f.Arm == a.Name() }
-		for _, f := range p.Published {
-			if of(f) {
-				a.Published = append(a.Published, f)
-			}
-		}
-		p.Published = slices.DeleteFunc(slices.Clone(p.Published), of)
+		p.Published, a.Published = parted(p.Published, func(f plan.Published) bool { return f.Arm == a.Name() })
+		p.Contrasts, a.Contrasts = parted(p.Contrasts, func(c plan.Contrast) bool { return c.With == a.Name() || c.Without == a.Name() })
+		p.Advice, a.Advice = parted(p.Advice, func(d plan.Advice) bool { return d.Arm == a.Name() || d.Over == a.Name() })
 		gone = append(gone, a)
 	}
 	p.Arms = arms
@@ -61,14 +60,29 @@ func Without(p plan.Plan, why map[int]string) (plan.Plan, []Absent) {
 	return p, gone
 }
 
+// parted are the things that stay in a plan and those that go; list is left alone.
+func parted[T any](list []T, goes func(T) bool) (stay, gone []T) {
+	for _, one := range list {
+		if goes(one) {
+			gone = append(gone, one)
+		} else {
+			stay = append(stay, one)
+		}
+	}
+	return stay, gone
+}
+
 // Asked is the plan that was asked for, with the arms that were absent at their places.
 func (r *Result) Asked() plan.Plan {
 	p := r.Plan
 	p.Arms, p.Published = slices.Clone(p.Arms), slices.Clone(p.Published)
+	p.Contrasts, p.Advice = slices.Clone(p.Contrasts), slices.Clone(p.Advice)
 	for _, a := range r.Absent { // by place, so that each finds those before it
 		at := min(max(a.Place, 0), len(p.Arms)) // a file may say anything
 		p.Arms = slices.Insert(p.Arms, at, a.Arm)
 		p.Published = append(p.Published, a.Published...)
+		p.Contrasts = append(p.Contrasts, a.Contrasts...)
+		p.Advice = append(p.Advice, a.Advice...)
 	}
 	return p
 }

@@ -48,6 +48,9 @@ To show what happens when parts fail, give the files of "wirelab chaos logging
 --json". These are single runs, so they are listed and not ranked. If there is no
 file, the table says which command makes it.
 
+Of a preset with published recommendations, such as ledger-balance, it prints each
+of them with what was measured here.
+
 RESULT is an id, "latest", or a file that "results export" wrote. "wirelab
 report" shows the same table as a page, with --chaos too.`,
 		Example: `  wirelab compare log-grpc log-rabbit log-nats -w logging.WriteLog --in-flight 50
@@ -101,12 +104,16 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 		analysis = analysis.WithRefused()
 	}
 	tables := report.Decisions(r, analysis, outages)
-	if len(tables) == 0 {
+	advice := report.Advice(r, analysis)
+	if len(tables) == 0 && len(advice) == 0 {
 		return undecidable(r)
+	}
+	if len(tables) == 0 && format != formatJSON {
+		return a.printAdvice(advice)
 	}
 	switch format {
 	case formatJSON:
-		return a.PrintJSON(decisions{ID: r.ID, Tables: tables})
+		return a.PrintJSON(decisions{ID: r.ID, Tables: append([]report.DecisionTable{}, tables...), Advice: advice})
 	case "markdown":
 		return markdown.WriteDecisions(a.Stdout, tables)
 	}
@@ -120,6 +127,20 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 type decisions struct {
 	ID     string                 `json:"id"` // of the result
 	Tables []report.DecisionTable `json:"tables"`
+	// Advice is what was recommended with published figures, held to what was measured.
+	Advice []string `json:"advice,omitempty"`
+}
+
+// printAdvice prints what was recommended with published figures, held to what was measured: a list
+// in text and Markdown alike.
+func (a *app) printAdvice(advice []string) error {
+	var b strings.Builder
+	b.WriteString(cli.Hang("", 0, "What was recommended with the published figures, and what was measured here:", a.columns()))
+	b.WriteString("\n")
+	for _, line := range advice {
+		b.WriteString(cli.Hang("- ", 2, line, a.columns()))
+	}
+	return a.Printf("%s", b.String())
 }
 
 // undecidable says why there is no table of a result.

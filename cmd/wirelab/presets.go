@@ -70,8 +70,12 @@ const firstPreset = "quick"
 // printPresets prints presets in groups, the one to begin with first.
 func (a *app) printPresets(all []plan.Plan) error {
 	var b strings.Builder
+	widest := 0
+	for _, p := range all {
+		widest = max(widest, len(p.Name))
+	}
 	show := func(p plan.Plan) {
-		fmt.Fprintf(&b, "  %-26s about %s\n", p.Name, aboutTime(p))
+		fmt.Fprintf(&b, "  %-*s about %s\n", widest, p.Name, aboutTime(p))
 		b.WriteString(cli.Hang("", 6, p.About, a.columns()))
 	}
 	b.WriteString("Start here\n")

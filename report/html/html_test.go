@@ -199,9 +199,11 @@ func sentences(t *testing.T, r *result.Result, a *result.Analysis, all []element
 			}
 		}
 	}
-	for _, want := range report.PublishedNotes(r.Plan) {
-		if !whole[want] {
-			t.Errorf("the page lacks %q", want)
+	for _, part := range report.PublishedParts(r, a) {
+		for _, want := range part.Lines {
+			if !whole[want] {
+				t.Errorf("the page lacks %q", want)
+			}
 		}
 	}
 }

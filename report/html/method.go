@@ -93,23 +93,39 @@ func gib(bytes uint64) string {
 
 // published are others' figures beside ours.
 type published struct {
-	Caption string
-	Rows    [][]cell
-	Notes   []string
-	ByWork  bool
+	Title, Caption string
+	Rows           [][]cell // none where only the plan has something to say
+	Parts          []report.PublishedPart
+	// Which columns there are.
+	ByOperation, ByLoad, Shares bool
 }
 
 func (s *sheet) published() *published {
-	if len(s.r.Plan.Published) == 0 || len(s.a.Loads) == 0 {
+	p := &published{Title: report.PublishedTitle(s.r), Parts: report.PublishedParts(s.r, s.a)}
+	switch {
+	case len(s.a.Loads) == 0 || len(p.Parts) == 0 && !report.HasPublished(s.r):
 		return nil
+	case !report.HasPublished(s.r):
+		return p
 	}
-	p := &published{Caption: report.PublishedCaption(s.r), Notes: report.PublishedNotes(s.r.Plan), ByWork: report.PublishedByOperation(s.r.Plan)}
-	for _, row := range report.Published(s.r, s.shown) {
-		cells := []cell{words(row.Arm), figures(row.Theirs), figures(row.Ours), words(row.Source)}
-		if p.ByWork {
-			cells = append([]cell{words(row.Operation)}, cells...)
+	rows := report.Published(s.r, s.shown)
+	p.Caption = report.PublishedCaption(s.r)
+	p.ByOperation, p.ByLoad, p.Shares = report.PublishedColumns(rows)
+	for _, row := range rows {
+		var cells []cell
+		if p.ByOperation {
+			cells = append(cells, words(row.Operation))
 		}
-		p.Rows = append(p.Rows, cells)
+		if p.ByLoad {
+			cells = append(cells, words(row.Load))
+		}
+		cells = append(cells, words(row.Arm), figures(row.Theirs))
+		if p.Shares {
+			cells = append(cells, figures(row.TheirShare), figures(row.Ours), figures(row.OurShare))
+		} else {
+			cells = append(cells, figures(row.Ours))
+		}
+		p.Rows = append(p.Rows, append(cells, words(row.Source)))
 	}
 	return p
 }
