@@ -19,7 +19,8 @@ var tables = map[string][]string{
 		"gRPC, load 0, rate 977.32", "REST, load 0, rate 842.68", "GraphQL, load 0, rate 830.43", "ALL, load 0, rate 909.53",
 	},
 	"hermes-seed-optimized": {
-		"gRPC (Baseline), load 1, rate 977.32", "gRPC (Optimized), load 1, rate 1352.56", "gRPC (Stress), load 2, rate 1604.96",
+		"gRPC (Baseline), load 1, rate 977.32", "gRPC (Optimized), load 1, rate 1352.56",
+		"gRPC (Stress), load 2, rate 1604.96",
 	},
 	"ledger-balance": {
 		"REST, load 1, rate 6806", "gRPC, load 1, rate 6496", "REST, load 1, p99 4.36", "gRPC, load 1, p99 3.13",
@@ -36,8 +37,10 @@ var tables = map[string][]string{
 		"Go, load 0, p99 13.17", "Rust (about), load 0, p99 13", "Python (about), load 0, p99 35",
 	},
 	"ms-1000x50": {
-		"http as published, load 0, rate 4923.34", "rabbit as published, load 0, rate 2643.52", "grpc as published, load 0, rate 7778.22",
-		"http as published, load 0, mean 9.703734 from 0.74 to 44.76", "rabbit as published, load 0, mean 18.469035 from 6.14 to 38.79",
+		"http as published, load 0, rate 4923.34", "rabbit as published, load 0, rate 2643.52",
+		"grpc as published, load 0, rate 7778.22",
+		"http as published, load 0, mean 9.703734 from 0.74 to 44.76",
+		"rabbit as published, load 0, mean 18.469035 from 6.14 to 38.79",
 		"grpc as published, load 0, mean 5.985075 from 0.68 to 17.25",
 	},
 	"hermes-pooled-60":       {"gRPC, connections reused, load 0, rate 1438.29"},
@@ -125,7 +128,8 @@ func TestPublishedTablesArePresets(t *testing.T) {
 func TestEveryPublishedExperimentIsAPreset(t *testing.T) {
 	t.Parallel()
 	for _, name := range strings.Fields(`ms-1000x50 ms-default
-		hermes-seed-grpc-60 hermes-seed-rest-60 hermes-seed-graphql-60 hermes-seed-all-60 hermes-seed-batched-60 hermes-seed-stress-150
+		hermes-seed-grpc-60 hermes-seed-rest-60 hermes-seed-graphql-60 hermes-seed-all-60 hermes-seed-batched-60
+		hermes-seed-stress-150
 		hermes-pooled-60 hermes-pooled-150 hermes-seed-scenarios hermes-leader-kill
 		hermes-consistent-120 hermes-consistent-60 hermes-eventual-60 hermes-performance-60
 		hermes-eventual-stream-1 hermes-performance-stream-100 hermes-eventual-sustained hermes-local-eventual

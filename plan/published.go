@@ -99,7 +99,8 @@ func (f Published) checkWhole(field string) error {
 	case f.quantities() == 0:
 		return missing(field+".mean", "49.005us, or a rate, p99 or gap_p99")
 	case f.quantities() > 1:
-		return outside(field, fmt.Sprintf("%d quantities", f.quantities()), "one of mean, rate, p99 and gap_p99: write another figure for each other")
+		return outside(field, fmt.Sprintf("%d quantities", f.quantities()),
+			"one of mean, rate, p99 and gap_p99: write another figure for each other")
 	case f.Rate == 0 && f.PlusMinus != 0:
 		return bad(field+".plus_minus", f.PlusMinus, "left out where rate is")
 	case f.Mean == 0 && (f.Min != 0 || f.Max != 0):
@@ -175,7 +176,11 @@ func (p Plan) checkContrasts() error {
 		case c.With == c.Without:
 			return bad(field+".without", c.Without, "unlike with")
 		}
-		err := first(checkFlaws(field, c.Flaws), readable(field+".with", c.With, armNameMax), readable(field+".without", c.Without, armNameMax))
+		err := first(
+			checkFlaws(field, c.Flaws),
+			readable(field+".with", c.With, armNameMax),
+			readable(field+".without", c.Without, armNameMax),
+		)
 		if err != nil {
 			return err
 		}
@@ -196,13 +201,15 @@ func (p Plan) checkAdvice() error {
 		case a.Says == "":
 			return missing(field+".says", "what is recommended")
 		case measured == (a.Missing != ""):
-			return outside(field, choose(measured, "with arms and missing", "without arms and missing"), "with arm and over, or with missing: why no measurement can tell")
+			return outside(field, choose(measured, "with arms and missing", "without arms and missing"),
+				"with arm and over, or with missing: why no measurement can tell")
 		case measured && (a.Arm == "" || a.Over == "" || a.Arm == a.Over):
 			return outside(field, "with one arm", "with arm and over, two arms")
 		}
 		err := first(
 			readable(field+".use", a.Use, textMax), readable(field+".says", a.Says, softwareMax),
-			readable(field+".arm", a.Arm, armNameMax), readable(field+".over", a.Over, armNameMax), readable(field+".missing", joined(a.Missing), aboutMax),
+			readable(field+".arm", a.Arm, armNameMax), readable(field+".over", a.Over, armNameMax),
+			readable(field+".missing", joined(a.Missing), aboutMax),
 			inRange(field+".load", a.Load, 1, loadsMax), knownMetric(field+".metric", a.Metric),
 		)
 		if err != nil {

@@ -45,7 +45,8 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	case f.GapP99 > 0:
 		// The gap between events is the period that the server sends at, and
 		// no latency; it is shown beside the delivery that it was taken for.
-		return quantity{theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99, dimension: result.Time, value: float64(f.GapP99)}
+		return quantity{theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99,
+			dimension: result.Time, value: float64(f.GapP99)}
 	case f.P99 > 0:
 		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: result.Time, value: float64(f.P99)}
 	}
@@ -119,7 +120,10 @@ func Published(r *result.Result, a *result.Analysis) []PublishedRow {
 	all := figures(r, a)
 	several := slices.ContainsFunc(r.Plan.Published, func(f plan.Published) bool { return f.Load > 1 })
 	for i, one := range all {
-		row := PublishedRow{Operation: one.f.Operation, Arm: rowName(r.Plan, one.f), Theirs: theirs(one.f), Ours: ours(r, one), Source: source(one.f)}
+		row := PublishedRow{
+			Operation: one.f.Operation, Arm: rowName(r.Plan, one.f),
+			Theirs: theirs(one.f), Ours: ours(r, one), Source: source(one.f),
+		}
 		if several && one.l != nil {
 			row.Load = paceName(r.Plan.Loads[one.l.Load])
 		}
@@ -301,7 +305,8 @@ func PublishedTitle(r *result.Result) string {
 
 // HasPublished reports whether there are published figures, also where only of absent arms.
 func HasPublished(r *result.Result) bool {
-	return len(r.Plan.Published) > 0 || slices.ContainsFunc(r.Absent, func(a result.Absent) bool { return len(a.Published) > 0 })
+	return len(r.Plan.Published) > 0 || slices.ContainsFunc(r.Absent,
+		func(a result.Absent) bool { return len(a.Published) > 0 })
 }
 
 // PublishedSources say where published figures come from.

@@ -46,11 +46,13 @@ func whether(so bool, evidence string) finding {
 
 // connectionsPerCall is of replies left unread, so that each call opens a connection.
 func connectionsPerCall(s scene) finding {
-	opened, sent := s.sum(func(t *result.Trial) uint64 { return t.Connections }), s.sum(func(t *result.Trial) uint64 { return t.Sent })
+	opened, sent := s.sum(func(t *result.Trial) uint64 { return t.Connections }),
+		s.sum(func(t *result.Trial) uint64 { return t.Sent })
 	if s.sum(func(t *result.Trial) uint64 { return t.WireSent + t.Open }) == 0 {
 		return finding{unseen, "connections were not counted"}
 	}
-	return whether(2*opened >= sent, fmt.Sprintf("%s connections opened for %s calls", plan.Thousands(opened), plan.Thousands(sent)))
+	evidence := fmt.Sprintf("%s connections opened for %s calls", plan.Thousands(opened), plan.Thousands(sent))
+	return whether(2*opened >= sent, evidence)
 }
 
 // dialled is of calls that had to open a connection first.
@@ -122,7 +124,8 @@ func oneRun(s scene) finding {
 // fewProcesses is of fewer runs than an interval can be claimed from.
 func fewProcesses(s scene) finding {
 	n := s.rounds()
-	return whether(n < result.MinRounds, fmt.Sprintf("%s of fresh processes; a claim needs %d", counted(n, "round"), result.MinRounds))
+	evidence := fmt.Sprintf("%s of fresh processes; a claim needs %d", counted(n, "round"), result.MinRounds)
+	return whether(n < result.MinRounds, evidence)
 }
 
 // shortWindow is of so little measured time that beginnings are most of it.
@@ -131,13 +134,28 @@ func shortWindow(s scene) finding {
 	return whether(window < time.Second, fmt.Sprintf("%s measured, after warming up", window.Round(100*time.Millisecond)))
 }
 
+// windowTold is of a run that is not as long as it says.
+func windowTold(s scene) finding {
+	f := shortWindow(s)
+	return finding{gone, "what was measured is counted: " + strings.TrimSuffix(f.evidence, " measured, after warming up")}
+}
+
+// allocationsHidden is of allocations that are not those of the work.
+func allocationsHidden(s scene) finding {
+	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Server == nil || t.Server.Allocations == 0 }) {
+		return finding{unseen, "what the server allocated is not known"}
+	}
+	return finding{gone, "the allocations of server and driver are counted, each by itself"}
+}
+
 // sharedCores is of client and server on the same cores.
 func sharedCores(s scene) finding {
 	if !s.ours() {
 		return finding{unseen, "the server was not started here"}
 	}
 	server, driver := s.r.Placement.ServerCPUs, s.r.Placement.DriverCPUs
-	if len(server) > 0 && len(driver) > 0 && !slices.ContainsFunc(server, func(cpu int) bool { return slices.Contains(driver, cpu) }) {
+	both := func(cpu int) bool { return slices.Contains(driver, cpu) }
+	if len(server) > 0 && len(driver) > 0 && !slices.ContainsFunc(server, both) {
 		return finding{gone, "server and driver have cores of their own"}
 	}
 	return finding{here, fmt.Sprintf("they share the %s of this machine", counted(max(s.r.Environment.CPUs, 1), "CPU"))}
@@ -184,7 +202,8 @@ func notFollowed(s scene) finding {
 			return finding{here, "what was sent is not followed"}
 		}
 	}
-	return finding{gone, fmt.Sprintf("each is followed by its number: %s missing, %s came again", plan.Thousands(missing), plan.Thousands(again))}
+	return finding{gone, fmt.Sprintf("each is followed by its number: %s missing, %s came again",
+		plan.Thousands(missing), plan.Thousands(again))}
 }
 
 // notStored is of a way that is timed until its entry is in a queue.
@@ -216,11 +235,13 @@ func failuresUncounted(s scene) finding {
 
 // slowClock is of a rate that was asked for and not kept.
 func slowClock(s scene) finding {
-	planned, sent := s.sum(func(t *result.Trial) uint64 { return t.Planned }), s.sum(func(t *result.Trial) uint64 { return t.Sent })
+	planned, sent := s.sum(func(t *result.Trial) uint64 { return t.Planned }),
+		s.sum(func(t *result.Trial) uint64 { return t.Sent })
 	if planned == 0 {
 		return finding{gone, "no rate was asked for"}
 	}
-	return whether(float64(sent) < 0.999*float64(planned), fmt.Sprintf("%s of %s sent that were due", plan.Thousands(sent), plan.Thousands(planned)))
+	evidence := fmt.Sprintf("%s of %s sent that were due", plan.Thousands(sent), plan.Thousands(planned))
+	return whether(float64(sent) < 0.999*float64(planned), evidence)
 }
 
 // acknowledgedEarly is of an acknowledgement before anything is on disk.
@@ -292,7 +313,8 @@ func unlikeLibraries(s scene) finding {
 func stalled(s scene) finding {
 	const stall = 5.8e6
 	for _, l := range s.loads {
-		row := s.a.Loads[slices.IndexFunc(s.a.Loads, func(a result.LoadAnalysis) bool { return a.Load == l })].Row(plan.ResponseMean)
+		at := slices.IndexFunc(s.a.Loads, func(a result.LoadAnalysis) bool { return a.Load == l })
+		row := s.a.Loads[at].Row(plan.ResponseMean)
 		if row == nil || s.arm >= len(row.Cells) || !row.Cells[s.arm].Estimate.Known {
 			return finding{unseen, "the mean time of its calls is not known"}
 		}
@@ -335,7 +357,7 @@ func unknownMachine(s scene) finding {
 // flawChecks look for flaws, by their ids. Every flaw that package plan knows has one.
 var flawChecks = map[string]func(scene) finding{
 	"duh-M01": mixedEncodings,
-	"duh-M02": needsTrials(shortWindow),
+	"duh-M02": needsTrials(windowTold),
 	"duh-M03": oneCaller,
 	"duh-M04": needsTrials(oneRun),
 	"duh-M05": byServer("places are found by a map"),
@@ -343,7 +365,7 @@ var flawChecks = map[string]func(scene) finding{
 	"duh-M07": unequalSecurity,
 	"duh-M08": needsTrials(dialled),
 	"duh-M09": unlikeDeadlines,
-	"duh-M10": needsTrials(costHidden),
+	"duh-M10": needsTrials(allocationsHidden),
 	"duh-M11": oneQuestion,
 	"duh-M12": needsTrials(bytesUncounted),
 	"grb-M01": byDriver("times count from when an event was due until it was decoded"),

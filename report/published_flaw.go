@@ -150,7 +150,11 @@ func flawParts(r *result.Result, a *result.Analysis) []PublishedPart {
 	for _, p := range []struct {
 		where whereabouts
 		title string
-	}{{here, "Flaws there that are here as well"}, {gone, "Flaws there that are not here"}, {unseen, "Flaws there, of which this run does not tell"}} {
+	}{
+		{here, "Flaws there that are here as well"},
+		{gone, "Flaws there that are not here"},
+		{unseen, "Flaws there, of which this run does not tell"},
+	} {
 		if len(lines[p.where]) > 0 {
 			parts = append(parts, PublishedPart{Title: p.title, Lines: lines[p.where]})
 		}

@@ -33,7 +33,8 @@ func PublishedParts(r *result.Result, a *result.Analysis) []PublishedPart {
 	}
 	notes := slices.Clone(r.Plan.Notes)
 	for _, f := range r.Plan.Published {
-		if line := f.Row + ": no such arm: " + strings.TrimSuffix(f.Missing, ".") + "."; f.Missing != "" && !slices.Contains(notes, line) {
+		line := f.Row + ": no such arm: " + strings.TrimSuffix(f.Missing, ".") + "."
+		if f.Missing != "" && !slices.Contains(notes, line) {
 			notes = append(notes, line)
 		}
 	}
@@ -68,17 +69,21 @@ func PublishedBrief(r *result.Result, a *result.Analysis) string {
 	for _, one := range []struct {
 		how  pairing
 		what string
-	}{{sameOrder, "the same here"}, {otherOrder, "another here"}, {notApart, "in part the same here"}, {unknownPair, "not to be told here"}} {
+	}{
+		{sameOrder, "the same here"}, {otherOrder, "another here"},
+		{notApart, "in part the same here"}, {unknownPair, "not to be told here"},
+	} {
 		if count[one.how] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[one.how], one.what))
 		}
 	}
-	return fmt.Sprintf("Of %d orders of arms that were published elsewhere: %s. See --full.", len(lines), strings.Join(parts, ", "))
+	return fmt.Sprintf("Of %d orders of arms that were published elsewhere: %s. See --full.", len(lines),
+		strings.Join(parts, ", "))
 }
 
 // ordersOf is a sentence for each order of published figures, and how it compares with ours.
 func ordersOf(r *result.Result, a *result.Analysis) (lines []string, outcomes []pairing) {
-	all := slices.DeleteFunc(figures(r, a), func(one figure) bool { return one.f.Missing != "" }) // of which nothing is here
+	all := slices.DeleteFunc(figures(r, a), func(one figure) bool { return one.f.Missing != "" })
 	for i, one := range all {
 		if slices.IndexFunc(all, one.alike) < i {
 			continue
@@ -186,7 +191,8 @@ func ahead(x, y float64, more bool) int {
 
 // touch reports whether the published intervals of two rates touch.
 func touch(x, y plan.Published) bool {
-	return x.PlusMinus+y.PlusMinus > 0 && max(x.Rate-x.PlusMinus, y.Rate-y.PlusMinus) <= min(x.Rate+x.PlusMinus, y.Rate+y.PlusMinus)
+	low, high := max(x.Rate-x.PlusMinus, y.Rate-y.PlusMinus), min(x.Rate+x.PlusMinus, y.Rate+y.PlusMinus)
+	return x.PlusMinus+y.PlusMinus > 0 && low <= high
 }
 
 // compare says how two arms compare here of which x was published as the better one: by the
@@ -285,7 +291,8 @@ func contrast(l *result.LoadAnalysis, row *result.Row, c plan.Contrast, with, wi
 	// The widest that both intervals allow: that of the pairs would be narrower.
 	low, high := with.Low/without.High, with.High/without.Low
 	if low <= 1 && high >= 1 {
-		return fmt.Sprintf("%s: too little to be seen in the %s (%s to %s ×).", subject, m.Title, Significant(low, 3), Significant(high, 3))
+		return fmt.Sprintf("%s: too little to be seen in the %s (%s to %s ×).", subject, m.Title, Significant(low, 3),
+			Significant(high, 3))
 	}
 	direction := "better"
 	if ahead(with.Value, without.Value, m.Higher) > 0 {
@@ -293,7 +300,8 @@ func contrast(l *result.LoadAnalysis, row *result.Row, c plan.Contrast, with, wi
 	}
 	unit := UnitFor(m.Dimension, with.Value, without.Value)
 	return fmt.Sprintf("%s: %s × the %s, which is %s (%s to %s ×; %s against %s).", subject,
-		Significant(with.Value/without.Value, 3), m.Title, direction, Significant(low, 3), Significant(high, 3), With(with, unit), With(without, unit))
+		Significant(with.Value/without.Value, 3), m.Title, direction, Significant(low, 3), Significant(high, 3),
+		With(with, unit), With(without, unit))
 }
 
 // armAt is the place of an arm by its name; −1: there is none.
@@ -338,7 +346,8 @@ func advised(r *result.Result, a *result.Analysis, d plan.Advice) string {
 	x := figure{l: l, arm: arm, q: quantity{metric: id, dimension: m.Dimension}}
 	y := figure{l: l, arm: over, q: x.q}
 	unit := UnitFor(m.Dimension, row.Cells[arm].Estimate.Value, row.Cells[over].Estimate.Value)
-	values := fmt.Sprintf("%s of %s %s, of %s %s", m.Title, d.Arm, With(row.Cells[arm].Estimate, unit), d.Over, With(row.Cells[over].Estimate, unit))
+	values := fmt.Sprintf("%s of %s %s, of %s %s", m.Title, d.Arm, With(row.Cells[arm].Estimate, unit), d.Over,
+		With(row.Cells[over].Estimate, unit))
 	how := compare(r, x, y, m.Higher)
 	switch {
 	case how == unknownPair:

@@ -19,8 +19,10 @@ func ways(published ...plan.Published) *result.Result {
 	r := resulttest.Make(resulttest.Setting{
 		Name: "ways", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7,
 		Arms: []resulttest.Arm{
-			{Name: "http as published", Protocol: "log-http-published", Encoding: "JSON", ServerCPU: 60_000, ClientCPU: 20_000, Response: 300 * time.Microsecond},
-			{Name: "http", Protocol: "log-http", Encoding: "JSON", ServerCPU: 30_000, ClientCPU: 20_000, Response: 100 * time.Microsecond},
+			{Name: "http as published", Protocol: "log-http-published", Encoding: "JSON", ServerCPU: 60_000,
+				ClientCPU: 20_000, Response: 300 * time.Microsecond},
+			{Name: "http", Protocol: "log-http", Encoding: "JSON", ServerCPU: 30_000, ClientCPU: 20_000,
+				Response: 100 * time.Microsecond},
 		},
 	})
 	for n := range r.Rounds {
@@ -62,7 +64,8 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Flaws there that are here as well", "Flaws there that are not here",
-			"the arm does as the published client did", "connections opened for", "50 calls in flight, since that was the question",
+			"the arm does as the published client did", "connections opened for",
+			"50 calls in flight, since that was the question",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q", form, want)
@@ -71,8 +74,9 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 	}
 	a := result.Analyse(r)
 	for title, want := range map[string][]string{
-		"Flaws there that are here as well": {"http as published: replies left unread", "http as published: two channels", "a closed loop"},
-		"Flaws there that are not here":     {"http: replies left unread", "http: two channels"},
+		"Flaws there that are here as well": {"http as published: replies left unread", "http as published: two channels",
+			"a closed loop"},
+		"Flaws there that are not here": {"http: replies left unread", "http: two channels"},
 	} {
 		lines := partOf(r, &a, title)
 		for _, start := range want {
@@ -112,7 +116,8 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 		return ""
 	}
 	r := ways(figure("http as published"), figure("http"))
-	if line := look(r, "Flaws there that are here as well", "grb-M04"); !strings.Contains(line, "50 of http as published and 10 of http") {
+	if line := look(r, "Flaws there that are here as well", "grb-M04"); !strings.Contains(line,
+		"50 of http as published and 10 of http") {
 		t.Errorf("%q", line)
 	}
 	if line := look(r, "Flaws there that are not here", "grb-M12"); !strings.Contains(line, "12 rounds") {
@@ -123,7 +128,8 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 			r.Rounds[n].Trials[i].Open = 8
 		}
 	}
-	if line := look(r, "Flaws there that are not here", "grb-M04"); !strings.Contains(line, "each arm held 8 connections") {
+	if line := look(r, "Flaws there that are not here", "grb-M04"); !strings.Contains(line,
+		"each arm held 8 connections") {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = r.Rounds[:1]
@@ -136,7 +142,8 @@ func TestFlawsFollowWhatWasCounted(t *testing.T) {
 		t.Errorf("%q", line)
 	}
 	r.Rounds = nil
-	if line := look(r, "Flaws there, of which this run does not tell", "grb-M12"); !strings.Contains(line, "nothing was measured") {
+	if line := look(r, "Flaws there, of which this run does not tell", "grb-M12"); !strings.Contains(line,
+		"nothing was measured") {
 		t.Errorf("%q", line)
 	}
 }
@@ -151,7 +158,8 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 				t.Errorf("%s has no effect", id)
 			}
 			for i := range r.Plan.Arms {
-				r.Plan.Published = append(r.Plan.Published, plan.Published{Source: "s", Machine: "m", Arm: r.ArmName(i), Rate: 5, Flaws: []string{id}})
+				r.Plan.Published = append(r.Plan.Published, plan.Published{Source: "s", Machine: "m", Arm: r.ArmName(i),
+					Rate: 5, Flaws: []string{id}})
 			}
 		}
 		a := result.Analyse(r)
@@ -177,7 +185,8 @@ func TestPublishedOrder(t *testing.T) {
 	t.Parallel()
 	figures := func(first, second float64) []plan.Published {
 		return []plan.Published{
-			{Source: "s", Machine: "m", Arm: "http as published", Rate: first}, {Source: "s", Machine: "m", Arm: "http", Rate: second},
+			{Source: "s", Machine: "m", Arm: "http as published", Rate: first}, {Source: "s", Machine: "m", Arm: "http",
+				Rate: second},
 		}
 	}
 	whole, few := ways(figures(10, 20)...), ways(figures(10, 20)...)
@@ -228,7 +237,8 @@ func TestContrasts(t *testing.T) {
 	a = result.Analyse(r)
 	shown := a.WithRefused()
 	for _, analysis := range []*result.Analysis{&a, shown} {
-		if lines := partOf(r, analysis, "What flaws are worth here"); len(lines) != 1 || !strings.HasSuffix(lines[0], "no size, since one of them has no valid figure.") {
+		if lines := partOf(r, analysis, "What flaws are worth here"); len(lines) != 1 || !strings.HasSuffix(lines[0],
+			"no size, since one of them has no valid figure.") {
 			t.Errorf("%q", lines)
 		}
 	}
@@ -237,11 +247,12 @@ func TestContrasts(t *testing.T) {
 // Arms of which none is the first are compared by their intervals, and the right way round.
 func TestAdviceBetweenOtherArms(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Make(resulttest.Setting{Name: "three", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7, Arms: []resulttest.Arm{
-		{Name: "a", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 80 * time.Microsecond},
-		{Name: "b", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 100 * time.Microsecond},
-		{Name: "c", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 300 * time.Microsecond},
-	}})
+	r := resulttest.Make(resulttest.Setting{Name: "three", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7,
+		Arms: []resulttest.Arm{
+			{Name: "a", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 80 * time.Microsecond},
+			{Name: "b", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 100 * time.Microsecond},
+			{Name: "c", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 300 * time.Microsecond},
+		}})
 	for _, metric := range []string{plan.Throughput, plan.ResponseMean} {
 		r.Plan.Advice = append(r.Plan.Advice, plan.Advice{Use: "any", Says: "c", Arm: "c", Over: "b", Metric: metric})
 	}
@@ -266,8 +277,10 @@ func TestAdvice(t *testing.T) {
 	a := result.Analyse(r)
 	lines := partOf(r, &a, "What was recommended with it")
 	want := []string{
-		"speed → http. Here: it holds (throughput of http ", "patience → the other. Here: it does not hold: the other is better (mean response time of ",
-		"streams → either. Here: it does not hold: http is better (", "taste → http. Here: no measurement tells, since it is a matter of taste.",
+		"speed → http. Here: it holds (throughput of http ",
+		"patience → the other. Here: it does not hold: the other is better (mean response time of ",
+		"streams → either. Here: it does not hold: http is better (",
+		"taste → http. Here: no measurement tells, since it is a matter of taste.",
 	}
 	for i := range want {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], want[i]) {
@@ -300,7 +313,8 @@ func TestPublishedTable(t *testing.T) {
 		got = append(got, row{one.Arm, one.Theirs, one.TheirShare})
 	}
 	want := []row{
-		{"gRPC: http as published", "977.32/s", "100 %"}, {"REST: http", "842.68 ± 9.5/s", "86 %"}, {"Rust", "1,352.56/s", "138 %"},
+		{"gRPC: http as published", "977.32/s", "100 %"}, {"REST: http", "842.68 ± 9.5/s", "86 %"}, {"Rust", "1,352.56/s",
+			"138 %"},
 		{"gRPC: http", "9.703734 ms", ""}, {"", "from 0.74 to 44.76 ms", ""},
 	}
 	if !slices.Equal(got, want) {
@@ -312,7 +326,8 @@ func TestPublishedTable(t *testing.T) {
 	for form, text := range pages(t, r) {
 		if form == "terminal" || form == "markdown" || form == "html" {
 			text = spaceless(text)
-			for _, want := range []string{"842.68 ± 9.5/s", "86 %", "1,352.56/s", "no such arm", "from 0.74 to 44.76 ms", "none is driven here", "Theirs was answered in JSON."} {
+			for _, want := range []string{"842.68 ± 9.5/s", "86 %", "1,352.56/s", "no such arm", "from 0.74 to 44.76 ms",
+				"none is driven here", "Theirs was answered in JSON."} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s lacks %q", form, want)
 				}
@@ -322,7 +337,8 @@ func TestPublishedTable(t *testing.T) {
 	// Without published figures the notes are shown all the same.
 	r.Plan.Published = nil
 	for form, text := range pages(t, r) {
-		if (form == "terminal" || form == "markdown" || form == "html") && !strings.Contains(spaceless(text), "Theirs was answered in JSON.") {
+		if (form == "terminal" || form == "markdown" || form == "html") && !strings.Contains(spaceless(text),
+			"Theirs was answered in JSON.") {
 			t.Errorf("%s lacks the note of a plan without published figures", form)
 		}
 	}
@@ -331,10 +347,12 @@ func TestPublishedTable(t *testing.T) {
 // What differs besides is named: software and its language, and the machine.
 func TestDifferencesAreNamed(t *testing.T) {
 	t.Parallel()
-	r := ways(plan.Published{Source: "s", Machine: "MacBookPro12,1", Software: "http4s, Scala on JDK 8", Arm: "http", Rate: 1})
+	r := ways(plan.Published{Source: "s", Machine: "MacBookPro12,1", Software: "http4s, Scala on JDK 8", Arm: "http",
+		Rate: 1})
 	a := result.Analyse(r)
 	text := strings.Join(partOf(r, &a, "What else differs"), " ")
-	for _, want := range []string{"Software there: http4s, Scala on JDK 8. Here: net/http; Go 1.26.8.", "Machine there: MacBookPro12,1. Here: Example CPU", "not one of protocols alone"} {
+	for _, want := range []string{"Software there: http4s, Scala on JDK 8. Here: net/http; Go 1.26.8.",
+		"Machine there: MacBookPro12,1. Here: Example CPU", "not one of protocols alone"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}

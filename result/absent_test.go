@@ -18,6 +18,8 @@ func TestWithout(t *testing.T) {
 		Arms:      []plan.Arm{{Name: "a", Protocol: "p"}, {Name: "b", Protocol: "q"}, {Name: "c", Protocol: "q"}, {Name: "d", Protocol: "r"}},
 		Explain:   plan.Corners{From: "p", To: "r"},
 		Published: []plan.Published{{Arm: "b", Mean: 1}, {Arm: "d", Mean: 2}, {Arm: "d", Mean: 3}},
+		Contrasts: []plan.Contrast{{With: "a", Without: "b"}, {With: "c", Without: "d"}, {With: "a", Without: "c"}},
+		Advice:    []plan.Advice{{Arm: "b", Over: "d"}, {Arm: "a", Over: "c"}, {Missing: "taste"}},
 	}
 	for name, c := range map[string]struct {
 		why   map[int]string
@@ -42,6 +44,16 @@ func TestWithout(t *testing.T) {
 				t.Errorf("%s: a figure of %s is left", name, f.Arm)
 			}
 		}
+		for _, contrast := range p.Contrasts {
+			if !slices.Contains(left, contrast.With) || !slices.Contains(left, contrast.Without) {
+				t.Errorf("%s: a contrast of what is gone is left: %+v", name, contrast)
+			}
+		}
+		for _, advice := range p.Advice {
+			if advice.Missing == "" && (!slices.Contains(left, advice.Arm) || !slices.Contains(left, advice.Over)) {
+				t.Errorf("%s: a recommendation of what is gone is left: %+v", name, advice)
+			}
+		}
 		for _, a := range gone {
 			if a.Why != c.why[a.Place] || a.Arm != whole.Arms[a.Place] {
 				t.Errorf("%s: %+v", name, a)
@@ -54,7 +66,8 @@ func TestWithout(t *testing.T) {
 		if got := r.Rebased(); got != c.first {
 			t.Errorf("%s: instead of %q", name, got)
 		}
-		if asked := r.Asked(); !reflect.DeepEqual(asked.Arms, whole.Arms) || len(asked.Published) != len(whole.Published) {
+		if asked := r.Asked(); !reflect.DeepEqual(asked.Arms, whole.Arms) || len(asked.Published) != len(whole.Published) ||
+			len(asked.Contrasts) != len(whole.Contrasts) || len(asked.Advice) != len(whole.Advice) {
 			t.Errorf("%s: asked for %+v", name, asked)
 		}
 	}

@@ -60,6 +60,52 @@ func madeUpRun() chaosRun {
 	}
 }
 
+// Of a preset with published recommendations, decide tells of each what was measured.
+func TestDecideOnPublishedAdvice(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := resulttest.Closed()
+	r.Plan.Advice = []plan.Advice{
+		{Use: "many small calls", Says: "http1-proto", Arm: "http1-proto", Over: "grpc", Metric: plan.Throughput},
+		{Use: "browsers as clients", Says: "http1-proto", Missing: "since it is a matter of what browsers speak"},
+	}
+	a := &app{getenv: func(key string) string { return s.env[key] }}
+	if err := a.withStore(t.Context(), func(results store.Store) error { return results.Put(t.Context(), r) }); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"many small calls → http1-proto. Here: it holds (throughput of http1-proto", "browsers as clients → http1-proto. Here: no measurement tells"}
+	for _, format := range []string{"text", "markdown", "json"} {
+		out := s.run("decide", "latest", "--format", format)
+		out.stdout = strings.Join(strings.Fields(out.stdout), " ")
+		out.wants(t, exitOK, want, nil)
+	}
+}
+
+// An error of a plan in a file says the line and the field, whichever check finds it; and what
+// JSON writes for a character is read.
+func TestRunNamesLineAndField(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	file := filepath.Join(t.TempDir(), "mine.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const head = "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
+	for text, want := range map[string][]string{
+		head + "rounds:\n  min: 9\n  max: 3\n":                      {"mine.yaml: [5:8]", "rounds.min is 9"},
+		head + "loads:\n- recording:\n    file: absent.json\n":      {"mine.yaml: [6:11]", "loads[0].recording.file: there is no file or folder"},
+		head + "published:\n- {source: x, machine: y, mean: 1ms}\n": {"mine.yaml: [5:", "published[0].arm is missing"},
+	} {
+		write(text)
+		s.run("run", file).wants(t, exitUsage, nil, want)
+	}
+	write(`{"workload":"routeguide","operation":"GetFeature","arms":[{"protocol":"grpc"}],
+		"published":[{"source":"x","machine":"y","arm":"grpc","mean":"49.005\u00b5s"}]}`)
+	s.run("run", file, "--print-plan").wants(t, exitOK, []string{`"49.005µs"`}, nil)
+}
+
 func TestDecide(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
