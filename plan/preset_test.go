@@ -150,3 +150,19 @@ func TestEveryPublishedExperimentIsAPreset(t *testing.T) {
 		}
 	}
 }
+
+// Messages of mode performance reach no group, so that they cannot be followed: no preset has such an
+// arm, and those that are named after the mode say so.
+func TestNoPresetSendsWhatCannotBeFollowed(t *testing.T) {
+	t.Parallel()
+	for _, p := range plan.Presets() {
+		for _, a := range p.Arms {
+			if strings.Contains(a.Queue, "performance") {
+				t.Errorf("%s has arm %s", p.Name, a)
+			}
+		}
+		if strings.Contains(p.Name, "performance") && !strings.Contains(strings.Join(p.Notes, " "), "no arm in mode performance") {
+			t.Errorf("%s does not say that it has no arm in that mode", p.Name)
+		}
+	}
+}
