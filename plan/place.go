@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,18 +20,34 @@ var (
 	fieldUnknown = regexp.MustCompile(`^(?:([a-z_\[\]0-9.]+): )?unknown ([a-z_\[\]0-9.]+) "`)
 )
 
+// unknownName is a name that is not known, as [wirelab.UnknownName] has it behind what it would be of.
+var unknownName = regexp.MustCompile(`^unknown [a-zA-Z ]+ "([^"]+)"`)
+
 // At says at which line of a plan's file an error of [Plan.Complete] is, and shows
 // the line as the errors of [Parse] do. Where the file has nothing of the field, since
-// it is missing, the line is that of what the field belongs to.
-func At(name string, data []byte, err error) error {
+// it is missing, the line is that of what the field belongs to. An error that is of no
+// field comes back as it is.
+func At(fileName string, data []byte, err error) error {
 	message := wirelab.Public(err).Message
 	path := fieldFirst.FindString(message)
 	if unknown := fieldUnknown.FindStringSubmatch(message); unknown != nil {
 		path = strings.TrimPrefix(unknown[1]+"."+unknown[2], ".")
 	}
+	top, _, _ := strings.Cut(path, ".")
+	top, _, _ = strings.Cut(top, "[")
 	file, parseErr := parser.ParseBytes(data, 0)
-	if parseErr != nil || path == "" {
-		return inFile(name, err)
+	if parseErr != nil {
+		return err
+	}
+	if name := unknownName.FindStringSubmatch(message); name != nil {
+		for _, doc := range file.Docs {
+			if at, node := valueAt(doc.Body, "", name[1]); node != nil {
+				return inFile(fileName, &yaml.SyntaxError{Message: at + ": " + message, Token: node.GetToken()})
+			}
+		}
+	}
+	if _, ok := fieldsOf(reflect.TypeFor[Plan]())[top]; !ok {
+		return err // it is of no field
 	}
 	for _, doc := range file.Docs {
 		if doc.Body != nil {
@@ -38,10 +55,10 @@ func At(name string, data []byte, err error) error {
 			if !found {
 				break // the field is missing from the plan itself: the whole file is the place
 			}
-			return inFile(name, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
+			return inFile(fileName, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
 		}
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", name, message)
+	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", fileName, message)
 }
 
 // nodeAt is the node of a field, or of the nearest thing around it that is there;
@@ -55,6 +72,31 @@ func nodeAt(node ast.Node, path string) (nearest ast.Node, found bool) {
 		node, found = next, true
 	}
 	return node, found
+}
+
+// valueAt is the first text of that value, with the field that has it; nil if there is none.
+func valueAt(node ast.Node, path, value string) (at string, found ast.Node) {
+	switch n := node.(type) {
+	case *ast.StringNode:
+		if n.Value == value {
+			return path, n
+		}
+	case *ast.SequenceNode:
+		for i, one := range n.Values {
+			if at, found = valueAt(one, path+"["+strconv.Itoa(i)+"]", value); found != nil {
+				return at, found
+			}
+		}
+	case *ast.MappingNode:
+		for _, entry := range n.Values {
+			if at, found = valueAt(entry, path, value); found != nil {
+				return at, found
+			}
+		}
+	case *ast.MappingValueNode:
+		return valueAt(n.Value, strings.TrimPrefix(path+"."+n.Key.String(), "."), value)
+	}
+	return "", nil
 }
 
 // child is the value of a key, or of a place in a list; nil if there is none.

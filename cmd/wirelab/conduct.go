@@ -37,6 +37,16 @@ type conductOptions struct {
 	network     networkFlag
 	database    databaseFlags
 	gate        gate
+	// place says of an error of the plan where it is in the plan's file; nil where there is none.
+	place func(error) error
+}
+
+// placed is an error of the plan with its place.
+func (o *conductOptions) placed(err error) error {
+	if o.place == nil {
+		return err
+	}
+	return o.place(err)
 }
 
 func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
@@ -58,14 +68,14 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	o.database.dry = o.plan
 	p, err := o.database.apply(ctx, a, o.network.apply(p))
 	if err != nil {
-		return err
+		return o.placed(err)
 	}
 	if p, err = p.Complete(); err != nil {
-		return err
+		return o.placed(err)
 	}
 	arms, err := a.arms(p)
 	if err != nil {
-		return err
+		return o.placed(err)
 	}
 	if err := o.gate.marks(a); err != nil {
 		return err

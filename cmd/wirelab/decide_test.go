@@ -94,9 +94,11 @@ func TestRunNamesLineAndField(t *testing.T) {
 	}
 	const head = "workload: routeguide\noperation: GetFeature\narms: [{protocol: grpc}]\n"
 	for text, want := range map[string][]string{
-		head + "rounds:\n  min: 9\n  max: 3\n":                      {"mine.yaml: [5:8]", "rounds.min is 9"},
-		head + "loads:\n- recording:\n    file: absent.json\n":      {"mine.yaml: [6:11]", "loads[0].recording.file: there is no file or folder"},
-		head + "published:\n- {source: x, machine: y, mean: 1ms}\n": {"mine.yaml: [5:", "published[0].arm is missing"},
+		head + "rounds:\n  min: 9\n  max: 3\n":                                                     {"mine.yaml: [5:8]", "rounds.min is 9"},
+		head + "loads:\n- recording:\n    file: absent.json\n":                                     {"mine.yaml: [6:11]", "loads[0].recording.file: there is no file or folder"},
+		"workload: routegude\noperation: GetFeature\narms: [{protocol: grpc}]\n":                   {"mine.yaml: [1:11]", "workload: unknown workload"},
+		"workload: routeguide\noperation: GetFeature\narms:\n- protocol: grpc\n- protocol: grcp\n": {"mine.yaml: [5:13]", "arms[1].protocol: unknown protocol"},
+		head + "published:\n- {source: x, machine: y, mean: 1ms}\n":                                {"mine.yaml: [5:", "published[0].arm is missing"},
 	} {
 		write(text)
 		s.run("run", file).wants(t, exitUsage, nil, want)

@@ -39,6 +39,7 @@ fields of a plan.
 			if err != nil {
 				return err
 			}
+			o.place = placing(args[0], p)
 			if until != "" {
 				if p.Until, err = plan.ParseUntil(until); err != nil {
 					return err
@@ -84,8 +85,20 @@ func loadPlan(name string) (plan.Plan, error) {
 	if p, err = withRecordings(p, filepath.Dir(name)); err != nil {
 		return p, plan.At(name, text, err)
 	}
-	if _, err := p.Complete(); err != nil {
-		return p, plan.At(name, text, err) // it is found again later, without the file to show the line of
-	}
 	return p, nil
+}
+
+// placing makes errors of a plan say where they are in its file: those that the file has by
+// itself, and not a flag in its stead.
+func placing(name string, written plan.Plan) func(error) error {
+	return func(err error) error {
+		text, unread := os.ReadFile(name)
+		if unread != nil || !strings.ContainsAny(name, "/.") {
+			return err
+		}
+		if _, own := written.Complete(); own != nil && own.Error() != err.Error() {
+			return err
+		}
+		return plan.At(name, text, err)
+	}
 }
