@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"wirelab"
@@ -147,8 +146,11 @@ func readable(field, value string, most int) error {
 	if utf8.RuneCountInString(value) > most || strings.TrimSpace(value) != value || !utf8.ValidString(value) {
 		return bad(field, value, allowed)
 	}
-	if strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
+	if strings.ContainsFunc(value, unseen) {
 		return bad(field, value, allowed)
+	}
+	if value != "" && !strings.ContainsFunc(value, Shows) {
+		return bad(field, value, "at least one character that can be seen")
 	}
 	return nil
 }

@@ -113,14 +113,17 @@ func ParseRecording(name string, data []byte) (Recording, error) {
 
 func gapsOfJSON(data []byte) ([]Duration, error) {
 	var file struct {
-		Gaps []float64 `json:"inter_arrival_ms"`
+		Gaps []*float64 `json:"inter_arrival_ms"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, err
 	}
 	gaps := make([]Duration, 0, len(file.Gaps))
 	for i, ms := range file.Gaps {
-		gap, err := ofMilliseconds(ms)
+		if ms == nil { // as programs write what is not a number
+			return nil, errors.New("inter_arrival_ms[" + strconv.Itoa(i) + "] is null; leave it out, or give a number of milliseconds")
+		}
+		gap, err := ofMilliseconds(*ms)
 		if err != nil {
 			return nil, errors.Join(errors.New("inter_arrival_ms["+strconv.Itoa(i)+"]"), err)
 		}

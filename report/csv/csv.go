@@ -53,12 +53,13 @@
 // "duplicated", "redelivered", "reordered", "displaced", "corrupted", "misrouted",
 // "stray", "peak-backlog". They are never refused.
 //
+// A text that a spreadsheet would take for a formula, such as an arm named "=1+1", has an apostrophe before it.
+//
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
 // server that is not ours, a quantile with fewer than 10 calls beyond it.
 package csv
 
 import (
-	"encoding/csv"
 	"io"
 	"slices"
 	"strconv"
@@ -76,7 +77,7 @@ func Columns() []string {
 
 // Write writes the result, heads first. The error is w's.
 func Write(w io.Writer, r *result.Result) error {
-	out := csv.NewWriter(w)
+	out := NewSheet(w)
 	if err := out.Write(Columns()); err != nil {
 		return err
 	}

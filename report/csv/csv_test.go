@@ -126,3 +126,21 @@ func TestErrorsOfTheWriterAreReturned(t *testing.T) {
 		t.Error("no error")
 	}
 }
+
+// A name that begins as a formula does is shown by a spreadsheet, not computed; figures stay figures.
+func TestNamesAreNoFormulas(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0", "@SUM(1)": "'@SUM(1)", "+1+2": "'+1+2", "-2+3": "'-2+3", "\t=1": "'\t=1", "\r=1": "'\r=1",
+		" =1": "' =1", "＝1": "'＝1", "-grpc": "'-grpc", "grpc": "grpc", "'x": "'x", "a=b": "a=b", "-1.5": "-1.5", "+2e-9": "+2e-9", "": "",
+	} {
+		r := resulttest.Closed()
+		r.Arms[0].Server = name // which no check of a plan has seen
+		for _, row := range read(t, r) {
+			if row["arm"] == r.Arms[0].Name && row["server"] != want {
+				t.Errorf("%q is written as %q, want %q", name, row["server"], want)
+				break
+			}
+		}
+	}
+}

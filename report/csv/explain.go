@@ -1,7 +1,6 @@
 package csv
 
 import (
-	"encoding/csv"
 	"io"
 	"strconv"
 
@@ -33,7 +32,7 @@ func ExplainColumns() []string {
 // WriteExplanation writes every effect, interaction and share, heads first. The
 // error is w's.
 func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) error {
-	out := csv.NewWriter(w)
+	out := NewSheet(w)
 	if err := out.Write(ExplainColumns()); err != nil {
 		return err
 	}

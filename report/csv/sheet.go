@@ -1,0 +1,48 @@
+package csv
+
+import (
+	"encoding/csv"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Sheet writes rows such that a spreadsheet shows their texts, and computes none of them.
+type Sheet struct{ *csv.Writer }
+
+// NewSheet returns a sheet that writes to w.
+func NewSheet(w io.Writer) Sheet { return Sheet{csv.NewWriter(w)} }
+
+// Write writes a row.
+func (s Sheet) Write(row []string) error {
+	safe := make([]string, len(row))
+	for i, text := range row {
+		safe[i] = cell(text)
+	}
+	return s.Writer.Write(safe)
+}
+
+// WriteAll writes rows and flushes them.
+func (s Sheet) WriteAll(rows [][]string) error {
+	for _, row := range rows {
+		if err := s.Write(row); err != nil {
+			return err
+		}
+	}
+	s.Flush()
+	return s.Error()
+}
+
+// begins are the characters by which a spreadsheet takes a text for a formula, those of full width included.
+const begins = "=+-@\t\r\n＝＋－＠"
+
+var figureForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
+
+// cell puts an apostrophe before a text that would be a formula. Figures stay figures.
+func cell(text string) string {
+	inner := strings.TrimLeft(text, " \u00a0")
+	if inner != "" && strings.ContainsRune(begins, []rune(inner)[0]) && !figureForm.MatchString(text) {
+		return "'" + text
+	}
+	return text
+}
