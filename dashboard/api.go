@@ -10,9 +10,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"wirelab"
-	"wirelab/report/verify"
+	"wirelab/admit"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -145,42 +146,21 @@ func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer release()
-	id, text, err := decode(data)
+	in, err := admit.Result(data)
 	if err != nil {
 		return err
 	}
-	if err := d.config.Store.PutText(r.Context(), text); err != nil {
+	id := in.Result.ID
+	if err := d.config.Store.PutText(r.Context(), in.Text); err != nil {
+		return err
+	}
+	if err := d.config.Store.SetOrigin(r.Context(), id, store.Origin("put over HTTP", time.Now(), in.Sealed)); err != nil {
 		return err
 	}
 	d.config.Log.Info("result put", "id", id)
 	w.Header().Set("Location", "/api/v1/results/"+id)
 	d.json(w, http.StatusCreated, map[string]string{"id": id})
 	return nil
-}
-
-// decode reads a result file, or the result in an exported document, and
-// returns its id and text. It refuses one that says of itself what cannot be so: what is shared must be
-// what was measured.
-func decode(data []byte) (id string, text []byte, err error) {
-	raw, _, err := verify.Split(data)
-	if err != nil {
-		return "", nil, err
-	}
-	r, err := store.Decode(raw)
-	if err != nil {
-		return "", nil, err
-	}
-	checked, err := verify.File(data, r, "")
-	if err != nil {
-		return "", nil, err
-	}
-	for _, d := range checked.Differences {
-		// Words and analysis may be those of another build: they are made anew.
-		if part := d.Part(); part == "digest" || part == "result" {
-			return "", nil, wirelab.Errorf(wirelab.InvalidArgument, "the result contradicts itself or was edited, first at %.80q; wirelab verify tells more", d.Path)
-		}
-	}
-	return r.ID, raw, nil
 }
 
 func (d *Dashboard) remove(w http.ResponseWriter, r *http.Request) error {

@@ -131,7 +131,7 @@ func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
 // begin returns the result of what begins now.
 func (c *Conductor) begin() *result.Result {
 	return &result.Result{
-		Schema: result.Schema, ID: c.ID, Command: c.Command, Began: time.Now(),
+		Schema: result.Schema, Minor: result.Minor, ID: c.ID, Command: c.Command, Began: time.Now(),
 		Plan: c.Plan, Arms: append([]result.Arm(nil), c.Arms...), Absent: c.Absent,
 		Environment: c.Environment, Placement: c.Bench.Placement(),
 	}

@@ -30,6 +30,7 @@ func Inconsistencies(r *Result) []Flaw {
 			c.add(fmt.Sprintf("arms[%d]", i), "it is %s over %s, in the plan %s over %s", is.Name, is.Protocol, want.Name, want.Protocol)
 		}
 	}
+	c.within(r)
 	if r.Capacity != nil {
 		c.capacity(r)
 		return c.flaws
@@ -44,6 +45,7 @@ func Inconsistencies(r *Result) []Flaw {
 			last = began
 		}
 		c.round(r, path, &r.Rounds[n])
+		c.noise(path+".noise", &r.Rounds[n].Noise)
 	}
 	c.remade(r)
 	return c.flaws
@@ -108,6 +110,7 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 
 func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	c.counts(path, t)
+	c.spent(path, t)
 	c.streams(p.Loads[t.Load], path, t)
 	c.followed(path, t)
 	c.messages(path, t, p.Loads[t.Load])

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -37,4 +38,13 @@ func Digest(raw []byte) (string, error) {
 		return "", fmt.Errorf("digest: %w", err)
 	}
 	return digestForm + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// NotJSON says why a text is not the JSON that it should be: err is of the decoder.
+func NotJSON(text []byte, err error) string {
+	var broken *json.SyntaxError
+	if errors.As(err, &broken) && len(text) > 0 && broken.Offset >= int64(len(text)) {
+		return fmt.Sprintf("it ends in the middle, after %d bytes, and so is not whole", len(text))
+	}
+	return err.Error()
 }

@@ -85,6 +85,8 @@ func (c *consistency) searches(r *Result, o Objective, path string, round *Capac
 
 func (c *consistency) probe(r *Result, path string, p *Probe) {
 	c.counts(path+".trial", &p.Trial)
+	c.spent(path+".trial", &p.Trial)
+	c.noise(path+".noise", &p.Noise)
 	if len(p.Parts) != r.Capacity.Parts {
 		c.add(path+".parts", "%d, the search has %d", len(p.Parts), r.Capacity.Parts)
 	}

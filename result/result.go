@@ -15,13 +15,22 @@ import (
 // its meaning; a result with a higher one is refused, not guessed at.
 const Schema = 1
 
+// Minor is the version of the stored form within [Schema]. It goes up when a field is added; a result with a higher
+// one is read as far as it is understood, and marked.
+const Minor = 1
+
 // Result is one experiment as it was run.
 type Result struct {
 	Schema int    `json:"schema"`
-	ID     string `json:"id"` // "r-20261121-140512-7f3a"
+	Minor  int    `json:"minor,omitempty"` // 0 in results that are older than it
+	ID     string `json:"id"`              // "r-20261121-140512-7f3a"
 	// Label is the name that somebody gave it, as its store keeps it. It is no
 	// part of what was measured: it is not in the text, nor in the digest.
 	Label string `json:"-"`
+	// Unread are the fields of its text that this wirelab does not know, since a later one wrote them: "environment.gpu".
+	// Text is then the whole text, so that they are not lost where it is written again. Both are nil without such fields.
+	Unread []string `json:"-"`
+	Text   []byte   `json:"-"`
 	// Began and Ended are wall-clock times of the whole experiment.
 	Began time.Time `json:"began"`
 	Ended time.Time `json:"ended"`

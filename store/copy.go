@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"time"
 
 	"wirelab"
 	"wirelab/result"
@@ -37,10 +39,17 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	}
 	err = to.PutText(ctx, found.JSON)
 	if err == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience) // what belongs to a copy comes with it
+		defer cancel()
 		if label := found.Summary.Label; label != "" {
 			_, err = to.SetLabel(ctx, id, label)
 		}
-		return id, true, err
+		before := found.Origin
+		if before == "" {
+			before = "nobody noted how it came there"
+		}
+		said := Origin("copied from another store", time.Now(), found.Digest != "")
+		return id, true, cmp.Or(err, to.SetOrigin(ctx, id, shortened(said+"; there: "+before)))
 	}
 	if wirelab.CodeOf(err) != wirelab.Conflict {
 		return id, false, err
@@ -67,4 +76,17 @@ func digestOf(ctx context.Context, s Store, id string) (string, error) {
 		return "", err
 	}
 	return result.Digest(found.JSON)
+}
+
+// besidePatience is how long it may take to keep beside a copy what was beside the result.
+const besidePatience = 10 * time.Second
+
+// originLimit is how many characters an origin has at most: a result may be copied again and again.
+const originLimit = 400
+
+func shortened(text string) string {
+	if all := []rune(text); len(all) > originLimit {
+		return string(all[:originLimit-1]) + "…"
+	}
+	return text
 }

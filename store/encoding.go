@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"wirelab"
 	"wirelab/result"
@@ -111,20 +112,26 @@ func Decode(data []byte) (*result.Result, error) {
 		ID     string `json:"id"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %s", result.NotJSON(data, err))
 	}
 	if head.Schema > result.Schema {
 		return nil, newer(head.ID, head.Schema)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
+	unknown, err := inspect(data, reflect.TypeFor[result.Result]())
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+	}
 	var r result.Result
-	if err := decoder.Decode(&r); err != nil {
+	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
 	}
 	if err := Check(&r); err != nil {
 		return nil, err
 	}
+	if len(unknown) > 0 {
+		r.Unread, r.Text = unknown, data
+	}
+	r.Harmless()
 	return &r, nil
 }
 
@@ -217,13 +224,30 @@ func UnpackText(data []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// Rescued is the form of a file that [Rescue] writes: that of an export without what follows from the result.
+type Rescued struct {
+	Schema  int             `json:"schema"`
+	Digest  string          `json:"digest"`
+	Rescued bool            `json:"rescued"`
+	Result  json.RawMessage `json:"result"`
+}
+
 // Rescue writes a result that a store would not take as a file in dir, made
 // if need be, durably, and returns its path: ID.json, or ID-2.json and so on
 // where that is taken. "wirelab results import" takes the file in again.
 //
-// It does not check the result: even one that no store would take was measured.
+// The file has the digest beside the result, so that an edit of it is found. Rescue does not check the result: even one
+// that no store would take was measured.
 func Rescue(dir string, r *result.Result) (path string, err error) {
-	data, err := json.MarshalIndent(r, "", " ")
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	digest, err := result.Digest(raw)
+	if err != nil {
+		return "", fmt.Errorf("result %s: %w", r.ID, err)
+	}
+	data, err := json.MarshalIndent(Rescued{Schema: result.Schema, Digest: digest, Rescued: true, Result: raw}, "", " ")
 	if err != nil {
 		return "", fmt.Errorf("result %s: %w", r.ID, err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/nearest"
+	"wirelab/plan"
 	"wirelab/result"
 )
 
@@ -64,6 +65,8 @@ type Store interface {
 	// it, in a form that the store does not know. It follows from the result and
 	// can be made again, so it need not be durable. NotFound if there is none.
 	SetFinding(ctx context.Context, id, finding string) error
+	// SetOrigin keeps beside the result with exactly that id from where it came; see [Origin]. NotFound if there is none.
+	SetOrigin(ctx context.Context, id, origin string) error
 	// Delete removes the result with exactly that id: nothing measured should
 	// be lost to an abbreviation. Otherwise NotFound.
 	Delete(ctx context.Context, id string) error
@@ -95,6 +98,21 @@ type Stored struct {
 	// Digest is the [result.Digest] of what was put; "" if it was put by a
 	// wirelab that took none.
 	Digest string
+	// Origin is what [Store.SetOrigin] kept; "" where nobody said it.
+	Origin string
+}
+
+// Measured is the origin of a result that the program that measured it stored.
+const Measured = "stored by the wirelab that measured it"
+
+// Origin is the origin of a result that came from outside, in one sentence: how says by which way, such as "imported
+// from x.json". sealed is whether it came with a digest, which was checked.
+func Origin(how string, now time.Time, sealed bool) string {
+	text := plan.Harmless(how, false) + " on " + now.UTC().Format("2006-01-02 15:04 UTC")
+	if sealed {
+		return text + "; its digest was checked"
+	}
+	return text + "; it came without a digest, so that an edit before would not show"
 }
 
 // Filter selects summaries. The zero value selects the latest [ListDefault].
@@ -191,6 +209,19 @@ type Summary struct {
 	// Label is the name that somebody gave it, and Finding what [Store.SetFinding] kept; "" without.
 	Label   string `json:"label,omitempty"`
 	Finding string `json:"-"`
+}
+
+// Harmless makes its texts such that they can be shown; see [plan.Harmless]. An older wirelab, or somebody else, may
+// have written them.
+func (s *Summary) Harmless() {
+	for _, text := range []*string{&s.Name, &s.Workload, &s.Host, &s.Commit, &s.Label, (*string)(&s.Ending)} {
+		*text = plan.Harmless(*text, false)
+	}
+	for _, list := range [][]string{s.Operations, s.Protocols} {
+		for i := range list {
+			list[i] = plan.Harmless(list[i], false)
+		}
+	}
 }
 
 // Summarize returns the summary of a result; Bytes is for the store to fill in.
@@ -291,8 +322,8 @@ func CheckLabel(label string) error {
 	switch {
 	case !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has characters that cannot be printed", label)
-	case strings.TrimSpace(label) != label || label == "":
-		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q is empty, or begins or ends with a space", label)
+	case strings.TrimSpace(label) != label || !strings.ContainsFunc(label, plan.Shows):
+		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q is empty, or has nothing that can be seen, or begins or ends with a space", label)
 	case utf8.RuneCountInString(label) > labelLimit:
 		return wirelab.Errorf(wirelab.InvalidArgument, "name %.80q has more than %d characters", label, labelLimit)
 	case label[0] == '-' || label == "latest" || strings.HasPrefix(label, "r-"):

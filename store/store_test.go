@@ -68,7 +68,7 @@ func TestRescueNeverReplacesAFile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := store.Decode(data)
+		back, err := store.Decode(rescued(t, data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,10 +110,15 @@ func TestDecodeRefuses(t *testing.T) {
 		say  string
 	}{
 		"nothing":          {nil, wirelab.InvalidArgument, "not a result"},
-		"another document": {[]byte(`{"openapi": "3.1"}`), wirelab.InvalidArgument, "unknown field"},
+		"another document": {[]byte(`{"openapi": "3.1"}`), wirelab.InvalidArgument, "id"},
 		"empty object":     {[]byte(`{}`), wirelab.InvalidArgument, "id"},
 		"half a result":    {data[:len(data)/2], wirelab.InvalidArgument, "not a result"},
-		"an unknown field": {bytes.Replace(data, []byte(`"began"`), []byte(`"begun"`), 1), wirelab.InvalidArgument, "begun"},
+		"half of it":       {data[:len(data)-3], wirelab.InvalidArgument, "it ends in the middle"},
+		"null for 0":       {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": null`), 1), wirelab.InvalidArgument, "rounds[].noise.steal is null"},
+		"null for a time":  {bytes.Replace(data, []byte(`"began": "`), []byte(`"began": null, "x": "`), 1), wirelab.InvalidArgument, "began is null"},
+		"no number":        {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": NaN`), 1), wirelab.InvalidArgument, "not a result"},
+		"twice":            {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"steal": 0.125, "steal": 0.1`), 1), wirelab.InvalidArgument, "rounds[].noise.steal is there twice"},
+		"another spelling": {bytes.Replace(data, []byte(`"steal": 0.125`), []byte(`"Steal": 0.125`), 1), wirelab.InvalidArgument, "not spelled as steal"},
 		"a later schema":   {[]byte(`{"schema": 2, "id": "r-1", "new": 1}`), wirelab.Unimplemented, "schema 2, this wirelab reads up to 1"},
 		"a null histogram": {withoutHistogram(t, data), wirelab.InvalidArgument, "not whole"},
 		"a torn histogram": {bytes.Replace(data, []byte(`"response": "`), []byte(`"response": "AAAA`), 1), wirelab.InvalidArgument, "not a result"},
@@ -166,4 +171,43 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("packed, but cannot be unpacked: %v", err)
 		}
 	})
+}
+
+// rescued is the result in a file that [store.Rescue] wrote.
+func rescued(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var file store.Rescued
+	if err := json.Unmarshal(data, &file); err != nil {
+		t.Fatal(err)
+	}
+	if digest, err := result.Digest(file.Result); err != nil || digest != file.Digest || !file.Rescued {
+		t.Errorf("the digest does not fit: %v", err)
+	}
+	return file.Result
+}
+
+// What a later wirelab added is kept in the text and marked, and the rest is read. What could harm who looks at a
+// list or a report is not passed on.
+func TestDecodeOfLater(t *testing.T) {
+	t.Parallel()
+	data, err := store.Encode(storetest.Sample(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := bytes.ReplaceAll(data, []byte(`"steal": 0.125`), []byte(`"steal": 0.125, "gpu": [{"x": "a\"}"}, null, 3]`))
+	later = bytes.Replace(later, []byte(`"schema": 1`), []byte(`"schema": 1, "minor": 99`), 1)
+	r, err := store.Decode(later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Join(r.Unread, " ") != "rounds[].noise.gpu" || !bytes.Equal(r.Text, later) || r.Minor != 99 || r.Rounds[0].Noise.Steal != 0.125 {
+		t.Errorf("unread %q, minor %d", r.Unread, r.Minor)
+	}
+	if r, err := store.Decode(data); err != nil || r.Unread != nil || r.Text != nil {
+		t.Errorf("of this one: %q, %v", r.Unread, err)
+	}
+	bad := bytes.ReplaceAll(data, []byte(`"plan-0"`), []byte(`"plan\u001b[31m\u202e"`))
+	if r, err = store.Decode(bad); err != nil || r.Plan.Name != "plan␛[31m\ufffd" {
+		t.Errorf("name %q, %v", r.Plan.Name, err)
+	}
 }

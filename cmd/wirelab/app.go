@@ -23,7 +23,10 @@ type app struct {
 	now    func() time.Time
 	// results is what --results says of where they are kept; see [app.openStore].
 	results string
-	label   string // what the result that is being measured is to be named; see [app.named]
+	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
+	// the report.
+	unkept error
+	label  string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.

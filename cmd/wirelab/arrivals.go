@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,11 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/fault"
+	"wirelab/input"
 	"wirelab/load"
 	"wirelab/plan"
 )
@@ -26,6 +27,8 @@ import (
 type arrivalFlags struct {
 	arrivals, replay string
 	speed, spread    float64
+	// context is that of the command, for its files.
+	context func() context.Context
 }
 
 // The ways to replay a recording, as typed; the words are the published benchmark's.
@@ -34,7 +37,9 @@ const (
 	replaySampled    = "sampled"
 )
 
-func (f *arrivalFlags) register(flags *pflag.FlagSet) {
+func (f *arrivalFlags) register(command *cobra.Command) {
+	f.context = command.Context
+	flags := command.Flags()
 	flags.StringVar(&f.arrivals, "arrivals", "", "open loop: how calls arrive: poisson, constant, log-normal, or as recorded in a `file` (default poisson)")
 	flags.StringVar(&f.replay, "replay", "", "for a recording: sequential (each slice plays all of it) or sampled (times between arrivals are drawn from it) (default sequential)")
 	flags.Float64Var(&f.speed, "speed-up", 0, "for a recording: play it so many `times` as fast (default 1; or give --rate)")
@@ -79,7 +84,7 @@ func (f *arrivalFlags) loads(rates string) ([]plan.Load, error) {
 // replayed is a load with the recording of the file that was typed.
 func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 	var err error
-	if l.Recording, err = readRecording("--arrivals (poisson, constant, log-normal or a file)", f.arrivals); err != nil {
+	if l.Recording, err = readRecording(f.context(), "--arrivals (poisson, constant, log-normal or a file)", f.arrivals); err != nil {
 		return l, err
 	}
 	switch f.replay {
@@ -101,23 +106,16 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 }
 
 // readRecording reads a recording from a file, that was named by a flag or a field.
-func readRecording(by, name string) (plan.Recording, error) {
-	info, err := os.Stat(name)
+func readRecording(ctx context.Context, by, name string) (plan.Recording, error) {
+	data, err := input.File(ctx, name, plan.RecordingFileSize)
 	if err != nil {
-		return plan.Recording{}, fault.Read(by, name, err)
-	}
-	if info.Size() > plan.RecordingFileSize {
-		return plan.Recording{}, cli.Usage("%s has %d bytes; a recording has at most %d", name, info.Size(), plan.RecordingFileSize)
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return plan.Recording{}, fault.Read(by, name, err)
+		return plan.Recording{}, unread(by, name, err)
 	}
 	return plan.ParseRecording(name, data)
 }
 
 // withRecordings reads the files that a plan's loads name, from the plan's folder on.
-func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
+func (a *app) withRecordings(ctx context.Context, p plan.Plan, folder string) (plan.Plan, error) {
 	p.Loads = slices.Clone(p.Loads)
 	for i := range p.Loads {
 		r := &p.Loads[i].Recording
@@ -132,7 +130,7 @@ func withRecordings(p plan.Plan, folder string) (plan.Plan, error) {
 			name = filepath.Join(folder, name)
 		}
 		field := fmt.Sprintf("loads[%d].recording.file", i)
-		read, err := readRecording("", name)
+		read, err := readRecording(ctx, "", name)
 		if err != nil {
 			return p, wirelab.Public(err).Behind(field + ": ")
 		}
@@ -204,8 +202,8 @@ func newArrivalsShowCommand(a *app) *cobra.Command {
 		Args:    cli.Arguments(1, 1, "one file"),
 	}
 	asJSON := cli.JSONFlag(c)
-	c.RunE = func(_ *cobra.Command, args []string) error {
-		r, err := readRecording("", args[0])
+	c.RunE = func(c *cobra.Command, args []string) error {
+		r, err := readRecording(c.Context(), "", args[0])
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/cli"
-	"wirelab/fault"
 	"wirelab/plan"
 )
 
@@ -100,9 +97,9 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	to := wirelab.Dialing{Address: f.target}
 	if f.ca != "" {
-		text, err := os.ReadFile(f.ca)
+		text, err := a.readFile(ctx, "--ca", f.ca, certificatesLimit)
 		if err != nil {
-			return fault.Read("--ca", f.ca, err)
+			return err
 		}
 		if to.Roots, err = authority.Trust(text); err != nil {
 			return cli.Usage("--ca %s: %v", f.ca, err)
@@ -110,7 +107,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	var data []byte
 	if hasData {
-		if data, err = a.readData(f.data); err != nil {
+		if data, err = a.readData(ctx, f.data); err != nil {
 			return err
 		}
 	}
@@ -208,26 +205,17 @@ func (a *app) callee(what string, f callFlags) (wirelab.Cell, wirelab.OperationI
 }
 
 // readData returns the request from where --request says.
-func (a *app) readData(data string) ([]byte, error) {
-	var from io.Reader = strings.NewReader(data)
+func (a *app) readData(ctx context.Context, data string) (text []byte, err error) {
 	switch {
 	case data == "-":
-		from = a.Stdin
-		defer a.Reading()()
+		text, err = a.readFile(ctx, "--request", data, dataLimit)
 	case strings.HasPrefix(data, "@"):
-		file, err := os.Open(data[1:])
-		if err != nil {
-			return nil, fault.Read("--request", data[1:], err)
-		}
-		defer func() { _ = file.Close() }() // it was only read
-		from = file
+		text, err = a.readFile(ctx, "--request", data[1:], dataLimit)
+	default:
+		text = []byte(data)
 	}
-	text, err := io.ReadAll(io.LimitReader(from, dataLimit+1))
 	if err != nil {
-		return nil, cli.Usage("--request: %v", err)
-	}
-	if len(text) > dataLimit {
-		return nil, cli.Usage("--request has more than %d bytes", dataLimit)
+		return nil, err
 	}
 	return append([]byte{}, text...), nil // not nil: nil would be drawn
 }

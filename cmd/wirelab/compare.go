@@ -131,7 +131,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
-	f.arrivals.register(flags)
+	f.arrivals.register(command)
 	f.streams.register(flags)
 	f.messages.register(flags, &f.plan)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "which client makes the calls: client, raw, or both as `client,raw` (default client)")

@@ -113,6 +113,7 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
+	a.noteRoom()
 	p, absent, err := a.present(ctx, p)
 	if err != nil {
 		return nil, err
@@ -146,8 +147,9 @@ func (a *app) measureBy(
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
 	ctx = context.WithoutCancel(ctx)
-	if err := a.keep(ctx, results, r); err != nil {
-		return r, err
+	r.Harmless() // the reasons of failures may be the words of a server
+	if a.unkept = a.keep(ctx, results, r); a.unkept != nil {
+		return r, nil // first it is printed; see [app.unkept]
 	}
 	return r, a.beside(ctx, results, r)
 }
@@ -261,15 +263,23 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 	if err == nil {
 		return nil
 	}
-	for _, dir := range []string{".", os.TempDir()} {
-		if path, rescueErr := store.Rescue(dir, r); rescueErr == nil {
-			return cli.With(exitFailed, fmt.Errorf("%w; so the result is in %s: once that is mended, run wirelab results import %s", err, path, path))
-		} else {
+	for _, dir := range []string{".", os.TempDir(), inMemory} {
+		path, rescueErr := store.Rescue(dir, r)
+		if rescueErr != nil {
 			err = errors.Join(err, rescueErr)
+			continue
 		}
+		said := ""
+		if dir == inMemory {
+			said = ", which is memory, and gone when the machine is started again"
+		}
+		return cli.With(exitFailed, fmt.Errorf("%w; so the result is in %s%s, and not in the store: once that is mended, run wirelab results import %s", err, path, said, path))
 	}
-	return err
+	return cli.With(exitFailed, fmt.Errorf("%w; so it is not stored: all that is left of it is what was printed", err))
 }
+
+// inMemory is a folder in memory on Linux: the last place where a result can be put when all disks are full.
+const inMemory = "/dev/shm"
 
 // arms finds the plan's arms and describes them.
 func (a *app) arms(p plan.Plan) ([]result.Arm, error) {

@@ -94,7 +94,7 @@ func (a *app) decide(ctx context.Context, name string, files []string, format st
 	if err != nil {
 		return err
 	}
-	outages, err := a.readOutages(files)
+	outages, err := a.readOutages(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -159,10 +159,10 @@ func undecidable(r *result.Result) error {
 const chaosLimit = 10_000
 
 // readOutages reads files of chaos runs, all of them or none.
-func (a *app) readOutages(files []string) ([]report.Outage, error) {
+func (a *app) readOutages(ctx context.Context, files []string) ([]report.Outage, error) {
 	var all []report.Outage
 	for _, name := range files {
-		data, err := a.readFile(name)
+		data, err := a.readFile(ctx, "--chaos", name, outagesLimit)
 		if err != nil {
 			return nil, err
 		}
@@ -288,14 +288,14 @@ func shown(o report.Outage, p *chaos.Report, e chaos.Effect) report.Outage {
 }
 
 // withChaos lets a form of "wirelab report" show what happens when parts fail.
-func (a *app) withChaos(f reportFormat, files []string, results int) (reportFormat, error) {
+func (a *app) withChaos(ctx context.Context, f reportFormat, files []string, results int) (reportFormat, error) {
 	if len(files) == 0 {
 		return f, nil
 	}
 	if results > 1 {
 		return f, cli.Usage("--chaos belongs to one result, not to %d", results)
 	}
-	outages, err := a.readOutages(files)
+	outages, err := a.readOutages(ctx, files)
 	if err != nil {
 		return f, err
 	}

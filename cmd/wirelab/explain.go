@@ -65,7 +65,7 @@ a connection.`,
 		ValidArgsFunction: a.completeIDs,
 	}
 	flags := command.Flags()
-	f.register(a, flags)
+	f.register(a, command)
 	a.addRefusedFlag(flags)
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("json", "format")
@@ -118,7 +118,8 @@ func (a *app) anOperation(workload string) string {
 	return workload + "." + w.Operations[0].Name
 }
 
-func (f *explainFlags) register(a *app, flags *pflag.FlagSet) {
+func (f *explainFlags) register(a *app, command *cobra.Command) {
+	flags := command.Flags()
 	flags.StringSliceVar(&f.factors.transports, "transport", nil, "levels of transport and framing, such as http1,http2,grpc,connect (default http1,http2,grpc)")
 	flags.StringSliceVar(&f.factors.encodings, "encoding", nil, "levels of encoding: json,proto,avro,gob (default: those of json,proto,avro that the workload has)")
 	flags.StringSliceVar(&f.factors.tls, "tls", nil, "levels of TLS: off,on (default both)")
@@ -130,7 +131,7 @@ func (f *explainFlags) register(a *app, flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "format", formatText, "what to print: "+strings.Join(explainFormats(), ", "))
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers` are several loads (default 1, or the most connections)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all; several `rates`, separated by commas, are several loads")
-	f.arrivals.register(flags)
+	f.arrivals.register(command)
 	flags.StringVar(&f.until, "until", "", "stop when the primary metric's widest interval is as narrow as `±2%`")
 	flags.DurationVar((*time.Duration)(&f.plan.For), "for", 0, "start no more rounds after this time, once the fewest rounds are done")
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default: as many as are needed to prove an effect; with fewer than 10 nothing is claimed)")

@@ -32,6 +32,9 @@ func (a *app) named(name string) error {
 
 // beside keeps with a result that is stored its name and what lists say of it.
 func (a *app) beside(ctx context.Context, s store.Store, r *result.Result) error {
+	if err := s.SetOrigin(ctx, r.ID, store.Measured); err != nil {
+		return err
+	}
 	if a.label != "" {
 		if _, err := s.SetLabel(ctx, r.ID, a.label); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"wirelab/cli"
+	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/store"
@@ -68,7 +69,7 @@ func (a *app) printListed(m store.Summary, g report.Gist) error {
 		}
 	}
 	b.WriteString(cli.Hang("  → ", 4, strings.TrimPrefix(found, "; "), a.columns()))
-	return a.Printf("%s", b.String())
+	return a.Printf("%s", plan.Harmless(b.String(), true)) // what was found may be in the words of an earlier wirelab
 }
 
 // unusual says how a result ended, where that was not as planned.

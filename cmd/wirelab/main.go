@@ -29,5 +29,5 @@ func runBy(
 		Terminal: cli.Terminal{Stdin: stdin, Stdout: stdout, Stderr: stderr, Clock: clock, Indented: true},
 		args:     args, getenv: getenv, works: all.Works(), now: time.Now,
 	}
-	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.databases.Close})
+	return a.Execute(ctx, newRootCommand(a), args, cli.Ending{Code: a.exitCode, Describe: a.describe, Last: a.last})
 }

@@ -101,9 +101,9 @@ is a folder; each file is named ID with the ending of the format.`,
 		if open && (format != "html" || output == "-") {
 			return cli.Usage("--open shows a page that is in a file: it needs --format html, and no -o -")
 		}
-		form, err := a.withChaos(reportFormats()[i], chaosFiles, len(args))
+		form, err := a.withChaos(c.Context(), reportFormats()[i], chaosFiles, len(args))
 		if err == nil && a.refused {
-			form, err = a.withRefused(form, chaosFiles)
+			form, err = a.withRefused(c.Context(), form, chaosFiles)
 		}
 		if err != nil {
 			return err
@@ -114,8 +114,8 @@ is a folder; each file is named ID with the ending of the format.`,
 }
 
 // withRefused lets a form of "wirelab report" begin with the values that checks refused.
-func (a *app) withRefused(f reportFormat, chaosFiles []string) (reportFormat, error) {
-	outages, err := a.readOutages(chaosFiles)
+func (a *app) withRefused(ctx context.Context, f reportFormat, chaosFiles []string) (reportFormat, error) {
+	outages, err := a.readOutages(ctx, chaosFiles)
 	if err != nil {
 		return f, err
 	}

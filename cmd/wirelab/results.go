@@ -8,9 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"wirelab/admit"
 	"wirelab/cli"
 	"wirelab/doctor"
-	"wirelab/report/verify"
+	"wirelab/report"
 	"wirelab/result"
 	"wirelab/store"
 )
@@ -152,20 +153,15 @@ func newImportCommand(a *app) *cobra.Command {
 		Use:   "import FILE...",
 		Short: "Import result files into the store; - reads standard input",
 		Long: `Import reads files that "results export --format json" wrote on this or another
-machine, or that were written because the store was full.`,
+machine, or that were written because the store was full. It refuses a file whose
+digest does not fit its data, and data that contradicts itself. "wirelab verify"
+says of a result from where it came.`,
 		Example: "  wirelab results import r-20261121-140512-7f3a.json",
 		Args:    cli.Arguments(1, 1000, "files"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), a.openStore, func(s store.Store) error {
 				for _, file := range args {
-					r, err := a.readResult(file)
-					if err != nil {
-						return err
-					}
-					if err := s.Put(c.Context(), r); err != nil {
-						return err
-					}
-					if err := a.Printf("%s\n", r.ID); err != nil {
+					if err := a.importOne(c.Context(), s, file); err != nil {
 						return err
 					}
 				}
@@ -175,23 +171,44 @@ machine, or that were written because the store was full.`,
 	}
 }
 
-// readResult reads a result file; "-" is standard input.
-func (a *app) readResult(name string) (*result.Result, error) {
-	data, err := a.readFile(name)
+// importOne stores the result in a file, its text as it is, so that its digest stays.
+func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
+	in, err := a.readResult(ctx, file)
+	if err != nil {
+		return err
+	}
+	if err := s.PutText(ctx, in.Text); err != nil {
+		return err
+	}
+	from := file
+	if file == "-" {
+		from = "standard input"
+	}
+	if err := s.SetOrigin(ctx, in.Result.ID, store.Origin("imported from "+from, a.now(), in.Sealed)); err != nil {
+		return err
+	}
+	a.noteUnread(in.Result)
+	return a.Printf("%s\n", in.Result.ID)
+}
+
+// noteUnread says which parts of a result are of a later wirelab.
+func (a *app) noteUnread(r *result.Result) {
+	if said := report.Unread(r); said != "" {
+		a.Note("%s", said)
+	}
+}
+
+// readResult reads a result file, and checks it; "-" is standard input.
+func (a *app) readResult(ctx context.Context, name string) (*admit.Admitted, error) {
+	data, err := a.readFile(ctx, "", name, resultLimit)
 	if err != nil {
 		return nil, err
 	}
-	// An exported document holds the result beside what follows from it; a
-	// rescued file is the result alone.
-	raw, _, err := verify.Split(data)
+	in, err := admit.Result(data)
 	if err != nil {
 		return nil, cli.Usage("%s: %s", name, describe(err))
 	}
-	r, err := store.Decode(raw)
-	if err != nil {
-		return nil, cli.Usage("%s: %s", name, describe(err))
-	}
-	return r, nil
+	return in, nil
 }
 
 // completeIDs completes the ids of results for a shell, as far as they can be read.

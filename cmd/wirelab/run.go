@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/fault"
 	"wirelab/plan"
 )
 
@@ -35,11 +35,11 @@ fields of a plan.
   wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
 		Args: cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
 		RunE: func(command *cobra.Command, args []string) error {
-			p, err := loadPlan(args[0])
+			p, err := a.loadPlan(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			o.place = placing(args[0], p)
+			o.place = a.placing(command.Context(), args[0], p)
 			if until != "" {
 				if p.Until, err = plan.ParseUntil(until); err != nil {
 					return err
@@ -67,22 +67,22 @@ fields of a plan.
 }
 
 // loadPlan returns the preset or the file of that name.
-func loadPlan(name string) (plan.Plan, error) {
+func (a *app) loadPlan(ctx context.Context, name string) (plan.Plan, error) {
 	if !strings.ContainsAny(name, "/.") {
 		return plan.Preset(name)
 	}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
+	text, err := a.readFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
+	if _, absent := os.Stat(name); err != nil && errors.Is(absent, os.ErrNotExist) {
 		return plan.Plan{}, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
 	}
 	if err != nil {
-		return plan.Plan{}, fault.Read("", name, err)
+		return plan.Plan{}, err
 	}
 	p, err := plan.Parse(name, text)
 	if err != nil {
 		return p, err
 	}
-	if p, err = withRecordings(p, filepath.Dir(name)); err != nil {
+	if p, err = a.withRecordings(ctx, p, filepath.Dir(name)); err != nil {
 		return p, plan.At(name, text, err)
 	}
 	return p, nil
@@ -90,10 +90,13 @@ func loadPlan(name string) (plan.Plan, error) {
 
 // placing makes errors of a plan say where they are in its file: those that the file has by
 // itself, and not a flag in its stead.
-func placing(name string, written plan.Plan) func(error) error {
+func (a *app) placing(ctx context.Context, name string, written plan.Plan) func(error) error {
 	return func(err error) error {
-		text, unread := os.ReadFile(name)
-		if unread != nil || !strings.ContainsAny(name, "/.") {
+		if !strings.ContainsAny(name, "/.") {
+			return err
+		}
+		text, unread := a.readFile(ctx, "", name, 2*plan.SizeLimit)
+		if unread != nil {
 			return err
 		}
 		if _, own := written.Complete(); own != nil && own.Error() != err.Error() {

@@ -153,9 +153,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	news.stop()
 	report.Ended = time.Now()
 	// After Ctrl-C ctx is over, and storing what was found must not be.
-	if err := a.keep(context.WithoutCancel(ctx), results, report); err != nil {
-		return err
-	}
+	a.unkept = a.keep(context.WithoutCancel(ctx), results, report)
 	if o.json {
 		err = json.Write(a.Stdout, report)
 	} else {
@@ -229,7 +227,7 @@ func (a *app) blankReport(e selftest.Env, o selfTestOptions) (*result.Result, er
 	arms, err := a.arms(p)
 	began := time.Now()
 	return &result.Result{
-		Schema: result.Schema, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),
+		Schema: result.Schema, Minor: result.Minor, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),
 		Began: began, Plan: p, Arms: arms, Environment: e.Environment, Rounds: []result.Round{}, Ending: result.RoundsDone,
 		SelfTest: &result.SelfTest{Long: o.long, Tests: []result.Tested{}},
 	}, err

@@ -40,6 +40,9 @@ func (a *app) result(ctx context.Context, args []string) (found *result.Result, 
 		found, err = s.Get(ctx, id)
 		return err
 	})
+	if err == nil {
+		a.noteUnread(found)
+	}
 	return found, err
 }
 
@@ -73,13 +76,17 @@ func (a *app) find(ctx context.Context, name string) (*result.Result, error) {
 	if !isFile(name) {
 		return a.result(ctx, []string{name})
 	}
-	r, err := a.readResult(name)
-	if err != nil && name != "-" { // a result may be named so
+	in, err := a.readResult(ctx, name)
+	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
 		if named, sought := a.result(ctx, []string{name}); sought == nil {
 			return named, nil
 		}
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	a.noteUnread(in.Result)
+	return in.Result, nil
 }
 
 // width is how many columns the terminal has; 0 if there is none or it does

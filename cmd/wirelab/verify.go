@@ -1,12 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,9 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/fault"
+	"wirelab/plan"
 	"wirelab/probe"
+	"wirelab/report"
 	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/store"
@@ -81,8 +81,8 @@ func (a *app) verify(ctx context.Context, name string) (*verify.Verification, er
 	if !isFile(name) {
 		return a.verifyStored(ctx, name)
 	}
-	data, err := a.readFile(name)
-	if err != nil && name != "-" { // a result may be named so
+	data, err := a.readFile(ctx, "", name, resultLimit)
+	if err != nil && name != "-" && ctx.Err() == nil { // a result may be named so
 		if named, sought := a.verifyStored(ctx, name); sought == nil {
 			return named, nil
 		}
@@ -102,8 +102,30 @@ func (a *app) verify(ctx context.Context, name string) (*verify.Verification, er
 	if err != nil {
 		return nil, err
 	}
+	v.From = from(r, "a file")
+	noteUnread(v, r)
 	checkOrders(v, r)
 	return v, nil
+}
+
+// from says where a result was measured, by its own word, and how it came where it is.
+func from(r *result.Result, origin string) string {
+	if origin == "" {
+		origin = "stored before wirelab noted from where results come"
+	}
+	commit := r.Environment.Commit
+	if commit == "" {
+		commit = "of an unknown commit"
+	}
+	return fmt.Sprintf("%s; by its own word measured on %s, %s, by wirelab %s", origin, cmp.Or(r.Environment.Host, "a host without a name"),
+		r.Began.UTC().Format("2006-01-02 15:04 UTC"), commit)
+}
+
+// noteUnread says what could not be checked of a result of a later wirelab.
+func noteUnread(v *verify.Verification, r *result.Result) {
+	if said := report.Unread(r); said != "" {
+		v.Unchecked = append(v.Unchecked, said)
+	}
 }
 
 // verifyStored checks a result in the store, and what lists say of it.
@@ -137,6 +159,8 @@ func (a *app) verifyStored(ctx context.Context, name string) (*verify.Verificati
 	if err := v.Compare("list", found.Summary, listed); err != nil {
 		return nil, err
 	}
+	v.From = from(r, found.Origin)
+	noteUnread(v, r)
 	checkOrders(v, r)
 	return v, nil
 }
@@ -217,6 +241,9 @@ func (a *app) printVerification(name string, v *verify.Verification) error {
 	for _, part := range slices.Sorted(maps.Keys(hidden)) {
 		lines = append(lines, fmt.Sprintf("  … and %d more in %s", hidden[part], part))
 	}
+	if v.From != "" {
+		lines = append(lines, "  from         "+v.From)
+	}
 	for _, text := range v.Checked {
 		lines = append(lines, "  checked      "+text)
 	}
@@ -224,7 +251,7 @@ func (a *app) printVerification(name string, v *verify.Verification) error {
 		lines = append(lines, "  not checked  "+text)
 	}
 	for _, line := range lines {
-		if err := a.Printf("%s\n", line); err != nil {
+		if err := a.Printf("%s\n", plan.Harmless(line, true)); err != nil { // what is there may be anything
 			return err
 		}
 	}
@@ -249,19 +276,4 @@ func differenceLine(d verify.Difference) string {
 		line += ": nothing stored, computed " + d.Computed
 	}
 	return line
-}
-
-// readFile reads a file; "-" is standard input.
-func (a *app) readFile(name string) (data []byte, err error) {
-	if name == "-" {
-		read := a.Reading()
-		data, err = io.ReadAll(a.Stdin)
-		read()
-	} else {
-		data, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, fault.Read("", name, err)
-	}
-	return data, nil
 }

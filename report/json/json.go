@@ -103,7 +103,7 @@ func WriteExplained(w io.Writer, r *result.Result, a *result.Analysis, e *result
 }
 
 func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgement, e *result.Explanation) error {
-	raw, err := json.Marshal(r)
+	raw, err := text(r)
 	if err != nil {
 		return err
 	}
@@ -118,9 +118,27 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(Document{
-		Schema: result.Schema, Digest: digest, Result: r, Analysis: *a, Judgement: j, Explanation: e, Printed: printed,
-	})
+	return out.Encode(struct { // a Document, with the text that the digest is of
+		Schema      int                 `json:"schema"`
+		Digest      string              `json:"digest"`
+		Result      json.RawMessage     `json:"result"`
+		Analysis    *result.Analysis    `json:"analysis"`
+		Judgement   *result.Judgement   `json:"judgement,omitempty"`
+		Explanation *result.Explanation `json:"explanation,omitempty"`
+		Printed     Printed             `json:"printed"`
+	}{result.Schema, digest, raw, a, j, e, printed})
+}
+
+// text is a result as JSON: its own text where a later wirelab wrote it, whose fields would be lost otherwise.
+func text(r *result.Result) (json.RawMessage, error) {
+	if len(r.Text) > 0 {
+		return r.Text, nil
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(r)
+	return out.Bytes(), err
 }
 
 // Print returns the report of a result, with that on thresholds if j is not

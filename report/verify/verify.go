@@ -34,6 +34,8 @@ type Difference struct {
 // Verification is what was found.
 type Verification struct {
 	ID string `json:"id"`
+	// From says from where the result came, as far as that was noted.
+	From string `json:"from,omitempty"`
 	// Checked and Unchecked say in words what could be looked at and what
 	// could not, and why.
 	Checked     []string     `json:"checked"`
@@ -41,6 +43,9 @@ type Verification struct {
 	Differences []Difference `json:"differences"`
 	// More is how many differences there are beyond those listed, by part.
 	More map[string]int `json:"more,omitempty"`
+
+	// Sealed is whether there was a digest, and it holds.
+	Sealed bool `json:"-"`
 
 	count map[string]int // by part
 }
@@ -91,7 +96,9 @@ type parts struct {
 	Judgement json.RawMessage
 	// Explanation names the corners that it is of.
 	Explanation json.RawMessage
-	Printed     json.RawMessage
+	// Rescued is whether a program wrote it that could not store it: nothing was printed then.
+	Rescued bool
+	Printed json.RawMessage
 }
 
 // Split returns the raw part of a file: that of a document, or all of a file
@@ -99,12 +106,31 @@ type parts struct {
 func Split(data []byte) (raw []byte, document bool, err error) {
 	var p parts
 	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, false, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+		return nil, false, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %s", result.NotJSON(data, err))
 	}
 	if p.Result == nil {
 		return data, false, nil
 	}
 	return p.Result, true, nil
+}
+
+// Raw checks the raw part of a file alone, and not what was made of it, whose words may be those of another build.
+// data is all of the file, r what was decoded of its raw part.
+func Raw(data []byte, r *result.Result) (*Verification, error) {
+	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
+	var p parts
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
+	}
+	raw := []byte(p.Result)
+	if raw == nil {
+		raw, p = data, parts{}
+	}
+	if err := v.digest(raw, p.Digest, p.Printed != nil || p.Rescued); err != nil {
+		return nil, err
+	}
+	v.Consistent(r)
+	return v, nil
 }
 
 // File checks a file: data is all of it, r what was decoded of its raw part.
@@ -122,11 +148,11 @@ func File(data []byte, r *result.Result, commit string) (*Verification, error) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
 		}
 	}
-	if err := v.digest(raw, p.Digest, p.Printed != nil); err != nil {
+	if err := v.digest(raw, p.Digest, p.Printed != nil || p.Rescued); err != nil {
 		return nil, err
 	}
 	v.Consistent(r)
-	if !document {
+	if !document || p.Rescued && p.Printed == nil {
 		v.Unchecked = append(v.Unchecked, "what was printed: the file is the raw data alone")
 		return v, nil
 	}
@@ -177,7 +203,7 @@ func (v *Verification) digest(raw []byte, taken *string, must bool) error {
 	case *taken != computed:
 		v.Add(Difference{Path: "digest", Stored: *taken, Computed: computed, Says: "the raw data, or the digest, was edited"})
 	default:
-		v.Checked = append(v.Checked, "digest "+computed)
+		v.Checked, v.Sealed = append(v.Checked, "digest "+computed), true
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -60,7 +61,11 @@ func wantRoomless(t *testing.T, s *Store, r *result.Result, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := store.Decode(data); err != nil || back.ID != r.ID {
+	var kept store.Rescued
+	if err := json.Unmarshal(data, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := store.Decode(kept.Result); err != nil || back.ID != r.ID {
 		t.Errorf("rescued: %v", err)
 	}
 }

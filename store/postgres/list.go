@@ -83,6 +83,7 @@ func scan(row pgx.Row, more ...any) (store.Summary, error) {
 		return store.Summary{}, err
 	}
 	m.Began, m.Ended = m.Began.UTC(), m.Ended.UTC()
+	m.Harmless()
 	return m, nil
 }
 

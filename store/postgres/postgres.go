@@ -213,7 +213,8 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	if found.JSON, err = store.UnpackText(body); err != nil {
 		found.Damage = wirelab.Public(err).Message
 	}
-	return found, nil
+	found.Origin, err = s.origin(ctx, id)
+	return found, err
 }
 
 // Delete implements [store.Store]. What was made from the result goes with it.

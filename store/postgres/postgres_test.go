@@ -147,7 +147,7 @@ func TestWhatPostgreSQLCannotHoldIsStoredAllTheSame(t *testing.T) {
 	r.Plan.Seed = 1<<64 - 1
 	puts(t, s, r)
 	got, err := s.Get(t.Context(), r.ID)
-	if err != nil || got.Command != r.Command || got.Rounds[0].Trials[0].Sent != 1<<63 {
+	if err != nil || got.Command != "a␀b" || got.Rounds[0].Trials[0].Sent != 1<<63 {
 		t.Errorf("%v", err)
 	}
 	var seed string

@@ -85,11 +85,13 @@ func step(ctx context.Context, db *sql.DB, files fs.FS, names []string, path str
 	return false, tx.Commit()
 }
 
-// versionOf returns the number of the last migration, 0 for a new database.
-func versionOf(ctx context.Context, q interface {
+// querier is a pool of connections or a transaction.
+type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-},
-) (int, error) {
+}
+
+// versionOf returns the number of the last migration, 0 for a new database.
+func versionOf(ctx context.Context, q querier) (int, error) {
 	var tables, version int
 	err := q.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = 'schema_version'`).Scan(&tables)
 	if err != nil || tables == 0 {

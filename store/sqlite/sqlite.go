@@ -54,6 +54,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 			"cannot make the directory of %s: %v; set WIRELAB_STORE to a file that you can write", path, err)
 	}
 	s := &Store{path: path}
+	if err := s.own(ctx); err != nil {
+		return nil, err
+	}
 	// A commit waits for the disk (FULL): what Put has returned is still
 	// there after a power cut. Transactions take the write lock when they
 	// begin, or two that read first could each wait for the other.
@@ -62,7 +65,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	patient, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
-	if err := sqlite.WhileBusy(patient, func() error { return migrate(ctx, s.write, migrationFiles, path) }); err != nil {
+	if err := sqlite.WhileBusy(patient, func() error { return s.migrate(ctx) }); err != nil {
 		return nil, errors.Join(s.explain("open", err), s.write.Close())
 	}
 	if s.read, err = sqlite.Open(path, readers, busyTimeout, "query_only(1)"); err != nil {
@@ -171,7 +174,8 @@ func (s *Store) Raw(ctx context.Context, id string) (store.Stored, error) {
 	if found.JSON, err = store.UnpackText(body); err != nil {
 		found.Damage = wirelab.Public(err).Message
 	}
-	return found, nil
+	found.Origin, err = s.origin(ctx, id)
+	return found, err
 }
 
 // resolve finds the one id that is or begins with text.
@@ -290,6 +294,7 @@ func scan(row interface{ Scan(into ...any) error }, more ...any) (store.Summary,
 	m.Label, m.Finding = label.String, finding.String
 	m.Operations, m.Protocols = strings.Fields(operations), strings.Fields(protocols)
 	m.Began, m.Ended = time.UnixMicro(began).UTC(), time.UnixMicro(ended).UTC()
+	m.Harmless()
 	return m, nil
 }
 
@@ -345,7 +350,13 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 		if n, err = done.RowsAffected(); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM beside WHERE result_id = ?`, id)
+		if _, err = tx.ExecContext(ctx, `DELETE FROM beside WHERE result_id = ?`, id); err != nil {
+			return err
+		}
+		if there, err := hasOrigins(ctx, tx); err != nil || !there {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM origins WHERE result_id = ?`, id)
 		return err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -300,7 +301,11 @@ func fillUp(t *testing.T, s *Store, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := store.Decode(data); err != nil || back.ID != r.ID {
+	var kept store.Rescued
+	if err := json.Unmarshal(data, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := store.Decode(kept.Result); err != nil || back.ID != r.ID {
 		t.Errorf("rescued: %v", err)
 	}
 }

@@ -43,6 +43,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"delete takes the whole id":                testDelete,
 		"a result can be named":                    testLabel,
 		"what lists say is kept beside":            testFinding,
+		"from where a result came is kept":         testOrigin,
 		"what is no result is refused":             testRefused,
 		"many may write at once":                   testConcurrent,
 		"an ended context ends the call":           testContext,
@@ -69,7 +70,7 @@ func Sample(n int) *result.Result {
 	r := rand.New(rand.NewPCG(uint64(n), 0))
 	at := began.Add(time.Duration(n) * time.Hour)
 	p, err := plan.Plan{
-		Name: fmt.Sprintf("plan-%d", n%2), Workload: "routeguide", Operation: "GetFeature", Seed: 7,
+		Name: fmt.Sprintf("plan-%d", n%2), Workload: "routeguide", Operation: "GetFeature", Seed: 7, Slices: 2, Rounds: plan.Rounds{Min: 2},
 		Arms:  []plan.Arm{{Protocol: "grpc"}, {Protocol: []string{"http1-json", "connect", "http1"}[n%3]}},
 		Loads: []plan.Load{{InFlight: 1}, {InFlight: 50, Operation: []string{"", "ListFeatures"}[n%2]}},
 	}.Complete()
@@ -79,7 +80,7 @@ func Sample(n int) *result.Result {
 	sample := &result.Result{
 		Schema: result.Schema, ID: fmt.Sprintf("r-%s-%04x", at.Format("20060102-150405"), n),
 		Began: at, Ended: at.Add(time.Minute), Plan: p, Command: `wirelab compare "é"`, Ending: result.RoundsDone,
-		Environment: result.Environment{Host: "lab", Libraries: map[string]string{"x": "v1"}, Settings: map[string]string{}},
+		Environment: result.Environment{Host: "lab", Commit: "5a3b1e0", Libraries: map[string]string{"x": "v1"}, Settings: map[string]string{}},
 		Placement:   result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
 	}
 	for _, a := range p.Arms {
@@ -94,7 +95,9 @@ func Sample(n int) *result.Result {
 		}
 		sample.Rounds = append(sample.Rounds, round)
 	}
-	sample.Rounds[1].Failures = []result.Failure{{Arm: 1, Why: "it fell"}}
+	second := &sample.Rounds[1]
+	second.Failures = []result.Failure{{Arm: 1, Why: "it fell"}}
+	second.Trials = second.Trials[:len(p.Loads)] // and so none of that arm
 	return sample
 }
 

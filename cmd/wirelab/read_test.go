@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"wirelab/result"
+	"wirelab/result/resulttest"
+	"wirelab/store"
+	"wirelab/store/sqlite"
+	"wirelab/store/storetest"
+)
+
+// readingCommands are all ways to name a file that is read; FILE is its name.
+const readingCommands = `results import FILE
+verify FILE
+report FILE -o -
+decide FILE
+results check FILE --fail-if errors>1%
+run FILE --print-plan
+arrivals show FILE
+compare grpc -w directory.GetPerson --print-plan --arrivals FILE
+call routeguide.GetFeature --protocol grpc --target 127.0.0.1:1 --request @FILE
+call routeguide.GetFeature --protocol grpc-tls --target 127.0.0.1:1 --ca FILE`
+
+// Every command ends when it is told to, also while it waits for a writer that never comes. Of what has no end none
+// reads on.
+func TestReadingEnds(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	fifo := filepath.Join(t.TempDir(), "fifo.json")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.SplitSeq(readingCommands, "\n") {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan outcome, 1)
+		go func() { ended <- s.runWith(ctx, "", strings.Fields(strings.Replace(line, "FILE", fifo, 1))...) }()
+		cancel()
+		if o := <-ended; o.code != exitNoWord || !strings.Contains(o.stderr, "interrupted") {
+			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
+		}
+		s.run(strings.Fields(strings.Replace(line, "FILE", "/dev/zero", 1))...).wants(t, exitUsage, nil, []string{"/dev/zero", "not text"})
+	}
+}
+
+// A byte-order mark, and UTF-16, which programs on Windows write, change nothing of what a file says.
+func TestMarkedFilesAreRead(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	wide := func(text string) string {
+		var out bytes.Buffer
+		out.WriteString("\xff\xfe")
+		for _, r := range text {
+			out.Write([]byte{byte(r), byte(r >> 8)})
+		}
+		return out.String()
+	}
+	text, err := store.Encode(storetest.Sample(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ending, c := range map[string]struct {
+		line, text string
+		code       int
+	}{
+		".yaml":  {"run FILE --print-plan", "workload: directory\noperation: GetPerson\narms: [{protocol: grpc}]\n", exitOK},
+		".json":  {"verify FILE", string(text), exitOK},
+		".gaps":  {"arrivals show FILE", `{"inter_arrival_ms":[1,2,3]}`, exitOK},
+		".chaos": {"decide nothing --chaos FILE", "[]", exitUsage},
+	} {
+		name := filepath.Join(t.TempDir(), "file"+ending)
+		for _, written := range []string{c.text, "\ufeff" + c.text, wide(c.text), wide(c.text)[2:]} {
+			if err := os.WriteFile(name, []byte(written), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := s.run(strings.Fields(strings.Replace(c.line, "FILE", name, 1))...)
+			switch {
+			case written == wide(c.text)[2:]:
+				if o.code == exitOK || !strings.Contains(o.stderr+o.stdout, "UTF-16") && c.code == exitOK {
+					t.Errorf("%s in UTF-16 without a mark: %d, %s%s", c.line, o.code, o.stdout, o.stderr)
+				}
+			case o.code != c.code:
+				t.Errorf("%s of % .20x: exit code %d, %s%s", c.line, written, o.code, o.stdout, o.stderr)
+			}
+		}
+	}
+}
+
+// A file that was edited does not come into the store, nor is it reported; what came in says from where.
+func TestImportChecks(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := resulttest.Short(2)
+	whole := s.exported(t, r)
+	edited := strings.Replace(whole, `"host": "lab"`, `"host": "den"`, 1)
+	name := filepath.Join(t.TempDir(), "edited.json")
+	if err := os.WriteFile(name, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"results import FILE", "report FILE -o -", "decide FILE"} {
+		s.run(strings.Fields(strings.Replace(line, "FILE", name, 1))...).wants(t, exitUsage, nil, []string{"digest", "edited", "wirelab verify"})
+	}
+	s.run("verify", name).wants(t, exitFailed, []string{"does not hold"}, nil)
+	s.run("verify", r.ID).wants(t, exitUsage, nil, []string{"no result"})
+
+	if err := os.WriteFile(name, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run("results", "import", name).wants(t, exitOK, []string{r.ID}, nil)
+	s.run("verify", r.ID).wants(t, exitOK, []string{"from         imported from " + name + " on ", "its digest was checked", "measured on lab"}, nil)
+	alone, err := store.Encode(resulttest.OneArm())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.runWith(t.Context(), string(alone), "results", "import", "-").wants(t, exitOK, nil, nil)
+	s.run("verify", resulttest.OneArm().ID).wants(t, exitOK, []string{"imported from standard input", "without a digest"}, nil)
+}
+
+// exported is the document of a result, made in a store of its own.
+func (s *shell) exported(t *testing.T, r *result.Result) string {
+	t.Helper()
+	own := newShell(t)
+	kept, err := sqlite.Open(t.Context(), own.env["WIRELAB_STORE"])
+	if err == nil {
+		err = errors.Join(kept.Put(t.Context(), r), kept.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return own.run("results", "export", r.ID).stdout
+}
+
+// What an older wirelab stored under a name that a terminal would obey is shown, and obeyed by none.
+func TestHostileNamesAreHarmless(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	r := resulttest.Short(2)
+	r.Plan.Name, r.Arms[0].Server = "\x1b[2Jred\u202e\u009b1m", "\x1b]0;title\a<img src=x>|`"
+	kept, err := sqlite.Open(t.Context(), s.env["WIRELAB_STORE"])
+	if err == nil {
+		err = errors.Join(kept.Put(t.Context(), r), kept.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"results list", "results list --json", "results show", "results show --full", "verify latest", "results export", "results export --format csv",
+		"results export --format markdown", "results export --format benchstat", "report latest -o -", "report latest --format svg", "report latest --format jmh",
+		"decide latest",
+	} {
+		o := s.run(strings.Fields(line)...)
+		if strings.ContainsAny(o.stdout+o.stderr, "\x1b\a\u202e\u009b") {
+			t.Errorf("%s: a terminal would obey this", line)
+		}
+		if strings.Contains(line, "report latest -o") && strings.Contains(o.stdout, "<img src=x>") {
+			t.Errorf("%s: markup of a name is in it", line)
+		}
+	}
+	s.run("results", "list").wants(t, exitOK, []string{"␛[2Jred"}, nil)
+}
+
+// Two versions share a store: what a later one added is marked, kept and not called damaged, by each command.
+func TestResultOfLaterWirelab(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	text, err := store.Encode(resulttest.Short(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := strings.Replace(string(text), `"host": "lab"`, `"host": "lab", "gpu": {"model": "x"}`, 1)
+	later = strings.Replace(later, `"schema": 1`, `"schema": 1, "minor": 99`, 1)
+	kept, err := sqlite.Open(t.Context(), s.env["WIRELAB_STORE"])
+	if err == nil {
+		err = errors.Join(kept.PutText(t.Context(), []byte(later)), kept.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := []string{"by a later wirelab (form 1.99, this one knows 1.", "environment.gpu"}
+	for _, line := range []string{"results show", "results show latest --full", "report latest -o -", "results export latest --format csv"} {
+		o := s.run(strings.Fields(line)...)
+		if o.code != exitOK || !strings.Contains(o.stderr, says[0]) || !strings.Contains(o.stderr, says[1]) || o.stdout == "" {
+			t.Errorf("%s: exit code %d, %s", line, o.code, o.stderr)
+		}
+	}
+	s.run("verify", "latest").wants(t, exitOK, append(says, "checked      digest"), nil)
+	s.run("results", "list").wants(t, exitOK, []string{"grpc"}, nil)
+	// What is exported still has it, and holds.
+	exported := s.run("results", "export", "latest").stdout
+	if !strings.Contains(exported, `"model": "x"`) {
+		t.Error("an export lacks the fields that this wirelab does not know")
+	}
+	other := newShell(t)
+	other.runWith(t.Context(), exported, "verify", "-").wants(t, exitOK, says, nil)
+	other.runWith(t.Context(), exported, "results", "import", "-").wants(t, exitOK, []string{resulttest.Short(2).ID}, says)
+	other.run("verify", "latest").wants(t, exitOK, []string{"its digest was checked"}, nil)
+}
+
+// A database of something else is never written to, whichever command names it.
+func TestForeignDatabaseStays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for n, statements := range []string{
+		`CREATE TABLE notes (text TEXT); INSERT INTO notes VALUES ('mine')`,
+		`CREATE TABLE results (id TEXT, score REAL)`,
+		`PRAGMA application_id = 1234`,
+		`PRAGMA user_version = 7`,
+		`PRAGMA journal_mode = WAL; CREATE TABLE notes (text TEXT)`,
+	} {
+		name := filepath.Join(dir, fmt.Sprintf("%d.db", n))
+		db, err := sql.Open("sqlite", name)
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), statements)
+			err = errors.Join(err, db.Close())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newShell(t)
+		s.stored(1)
+		for _, line := range []string{"results list --results", "results show --results", "results pull --all --from", "results push --all --to"} {
+			s.run(append(strings.Fields(line), name)...).wants(t, exitUsage, nil, []string{name + " is a database of something else", "nothing was written to it", "WIRELAB_STORE"})
+		}
+		after, err := os.ReadFile(name)
+		if left, _ := filepath.Glob(name + "-*"); err != nil || !bytes.Equal(before, after) || len(left) > 0 {
+			t.Errorf("%s: it was written to (%v), left %v", statements, err, left)
+		}
+	}
+}
+
+// A store that does not take what was measured costs nobody the report: it is printed, the result is put elsewhere,
+// and the command says so and fails.
+func TestReportBeforeStoring(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	t.Chdir(t.TempDir()) // where a result is put that the store does not take
+	s := newShell(t)
+	s.stored(1)
+	db, err := sql.Open("sqlite", s.env["WIRELAB_STORE"])
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), `CREATE TRIGGER full BEFORE INSERT ON results BEGIN SELECT RAISE(ABORT, 'no room'); END`)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.run(brief(1, "--certificate", "none")...)
+	if o.code == exitOK || !strings.Contains(o.stdout, "grpc") || !strings.Contains(o.stderr, "so the result is in ") {
+		t.Fatalf("exit code %d\n%s\n%s", o.code, o.stdout, o.stderr)
+	}
+	files, err := filepath.Glob("r-*.json")
+	if err != nil || len(files) != 1 {
+		t.Fatalf("rescued: %v, %v", files, err)
+	}
+	other := newShell(t)
+	other.run("results", "import", files[0]).wants(t, exitOK, []string{strings.TrimSuffix(files[0], ".json")}, nil)
+	other.run("verify", "latest").wants(t, exitOK, []string{"its digest was checked"}, nil)
+}

@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// originsTable is made when it is first needed, and is no migration: an earlier wirelab, which would refuse a store of
+// a later form, goes on with this one. See docs/adr/0042.
+const originsTable = schema + ".origins"
+
+// SetOrigin implements [store.Store]. A user who may not make the table stores results without it.
+func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
+	there, err := s.hasOrigins(ctx)
+	if err == nil && !there {
+		err = s.again(ctx, func(ctx context.Context, _ int) error {
+			_, err := s.pool.Exec(ctx, `CREATE TABLE IF NOT EXISTS `+originsTable+` (
+				result_id text COLLATE "C" PRIMARY KEY REFERENCES wirelab_results.results (id) ON DELETE CASCADE, origin text NOT NULL)`)
+			return err
+		})
+		if stateOf(err) == insufficientPrivilege {
+			return nil
+		}
+	}
+	if err != nil {
+		return s.explain(ctx, "write beside result "+id, err)
+	}
+	return s.setBeside(ctx, id, `INSERT INTO `+originsTable+` SELECT id, $2 FROM wirelab_results.results WHERE id = $1
+		ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`, origin)
+}
+
+// origin is from where a result came; "" where nobody said it.
+func (s *Store) origin(ctx context.Context, id string) (origin string, err error) {
+	if there, err := s.hasOrigins(ctx); err != nil || !there {
+		return "", s.explain(ctx, "read result "+id, err)
+	}
+	err = s.again(ctx, func(ctx context.Context, _ int) error {
+		return s.pool.QueryRow(ctx, `SELECT origin FROM `+originsTable+` WHERE result_id = $1`, id).Scan(&origin)
+	})
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	return origin, s.explain(ctx, "read result "+id, err)
+}
+
+// hasOrigins reports whether the table of origins was made.
+func (s *Store) hasOrigins(ctx context.Context) (there bool, err error) {
+	err = s.again(ctx, func(ctx context.Context, _ int) error {
+		return s.pool.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, originsTable).Scan(&there)
+	})
+	return there, err
+}

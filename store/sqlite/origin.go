@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// SetOrigin implements [store.Store].
+//
+// The table is made when it is first needed, and is no migration: an earlier wirelab, which would refuse a store of a
+// later form, goes on with this one. See docs/adr/0042.
+func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
+	var n int64
+	err := s.change(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS origins (
+			result_id TEXT PRIMARY KEY NOT NULL, origin TEXT NOT NULL) STRICT, WITHOUT ROWID`); err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, `INSERT INTO origins SELECT id, ?2 FROM results WHERE id = ?1
+			ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`, id, origin)
+		if err != nil {
+			return err
+		}
+		n, err = done.RowsAffected()
+		return err
+	})
+	if err == nil && n == 0 {
+		return s.noSuch(ctx, id)
+	}
+	return s.explain("write beside result "+id, err)
+}
+
+// origin is from where a result came; "" where nobody said it.
+func (s *Store) origin(ctx context.Context, id string) (origin string, err error) {
+	if there, err := hasOrigins(ctx, s.read); err != nil || !there {
+		return "", s.explain("read result "+id, err)
+	}
+	err = s.read.QueryRowContext(ctx, `SELECT origin FROM origins WHERE result_id = ?`, id).Scan(&origin)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return origin, s.explain("read result "+id, err)
+}
+
+// hasOrigins reports whether the table of origins was made.
+func hasOrigins(ctx context.Context, q querier) (there bool, err error) {
+	err = q.QueryRowContext(ctx, `SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'origins'`).Scan(&there)
+	return there, err
+}
