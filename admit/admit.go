@@ -5,9 +5,11 @@ package admit
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"wirelab"
 	"wirelab/input"
@@ -21,6 +23,8 @@ type Admitted struct {
 	Result *result.Result
 	// Text is the result's own text, as it came but for white space, without what follows from it.
 	Text []byte
+	// Digest is that of the text, as it was computed.
+	Digest string
 	// Sealed is whether a digest came with it, so that an edit would have been found.
 	Sealed bool
 }
@@ -50,10 +54,23 @@ func Result(text []byte) (*Admitted, error) {
 	}
 	// Without the white space that a file has for those who look at it: it is no part of what the digest is of.
 	var compact bytes.Buffer
+	compact.Grow(len(raw))
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, err
 	}
-	return &Admitted{Result: r, Text: compact.Bytes(), Sealed: checked.Sealed}, nil
+	return &Admitted{Result: r, Text: compact.Bytes(), Digest: checked.Digest, Sealed: checked.Sealed}, nil
+}
+
+// Put stores the result with its text as it is, and says that it came by a way such as "imported from x.json".
+func (a *Admitted) Put(ctx context.Context, s store.Store, how string, now time.Time) error {
+	p, err := store.PackDecoded(a.Result, a.Text, a.Digest)
+	if err != nil {
+		return err
+	}
+	if err := s.PutPacked(ctx, p); err != nil {
+		return err
+	}
+	return s.SetOrigin(ctx, a.Result.ID, store.Origin(how, now, a.Sealed))
 }
 
 // wrong says the first that does not hold, and how much more there is.

@@ -151,10 +151,7 @@ func (d *Dashboard) upload(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	id := in.Result.ID
-	if err := d.config.Store.PutText(r.Context(), in.Text); err != nil {
-		return err
-	}
-	if err := d.config.Store.SetOrigin(r.Context(), id, store.Origin("put over HTTP", time.Now(), in.Sealed)); err != nil {
+	if err := in.Put(r.Context(), d.config.Store, "put over HTTP", time.Now()); err != nil {
 		return err
 	}
 	d.config.Log.Info("result put", "id", id)

@@ -62,6 +62,7 @@ func (m memory) Values(context.Context) (store.Values, error) {
 }
 func (memory) SetLabel(_ context.Context, id, _ string) (string, error) { return id, nil }
 func (memory) SetFinding(context.Context, string, string) error         { return nil }
+func (memory) PutPacked(context.Context, store.Packed) error            { return nil }
 func (memory) SetOrigin(context.Context, string, string) error          { return nil }
 func (memory) Delete(context.Context, string) error                     { return nil }
 func (memory) Report(context.Context, store.Running) error              { return nil }

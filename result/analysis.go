@@ -1,6 +1,8 @@
 package result
 
 import (
+	"runtime"
+	"sync"
 	"wirelab/plan"
 	"wirelab/stat"
 )
@@ -176,13 +178,11 @@ const MinRounds = 10
 // made up, and never panics; r must not be nil.
 func Analyse(r *Result) Analysis {
 	g := newGrid(r)
-	all := Analysis{Rounds: len(r.Rounds), Loads: []LoadAnalysis{}}
-	for l := range g.trials {
-		load := analyseLoad(g, l)
-		for _, arm := range load.Arms {
+	all := Analysis{Rounds: len(r.Rounds), Loads: analyseLoads(g)}
+	for l := range all.Loads {
+		for _, arm := range all.Loads[l].Arms {
 			all.Requests += arm.Requests
 		}
-		all.Loads = append(all.Loads, load)
 	}
 	all.Curves = curves(g, func(load, arm int) ArmState { return all.Loads[load].Arms[arm] })
 	if r.Capacity != nil {
@@ -211,6 +211,27 @@ func (l *LoadAnalysis) Metric(id string) (Metric, error) {
 		m.Title, m.Short = perMessageWords(m.Title), perMessageWords(m.Short)
 	}
 	return m, err
+}
+
+// analyseLoads analyses each load, as many at once as there are processors: no load depends on another, and of the
+// largest plan they take seconds.
+func analyseLoads(g grid) []LoadAnalysis {
+	all := make([]LoadAnalysis, len(g.trials))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(all)) {
+		workers.Go(func() {
+			for l := range next {
+				all[l] = analyseLoad(g, l)
+			}
+		})
+	}
+	for l := range all {
+		next <- l
+	}
+	close(next)
+	workers.Wait()
+	return all
 }
 
 func analyseLoad(g grid, l int) LoadAnalysis {

@@ -37,6 +37,10 @@ type Histogram struct {
 	total  uint64   // sum of counts
 	// The buckets from low to high-1 have every count that is not 0. Both mean nothing when total is 0.
 	low, high int
+	// encoded are the counts up to the last that is not 0 in V2's form, of a histogram that was decoded and to which
+	// nothing was added since: a result has tens of thousands of them, and each takes a hundredth of the memory so.
+	// nil: they are in counts.
+	encoded []byte
 }
 
 // NewHistogram returns an empty histogram whose Record never allocates.
@@ -46,6 +50,7 @@ func NewHistogram() *Histogram {
 
 // reserve makes room for the buckets low to high-1, 0 <= low < high <= bucketsLen.
 func (h *Histogram) reserve(low, high int) {
+	h.decode()
 	end := h.base + len(h.counts)
 	if low >= h.base && high <= end {
 		return
@@ -121,10 +126,7 @@ func (h *Histogram) Merge(other *Histogram) {
 		return
 	}
 	h.reserve(other.low, other.high)
-	into := h.between(other.low, other.high)
-	for i, n := range other.used() {
-		into[i] += n
-	}
+	other.addTo(h.counts, h.base, 1)
 	h.include(other.low, other.high)
 	h.total += other.total
 }
@@ -138,7 +140,10 @@ func (h *Histogram) Clone() *Histogram {
 
 // Reset empties the histogram and keeps its memory.
 func (h *Histogram) Reset() {
-	clear(h.used())
+	if h.encoded == nil {
+		clear(h.used())
+	}
+	h.encoded = nil
 	h.total = 0
 }
 
@@ -154,10 +159,16 @@ func (h *Histogram) Count() uint64 {
 // known only as "at least Limit". Where it is not 0, quantiles that fall
 // there are lower bounds. (Durations within 0.1 % below Limit count too.)
 func (h *Histogram) Clipped() uint64 {
-	if last := bucket(limit); h.Count() > 0 && h.high == last+1 {
-		return h.counts[last-h.base]
+	last, at := bucket(limit), uint64(0)
+	if h.Count() == 0 || h.high != last+1 {
+		return 0
 	}
-	return 0
+	for i, n := range h.each {
+		if i == last {
+			at = n
+		}
+	}
+	return at
 }
 
 // Quantile returns the q-quantile in nanoseconds as the package defines it,
@@ -168,14 +179,26 @@ func (h *Histogram) Quantile(q float64) int64 {
 		return 0
 	}
 	left := rank(q, h.total)
-	for i, n := range h.used() {
-		if n >= left {
-			_, highest := bounds(h.low + i)
-			return min(highest, limit)
+	found := bucket(limit) // not so: the counts sum to total
+	if h.encoded == nil {  // without a call for each bucket: merged ones are asked a thousand times
+		for i, n := range h.used() {
+			if n >= left {
+				found = h.low + i
+				break
+			}
+			left -= n
 		}
-		left -= n
+	} else {
+		for i, n := range h.each {
+			if n >= left {
+				found = i
+				break
+			}
+			left -= n
+		}
 	}
-	return limit // not reached: the counts sum to total
+	_, highest := bounds(found)
+	return min(highest, limit)
 }
 
 // rank is ⌈q·n⌉ in 1..n, n > 0. q·n is a product of rounded numbers: 0.07·100
@@ -196,8 +219,8 @@ func rank(q float64, n uint64) uint64 {
 // Mean is the mean in nanoseconds, to within 0.05 %; 0 if empty.
 func (h *Histogram) Mean() float64 {
 	sum := 0.0
-	for i, n := range h.used() {
-		sum += float64(n) * middle(h.low+i)
+	for i, n := range h.each {
+		sum += float64(n) * middle(i)
 	}
 	return sum / max(1, float64(h.Count()))
 }
@@ -208,8 +231,8 @@ func (h *Histogram) StdDev() float64 {
 		return 0
 	}
 	mean, squares := h.Mean(), 0.0
-	for i, n := range h.used() {
-		d := middle(h.low+i) - mean
+	for i, n := range h.each {
+		d := middle(i) - mean
 		squares += float64(n) * d * d
 	}
 	return math.Sqrt(squares / float64(h.total-1))
@@ -227,8 +250,11 @@ func (h *Histogram) CountAtMost(v int64) uint64 {
 	if v < 0 || h.Count() == 0 {
 		return 0
 	}
-	sum := uint64(0)
-	for _, n := range h.between(h.low, max(h.low, min(bucket(min(v, limit))+1, h.high))) {
+	sum, last := uint64(0), bucket(min(v, limit))
+	for i, n := range h.each {
+		if i > last {
+			break
+		}
 		sum += n
 	}
 	return sum
@@ -243,11 +269,9 @@ type Bucket struct {
 // Buckets returns the buckets that are not empty, ascending, for charts.
 func (h *Histogram) Buckets() []Bucket {
 	var all []Bucket
-	for i, n := range h.used() {
-		if n > 0 {
-			lowest, highest := bounds(h.low + i)
-			all = append(all, Bucket{Low: lowest, High: highest, Count: n})
-		}
+	for i, n := range h.each {
+		lowest, highest := bounds(i)
+		all = append(all, Bucket{Low: lowest, High: highest, Count: n})
 	}
 	return all
 }
@@ -255,7 +279,86 @@ func (h *Histogram) Buckets() []Bucket {
 // between are the counts of the buckets low to high-1, which there is room for.
 func (h *Histogram) between(low, high int) []uint64 { return h.counts[low-h.base : high-h.base] }
 
-// used are the counts of the buckets in use; empty when nothing was recorded.
+// each yields the buckets that are not empty, ascending, and their counts. It changes nothing, so that several may read.
+func (h *Histogram) each(yield func(bucket int, n uint64) bool) {
+	if h == nil || h.encoded == nil {
+		for i, n := range h.used() {
+			if n > 0 && !yield(h.low+i, n) {
+				return
+			}
+		}
+		return
+	}
+	at := 0
+	for rest := h.encoded; len(rest) > 0; {
+		var n int64
+		if b := rest[0]; b < 0x80 { // most of them
+			n, rest = int64(b>>1)^-int64(b&1), rest[1:]
+		} else {
+			var size int
+			n, size = zigzag(rest)
+			rest = rest[size:]
+		}
+		switch {
+		case n < 0:
+			at += int(-n)
+			continue
+		case n > 0 && !yield(at, uint64(n)):
+			return
+		}
+		at++
+	}
+}
+
+// addTo adds the counts, times by, to those of buckets from base on; by is 1, or the inverse of it. It is [Histogram.each]
+// without a call for each bucket, since most of the time of an analysis is spent here.
+func (h *Histogram) addTo(counts []uint64, base int, by uint64) {
+	if h.Count() == 0 {
+		return
+	}
+	if h.encoded == nil {
+		into := counts[h.low-base:]
+		for i, n := range h.used() {
+			into[i] += by * n
+		}
+		return
+	}
+	at := -base
+	for rest := h.encoded; len(rest) > 0; {
+		b := rest[0]
+		if b < 0x80 && b&1 == 0 { // a count of at most 63: most are
+			if b > 0 {
+				counts[at] += by * uint64(b>>1)
+			}
+			rest = rest[1:]
+			at++
+			continue
+		}
+		n, size := zigzag(rest)
+		rest = rest[size:]
+		if n < 0 {
+			at += int(-n)
+			continue
+		}
+		counts[at] += by * uint64(n)
+		at++
+	}
+}
+
+// decode makes counts of what is encoded, before something is added.
+func (h *Histogram) decode() {
+	if h.encoded == nil {
+		return
+	}
+	base, end := h.low/half*half, (h.high+half-1)/half*half
+	counts := make([]uint64, end-base)
+	for i, n := range h.each {
+		counts[i-base] = n
+	}
+	h.base, h.counts, h.encoded = base, counts, nil
+}
+
+// used are the counts of the buckets in use, of a histogram that is not encoded; empty when nothing was recorded.
 func (h *Histogram) used() []uint64 {
 	if h.Count() == 0 {
 		return nil

@@ -133,9 +133,7 @@ func leaveOut(rounds []*Histogram, qs []float64, alpha float64) ([]leftOut, erro
 
 // subtract undoes Merge(other). The range in use stays as wide as it was.
 func (h *Histogram) subtract(other *Histogram) {
-	for i, n := range other.used() {
-		h.counts[other.low+i-h.base] -= n
-	}
+	other.addTo(h.counts, h.base, ^uint64(0))
 	h.total -= other.total
 }
 

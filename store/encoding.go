@@ -166,14 +166,26 @@ func PackText(text []byte) (Packed, error) {
 	return pack(r, text)
 }
 
+// PackDecoded is [PackText] of a text that [Decode] has read as r, and that has this digest.
+func PackDecoded(r *result.Result, text []byte, digest string) (Packed, error) {
+	if len(text) > plainLimit {
+		return Packed{}, wirelab.Errorf(wirelab.ResourceExhausted, "result of more than %d bytes", plainLimit)
+	}
+	return compressed(r, text, digest)
+}
+
 func pack(r *result.Result, plain []byte) (Packed, error) {
 	digest, err := result.Digest(plain)
 	if err != nil {
 		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
 	}
+	return compressed(r, plain, digest)
+}
+
+func compressed(r *result.Result, plain []byte, digest string) (Packed, error) {
 	var buffer bytes.Buffer
 	w := gzip.NewWriter(&buffer)
-	_, err = w.Write(plain)
+	_, err := w.Write(plain)
 	if err := errors.Join(err, w.Close()); err != nil {
 		return Packed{}, fmt.Errorf("result %s: %w", r.ID, err)
 	}

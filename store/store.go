@@ -36,6 +36,8 @@ type Store interface {
 	// again might differ, where a later wirelab has more fields. InvalidArgument
 	// and Unimplemented are as in [Decode].
 	PutText(ctx context.Context, text []byte) error
+	// PutPacked is PutText for what [PackDecoded] packed: of a large result it takes seconds to decode it again.
+	PutPacked(ctx context.Context, p Packed) error
 	// Digest returns the digest of the result with exactly that id, "" if it was
 	// put by a wirelab that took none. Otherwise NotFound.
 	Digest(ctx context.Context, id string) (string, error)

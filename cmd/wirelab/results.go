@@ -177,14 +177,11 @@ func (a *app) importOne(ctx context.Context, s store.Store, file string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.PutText(ctx, in.Text); err != nil {
-		return err
-	}
 	from := file
 	if file == "-" {
 		from = "standard input"
 	}
-	if err := s.SetOrigin(ctx, in.Result.ID, store.Origin("imported from "+from, a.now(), in.Sealed)); err != nil {
+	if err := in.Put(ctx, s, "imported from "+from, a.now()); err != nil {
 		return err
 	}
 	a.noteUnread(in.Result)

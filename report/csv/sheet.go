@@ -17,7 +17,7 @@ func NewSheet(w io.Writer) Sheet { return Sheet{csv.NewWriter(w)} }
 func (s Sheet) Write(row []string) error {
 	safe := make([]string, len(row))
 	for i, text := range row {
-		safe[i] = cell(text)
+		safe[i] = Cell(text)
 	}
 	return s.Writer.Write(safe)
 }
@@ -38,8 +38,8 @@ const begins = "=+-@\t\r\n＝＋－＠"
 
 var figureForm = regexp.MustCompile(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// cell puts an apostrophe before a text that would be a formula. Figures stay figures.
-func cell(text string) string {
+// Cell puts an apostrophe before a text that would be a formula. Figures stay figures.
+func Cell(text string) string {
 	inner := strings.TrimLeft(text, " \u00a0")
 	if inner != "" && strings.ContainsRune(begins, []rune(inner)[0]) && !figureForm.MatchString(text) {
 		return "'" + text

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"strings"
 
+	"wirelab/report/csv"
 	"wirelab/report/svg"
 )
 
@@ -76,6 +77,7 @@ func (f *figure) data(file string, rows [][]string) {
 			if i > 0 {
 				text.WriteByte(',')
 			}
+			field = csv.Cell(field)
 			if strings.ContainsAny(field, ",\"\n\r") {
 				field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
 			}

@@ -199,6 +199,10 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	if l.Slow {
 		return p // all of it is in a table, and none of it ranks arms
 	}
+	if s.large() {
+		p.Notes = append(p.Notes, "The charts of each load are left out: with so many arms and loads they would make the page too large to open.")
+		return p
+	}
 	for _, f := range []*figure{s.stagePlot(l), s.backlog(l), s.processBars(l), s.spectrum(l), s.rounds(l), s.cpuBars(l), s.byteBars(l), s.allocationBars(l), s.radar(l)} {
 		if f != nil {
 			p.Figures = append(p.Figures, f)
@@ -229,7 +233,10 @@ func briefly(reasons []string) []string {
 
 // across are the charts over all loads.
 func (s *sheet) across() []*figure {
-	all := s.groupedBars()
+	var all []*figure
+	if !s.large() {
+		all = s.groupedBars()
+	}
 	if f := s.profile(); f != nil {
 		all = append(all, f)
 	}

@@ -93,15 +93,33 @@ func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
 	return g
 }
 
+// manyNumbers is how many numbers a page shows in tables. Of ten times as many it would be too large to open.
+const manyNumbers = 4000
+
+// large reports whether a result has more numbers than a page can show. Exports have them all.
+func (s *sheet) large() bool {
+	n := 0
+	for i := range s.a.Loads {
+		n += len(s.a.Loads[i].Arms) * len(s.a.Loads[i].Rows)
+	}
+	return n > manyNumbers
+}
+
 // allNumbers is the table of every metric of every arm, with what stands
 // behind each number.
 func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
 	f := &figure{ID: fmt.Sprintf("numbers-%d", l.Load+1), Title: "Every number, with its interval, rounds and checks"}
 	f.Head = []string{"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls", "checks"}
 	raw := [][]string{{"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p_adjusted", "rounds", "calls", "checks", "refused"}}
+	if s.large() {
+		f.Title = "The numbers of the metric that decides, with their intervals, rounds and checks; the others are too many for a page, and in wirelab report --format json"
+	}
 	for _, row := range l.Rows {
 		m, err := l.Metric(row.Metric)
 		if err != nil {
+			continue
+		}
+		if s.large() && m.ID != l.Primary {
 			continue
 		}
 		for a, n := range s.numbers(l, m) {

@@ -44,6 +44,8 @@ type Verification struct {
 	// More is how many differences there are beyond those listed, by part.
 	More map[string]int `json:"more,omitempty"`
 
+	// Digest is that of the raw data, as it was computed.
+	Digest string `json:"-"`
 	// Sealed is whether there was a digest, and it holds.
 	Sealed bool `json:"-"`
 
@@ -195,6 +197,7 @@ func (v *Verification) digest(raw []byte, taken *string, must bool) error {
 	if err != nil {
 		return err
 	}
+	v.Digest = computed
 	switch {
 	case taken == nil && must:
 		v.Add(Difference{Path: "digest", Computed: computed, Says: "it was taken out"})

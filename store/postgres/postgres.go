@@ -99,6 +99,9 @@ func (s *Store) PutText(ctx context.Context, text []byte) error {
 	return s.put(ctx, p)
 }
 
+// PutPacked implements [store.Store].
+func (s *Store) PutPacked(ctx context.Context, p store.Packed) error { return s.put(ctx, p) }
+
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	all := derive(p)
 	err := s.again(ctx, s.settled(all, p, func(ctx context.Context, _ int) error { return s.insert(ctx, all, p.Body) }))

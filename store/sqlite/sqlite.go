@@ -101,6 +101,9 @@ func (s *Store) PutText(ctx context.Context, text []byte) error {
 	return s.put(ctx, p)
 }
 
+// PutPacked implements [store.Store].
+func (s *Store) PutPacked(ctx context.Context, p store.Packed) error { return s.put(ctx, p) }
+
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	r, m := p.Result, store.Summarize(p.Result)
 	tx, err := s.write.BeginTx(ctx, nil)
