@@ -68,7 +68,7 @@ func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 			absent[name] = cmp.Or(config.Absent[name], "this pipeline was started without it")
 		}
 	}
-	handler, err := gateway.New(gateway.Options{Paths: paths, Absent: absent, Journal: p.journal})
+	handler, err := gateway.New(gateway.Options{Paths: paths, Absent: absent, Journal: p.journal, Origins: config.Origins})
 	if err != nil {
 		return err
 	}

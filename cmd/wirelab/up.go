@@ -14,6 +14,7 @@ import (
 	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/fault"
+	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/rabbitmq"
@@ -43,6 +44,7 @@ type upFlags struct {
 	noConfirms, transient       bool
 	prefetch                    int
 	direct, overHTTP, published bool
+	origins                     []string
 	asJSON                      bool
 	database                    databaseFlags
 }
@@ -112,6 +114,7 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
 	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
 	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
+	flags.StringArrayVar(&f.origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	f.database.register(flags)
 	return c
@@ -151,12 +154,15 @@ func (a *app) upLogging(ctx context.Context, f upFlags) error {
 // pipeline is what the flags ask for; it sees to it that the database is there.
 func (a *app) pipeline(ctx context.Context, f upFlags) (stack.Options, error) {
 	o := stack.Options{
-		Published: f.published, Getenv: a.getenv, Stderr: &together{to: a.Stderr},
+		Published: f.published, Origins: f.origins, Getenv: a.getenv, Stderr: &together{to: a.Stderr},
 		Listen: map[string]map[string]string{
 			stack.GatewayPart: {stack.DoorHTTP: f.addr},
 			stack.LoggerPart:  {stack.DoorHTTP: f.http, stack.DoorGRPC: f.grpc, stack.DoorRPC: f.rpc},
 		},
 		Say: func(p stack.Part) { a.Note("%s is up%s", p.Name, about(p)) },
+	}
+	if _, err := gateway.New(gateway.Options{Origins: f.origins}); err != nil {
+		return o, cli.Usage("--allow-origin: %s; want one such as http://localhost", describe(err))
 	}
 	var err error
 	if len(f.brokers) == 0 {

@@ -62,6 +62,8 @@ type Gateway struct {
 	// Published is whether there are, beside each path, one that does what the
 	// published client did; its name ends with "-published".
 	Published bool `json:"published,omitempty"`
+	// Origins may call the gateway from their pages.
+	Origins []string `json:"origins,omitempty"`
 }
 
 // Queue is a queue at a broker.

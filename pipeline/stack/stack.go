@@ -66,7 +66,9 @@ type Options struct {
 	Absent map[string]string
 	// Published adds, beside each path, one that does what the published client did.
 	Published bool
-	Getenv    func(string) string // finds the programs of brokers; nil: os.Getenv
+	// Origins may call the gateway from their pages, such as "http://localhost".
+	Origins []string
+	Getenv  func(string) string // finds the programs of brokers; nil: os.Getenv
 	// CPUs are the cores that the parts may run on; nil: any.
 	CPUs []int
 	// Env is added to the environment of each part that is this program.
@@ -279,7 +281,7 @@ func (s *Stack) gateway() *Gateway {
 	doors := s.logger.part().Doors
 	g := &Gateway{
 		HTTP: doors[DoorHTTP], GRPC: doors[DoorGRPC], RPC: doors[DoorRPC], Watch: doors[DoorWatch],
-		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent,
+		Queues: map[string]Queue{}, Published: s.options.Published, Absent: s.options.Absent, Origins: s.options.Origins,
 	}
 	for _, b := range s.options.Brokers {
 		g.Queues[PathName(b.Kind, false)] = s.queue(b, false)
