@@ -90,6 +90,8 @@ type Error struct {
 	// Unknown is the name that is not known, where that is the fault; "" else. It does not cross wires:
 	// it lets a program say what the name stands for elsewhere.
 	Unknown string
+	// Cause is why no answer came, where there was none; "" of what a peer answered. It does not cross wires.
+	Cause Cause
 }
 
 // Error returns "code: message".
@@ -97,7 +99,7 @@ func (e *Error) Error() string { return e.Code.String() + ": " + e.Message }
 
 // Behind returns an error that says the same with a text in front of it, and keeps what programs decide by.
 func (e *Error) Behind(text string) error {
-	return &Error{Code: e.Code, Message: text + e.Message, Unknown: e.Unknown}
+	return &Error{Code: e.Code, Message: text + e.Message, Unknown: e.Unknown, Cause: e.Cause}
 }
 
 // Errorf returns an *Error. Like fmt.Errorf it takes a format, unlike it it

@@ -12,6 +12,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/probe"
 	"wirelab/result"
@@ -71,7 +72,7 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
 			p.Self = self
-			p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own, Watch: p.watch}
+			p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: Cause, Tell: fault.Text, Own: order.Own, Watch: p.watch}
 			all[i], loads = p, append(loads, p)
 		}
 		if err == nil {
@@ -115,6 +116,15 @@ func classify(err error) string {
 		return result.WrongReply
 	}
 	return wirelab.CodeOf(err).String()
+}
+
+// Cause names what a failed call came from, for [load.Plan].
+func Cause(err error) string {
+	var wrong *wirelab.Mismatch
+	if errors.As(err, &wrong) {
+		return result.WrongReply
+	}
+	return string(wirelab.CauseOf(err))
 }
 
 // golden makes the first calls of a load one after the other.

@@ -8,6 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -34,7 +35,7 @@ func prepareFeeds(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, _ 
 		}
 	}
 	p.feeds = &feedLoad{runner: load.NewFeedRunner(feeds), all: float64(l.Rate) * float64(l.Streams), plan: load.FeedPlan{
-		Rate: l.Rate, Share: l.Reader, Wrong: result.WrongReply, Classify: classify,
+		Rate: l.Rate, Share: l.Reader, Wrong: result.WrongReply, Classify: classify, Cause: Cause, Tell: fault.Text,
 	}}
 	for _, client := range clients {
 		feed, err := client.Feed(l.Operation, 0)

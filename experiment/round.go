@@ -449,7 +449,7 @@ func add(t *result.Trial, m *control.Measured) {
 	t.Payload += m.Payload
 	t.WireReceived += m.WireReceived
 	t.Connections += m.Connections
-	t.Open = m.Open
+	t.Open, t.Causes = m.Open, t.Causes.Add(r.Causes...)
 }
 
 // stop ends every child, all at once, since each may take seconds to drain.

@@ -50,6 +50,8 @@ type FeedPlan struct {
 	// is "wrong". Classify names the errors that streams break with; nil is [Classify].
 	Wrong    string
 	Classify func(error) string
+	// Cause and Tell are as in [Plan].
+	Cause, Tell func(error) string
 	// Clock is the time; nil is [TimerClock], whose timers pace readers well
 	// enough, since they catch up.
 	Clock WallClock
@@ -160,6 +162,9 @@ func (p FeedPlan) normal(feeds int) (FeedPlan, error) {
 	}
 	if p.Wrong == "" {
 		p.Wrong = "wrong"
+	}
+	if p.Tell == nil {
+		p.Tell = error.Error
 	}
 	if p.Classify == nil {
 		p.Classify = Classify

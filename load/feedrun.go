@@ -163,12 +163,15 @@ func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 		rec.CompletedInWindow += one.Completed
 		if one.Wrong > 0 {
 			rec.Errors[s.plan.Wrong] += one.Wrong
+			rec.because(&s.plan, s.plan.Wrong, one.Wrong, nil)
 		}
 		switch kind := r.kind(s); {
 		case s.plan.Share > 0 && kind != Missing:
 			rec.Errors[kind]++ // its stream broke; what it would have read nobody knows
+			rec.because(&s.plan, kind, 1, r.err)
 		case s.plan.Share == 0 && one.Missing > 0:
 			rec.Errors[kind] += one.Missing
+			rec.because(&s.plan, kind, one.Missing, r.err)
 		}
 		all.Missing += one.Missing
 		all.Duplicated += one.Duplicated
@@ -185,4 +188,16 @@ func (s *feedSlice) recording(readers []*reader) *FeedRecording {
 	}
 	rec.Sent = rec.OK + rec.Failures()
 	return rec
+}
+
+// because counts events that did not come right, by the cause that their stream tells, if any.
+func (r *FeedRecording) because(p *FeedPlan, kind string, events uint64, err error) {
+	if p.Cause == nil {
+		return
+	}
+	cause := kind
+	if err != nil {
+		cause = p.Cause(err)
+	}
+	r.Causes = failures{kind, cause, events, err}.tell(r.Causes, p.Tell)
 }

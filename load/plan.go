@@ -37,6 +37,10 @@ type Plan struct {
 	Drain time.Duration
 	// Classify names the kind of a failed call's error. nil means [Classify].
 	Classify func(error) string
+	// Cause names what a failed call's error came from, more closely than its kind, and
+	// Tell says it for people; it is asked of the first error of each cause. nil: causes
+	// are not recorded.
+	Cause, Tell func(error) string
 	// Clock is the time. nil means [SystemClock].
 	Clock Clock
 	// Own says that the run has a processor of its own, which lines may then
@@ -124,6 +128,9 @@ func (p Plan) normal(callers int) (Plan, error) {
 	}
 	if p.Drain == 0 {
 		p.Drain = DefaultDrain
+	}
+	if p.Tell == nil {
+		p.Tell = error.Error
 	}
 	if p.Classify == nil {
 		p.Classify = Classify

@@ -46,9 +46,11 @@ type Recording struct {
 	Sent     uint64  // calls begun that were due in the window
 	OK       uint64
 	// Errors counts failures by kind, at most 64 kinds and [OtherKind].
-	Errors      map[string]uint64
-	Interrupted uint64 // calls cut short because the run's ctx ended
-	Unsent      uint64 // arrivals never sent: Planned = Sent + Unsent
+	Errors map[string]uint64
+	// Causes tells the failures of each kind apart, where the plan could.
+	Causes      stat.Causes `json:",omitempty"`
+	Interrupted uint64      // calls cut short because the run's ctx ended
+	Unsent      uint64      // arrivals never sent: Planned = Sent + Unsent
 	// Late is arrivals that found no worker free when they were due.
 	Late uint64
 	// CompletedInWindow is calls that succeeded at a time inside the window,
@@ -133,6 +135,7 @@ func (r *Recording) add(other *Recording) {
 	for kind, n := range other.Errors {
 		r.Errors[kind] += n
 	}
+	r.Causes = r.Causes.Add(other.Causes...)
 	r.Interrupted += other.Interrupted
 	r.Unsent += other.Unsent
 	r.Late += other.Late

@@ -125,6 +125,7 @@ const leadIn = time.Millisecond
 type slice struct {
 	clock    Clock
 	classify func(error) string
+	cause    func(error) string // nil: nobody asks
 	deadline time.Duration
 	margin   time.Duration // of lines
 	// outer is the caller's context, and stop its end; calls is what calls
@@ -155,7 +156,7 @@ type slice struct {
 
 func newSlice(ctx context.Context, p Plan, gaps *stat.Histogram) *slice {
 	s := &slice{
-		clock: p.Clock, classify: p.Classify, deadline: p.Deadline,
+		clock: p.Clock, classify: p.Classify, cause: p.Cause, deadline: p.Deadline,
 		outer: ctx, schedule: p.Schedule, gaps: gaps, level: -1, parts: int64(p.Parts), watch: p.Watch,
 	}
 	s.margin = sharedMargin
@@ -325,6 +326,9 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 		rec.OK += w.ok
 		for kind, n := range w.errors {
 			rec.Errors[kind] += n
+		}
+		for _, c := range w.causes {
+			rec.Causes = c.tell(rec.Causes, p.Tell)
 		}
 		rec.Interrupted += w.interrupted
 		rec.Late += w.late

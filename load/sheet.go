@@ -17,6 +17,7 @@ type sheet struct {
 
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
+	causes                                 []failures
 	spun                                   time.Duration
 	last                                   int64 // when its last call ended; the run's start before
 }
@@ -47,6 +48,8 @@ func (w *sheet) reset(now int64, parts int) {
 	}
 	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
 	clear(w.errors)
+	clear(w.causes) // lets go of the errors
+	w.causes = w.causes[:0]
 	w.spun, w.last = 0, now
 }
 
@@ -77,8 +80,45 @@ func (w *sheet) record(s *slice, due, sent, end int64, err error) {
 		w.interrupted++
 	default:
 		w.failed.Record(end - due)
-		w.errors[w.kind(s, err)]++
+		kind := w.kind(s, err)
+		w.errors[kind]++
+		w.because(s, kind, err)
 	}
+}
+
+// failures are those of one cause. What the first said is told when the run is over: to
+// word it takes longer than a call.
+type failures struct {
+	kind, cause string
+	n           uint64
+	first       error
+}
+
+// because counts a failure by its cause.
+func (w *sheet) because(s *slice, kind string, err error) {
+	if s.cause == nil {
+		return
+	}
+	cause := Unfinished
+	if kind != Unfinished {
+		cause = s.cause(err)
+	}
+	for i := range w.causes {
+		if c := &w.causes[i]; c.kind == kind && c.cause == cause {
+			c.n++
+			return
+		}
+	}
+	if len(w.causes) >= stat.CauseLimit {
+		cause = stat.OtherCause
+		for i := range w.causes {
+			if c := &w.causes[i]; c.kind == kind && c.cause == cause {
+				c.n++
+				return
+			}
+		}
+	}
+	w.causes = append(w.causes, failures{kind, cause, 1, err})
 }
 
 // kind names a failure. The kinds are bounded, since a classification by
@@ -92,4 +132,13 @@ func (w *sheet) kind(s *slice, err error) string {
 		return OtherKind
 	}
 	return kind
+}
+
+// tell adds failures, whose first message is worded only if no other of their cause was.
+func (c failures) tell(all stat.Causes, tell func(error) string) stat.Causes {
+	add := stat.Cause{Kind: c.kind, Cause: c.cause, Count: c.n}
+	if all.Find(c.kind, c.cause) < 0 && c.first != nil {
+		add.First = tell(c.first)
+	}
+	return all.Add(add)
 }

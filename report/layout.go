@@ -356,7 +356,7 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 	main := slices.ContainsFunc(Main(l), func(x result.Metric) bool { return x.ID == m.ID })
 	if m.Counted {
 		if !worthShowing(m, *row) && m.ID == result.Connections {
-			return []string{"no connection was opened while measuring"}
+			return opened(l, row)
 		}
 		return nil
 	}
@@ -400,6 +400,26 @@ func rowNotes(l *result.LoadAnalysis, m result.Metric, row *result.Row) []string
 		notes = append(notes, m.Short+" of "+list(who[why])+" "+why)
 	}
 	return notes
+}
+
+// opened says whether connections were opened while measuring, of arms that all have no such
+// figure to show: there were none, or a check refuses it, which is another thing.
+func opened(l *result.LoadAnalysis, row *result.Row) []string {
+	var some []string
+	for a, c := range row.Cells {
+		refused := c.Estimate.Refused
+		switch {
+		case l.Arms[a].Rounds == 0 || c.Estimate.Known:
+		case refused == nil: // nobody knows
+			return nil
+		case refused.Value > 0:
+			some = append(some, l.Arms[a].Name)
+		}
+	}
+	if len(some) > 0 {
+		return []string{"connections were opened while measuring, by " + list(some)}
+	}
+	return []string{"no connection was opened while measuring"}
 }
 
 // inside reports whether an arm has no figure since its database is inside the

@@ -69,6 +69,9 @@ type ArmState struct {
 	Parts   []PartState `json:"parts,omitempty"`
 	// Messages is what became of what it sent; nil of a load that sends no messages.
 	Messages *MessageState `json:"messages,omitempty"`
+	// Causes tell why its calls failed, the most frequent first; nil where none did, and of
+	// results that do not tell.
+	Causes stat.Causes `json:"causes,omitempty"`
 	// Notes are things to know that make nothing invalid.
 	Notes []string `json:"notes,omitempty"`
 	// Place is the arm's place by the primary metric: 1 plus the number of

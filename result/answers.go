@@ -15,9 +15,9 @@ func (s *subject) answers() {
 	s.add(Check{
 		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
 		Detail: choose(failed == 0, Thousands(s.all.ok)+" "+replies+" checked, all right",
-			fmt.Sprintf("%s of %s %s failed: %s", Thousands(failed), Thousands(s.all.sent), s.things(), kinds(s.all.errors))),
+			fmt.Sprintf("%s of %s %s failed: %s", Thousands(failed), Thousands(s.all.sent), s.things(), s.whyFailed())),
 		Fix: choose(s.load.Streaming(), "find out what between server and reader loses or changes events; at a lower rate they may all come",
-			"find out why with wirelab call, and at a rate try a lower one or a longer deadline"),
+			s.remedy()),
 	})
 	s.accounts(failed)
 }

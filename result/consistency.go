@@ -2,6 +2,7 @@ package result
 
 import (
 	"fmt"
+	"maps"
 
 	"wirelab/plan"
 	"wirelab/stat"
@@ -111,6 +112,7 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	c.counts(path, t)
 	c.spent(path, t)
+	c.causes(path, t)
 	c.streams(p.Loads[t.Load], path, t)
 	c.followed(path, t)
 	c.messages(path, t, p.Loads[t.Load])
@@ -122,6 +124,26 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	}
 	if p.Arms[t.Arm].Target != "" && t.Server != nil {
 		c.add(path+".server", "the server is not ours, so nothing is known of it")
+	}
+}
+
+// causes checks that the causes of each kind of failure add up to it.
+func (c *consistency) causes(path string, t *Trial) {
+	if len(t.Causes) == 0 {
+		return
+	}
+	of := map[string]uint64{}
+	for i, one := range t.Causes {
+		of[one.Kind] += one.Count
+		if len(one.First) > stat.TextLimit || len(one.Kind) > stat.TextLimit || len(one.Cause) > stat.TextLimit {
+			c.add(fmt.Sprintf("%s.causes[%d]", path, i), "a text of more than %d bytes", stat.TextLimit)
+		}
+	}
+	if len(t.Causes) > stat.CauseLimit+len(t.Errors) {
+		c.add(path+".causes", "%d causes", len(t.Causes))
+	}
+	if !maps.Equal(of, t.Errors) {
+		c.add(path+".causes", "the causes do not add up to the errors: %s and %s", kinds(of), kinds(t.Errors))
 	}
 }
 

@@ -275,6 +275,7 @@ func armState(g grid, l, a int) ArmState {
 	}
 	s.all = sum(s.trials)
 	s.state.Rounds, s.state.Requests = s.all.rounds, s.all.ok
+	s.causes()
 	if s.load.Open() && s.all.window > 0 {
 		s.state.Planned = float64(s.all.planned) / s.all.window.Seconds()
 		s.state.Achieved = float64(s.all.completed) / s.all.window.Seconds()
@@ -385,6 +386,7 @@ type totals struct {
 	planned, sent, ok, completed, open, late uint64
 	unsent                                   uint64
 	errors                                   map[string]uint64
+	causes                                   stat.Causes
 	window, drained                          time.Duration
 }
 
@@ -408,6 +410,7 @@ func sum(trials []*Trial) totals {
 		for kind, n := range t.Errors {
 			all.errors[kind] += n
 		}
+		all.causes = all.causes.Add(t.Causes...)
 		all.window += time.Duration(max(t.Window, 0))
 		all.drained += time.Duration(max(t.Drained, 0))
 	}

@@ -203,6 +203,6 @@ func (s *subject) refusals() {
 		failed += n
 	}
 	if failed > 0 {
-		s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s of %s sends failed: %s", Thousands(failed), Thousands(s.all.sent), kinds(s.all.errors)))
+		s.state.Notes = append(s.state.Notes, fmt.Sprintf("%s of %s sends failed: %s", Thousands(failed), Thousands(s.all.sent), s.whyFailed()))
 	}
 }

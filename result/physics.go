@@ -27,8 +27,8 @@ const (
 
 // physics applies the gates on what cannot be.
 func (s *subject) physics() {
-	if !s.load.Open() && s.all.window > 0 && s.all.ok > 0 {
-		s.little(s.response().Mean())
+	if !s.load.Open() && s.all.window > 0 {
+		s.little()
 	}
 	s.wireBytes()
 	s.cpuTime()
@@ -37,31 +37,82 @@ func (s *subject) physics() {
 	}
 }
 
-// little compares the calls in flight with Little's law: calls times response
-// time is calls in flight times time. A slice's edges make it a range: the
-// last calls end after it, and callers begin one after another, the last up to
-// about a call's time after the first. So it is taken over the slices and the
-// time until those calls had ended; and over the slices alone, with a call
-// more for each caller and slice.
-func (s *subject) little(mean float64) {
+// inFlight is how many calls were in flight by Little's law: calls times response time is
+// calls in flight times time. A slice's edges make it a range: the last calls end after it,
+// and callers begin one after another, the last up to about a call's time after the first.
+// So it is taken over the slices and the time until those calls had ended; and over the
+// slices alone, with a call more for each caller and slice. Calls that failed were in flight
+// as long as they lasted.
+type inFlight struct {
+	low, high float64
+	waited    float64 // what high lacks where the generator waited for a CPU, and nobody could call
+}
+
+func (s *subject) inFlight(mean float64, calls uint64, slices int, window, drained, waited time.Duration) inFlight {
 	flight := float64(max(s.load.InFlight, 1))
-	bounds := func(calls, mean float64, slices int, window, drained time.Duration) (low, high float64, ok bool) {
-		edges := mean * flight * float64(slices)
-		low, high = mean*calls/float64(window+drained), (mean*calls+edges)/float64(window)
-		return low, high, low <= flight*(1+littleShare) && high >= flight*(1-littleShare)
+	edges := mean * flight * float64(slices)
+	return inFlight{
+		low: mean * float64(calls) / float64(window+drained), high: (mean*float64(calls) + edges) / float64(window),
+		waited: flight * float64(min(waited, window)) / float64(window),
 	}
-	low, high, ok := bounds(float64(s.all.ok), mean, s.all.slices, s.all.window, s.all.drained)
+}
+
+// may reports whether so many can have been kept in flight.
+func (f inFlight) may(kept float64) bool {
+	return f.low <= kept*(1+littleShare) && f.high+f.waited >= kept*(1-littleShare)
+}
+
+// lasted is the mean time that a trial's calls were in flight, and how many those were. It
+// is false where calls failed and the trial does not tell how long they took.
+func lasted(t *Trial) (mean float64, calls uint64, known bool) {
+	wrong := t.wrong()
+	switch {
+	case t.Response == nil || t.Window <= 0 || t.Failed.Count() < wrong:
+		return 0, 0, false
+	case wrong == 0:
+		return t.Response.Mean(), t.OK, true
+	}
+	calls = t.OK + wrong
+	return (t.Response.Mean()*float64(t.OK) + t.Failed.Mean()*float64(wrong)) / float64(calls), calls, true
+}
+
+// little compares the calls in flight with those that were to be kept. A trial that does not
+// tell all of them says nothing.
+func (s *subject) little() {
+	kept := float64(max(s.load.InFlight, 1))
+	var (
+		calls, failed           uint64
+		slices                  int
+		sum                     float64
+		window, drained, waited time.Duration
+	)
 	readings, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) {
-		if t.Response == nil || t.Window <= 0 {
+		mean, n, known := lasted(t)
+		if !known {
 			return 0, false, false
 		}
-		low, high, ok := bounds(float64(t.OK), t.Response.Mean(), len(t.Order), time.Duration(t.Window), time.Duration(max(t.Drained, 0)))
-		return (low + high) / 2, ok, true
+		stopped := time.Duration(0)
+		if u := used(t); u != nil {
+			stopped = time.Duration(u.Waited)
+		}
+		sum, calls, failed, slices = sum+mean*float64(n), calls+n, failed+t.wrong(), slices+len(t.Order)
+		window, drained, waited = window+time.Duration(t.Window), drained+time.Duration(max(t.Drained, 0)), waited+stopped
+		f := s.inFlight(mean, n, len(t.Order), time.Duration(t.Window), time.Duration(max(t.Drained, 0)), stopped)
+		return (f.low + f.high) / 2, f.may(kept), true
 	})
+	if calls == 0 {
+		return
+	}
+	mean := sum / float64(calls)
+	if failed == 0 {
+		mean = s.response().Mean()
+	}
+	f := s.inFlight(mean, calls, slices, window, drained, waited)
+	ok := f.may(kept)
 	s.add(Check{
-		Gate: Physics, OK: ok, Value: (low + high) / 2, Limit: flight, Unit: "calls in flight", Rounds: readings,
-		Detail: choose(ok, fmt.Sprintf("throughput × response time is %s calls in flight, as kept", span(low, high)),
-			fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", span(low, high), flight)),
+		Gate: Physics, OK: ok, Value: (f.low + f.high) / 2, Limit: kept, Unit: "calls in flight", Rounds: readings,
+		Detail: choose(ok, fmt.Sprintf("throughput × response time is %s calls in flight, as kept", span(f.low, f.high)),
+			fmt.Sprintf("throughput × response time is %s calls in flight, where %.0f were kept", span(f.low, f.high), kept)),
 		Fix: "this is a fault of the generator: report it; until then --driver with the other driver",
 	})
 }
@@ -70,13 +121,17 @@ func (s *subject) little(mean float64) {
 // request itself where the driver tells them.
 func (s *subject) wireBytes() {
 	least := func(t *Trial) (float64, bool) {
-		if t.Calls() == 0 {
+		calls := t.Calls()
+		if t.wrong() > 0 {
+			calls = t.OK // a call that failed need not have been answered, nor sent
+		}
+		if calls == 0 {
 			return 0, false
 		}
 		if s.load.Streaming() { // one request asks for all
-			return float64(t.WireReceived) / float64(t.Calls()), true
+			return float64(t.WireReceived) / float64(calls), true
 		}
-		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(t.Calls()), true
+		return min(float64(t.WireSent)-float64(t.Payload), float64(t.WireReceived)) / float64(calls), true
 	}
 	readings, failed := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		v, known := least(t)

@@ -193,6 +193,9 @@ type Trial struct {
 	OK        uint64            `json:"ok"`
 	Completed uint64            `json:"completed"`
 	Errors    map[string]uint64 `json:"errors,omitempty"`
+	// Causes tell the failures of each kind apart, with the first message of each; nil in
+	// results of an earlier wirelab.
+	Causes stat.Causes `json:"causes,omitempty"`
 	// Watched is the calls made while Usage and bytes were counted, where that
 	// is more than OK: an open loop's slices have a head that is not recorded.
 	Watched uint64 `json:"watched,omitempty"`

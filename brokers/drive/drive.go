@@ -13,6 +13,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/control"
+	"wirelab/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"
@@ -97,7 +98,7 @@ func dial(ctx context.Context, o Options, self *probe.Account, order control.Dia
 func (p *prepared) connect(ctx context.Context, order control.Dial, reach brokers.Reach, l control.Load) (err error) {
 	sockets := &probe.Sockets{}
 	p.Traffic = sockets.Count
-	p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Own: order.Own}
+	p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: agent.Cause, Tell: fault.Text, Own: order.Own}
 	reach.Connect = sockets.Connect
 	if p.broker, err = p.options.Open(ctx, order.Protocol, reach); err != nil {
 		return err

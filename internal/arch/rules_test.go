@@ -68,7 +68,7 @@ var rules = []rule{
 	{"brokers/kafka", []string{".", "brokers"}, "github.com/twmb/franz-go", "a broker's client knows neither its server nor what is sent"},
 	{"brokers/hermes/**", []string{".", "brokers", "brokers/hermes", "hermes", "hermes/broker", "hermes/client", "hermes/frame", "hermes/gen", "hermes/record", "wire/**"}, "google.golang.org/grpc google.golang.org/protobuf", "a broker's client knows neither its server nor what is sent"},
 	{"brokers/ways", []string{".", "brokers", "brokers/*"}, "none", "it is a list"},
-	{"brokers/drive", []string{".", "agent", "brokers", "brokers/account", "control", "load", "plan", "probe", "result", "stat"}, "none", "a load is driven at whatever broker it is given"},
+	{"brokers/drive", []string{".", "agent", "brokers", "brokers/account", "control", "fault", "load", "plan", "probe", "result", "stat"}, "none", "a load is driven at whatever broker it is given"},
 	{"brokers/stand", []string{".", "brokers", "brokers/hermes", "brokers/rabbitmq", "brokers/ways", "control", "daemon", "fault", "hermes/client", "hermes/local", "nats", "network/kernel", "place", "plan", "probe", "rabbitmq", "result", "target"}, "github.com/nats-io/nats.go golang.org/x/sys", "it starts brokers and does to them what is asked, whoever sends"},
 	{"brokers/bench", []string{".", "brokers", "brokers/stand", "brokers/ways", "control", "experiment", "plan", "result", "target"}, "none", "an experiment's server that is a cluster"},
 	{"brokers", []string{"."}, "none", "what is asked of a broker names none"},

@@ -74,5 +74,10 @@ func Decode(err error) error {
 	if int(coded.Code()) < len(received) {
 		code = received[coded.Code()]
 	}
+	if below := coded.Unwrap(); below != nil && !connect.IsWireError(err) { // the library's: no server said it
+		if lost := wirelab.Lost(code, below, "%s", coded.Message()); wirelab.CauseOf(lost) != wirelab.NoCause {
+			return lost
+		}
+	}
 	return wirelab.Errorf(code, "%s", coded.Message())
 }

@@ -117,7 +117,7 @@ func (c *Client) connect(ctx context.Context, s *slot) error {
 		if over := overdue(ctx); over != nil {
 			return over
 		}
-		return wirelab.Errorf(wirelab.Unavailable, "connect: %v", err)
+		return wirelab.Lost(wirelab.Unavailable, err, "connect: %v", err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,9 +227,9 @@ func (a *asking) why(err error) error {
 		if over := overdue(a.ctx); over != nil {
 			return over
 		}
-		return wirelab.Errorf(wirelab.Unavailable, "%v", err)
+		return wirelab.Lost(wirelab.Unavailable, err, "%v", err)
 	case errors.As(err, &wrong):
-		return wirelab.Errorf(wirelab.Internal, "the server's answer: %v", err)
+		return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the server's answer: %v", err)
 	}
 	return err
 }

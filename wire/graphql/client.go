@@ -91,7 +91,7 @@ func parseResponse[Data any](text []byte) (data Data, err error) {
 	}
 	var r response[Data]
 	if err := json.Unmarshal(text, &r); err != nil {
-		return data, wirelab.Errorf(wirelab.Internal, "the reply is not JSON of a result")
+		return data, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply is not JSON of a result")
 	}
 	return r.result()
 }

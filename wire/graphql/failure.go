@@ -131,7 +131,7 @@ func (r response[Data]) result() (data Data, err error) {
 		return data, &wirelab.Error{Code: code, Message: first.Message}
 	}
 	if r.Data == nil {
-		return data, wirelab.Errorf(wirelab.Internal, "a reply with neither data nor errors")
+		return data, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "a reply with neither data nor errors")
 	}
 	return *r.Data, nil
 }

@@ -1,6 +1,9 @@
 package grpc
 
 import (
+	"slices"
+	"strings"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -72,5 +75,20 @@ func Decode(err error) error {
 	if int(s.Code()) < len(received) {
 		code = received[s.Code()]
 	}
+	if raised(s.Message()) {
+		return wirelab.Caused(wirelab.CauseOfText(s.Message()), code, "%s", s.Message())
+	}
 	return wirelab.Errorf(code, "%s", s.Message())
+}
+
+// raised reports whether grpc-go raised an error itself: it marks such a status by no more than
+// its text. A server that says the same only gets a cause that its words deserve.
+func raised(message string) bool {
+	return slices.ContainsFunc([]string{
+		"connection error: desc = ", "error reading from server: ", "name resolver error: ",
+		"stream terminated by RST_STREAM", "unexpected HTTP status code received from server: ", "transport: ",
+		"transport is closing", "the connection is draining", "the stream is rejected because server is draining",
+		"closing transport due to: ", "keepalive ping", "grpc: ", "malformed ", "server closed the stream without sending trailers",
+		"unexpected EOF", "EOF",
+	}, func(known string) bool { return strings.HasPrefix(message, known) })
 }

@@ -94,7 +94,7 @@ func readItems[T any](
 func (c *Client) StreamFailed(ctx context.Context, err error) error {
 	var nonsense malformed
 	if errors.As(err, &nonsense) {
-		return wirelab.Errorf(wirelab.Internal, "reply: %v", nonsense)
+		return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply: %v", nonsense)
 	}
 	return c.failed(ctx, err)
 }

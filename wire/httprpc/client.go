@@ -80,7 +80,7 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	}
 	if resp.ProtoMajor != c.major || (c.major == 1 && resp.ProtoMinor != 1) {
 		finish(resp)
-		return nil, wirelab.Errorf(wirelab.Internal, "the reply came over %s", resp.Proto)
+		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply came over %s", resp.Proto)
 	}
 	sent := resp.Header.Get("Content-Type")
 	if resp.StatusCode == success && (sent == want || bare(sent) == want) {
@@ -88,7 +88,7 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	}
 	defer finish(resp)
 	if resp.StatusCode == success {
-		return nil, wirelab.Errorf(wirelab.Internal, "reply of type %q, want %q", sent, want)
+		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %q, want %q", sent, want)
 	}
 	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
 	return nil, c.failed(ctx, err)
@@ -129,7 +129,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	if errors.As(err, &coded) {
 		return coded
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "%s: %v", c.address, err)
+	return wirelab.Lost(wirelab.Unavailable, err, "%s: %v", c.address, err)
 }
 
 // CallUnary returns the stub of a [Unary] route.
@@ -175,7 +175,7 @@ func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec
 	defer finish(resp)
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
-			return wirelab.Errorf(wirelab.Internal, "the reply cannot be read as %s", codec.Encoding.mediaType())
+			return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply cannot be read as %s", codec.Encoding.mediaType())
 		}
 		return nil
 	})

@@ -189,7 +189,7 @@ func decodeError(status int, mediaType string, data []byte) error {
 	}
 	if err != nil {
 		const quoted = 200 // bytes
-		return wirelab.Errorf(codeOfStatus(status), "status %d without an error body: %.*q",
+		return wirelab.Caused(wirelab.StatusCause(status), codeOfStatus(status), "status %d without an error body: %.*q",
 			status, quoted, data[:min(len(data), quoted)])
 	}
 	return body.err(status)

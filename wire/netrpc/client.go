@@ -89,7 +89,7 @@ func translate(err error) error {
 	case errors.As(err, &told):
 		return wirelab.Errorf(wirelab.Unimplemented, "%s", told)
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "connection lost: %v", err)
+	return wirelab.Lost(wirelab.Unavailable, err, "connection lost: %v", err)
 }
 
 // connection returns the connection to use, opened if need be.
@@ -111,7 +111,7 @@ func (c *Client) connection(ctx context.Context) (*connection, error) {
 		if ctx.Err() != nil {
 			return nil, wirelab.Public(ctx.Err())
 		}
-		return nil, wirelab.Errorf(wirelab.Unavailable, "connect: %v", err)
+		return nil, wirelab.Lost(wirelab.Unavailable, err, "connect: %v", err)
 	}
 	conn := newConnection(opened)
 	c.mu.Lock()

@@ -3,6 +3,7 @@ package raw
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strconv"
@@ -201,5 +202,8 @@ func headerOf(b *block) http.Header {
 
 // broken is what a call is told whose connection failed with err.
 func broken(err error) error {
-	return wirelab.Errorf(wirelab.Unavailable, "connection lost: %v", err)
+	if breached := new(wireError); errors.As(err, &breached) {
+		return wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "connection lost: %v", err)
+	}
+	return wirelab.Lost(wirelab.Unavailable, err, "connection lost: %v", err)
 }

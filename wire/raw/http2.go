@@ -325,7 +325,7 @@ func (h *conn2) data(stream uint32, data []byte, end bool) error {
 // complete judges a whole reply.
 func (h *conn2) complete(c *call) {
 	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) {
-		h.finish(c, wirelab.Errorf(wirelab.Unavailable, "reply of %d bytes, announced as %d", c.answer.size(), want))
+		h.finish(c, wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "reply of %d bytes, announced as %d", c.answer.size(), want))
 		return
 	}
 	h.finish(c, h.judge.verify(c.exchange, &c.answer))
@@ -353,7 +353,7 @@ func (h *conn2) reset(stream, reason uint32) error {
 		c.queued = false
 		h.blocked = slices.DeleteFunc(h.blocked, func(b *call) bool { return b == c })
 	}
-	h.finish(c, wirelab.Errorf(resetCode(reason), "the server reset the stream: reason %d", reason))
+	h.finish(c, wirelab.Caused(wirelab.Reset, resetCode(reason), "the server reset the stream: reason %d", reason))
 	return nil
 }
 
@@ -377,7 +377,7 @@ func (h *conn2) goAway(last, reason uint32) error {
 	h.waiting = nil
 	slices.SortFunc(lost, func(a, b *call) int { return a.slot - b.slot })
 	for _, c := range lost {
-		h.ended(c, wirelab.Errorf(wirelab.Unavailable, "the server goes away: reason %d", reason))
+		h.ended(c, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server goes away: reason %d", reason))
 	}
 	return nil
 }

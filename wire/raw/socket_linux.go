@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"syscall"
@@ -84,13 +85,13 @@ func (p *plan) dial(ctx context.Context, t *traffic) (socket, *channel, error) {
 	var plain net.Dialer
 	conn, err := plain.DialContext(ctx, "tcp", p.to.Address)
 	if err != nil {
-		return socket{}, nil, wirelab.Errorf(wirelab.Unavailable, "%v", err)
+		return socket{}, nil, wirelab.Lost(wirelab.Unavailable, err, "%v", err)
 	}
 	c := new(channel)
 	if p.over.Secure {
 		if err := p.handshake(ctx, conn, c, t); err != nil {
 			_ = conn.Close()
-			return socket{}, nil, wirelab.Errorf(wirelab.Unavailable, "TLS: %v", err)
+			return socket{}, nil, wirelab.Lost(wirelab.Unavailable, fmt.Errorf("tls: %w", err), "TLS: %v", err)
 		}
 	}
 	s, err := detach(conn, t)

@@ -148,7 +148,7 @@ func (in *inlet[Req, Rep]) read(ctx context.Context, resp *http.Response) (cut b
 		event, err := events.Next()
 		switch {
 		case errors.Is(err, ErrTooLong) || errors.Is(err, ErrNotUTF8):
-			return false, wirelab.Errorf(wirelab.Internal, "reply: %v", err)
+			return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply: %v", err)
 		case errors.Is(err, io.EOF):
 			return true, in.client.StreamFailed(ctx, errNoEnd)
 		case err != nil:
@@ -158,7 +158,7 @@ func (in *inlet[Req, Rep]) read(ctx context.Context, resp *http.Response) (cut b
 		case in.stream.Name, in.stream.other():
 			item, err := in.stream.Codec.Decode(event.Data)
 			if err != nil {
-				return false, wirelab.Errorf(wirelab.Internal, "an event of the reply cannot be read")
+				return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "an event of the reply cannot be read")
 			}
 			if !in.take(item, event.ID, before) {
 				return false, httprpc.ErrLeft

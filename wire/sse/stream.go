@@ -249,7 +249,7 @@ func (s *Stream[Req, Rep]) item(out *outlet, item *Rep) (bool, error) {
 	if s.Resume != nil {
 		id = s.Resume.ID(item)
 		if id == EndID || strings.ContainsAny(id, "\x00\r\n") {
-			return false, wirelab.Errorf(wirelab.Internal, "%.64q is no id of an event", id)
+			return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "%.64q is no id of an event", id)
 		}
 	}
 	return out.put(s.Name, id, data), nil
