@@ -89,6 +89,6 @@ func raised(message string) bool {
 		"stream terminated by RST_STREAM", "unexpected HTTP status code received from server: ", "transport: ",
 		"transport is closing", "the connection is draining", "the stream is rejected because server is draining",
 		"closing transport due to: ", "keepalive ping", "grpc: ", "malformed ", "server closed the stream without sending trailers",
-		"unexpected EOF", "EOF",
+		"unexpected EOF", "EOF", "read tcp ", "write tcp ", "dial tcp ", "tls: ", "x509: ",
 	}, func(known string) bool { return strings.HasPrefix(message, known) })
 }
