@@ -82,6 +82,16 @@ func Empty(l *result.LoadAnalysis) bool {
 	return !slices.ContainsFunc(l.Arms, func(a result.ArmState) bool { return a.Rounds > 0 })
 }
 
+// nothing says that nothing was measured under a load, and why of the first arm that tells.
+func nothing(l *result.LoadAnalysis) string {
+	for i := range l.Arms {
+		if why := l.Arms[i].Invalid(); len(why) > 0 {
+			return "nothing was measured: " + l.Arms[i].Name + ": " + trimmedStop(why[0])
+		}
+	}
+	return "nothing was measured"
+}
+
 func metrics(l *result.LoadAnalysis, ids []string) []result.Metric {
 	var found []result.Metric
 	for i, id := range ids {

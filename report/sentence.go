@@ -23,7 +23,7 @@ func Sentence(p plan.Plan, l *result.LoadAnalysis) string {
 	m, err := l.Metric(l.Primary)
 	row := l.Row(l.Primary)
 	if err != nil || row == nil || len(row.Cells) == 0 || Empty(l) {
-		return Load(p, l.Load) + ", nothing was measured."
+		return Load(p, l.Load) + ", " + nothing(l) + "."
 	}
 	unit, w := RowUnit(m, row), words(m)
 	first := row.Cells[0].Estimate

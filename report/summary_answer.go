@@ -16,7 +16,11 @@ func (s *summary) answer(loads []*result.LoadAnalysis) {
 	measured := slices.ContainsFunc(loads, func(l *result.LoadAnalysis) bool { return !Empty(l) })
 	switch {
 	case !measured && len(s.Answer) == 0:
-		said = append(said, "Nothing can be claimed: nothing was measured.")
+		why := "nothing was measured"
+		if len(loads) > 0 {
+			why = nothing(loads[0])
+		}
+		said = append(said, "Nothing can be claimed: "+why+".")
 	case !measured: // a curve or a capacity has said it
 	case len(s.r.Plan.Arms) > 1 && !s.claims(loads):
 		text, all := s.noClaim(loads)
@@ -74,7 +78,7 @@ func (s *summary) sentences(l *result.LoadAnalysis) []string {
 		return []string{slowSentence(s.r.Plan, l)}
 	}
 	if Empty(l) {
-		return []string{Load(s.r.Plan, l.Load) + ", nothing was measured."}
+		return []string{Load(s.r.Plan, l.Load) + ", " + nothing(l) + "."}
 	}
 	m, err := l.Metric(l.Primary)
 	row := l.Row(l.Primary)

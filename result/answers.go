@@ -1,6 +1,9 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // answers applies the gates on replies: every call begun is accounted for, and
 // every reply was right. One wrong reply in all rounds is too many: a server
@@ -12,6 +15,14 @@ func (s *subject) answers() {
 	}
 	replies := choose(s.load.Streaming(), "events", "replies")
 	wrong, _ := s.each(func(_ int, t *Trial) (float64, bool, bool) { return float64(t.wrong()), t.wrong() == 0, true })
+	if s.all.sent == 0 && s.all.ok == 0 {
+		s.add(Check{
+			Gate: Answers, Unit: s.things(), Detail: "no " + strings.TrimSuffix(s.things(), "s") + " was due in any slice",
+			Fix: "make slices longer (--slice) or the rate higher: a slice needs several " + s.things(),
+		})
+		s.accounts(failed)
+		return
+	}
 	s.add(Check{
 		Gate: Answers, OK: failed == 0, Value: float64(failed), Unit: s.things(), Rounds: wrong,
 		Detail: choose(failed == 0, Thousands(s.all.ok)+" "+replies+" checked, all right",

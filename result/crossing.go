@@ -216,7 +216,7 @@ func (f *Finding) errors(trials []*Trial, arm *ArmState) {
 		x, n = x+bad, n+t.Sent
 	}
 	if n == 0 {
-		f.Outcome, f.Why, f.More = Undecided, "no call was made", max(MinRounds-len(trials), 0)
+		f.Outcome, f.Why = Spoiled, "no call was made"
 		return
 	}
 	f.Known, f.Value = true, float64(x)/float64(n)

@@ -280,8 +280,7 @@ func armState(g grid, l, a int) ArmState {
 		s.state.Planned = float64(s.all.planned) / s.all.window.Seconds()
 		s.state.Achieved = float64(s.all.completed) / s.all.window.Seconds()
 	}
-	out := g.result.out(a)
-	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", "taken out: "+out), Fix: "run it alone with wirelab serve, and see what it says"})
+	s.inPlay(a)
 	switch {
 	case s.all.rounds == 0:
 	case s.load.Streaming():
@@ -316,6 +315,21 @@ func armState(g grid, l, a int) ArmState {
 	s.state.Notes = append(s.state.Notes, failures(g.result, a)...)
 	s.refuse()
 	return *s.state
+}
+
+// inPlay applies the gate on arms that were taken out, or got through no round: that there
+// is nothing to refuse must not look like an answer.
+func (s *subject) inPlay(arm int) {
+	out := s.result.out(arm)
+	if out != "" {
+		out = "taken out: " + out
+	} else if s.all.rounds == 0 && len(s.result.Rounds) > 0 {
+		out = "no round of it was measured"
+		if why := failures(s.result, arm); len(why) > 0 {
+			out = why[0]
+		}
+	}
+	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", out), Fix: "run it alone with wirelab serve, and see what it says"})
 }
 
 // add appends a check. What to change is left out where there is nothing to,

@@ -206,12 +206,21 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	case r.Ending == result.Failed:
-		return cli.With(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+		return cli.With(exitFailed, fewArms(r))
 	}
-	if spoiled := invalid(r, &analysis); spoiled != "" {
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+	return unanswered(r, &analysis)
+}
+
+// fewArms says why an experiment ended that has too few arms left.
+func fewArms(r *result.Result) error {
+	why := ""
+	for i := range r.Arms {
+		if out := r.Arms[i].Out; out != "" {
+			why = fmt.Sprintf(": %s %s", r.ArmName(i), out)
+			break
+		}
 	}
-	return nil
+	return fmt.Errorf("too few arms are left to compare%s; what was measured is stored as %s", why, r.ID)
 }
 
 // soFar says how far an experiment got that was interrupted.
@@ -233,28 +242,53 @@ func interrupted(measured, id string) error {
 	return cli.With(exitNoWord, fmt.Errorf("interrupted; stored as %s: %s", id, measured))
 }
 
-// invalid says of how many arms a check refuses the metric that decides, with the
-// first reason: the report has them all. "" where there is an answer still, since
-// only others are refused.
-func invalid(r *result.Result, a *result.Analysis) string {
-	first, more := "", 0
-	for _, l := range a.Loads {
+// unanswered is the error of a result that does not answer for some arm: nil where the metric
+// that decides has a figure everywhere. That there is none must not pass for an answer: a check
+// refuses it, nothing was measured, or there were too few calls, which more rounds mend.
+func unanswered(r *result.Result, a *result.Analysis) error {
+	var refused, lacking missing
+	for i := range a.Loads {
+		l := &a.Loads[i]
 		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
-		for _, arm := range l.Arms {
-			why := arm.Why(primary)
-			switch {
-			case why == "":
-			case first == "":
-				first = fmt.Sprintf("%s (%s): %s", arm.Name, l.Name, why)
-			default:
-				more++
+		row := l.Row(primary.ID)
+		for n, arm := range l.Arms {
+			switch why := arm.Why(primary); {
+			case why != "":
+				refused.add(arm.Name, l.Name, why)
+			case row == nil:
+				lacking.add(arm.Name, l.Name, primary.Title+" was not measured")
+			case !row.Cells[n].Estimate.Known && arm.Rounds > 0:
+				lacking.add(arm.Name, l.Name, primary.Title+": "+row.Cells[n].Estimate.Why)
 			}
 		}
 	}
-	if more > 0 {
-		first += fmt.Sprintf(" (and %d more)", more)
+	switch {
+	case refused.n > 0:
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v; the result is stored as %s", refused, r.ID))
+	case lacking.n > 0:
+		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v; the result is stored as %s", lacking, r.ID))
 	}
-	return first
+	return nil
+}
+
+// missing are arms without an answer, told by the first reason: the report has them all.
+type missing struct {
+	first string
+	n     int
+}
+
+func (m *missing) add(arm, load, why string) {
+	if m.n++; m.n == 1 {
+		m.first = fmt.Sprintf("%s (%s): %s", arm, load, why)
+	}
+}
+
+// String implements fmt.Stringer.
+func (m missing) String() string {
+	if m.n > 1 {
+		return fmt.Sprintf("%s (and %d more)", m.first, m.n-1)
+	}
+	return m.first
 }
 
 // keep stores a result; if the store cannot, it puts the result in a file.

@@ -26,14 +26,15 @@ const exitCodesText = `Exit codes of wirelab, for scripts:
       nothing else.
       With verify: the file was edited. With replay: a conclusion is
       contradicted. With audit: the tool does not report true latencies.
-   2  More rounds are needed. With --fail-if: no threshold is exceeded, but not
-      all are proved to be met; the report says how many rounds would decide.
-      With capacity: an arm has only a bound.
+   2  More rounds are needed. An arm has too few calls for the deciding metric.
+      With --fail-if: no threshold is exceeded, but not all are proved to be met;
+      the report says how many rounds would decide. With capacity: an arm has
+      only a bound.
    3  There is no valid answer. The experiment was interrupted; or a check refused
-      the deciding metric; or an arm was left out because its broker is missing;
-      or audit could not judge the tool. With --fail-if: a check refused the
-      metric of a threshold, or the command failed. What was measured is stored,
-      and its id is printed.
+      the deciding metric; or nothing was measured of an arm; or an arm was left
+      out because its broker is missing; or audit could not judge the tool. With
+      --fail-if: a check refused the metric of a threshold, or the command failed.
+      What was measured is stored, and its id is printed.
   64  The command is wrong: an unknown name or flag, a plan with an error, a file
       or result that is not there. Nothing was run.
 

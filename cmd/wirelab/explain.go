@@ -264,7 +264,7 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	case result.Interrupted:
 		return interrupted(completeRounds(len(r.Rounds)), r.ID)
 	case result.Failed:
-		return cli.With(exitFailed, fmt.Errorf("too few arms are left to compare; what was measured is stored as %s", r.ID))
+		return cli.With(exitFailed, fewArms(r))
 	}
 	for _, l := range e.Loads {
 		// Arms that a check refuses are left out, and said to be; without any
