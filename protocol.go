@@ -67,6 +67,12 @@ const MessageLimit = 8 << 20
 type Dialing struct {
 	Address string         // host:port
 	Roots   *x509.CertPool // authorities that Secure protocols trust; nil: the system's
+	// Certificates are what a client shows to Secure servers that ask for one.
+	Certificates []tls.Certificate
+	// ServerName is the name that a server's certificate must have; "": Address's host.
+	ServerName string
+	// Insecure takes any certificate.
+	Insecure bool
 	// Connections bounds how many connections a client that is not
 	// multiplexed may open; it keeps them all. A multiplexed client opens one.
 	// 0 means 1.
@@ -78,6 +84,14 @@ type Dialing struct {
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
 	// Packets opens the local end of a datagram wire. nil: net.ListenPacket on a free port.
 	Packets func() (net.PacketConn, error)
+}
+
+// TLS is the configuration that every client over TLS connects with.
+func (d Dialing) TLS() *tls.Config {
+	return &tls.Config{
+		RootCAs: d.Roots, Certificates: d.Certificates, ServerName: d.ServerName, MinVersion: tls.VersionTLS13,
+		InsecureSkipVerify: d.Insecure, //nolint:gosec // asked for, and said in the report
+	}
 }
 
 // ConnectionCount returns Connections with its default.

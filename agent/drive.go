@@ -50,6 +50,12 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 			return nil, err
 		}
 	}
+	if t := order.TLS; t != nil {
+		to.ServerName, to.Insecure = t.ServerName, t.Insecure
+		if to.Certificates, err = authority.Show([]byte(t.Certificate), []byte(t.Key)); err != nil {
+			return nil, err
+		}
+	}
 	f := newFollower(order)
 	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {
 		return prepareClients(ctx, cell, to, order, l, seeds, f)

@@ -81,6 +81,18 @@ func Trust(pemBytes []byte) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// Show returns the certificate in two PEM texts, for a client to show; none of two that are empty.
+func Show(certificate, key []byte) ([]tls.Certificate, error) {
+	if len(certificate) == 0 && len(key) == 0 {
+		return nil, nil
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, err
+	}
+	return []tls.Certificate{pair}, nil
+}
+
 func template(name string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {

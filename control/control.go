@@ -87,7 +87,8 @@ type Dial struct {
 	Data      string `json:"data,omitempty"`   // set; "" is the workload's first
 	Address   string `json:"address"`
 	Authority string `json:"authority,omitempty"`
-	Seed      uint64 `json:"seed"` // of this driver: its callers draw from it
+	TLS       *TLS   `json:"tls,omitempty"` // of a target
+	Seed      uint64 `json:"seed"`          // of this driver: its callers draw from it
 	// Once is mixed into the seed of operations whose requests may be made once,
 	// and is unlike that of any other driver.
 	Once uint64 `json:"once,omitempty"`
@@ -107,6 +108,15 @@ type Dial struct {
 	// Deadline is what each call gets.
 	Deadline plan.Duration `json:"deadline"`
 	Loads    []Load        `json:"loads"`
+}
+
+// TLS is how a server that somebody else runs is reached over TLS. Authority says which to
+// trust there too.
+type TLS struct {
+	Certificate string `json:"certificate,omitempty"` // PEM of what the driver shows
+	Key         string `json:"key,omitempty"`         // PEM
+	ServerName  string `json:"server_name,omitempty"`
+	Insecure    bool   `json:"insecure,omitempty"`
 }
 
 // Broker says how a message broker is to be used.

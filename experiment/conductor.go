@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"wirelab/control"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
@@ -28,6 +29,10 @@ type Conductor struct {
 	// CPUTimes reads what the machine's CPUs did so far; nil: those of the machine
 	// that this runs on. A bench that simulates servers simulates their machine too.
 	CPUTimes func() (probe.CPUTimes, error)
+	// Trusted are PEM texts of the authorities to trust where an arm has a target, "" for the
+	// system's, and TLS what else is particular to connecting there; nil: nothing.
+	Trusted string
+	TLS     *control.TLS
 	// Environment is stored with the result.
 	Environment result.Environment
 	// Observe, if set, is told of every step, on the conductor's goroutine.

@@ -173,7 +173,7 @@ func (w *round) start(ctx context.Context, a *armRun) error {
 	patience := w.c.patience()
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not ready within %v", patience))
 	defer cancel()
-	reach := control.Ready{Address: a.plan.Target}
+	reach := control.Ready{Address: a.plan.Target, Authority: w.c.trusted(a.plan)}
 	var err error
 	if a.plan.Target == "" {
 		if a.server, err = w.c.Bench.Server(ctx, a.plan); err != nil {
@@ -203,7 +203,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
 		Broker:  w.broker(a, reach),
-		Address: reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		Address: reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{

@@ -183,6 +183,7 @@ func (p Plan) checkWritten() error {
 		inForm("database", p.Database, lowerName, "postgres"),
 		inRange("pool", p.Pool, 1, wirelab.PoolLimit),
 		p.checkNetwork(),
+		p.checkTLS(),
 		oneOf("durability", p.Durability, DurabilityFsync, DurabilityDefault),
 		inRange("nodes", p.Nodes, 1, NodesMax),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),

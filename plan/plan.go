@@ -76,6 +76,8 @@ type Plan struct {
 	Floor string `json:"floor,omitempty" yaml:"floor,omitempty"`
 	// Deadline is how long one call may take. Default: 10 s.
 	Deadline Duration `json:"deadline,omitempty" yaml:"deadline,omitempty"`
+	// TLS is how targets are reached over TLS. Default: the system's authorities are trusted.
+	TLS TLS `json:"tls,omitzero" yaml:"tls,omitempty"`
 	// Primary is the metric that Until and the ranking look at. Default:
 	// server CPU per request in the closed loop, response p99 in the open one.
 	Primary string `json:"primary,omitempty" yaml:"primary,omitempty"`

@@ -255,6 +255,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	if brief := PublishedBrief(s.r, s.a); brief != "" {
 		s.Trust = append(s.Trust, brief)
 	}
+	if text := unchecked(s.r); text != "" {
+		s.Trust = append(s.Trust, capitalised(text)+".")
+	}
 	if c := s.r.Certificate; c != nil && c.Noise.Loudness() != "quiet" {
 		s.Trust = append(s.Trust, fmt.Sprintf("The machine was not quiet: others used %s of the CPUs, the hypervisor took %s.", Percent(c.Noise.Others), Percent(c.Noise.Steal)))
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/authority"
 	"wirelab/cli"
 	"wirelab/plan"
 )
@@ -20,9 +19,10 @@ const dataLimit = 16 << 20
 
 // callFlags are the flags of "call".
 type callFlags struct {
-	protocol, client, target, data, ca string
-	timeout                            time.Duration
-	asJSON                             *bool
+	protocol, client, target, data string
+	secure                         secureFlags
+	timeout                        time.Duration
+	asJSON                         *bool
 }
 
 // callReport is what "call --json" prints.
@@ -41,6 +41,7 @@ type callReport struct {
 type callError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
+	Cause   string `json:"cause"` // why: "refused", "reset", "timed out", "status 503"
 }
 
 func newCallCommand(a *app) *cobra.Command {
@@ -69,7 +70,7 @@ The time "took" in --json includes connecting. It is not a measurement.`,
 	c.Flags().StringVar(&f.client, "client", "", "library to call with (default: the usual one)")
 	c.Flags().StringVar(&f.target, "target", "", "HOST:PORT of the server")
 	c.Flags().StringVar(&f.data, "request", "", "request in JSON, - for standard input, @FILE for a file (default: a random one)")
-	c.Flags().StringVar(&f.ca, "ca", "", "PEM file of the authority to trust (default: the system's)")
+	f.secure.register(c.Flags())
 	c.Flags().DurationVar(&f.timeout, "timeout", 5*time.Second, "longest time to wait, including connecting")
 	f.asJSON = c.Flags().Bool("json", false, "print request, reply and error as one JSON document")
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -96,14 +97,12 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		return err
 	}
 	to := wirelab.Dialing{Address: f.target}
-	if f.ca != "" {
-		text, err := a.readFile(ctx, "--ca", f.ca, certificatesLimit)
-		if err != nil {
-			return err
-		}
-		if to.Roots, err = authority.Trust(text); err != nil {
-			return cli.Usage("--ca %s: %v", f.ca, err)
-		}
+	secure, err := readTLS(f.secure.TLS, a.now())
+	if err != nil {
+		return err
+	}
+	if err := secure.dialing(&to); err != nil {
+		return err
 	}
 	var data []byte
 	if hasData {
@@ -151,7 +150,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	}
 	if callErr != nil {
 		coded := wirelab.Public(callErr)
-		report.Error = &callError{coded.Code.String(), coded.Message}
+		report.Error = &callError{coded.Code.String(), coded.Message, string(wirelab.CauseOf(callErr))}
 	}
 	return cli.Both(callErr, a.PrintJSON(report))
 }
@@ -233,10 +232,13 @@ func explainCall(ctx context.Context, cell wirelab.Cell, operation string, f cal
 		hint = "; check that a server of " + cell.Workload + " over " + cell.Protocol.Name + " listens there (start one: wirelab serve " + cell.Workload + " " + cell.Protocol.Name + ")"
 		if cell.Protocol.Secure {
 			hint += " and that --ca names its authority"
+			if wirelab.CauseOf(err) == wirelab.BadTLS {
+				hint += ", and --server-name a name in its certificate; --insecure takes any certificate"
+			}
 		}
 	case wirelab.DeadlineExceeded:
 		hint = "; no reply within " + f.timeout.String() + ": check that the server speaks " + cell.Protocol.Name + ", or raise --timeout"
 	}
-	return cli.With(exitFailed, wirelab.Errorf(coded.Code, "%s over %s at %s: %s: %s%s",
+	return cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "%s over %s at %s: %s: %s%s",
 		operation, cell.Protocol.Name, f.target, coded.Code, coded.Message, hint))
 }

@@ -25,6 +25,7 @@ type capacityFlags struct {
 	rounds           int
 	json, quiet      bool
 	network          networkFlag
+	secure           secureFlags
 	database         databaseFlags
 }
 
@@ -78,6 +79,7 @@ nothing valid to say about some arm, or the search was interrupted.`,
 	addCertificateFlag(flags, &f.certificate)
 	addNameFlag(flags, &f.name)
 	f.network.register(flags)
+	f.secure.register(flags)
 	f.database.register(flags)
 	a.addFullFlag(flags)
 	a.addRefusedFlag(flags)
@@ -99,7 +101,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if p, err = f.database.apply(ctx, a, f.network.apply(p)); err != nil {
+	if p, err = f.database.apply(ctx, a, f.network.apply(f.secure.apply(p))); err != nil {
 		return err
 	}
 	p, settings := f.search(p, objective)

@@ -35,6 +35,7 @@ type conductOptions struct {
 	certificate string
 	name        string // of the result
 	network     networkFlag
+	secure      secureFlags
 	database    databaseFlags
 	gate        gate
 	// place says of an error of the plan where it is in the plan's file; nil where there is none.
@@ -58,6 +59,7 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 	addCertificateFlag(flags, &o.certificate)
 	addNameFlag(flags, &o.name)
 	o.network.register(flags)
+	o.secure.register(flags)
 	o.database.register(flags)
 	o.gate.register(flags)
 }
@@ -66,7 +68,7 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
 	o.database.dry = o.plan
-	p, err := o.database.apply(ctx, a, o.network.apply(p))
+	p, err := o.database.apply(ctx, a, o.network.apply(o.secure.apply(p)))
 	if err != nil {
 		return o.placed(err)
 	}
@@ -175,6 +177,10 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if err != nil {
 		return nil, err
 	}
+	secure, err := readTLS(p.TLS, a.now())
+	if err != nil {
+		return nil, err
+	}
 	over := a.withPipelines(processes, program, p, sources)
 	if p.Messaging() {
 		if over, err = a.withBrokers(ctx, processes, program, p); err != nil {
@@ -184,7 +190,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	return &experiment.Conductor{
 		Plan: p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.commandLine(),
+		Command: a.commandLine(), Trusted: secure.authority, TLS: secure.tls,
 	}, nil
 }
 
@@ -335,7 +341,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 	if err := brokerbench.Check(p); err != nil {
 		return nil, err
 	}
-	arms := make([]result.Arm, 0, len(p.Arms))
+	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
 	for _, arm := range p.Arms {
 		cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
 		if err != nil {
@@ -370,9 +376,9 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		if arm.Raw() {
 			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
 		}
-		arms = append(arms, described)
+		arms, cells = append(arms, described), append(cells, cell)
 	}
-	return arms, nil
+	return arms, checkSecure(p, cells, a.now())
 }
 
 // knownCalls tells what a workload does not know of an operation and its requests.
@@ -405,7 +411,7 @@ func carries(cell wirelab.Cell, arm plan.Arm, operations []string) error {
 
 // reachable tells why an arm's target cannot be reached through a relay.
 func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
-	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure {
+	if p.Network == "" || arm.Target == "" || !cell.Protocol.Secure || p.TLS.ServerName != "" || p.TLS.Insecure {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(arm.Target)
@@ -415,7 +421,7 @@ func reachable(p plan.Plan, arm plan.Arm, cell wirelab.Cell) error {
 	if host == "127.0.0.1" {
 		return nil
 	}
-	return cli.Usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: leave --network out", arm.Name, host)
+	return cli.Usage("arm %s is reached by TLS at %s, and through a network's relay at 127.0.0.1, which its certificate does not name: give that name with --server-name, or leave --network out", arm.Name, host)
 }
 
 // dataName is the name of a data set, the usual one's included.

@@ -95,7 +95,7 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 		p.Deadline = curveDeadline
 	}
 	f.conduct.database.dry = f.conduct.plan
-	if p, err = f.conduct.database.apply(ctx, a, f.conduct.network.apply(p)); err != nil {
+	if p, err = f.conduct.database.apply(ctx, a, f.conduct.network.apply(f.conduct.secure.apply(p))); err != nil {
 		return err
 	}
 	rates, err := f.given()

@@ -1,12 +1,25 @@
 package main
 
-import "wirelab/cli"
+import (
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"wirelab/cli"
+	"wirelab/plan"
+)
+
+// addDeadlineFlag adds how long a call may take; usual says what that is without it.
+func addDeadlineFlag(flags *pflag.FlagSet, deadline *plan.Duration, usual string) {
+	flags.DurationVar((*time.Duration)(deadline), "deadline", 0, "a call that takes longer has failed (default: "+usual+")")
+}
 
 // flagGroups say under which heading a flag stands that few people need. What is in none is common.
 var flagGroups = []cli.FlagGroup{
 	{Heading: "How calls are made", Names: []string{
 		"arrivals", "speed-up", "replay", "spread", "driver", "requests", "data", "deadline", "connections", "tls", "encoding", "transport", "steps",
 	}},
+	{Heading: "Targets over TLS", Names: []string{"ca", "cert", "key", "server-name", "insecure"}},
 	{Heading: "Streams", Names: []string{"streams", "reader"}},
 	{Heading: "Message brokers", Names: []string{"scenario", "size", "batch", "groups", "reader-delay", "durability", "nodes"}},
 	{Heading: "Database", Names: []string{"db", "pool"}},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +28,7 @@ func (f *ratedFlags) register(command *cobra.Command) {
 	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")
-	flags.DurationVar((*time.Duration)(&f.plan.Deadline), "deadline", 0, "a call that takes longer has failed")
+	addDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	if err := command.MarkFlagRequired("workload"); err != nil {

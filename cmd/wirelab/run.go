@@ -20,6 +20,7 @@ func newRunCommand(a *app) *cobra.Command {
 	var limit time.Duration
 	var slice time.Duration
 	var seed uint64
+	var deadline plan.Duration
 	command := &cobra.Command{
 		Use:   "run PRESET|FILE",
 		Short: "Run a preset, or the plan in a file",
@@ -51,6 +52,9 @@ fields of a plan.
 			if limit != 0 {
 				p.For = plan.Duration(limit)
 			}
+			if deadline != 0 {
+				p.Deadline = deadline
+			}
 			if seed != 0 {
 				p.Seed = seed
 			}
@@ -62,6 +66,7 @@ fields of a plan.
 	flags.DurationVar(&limit, "for", 0, "override the plan: start no more rounds after this time, once the fewest rounds are done")
 	flags.DurationVar(&slice, "slice", 0, "override the plan's length of a slice")
 	flags.Uint64Var(&seed, "seed", 0, "override the plan's seed")
+	addDeadlineFlag(flags, &deadline, "as the plan says")
 	o.register(a, flags)
 	return command
 }
@@ -82,6 +87,7 @@ func (a *app) loadPlan(ctx context.Context, name string) (plan.Plan, error) {
 	if err != nil {
 		return p, err
 	}
+	p.TLS = p.TLS.In(filepath.Dir(name))
 	if p, err = a.withRecordings(ctx, p, filepath.Dir(name)); err != nil {
 		return p, plan.At(name, text, err)
 	}

@@ -2,7 +2,6 @@ package connect
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -47,7 +46,7 @@ func Dial(to wirelab.Dialing, over Carrier) *Client {
 	}
 	if over == H2TLS {
 		c.baseURL = "https://" + to.Address
-		transport.TLSClientConfig = &tls.Config{RootCAs: to.Roots, MinVersion: tls.VersionTLS13}
+		transport.TLSClientConfig = to.TLS()
 	}
 	c.http.Transport = transport
 	// A redirect is no answer to a call, and following one would hide it.

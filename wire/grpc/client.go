@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"time"
 
@@ -29,7 +28,7 @@ var reconnect = grpc.ConnectParams{
 func Dial(to wirelab.Dialing, secure bool) (*grpc.ClientConn, error) {
 	trust := insecure.NewCredentials()
 	if secure {
-		trust = credentials.NewTLS(&tls.Config{RootCAs: to.Roots, MinVersion: tls.VersionTLS13})
+		trust = credentials.NewTLS(to.TLS())
 	}
 	// passthrough: the address is the caller's to resolve, since the caller
 	// opens the connection; and its host is the name that TLS checks.

@@ -104,7 +104,7 @@ func Dial(to wirelab.Dialing) (*httprpc.Client, error) {
 	}
 	socket := &quic.Transport{Conn: packets}
 	transport := &quichttp.Transport{
-		TLSClientConfig:    httprpc.ClientTLS(to),
+		TLSClientConfig:    to.TLS(),
 		DisableCompression: true,
 		QUICConfig: &quic.Config{
 			MaxIncomingStreams: -1, // a server opens none

@@ -2,18 +2,12 @@ package httprpc
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
 
 	"wirelab"
 )
-
-// ClientTLS is the TLS configuration of a client.
-func ClientTLS(to wirelab.Dialing) *tls.Config {
-	return &tls.Config{RootCAs: to.Roots, MinVersion: tls.VersionTLS13}
-}
 
 // Dial returns a client over net/http that speaks the one HTTP version set in
 // protocols, over at most connections connections, all of which it keeps. It
@@ -23,7 +17,7 @@ func Dial(to wirelab.Dialing, protocols *http.Protocols, secure bool, connection
 	transport := &http.Transport{
 		DialContext:         opened.dialer(to),
 		Protocols:           protocols,
-		TLSClientConfig:     ClientTLS(to),
+		TLSClientConfig:     to.TLS(),
 		DisableCompression:  true,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: connections,

@@ -154,9 +154,11 @@ func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) clien
 
 // tlsConfig is a client's.
 func (p *plan) tlsConfig(host string) *tls.Config {
-	return &tls.Config{
-		RootCAs: p.to.Roots, MinVersion: tls.VersionTLS13, ServerName: host,
-		NextProtos:                  []string{p.over.protocolName()},
-		DynamicRecordSizingDisabled: true, // small records first would only be more of them
+	c := p.to.TLS()
+	if c.ServerName == "" {
+		c.ServerName = host
 	}
+	c.NextProtos = []string{p.over.protocolName()}
+	c.DynamicRecordSizingDisabled = true // small records first would only be more of them
+	return c
 }
