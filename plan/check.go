@@ -134,7 +134,7 @@ func oneOf(field, value string, known ...string) error {
 
 // knownMetric checks the id of a metric, or none.
 func knownMetric(field, value string) error {
-	if known := MetricIDs(); value != "" && !slices.Contains(known, value) {
+	if known := MetricIDs(); value != "" && !isMetric(value, known) {
 		return wirelab.UnknownName(field, value, known, "wirelab help metrics")
 	}
 	return nil

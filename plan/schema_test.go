@@ -242,7 +242,9 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 	}
 	type object struct {
 		Properties map[string]struct {
-			Enum []string `json:"enum"`
+			AnyOf []struct {
+				Enum []string `json:"enum"`
+			} `json:"anyOf"`
 		} `json:"properties"`
 	}
 	var schema struct {
@@ -262,6 +264,7 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 		"stage":     {reflect.TypeFor[plan.Stage](), schema.Defs["stage"]},
 		"corners":   {reflect.TypeFor[plan.Corners](), schema.Defs["corners"]},
 		"rounds":    {reflect.TypeFor[plan.Rounds](), schema.Defs["rounds"]},
+		"tls":       {reflect.TypeFor[plan.TLS](), schema.Defs["tls"]},
 		"published": {reflect.TypeFor[plan.Published](), schema.Defs["published"]},
 		"contrast":  {reflect.TypeFor[plan.Contrast](), schema.Defs["contrast"]},
 		"advice":    {reflect.TypeFor[plan.Advice](), schema.Defs["advice"]},
@@ -284,7 +287,7 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 			t.Errorf("%s: schema has %q, the type %q", name, got, want)
 		}
 	}
-	if got := schema.Properties["primary"].Enum[1:]; !slices.Equal(got, plan.MetricIDs()) {
+	if got := schema.Properties["primary"].AnyOf[0].Enum[1:]; !slices.Equal(got, plan.MetricIDs()) {
 		t.Errorf("primary: schema has %q, want %q", got, plan.MetricIDs())
 	}
 }

@@ -3,7 +3,6 @@ package plan
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // The bounds of loads that hold streams.
@@ -119,7 +118,7 @@ func (p Plan) checkStreaming() error {
 				"their metrics are others, and so is what a slice is")
 		}
 	}
-	if of := slices.Contains(StreamMetricIDs(), p.Primary); of != streaming {
+	if of := isMetric(p.Primary, StreamMetricIDs()); of != streaming {
 		if streaming {
 			return bad("primary", p.Primary, "a metric of streams, such as "+EventServerCPU+" or "+DeliveryP99)
 		}

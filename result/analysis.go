@@ -251,6 +251,11 @@ func analyseLoad(g grid, l int) LoadAnalysis {
 			found.Rows = append(found.Rows, analyseRow(g, &found, m))
 		}
 	}
+	if found.Row(found.Primary) == nil { // a quantile that is not among those of every report
+		if m, err := MetricByID(found.Primary); err == nil {
+			found.Rows = append(found.Rows, analyseRow(g, &found, m))
+		}
+	}
 	settle(g.result.Plan, found.Rows)
 	rank(g, &found)
 	found.Libraries = libraries(g, &found)

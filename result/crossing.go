@@ -137,6 +137,10 @@ func look(g grid, l *LoadAnalysis, t Threshold, m Metric, arm int) Finding {
 		Relative: t.Relative, Below: t.Below, Limit: t.Limit, LimitText: t.LimitText, P: 1, Adjusted: 1,
 	}
 	row := l.Row(t.Metric)
+	if row == nil && m.Quantile > 0 && g.has(l.Load, m) { // only this threshold asks for it
+		made := analyseRow(g, l, m)
+		row = &made
+	}
 	switch {
 	case t.Metric == ErrorShare:
 		f.errors(g.of(l.Load, arm), &l.Arms[arm])

@@ -37,7 +37,8 @@ const (
 	// failed: the fault is the service's, and its curve shows it.
 	Overload Gate = "overload"
 	// 1: the calls of an open loop were made when they were due: closely
-	// enough for its medians (and 90th percentiles), for p99, for p99.9.
+	// enough for its medians (and all up to p90), for p99 (and all from p90), for
+	// p99.9 (and all beyond p99).
 	OnTime50  Gate = "on time for p50"
 	OnTime99  Gate = "on time for p99"
 	OnTime999 Gate = "on time for p99.9"
@@ -146,9 +147,9 @@ func (g Gate) covers(m Metric) bool {
 	case allTimes:
 		return m.Quantile > 0 || m.ID == plan.ResponseMean
 	case tail99:
-		return m.Quantile >= 0.99
+		return m.Quantile > 0.9
 	case tail999:
-		return m.Quantile >= 0.999
+		return m.Quantile > 0.99
 	}
 	return true
 }

@@ -169,11 +169,18 @@ func makeMetrics() []Metric {
 	return append(all, streamMetrics()...)
 }
 
-// MetricByID finds a metric. An unknown id is InvalidArgument, with the known ones listed.
+// MetricByID finds a metric, or any other quantile of times that there are metrics of:
+// "response-p95". An unknown id is InvalidArgument, with the known ones listed.
 func MetricByID(id string) (Metric, error) {
 	all := metrics()
 	if i, ok := metricPlaces()[id]; ok {
 		return all[i], nil
+	}
+	if base, name, q, ok := plan.QuantileMetric(id); ok {
+		m := all[metricPlaces()[base]]
+		m.ID, m.Quantile = id, q
+		m.Title, m.Short = strings.Replace(m.Title, "p50", name, 1), strings.Replace(m.Short, "p50", name, 1)
+		return m, nil
 	}
 	known := make([]string, len(all))
 	for i, m := range all {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/plan"
 )
 
 // Objective is a service level: bounds that a service must keep, as in
@@ -37,9 +39,13 @@ const (
 	errorsMost      = 0.5
 )
 
-// quantiles are the words for times, in the order of an objective's text.
-func quantiles() []TimeBound {
-	return []TimeBound{{Name: "p50", Quantile: 0.5}, {Name: "p90", Quantile: 0.9}, {Name: "p99", Quantile: 0.99}, {Name: "p99.9", Quantile: 0.999}, {Name: "mean"}}
+// timeNamed is what a word for times bounds, without its limit.
+func timeNamed(word string) (TimeBound, bool) {
+	if word == "mean" {
+		return TimeBound{Name: word}, true
+	}
+	q, name, ok := plan.ParsePercentile(word)
+	return TimeBound{Name: name, Quantile: q}, ok
 }
 
 // boundForm is a bound: a word, a sign, a limit. "<=" is taken as "<": times
@@ -49,7 +55,7 @@ var boundForm = regexp.MustCompile(`^([a-z0-9.]{1,10}) ?(<=|≤|<) ?([0-9]{1,9}(
 const objectiveExample = "'p99<10ms,errors<0.1%'"
 
 // ParseObjective reads a service level: bounds with commas between them, each
-// at most once, at least one of a time: p50, p90, p99, p99.9 or mean below a
+// at most once, at least one of a time: a percentile (p50, p95, p99.9) or mean below a
 // duration of 10 µs to 1 min, and errors below a percentage of 0 to 50, 0.1
 // where it is not given. Errors are InvalidArgument and say what is allowed.
 func ParseObjective(text string) (Objective, error) {
@@ -62,6 +68,10 @@ func ParseObjective(text string) (Objective, error) {
 			return Objective{}, badObjective(text, "%q is no bound", clip(clause))
 		}
 		name, number, unit := m[1], m[3], m[4]
+		bound, timed := timeNamed(name)
+		if timed {
+			name = bound.Name
+		}
 		if seen[name] {
 			return Objective{}, badObjective(text, "%s is bounded twice", name)
 		}
@@ -74,11 +84,9 @@ func ParseObjective(text string) (Objective, error) {
 			o.Errors = share
 			continue
 		}
-		i := slices.IndexFunc(quantiles(), func(b TimeBound) bool { return b.Name == name })
-		if i < 0 {
-			return Objective{}, badObjective(text, "%q is none of p50, p90, p99, p99.9, mean, errors", name)
+		if !timed {
+			return Objective{}, badObjective(text, "%q is no percentile such as p50, p95 or p99.9, nor mean or errors", name)
 		}
-		bound := quantiles()[i]
 		limit, err := time.ParseDuration(number + unit)
 		if slices.Contains([]string{"m", "h"}, unit) {
 			err = errTimeUnit
@@ -92,10 +100,13 @@ func ParseObjective(text string) (Objective, error) {
 	if len(o.Times) == 0 {
 		return Objective{}, badObjective(text, "no time is bounded")
 	}
-	order := func(b TimeBound) int {
-		return slices.IndexFunc(quantiles(), func(q TimeBound) bool { return q.Name == b.Name })
+	order := func(b TimeBound) float64 {
+		if b.Quantile == 0 {
+			return 1 // the mean comes last
+		}
+		return b.Quantile
 	}
-	slices.SortFunc(o.Times, func(a, b TimeBound) int { return order(a) - order(b) })
+	slices.SortFunc(o.Times, func(a, b TimeBound) int { return cmp.Compare(order(a), order(b)) })
 	return o, nil
 }
 

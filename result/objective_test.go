@@ -35,7 +35,7 @@ func TestParseObjective(t *testing.T) {
 		"p99<10m":            "10m is no time",
 		"p99<1us":            "1us is no time of 10us to 1m0s",
 		"p99<10%":            "10% is no time",
-		"p95<10ms":           "none of p50, p90, p99, p99.9, mean, errors",
+		"p100<10ms":          "is no percentile",
 		"errors<0.1%":        "no time is bounded",
 		"p99<1ms,errors<60%": "no percentage of 0 to 50",
 		"p99<1ms,errors<1ms": "no percentage of 0 to 50",

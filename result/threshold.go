@@ -128,16 +128,24 @@ func errorMetric() Metric {
 	}
 }
 
+// MetricNamed finds a metric by its id or a short word: "p95", "cpu/req".
+func MetricNamed(word string) (Metric, error) {
+	if _, name, ok := plan.ParsePercentile(word); ok {
+		word = "response-" + name
+	}
+	if id, ok := aliases[word]; ok {
+		word = id
+	}
+	return MetricByID(word)
+}
+
 // thresholdMetric finds a metric by id, short word, or the head of its column.
 func thresholdMetric(text, name string) (Metric, error) {
 	word := strings.ReplaceAll(strings.ToLower(name), " ", "-")
 	if word == ErrorShare {
 		return errorMetric(), nil
 	}
-	if id, ok := aliases[word]; ok {
-		word = id
-	}
-	if m, err := MetricByID(word); err == nil {
+	if m, err := MetricNamed(word); err == nil {
 		return m, nil
 	}
 	unknown := wirelab.Public(wirelab.UnknownName("metric", name, ThresholdMetrics(), "wirelab help metrics"))

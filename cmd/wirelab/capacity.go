@@ -41,7 +41,7 @@ func newCapacityCommand(a *app) *cobra.Command {
 objective. It prints the rate with its interval, and the ratio to the first arm.
 The progress line shows the time that is left. An objective is
 
-  p99<10ms                        a time: p50, p90, p99, p99.9 or mean
+  p99<10ms                        a time: p50, p95, p99.9, any percentile, or mean
   p50<2ms,p99<10ms,errors<0.1%    several; without errors it is errors<0.1%
 
 Each round starts new processes. A search begins at a quarter of the arm's

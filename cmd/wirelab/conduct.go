@@ -72,6 +72,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.placed(err)
 	}
+	p.Primary = metricID(p.Primary)
 	if p, err = p.Complete(); err != nil {
 		return o.placed(err)
 	}

@@ -217,6 +217,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if err != nil {
 		return err
 	}
+	written.Primary = metricID(written.Primary)
 	if p, err = written.Complete(); err != nil {
 		return err
 	}

@@ -11,7 +11,8 @@ import (
 // metricsText is "wirelab help metrics".
 func metricsText() string {
 	var b strings.Builder
-	b.WriteString("Names of metrics, for --fail-if; --primary takes the long ones.\n\n")
+	b.WriteString("Names of metrics, for --fail-if and --primary. A percentile may be any: p95, p12.5,\n" +
+		"p99.99, response-p95, stored-p99.99.\n\n")
 	words := result.ThresholdMetrics()
 	long := slices.IndexFunc(words, func(w string) bool { _, err := result.MetricByID(w); return err == nil && strings.Contains(w, "-") })
 	fmt.Fprintf(&b, "Short:\n  %s\n\nAll:\n", strings.Join(words[:max(long, 0)], ", "))
@@ -23,4 +24,13 @@ func metricsText() string {
 		fmt.Fprintf(&b, "  %-*s  %s\n", width, m.ID, m.Title)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// metricID is the id of a metric that somebody named, shortly perhaps: "p95" is response-p95. What
+// is none stays, for the check of the plan to say so.
+func metricID(word string) string {
+	if m, err := result.MetricNamed(word); err == nil {
+		return m.ID
+	}
+	return word
 }

@@ -136,7 +136,7 @@ func TestRatesAndObjectivesAreChecked(t *testing.T) {
 		says string
 	}{
 		"no objective":         {[]string{"capacity", "grpc"}, `wirelab capacity needs --slo`},
-		"a bad objective":      {[]string{"capacity", "grpc", "--slo", "p95<10ms"}, "none of p50, p90, p99, p99.9, mean, errors"},
+		"a bad objective":      {[]string{"capacity", "grpc", "--slo", "p100<10ms"}, "is no percentile such as p50, p95 or p99.9"},
 		"a probe too short":    {[]string{"capacity", "grpc", "--slo", "p99<10ms", "--probe", "1ms"}, "--probe 1ms"},
 		"an unknown arm":       {[]string{"capacity", "smtp", "--slo", "p99<10ms"}, "smtp"},
 		"two rates":            {[]string{"curve", "grpc", "--rates", "1k,2k"}, "a curve needs 3"},
