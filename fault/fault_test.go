@@ -108,3 +108,16 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// An address that two layers tell is told once.
+func TestAddressOnce(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a:1: read tcp b:2->a:1: read: connection reset by peer": "a:1 closed the connection",
+		"x: read tcp b:2->a:1: read: connection reset by peer":   "x: a:1 closed the connection",
+	} {
+		if got := fault.Plain(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

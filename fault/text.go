@@ -80,6 +80,12 @@ func Plain(text string) string {
 		text = t.theirs.ReplaceAllString(text, t.ours)
 	}
 	text = coded.ReplaceAllString(text, "$1")
+	text = doubled.ReplaceAllStringFunc(text, func(said string) string {
+		if parts := doubled.FindStringSubmatch(said); parts[1] == parts[2] {
+			return parts[2] + parts[3]
+		}
+		return said
+	})
 	return once.ReplaceAllStringFunc(text, func(said string) string {
 		if parts := once.FindStringSubmatch(said); parts[2] == parts[4] {
 			between := ""
@@ -103,6 +109,9 @@ func codes() []string {
 	}
 	return names
 }
+
+// doubled finds an address before what is said of it: "HOST:PORT: HOST:PORT closed the connection".
+var doubled = regexp.MustCompile(`(\S+): (\S+)( closed the connection| did not answer in time)`)
 
 // once finds an address that is told twice: "HOST:PORT: nothing listens at HOST:PORT".
 var once = regexp.MustCompile(`( at )?(\S+): (nothing listens at |there is no way to )(\S+\w)`)

@@ -137,7 +137,7 @@ func TestThrottlingIsFoundInBothVersions(t *testing.T) {
 		{"a path that would climb out", "0::/../../etc\n", []string{"/sys/fs/cgroup/etc", "/sys/fs/cgroup"}},
 		{"no lines that it knows", "x\n\n", nil},
 	} {
-		if got := groupFolders(c.text); !slices.Equal(got, c.want) {
+		if got := groupFolders(c.text, "cpu"); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}

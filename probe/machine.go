@@ -211,7 +211,7 @@ func battery(root fs.FS) string {
 // quota is the CPUs' time that the tightest control group allows; 0: all.
 func quota(root fs.FS) float64 {
 	least := 0.0
-	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup")) {
+	for _, folder := range groupFolders(textOf(root, "proc/self/cgroup"), "cpu") {
 		group := strings.TrimPrefix(folder, "/")
 		// Version 2 has both numbers in a line, version 1 a file for each.
 		// Where there is no limit the first is no number, "max" or -1.

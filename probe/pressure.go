@@ -49,7 +49,7 @@ func throttled() time.Duration {
 		return unknown
 	}
 	longest := time.Duration(unknown)
-	for _, folder := range groupFolders(string(text)) {
+	for _, folder := range groupFolders(string(text), "cpu") {
 		if stat, err := os.ReadFile(folder + "/cpu.stat"); err == nil {
 			longest = max(longest, parseThrottled(stat))
 		}
@@ -58,10 +58,10 @@ func throttled() time.Duration {
 }
 
 // groupFolders are the folders, of both versions of control groups, in which a
-// process with this /proc/self/cgroup finds its cpu.stat: its own, and those
-// around it up to the mount. In a container the path may be the host's and not
+// process with this /proc/self/cgroup finds the files of a controller, "cpu": its
+// own, and those around it up to the mount. In a container the path may be the host's and not
 // be there; the mount is then the container's own group.
-func groupFolders(text string) []string {
+func groupFolders(text, wanted string) []string {
 	const root = "/sys/fs/cgroup"
 	var folders []string
 	climb := func(mount, group string) {
@@ -83,10 +83,10 @@ func groupFolders(text string) []string {
 			continue
 		}
 		for controller := range strings.SplitSeq(parts[1], ",") {
-			if controller == "cpu" {
+			if controller == wanted {
 				climb(root+"/"+parts[1], parts[2])
-				if parts[1] != "cpu" {
-					climb(root+"/cpu", parts[2])
+				if parts[1] != wanted {
+					climb(root+"/"+wanted, parts[2])
 				}
 			}
 		}

@@ -58,7 +58,19 @@ func (s *subject) whyFailed() string {
 	for _, c := range s.state.Causes {
 		by[causeText(c)] += c.Count
 	}
+	if first := s.state.Causes[0].First; first != "" {
+		return kinds(by) + "; the first said: " + briefly(first)
+	}
 	return kinds(by)
+}
+
+// briefly is a text of at most so many characters; the notes have all of it.
+func briefly(text string) string {
+	const most = 120
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }
 
 // oneLine is a text of somebody else that does no harm where it is printed.

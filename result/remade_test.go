@@ -62,11 +62,13 @@ func TestDisturbed(t *testing.T) {
 func TestRemadeIsChecked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*result.Result){
-		"without a reason":     func(r *result.Result) { r.Remade[0].Round.Noise.Steal = 0 },
-		"with another reason":  func(r *result.Result) { r.Remade[0].Gate = result.Neighbours },
-		"with another value":   func(r *result.Result) { r.Remade[0].Value = 0.5 },
-		"in no place":          func(r *result.Result) { r.Remade[0].Place = 19 },
-		"more than may be":     func(r *result.Result) { r.Remade = append(r.Remade, r.Remade[0], r.Remade[0], r.Remade[0], r.Remade[0], r.Remade[0]) },
+		"without a reason":    func(r *result.Result) { r.Remade[0].Round.Noise.Steal = 0 },
+		"with another reason": func(r *result.Result) { r.Remade[0].Gate = result.Neighbours },
+		"with another value":  func(r *result.Result) { r.Remade[0].Value = 0.5 },
+		"in no place":         func(r *result.Result) { r.Remade[0].Place = 19 },
+		"more than may be": func(r *result.Result) {
+			r.Remade = append(r.Remade, r.Remade[0], r.Remade[0], r.Remade[0], r.Remade[0], r.Remade[0])
+		},
 		"with broken trials":   func(r *result.Result) { r.Remade[0].Round.Trials[0].Arm = 7 },
 		"before the beginning": func(r *result.Result) { r.Remade[0].Round.Began = r.Began.Add(-1) },
 	} {

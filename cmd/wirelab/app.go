@@ -11,6 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/postgres"
+	"wirelab/probe"
 	"wirelab/report/terminal"
 )
 
@@ -32,6 +33,7 @@ type app struct {
 	// refused is what --show-refused says: print the values that checks refused, marked.
 	refused   bool
 	databases databases
+	limits    func() probe.Limits // nil: those of this machine
 }
 
 // work finds a workload.

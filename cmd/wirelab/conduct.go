@@ -128,6 +128,9 @@ func (a *app) measureBy(
 		a.Note("%s; going on with the others", // also with --quiet: it is no progress
 			strings.Join(report.Absences(absent), "; "))
 	}
+	if err := a.roomFor(p, arms); err != nil {
+		return nil, err
+	}
 	certificate, err := a.certificate(ctx, results, p, wanted, quiet)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/cli"
+	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/result"
 )
@@ -23,6 +24,9 @@ func (a *app) look(ctx context.Context, p plan.Plan, what string) (*result.Resul
 	}
 	arms, err := a.arms(p)
 	if err != nil {
+		return nil, err
+	}
+	if err := experiment.Needs(p, arms).Refused(a.systemLimits()); err != nil {
 		return nil, err
 	}
 	conductor, err := a.conductor(ctx, p, arms)

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/cli"
+	"wirelab/cli/clitest"
+	"wirelab/probe"
+	"wirelab/workload/all"
+)
+
+// More connections than a process may have are refused before anything runs, with the numbers
+// and what to do, by every command that measures; a limit without thresholds is no threshold crossed.
+func TestTooFewDescriptorsAreRefusedFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args string
+		code int
+	}{
+		{"compare http1-json -w routeguide.GetFeature --in-flight 500", exitFailed},
+		{"compare http1-json -w routeguide.GetFeature --in-flight 500 --fail-if p99>1s", exitNoWord},
+		{"compare grpc,connections=500 -w routeguide.GetFeature --in-flight 500", exitFailed},
+		{"curve http1-json -w routeguide.GetFeature", exitFailed},
+		{"curve http1-json -w routeguide.GetFeature --rates 10,20,30", exitFailed},
+		{"capacity http1-json -w routeguide.GetFeature --slo p99<10ms", exitFailed},
+	} {
+		var stdout, stderr bytes.Buffer
+		a := &app{
+			Terminal: cli.Terminal{Stdout: &stdout, Stderr: &stderr, Clock: clitest.Still{}},
+			works:    all.Works(), now: time.Now, limits: func() probe.Limits { return probe.Limits{Descriptors: 64} },
+			getenv: func(name string) string {
+				return map[string]string{"WIRELAB_STORE": filepath.Join(t.TempDir(), "results.db"), certificateEnv: certificateNone}[name]
+			},
+		}
+		code := a.Execute(t.Context(), newRootCommand(a), strings.Fields(c.args), cli.Ending{Code: exitCodeOf, Describe: a.describe, Last: a.databases.Close})
+		said := stderr.String()
+		for _, want := range []string{"open files in one process, and the limit is 64 (ulimit -Hn)", "--ulimit nofile=", "fewer calls in flight"} {
+			if !strings.Contains(said, want) {
+				t.Errorf("%s: %q lacks %q", c.args, said, want)
+			}
+		}
+		if code != c.code || stdout.Len() > 0 {
+			t.Errorf("%s: exit code %d, %s", c.args, code, stdout.String())
+		}
+	}
+}
