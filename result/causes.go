@@ -54,11 +54,17 @@ func (s *subject) whyFailed() string {
 	if len(s.all.causes) == 0 {
 		return kinds(s.all.errors)
 	}
+	return whyFailed(s.state.Causes)
+}
+
+// whyFailed lists causes, the most frequent first, with the first message of that.
+func whyFailed(causes stat.Causes) string {
 	by := map[string]uint64{}
-	for _, c := range s.state.Causes {
+	for _, c := range causes {
+		c.Kind, c.Cause = oneLine(c.Kind), oneLine(c.Cause)
 		by[causeText(c)] += c.Count
 	}
-	if first := s.state.Causes[0].First; first != "" {
+	if first := oneLine(causes[0].First); first != "" {
 		return kinds(by) + "; the first said: " + briefly(first)
 	}
 	return kinds(by)

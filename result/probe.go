@@ -53,7 +53,11 @@ func kept(o Objective, p *Probe) (ProbeOutcome, string) {
 		return ProbeFailed, "no call was answered"
 	}
 	if bad := float64(t.Planned-min(t.OK, t.Planned)) / float64(t.Planned); bad > o.Errors {
-		return ProbeFailed, fmt.Sprintf("errors %s, allowed %s", percent(bad), percent(o.Errors))
+		why := ""
+		if len(t.Causes) > 0 {
+			why = ": " + whyFailed(t.Causes.Sorted())
+		}
+		return ProbeFailed, fmt.Sprintf("errors %s, allowed %s%s", percent(bad), percent(o.Errors), why)
 	}
 	said := ""
 	for _, b := range o.Times {

@@ -148,7 +148,7 @@ func (a *app) measureBy(
 	watch.Step("storing what was measured")
 	news.stop() // the store is for the result now
 	if err != nil {
-		return nil, err
+		return nil, untrusted(p, err)
 	}
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.

@@ -3,8 +3,10 @@ package main
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -164,4 +166,14 @@ func checkSecure(p plan.Plan, arms []wirelab.Cell, now time.Time) error {
 	}
 	return cli.Usage("--ca, --cert, --key, --server-name and --insecure are for targets over TLS, and no arm with a target uses TLS; " +
 		"see wirelab matrix for the protocols that do")
+}
+
+// untrusted adds to an error of TLS what to do about it, where an arm has a target. The error
+// comes from another process, as text.
+func untrusted(p plan.Plan, err error) error {
+	if wirelab.CauseOfText(err.Error()) != wirelab.BadTLS || !slices.ContainsFunc(p.Arms, func(a plan.Arm) bool { return a.Target != "" }) {
+		return err
+	}
+	return fmt.Errorf("%w; --ca names the authority of a target, --server-name a name in its certificate, "+
+		"--cert and --key what to show; --insecure takes any certificate", err)
 }
