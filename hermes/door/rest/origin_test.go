@@ -2,6 +2,7 @@ package rest_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -117,5 +118,52 @@ func TestOriginCluster(t *testing.T) {
 	a := s.want(s.ask("GET", "/status", ""), 200, `"node_id":"memory","is_leader":true,"leader_id":"memory","stats":{"global":{"published_total":2,"consumed_total":0,"failed_total":0,`)
 	if !strings.Contains(a.body, `"t":{"published_total":2,"consumed_total":0,"active_subscribers":0,`) {
 		t.Errorf("%s", a.body)
+	}
+}
+
+// What the origin documents is curl without a type, which curl then calls a form. It works on its paths, and nowhere
+// else; and no page elsewhere gets in by it, neither by its script, which has to name its origin, nor by its form, which
+// either writes no JSON or has a type that is refused.
+func TestOriginTakesCurlsType(t *testing.T) {
+	t.Parallel()
+	var joined broker.Member
+	m := memory(t)
+	s := start(t, rest.Config{Broker: &scripted{Broker: m, join: func(who broker.Member) { joined = who }}})
+	s.memory = m
+	const form = "application/x-www-form-urlencoded"
+	paths := map[string]string{
+		"/publish":       `{"topic": "logs", "payload": "System start"}`,
+		"/publish/batch": `{"topic": "logs", "payloads": ["a", "b"]}`,
+		"/join":          `{"node_id": "node-2", "raft_addr": "localhost:6001"}`,
+	}
+	for path, body := range paths {
+		s.want(s.ask("POST", path, body, "Content-Type", form), 200, "")
+		s.want(s.ask("POST", path, body, "Content-Type", form, "Origin", "http://localhost"), 200, "")
+		for _, kind := range []string{"text/plain", "multipart/form-data; boundary=x", "text/plain;charset=UTF-8", form + "x"} {
+			s.want(s.ask("POST", path, body, "Content-Type", kind), 415, "send application/json")
+		}
+		for _, header := range [][]string{
+			{"Origin", "https://evil.example"},
+			{"Origin", "null"},
+			{"Sec-Fetch-Site", "cross-site"},
+			{"Sec-Fetch-Site", "same-site", "Origin", "http://other.localhost"},
+		} {
+			for _, kind := range []string{form, "text/plain", "application/json"} {
+				s.want(s.ask("POST", path, body, append([]string{"Content-Type", kind}, header...)...), 403, "permission_denied")
+			}
+		}
+		// The form of a page that is too old to name its origin.
+		s.want(s.ask("POST", path, url.Values{body: {""}}.Encode(), "Content-Type", form), 400, "invalid_argument")
+		s.want(s.ask("POST", path, "", "Content-Type", form), 400, "invalid_argument")
+	}
+	if all := s.stored("logs"); len(all) != 2*(1+2) || joined.ID != 2 {
+		t.Errorf("%q, %+v", all, joined)
+	}
+	s.want(s.ask("POST", "/v1/publish", `{}`, "Content-Type", form), 415, "")
+	s.want(s.ask("POST", "/v1/topics/logs/messages", `{"payload":"x"}`, "Content-Type", form), 415, "")
+	s.spec = undescribed() // no type at all
+	for path, body := range paths {
+		s.want(s.ask("POST", path, body), 200, "")
+		s.want(s.ask("POST", path, body, "Origin", "https://evil.example"), 403, "")
 	}
 }
