@@ -2,10 +2,6 @@ package grpc
 
 import (
 	"context"
-	"errors"
-	"io"
-
-	"google.golang.org/grpc"
 
 	"wirelab"
 	"wirelab/hermes"
@@ -97,46 +93,6 @@ func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchReq
 		return nil, wirelab.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored, len(r.GetPayloads()), public.Message)
 	}
 	return &origin.PublishResponse{Success: true}, nil
-}
-
-// originPublishStream publishes one by one, in order, and counts.
-func (d *door) originPublishStream(call grpc.ServerStream) error {
-	ctx, end := d.until(call.Context())
-	defer end(nil)
-	requests := make(chan *origin.PublishRequest) // not buffered: the client waits for the broker
-	ended := make(chan error, 1)                  // bounded by the one send
-	d.readers.Go(func() {
-		for {
-			r := new(origin.PublishRequest)
-			if err := next(call, r); err != nil {
-				ended <- err
-				return
-			}
-			select {
-			case requests <- r:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	reply := &origin.PublishStreamResponse{}
-	for {
-		select {
-		case r := <-requests:
-			if _, err := d.originPublish(ctx, r); err != nil {
-				reply.FailedCount++
-			} else {
-				reply.ProcessedCount++
-			}
-		case err := <-ended:
-			if errors.Is(err, io.EOF) {
-				return call.SendMsg(reply)
-			}
-			return err
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
 }
 
 func (d *door) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
