@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -25,10 +26,12 @@ import (
 
 // clusterFlags are the flags of "cluster".
 type clusterFlags struct {
-	nodes    int
-	dataDir  string
-	logLevel string
-	asJSON   bool
+	nodes     int
+	grpcPorts string
+	httpPorts string
+	dataDir   string
+	logLevel  string
+	asJSON    bool
 }
 
 func newClusterCommand(a *app) *cobra.Command {
@@ -40,15 +43,20 @@ func newClusterCommand(a *app) *cobra.Command {
 own process, and prints the addresses. A node that dies is reported but not
 restarted, so that you can watch the others; the command that starts it again is
 printed. The data is deleted when the cluster ends, unless you give --data-dir.
+The nodes listen on free ports of 127.0.0.1, unless you give --grpc-ports and
+--http-ports.
 
 The commands below change a running cluster, here or elsewhere.`,
 		Example: `  hermes cluster --nodes 3
   hermes cluster --nodes 3 --data-dir ./data --json
+  hermes cluster --nodes 3 --grpc-ports 50051,50052,50053 --http-ports 8080,8081,8082
   hermes cluster transfer 2`,
 		Args: cobra.ArbitraryArgs,
 	}
 	flags := c.Flags()
 	flags.IntVar(&f.nodes, "nodes", 0, "`number` of nodes to run, 1 to "+strconv.Itoa(local.NodesLimit)+"; odd numbers are better")
+	flags.StringVar(&f.grpcPorts, "grpc-ports", "", "gRPC `ports` of the nodes, separated by commas")
+	flags.StringVar(&f.httpPorts, "http-ports", "", "HTTP `ports` of the nodes, separated by commas")
 	flags.StringVar(&f.dataDir, "data-dir", "", "`directory` for the data; each node has its own folder in it")
 	flags.StringVar(&f.logLevel, "log-level", "warn", "what the nodes log: `level` debug, info, warn or error")
 	flags.BoolVar(&f.asJSON, "json", false, "print the addresses of each node as a line of JSON")
@@ -56,6 +64,8 @@ The commands below change a running cluster, here or elsewhere.`,
 		switch {
 		case len(args) > 0:
 			return cli.Unknown(c, args[0])
+		case !c.Flags().Changed("nodes") && f.grpcPorts+f.httpPorts != "":
+			return cli.Usage("give --nodes too: how many nodes are to run on these ports")
 		case !c.Flags().Changed("nodes"):
 			return c.Help()
 		case f.nodes < 1 || f.nodes > local.NodesLimit:
@@ -116,11 +126,54 @@ func unanswered(command, who string, err error) error {
 // needsMost is what to do where there will be no leader any more.
 const needsMost = "A leader needs most of the nodes: if they are lost for ever, see hermes recover and hermes export"
 
+// ports are those of a flag, one for each node, that are free now; nil where the flag was not given. Seen are those
+// that were given before.
+func (f *clusterFlags) ports(flag, text string, seen map[int]bool) (all []int, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	words := strings.Split(text, ",")
+	if len(words) != f.nodes {
+		return nil, cli.Usage("%s has %d ports, and --nodes is %d: give one port for each node, separated by commas",
+			flag, len(words), f.nodes)
+	}
+	for _, word := range words {
+		port, err := strconv.Atoi(strings.TrimSpace(word))
+		switch {
+		case err != nil || port < 1 || port > 65535:
+			return nil, cli.Usage("%s has %.40q; a port is a number from 1 to 65535", flag, word)
+		case seen[port]:
+			return nil, cli.Usage("port %d is given twice: each node needs a gRPC port and an HTTP port of its own", port)
+		}
+		seen[port] = true
+		all = append(all, port)
+	}
+	for _, port := range all {
+		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			return nil, wirelab.Errorf(wirelab.Unavailable, "%s: %s", flag, fault.Text(err))
+		}
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 // runCluster runs nodes until ctx ends.
 func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
+	}
+	seen := map[int]bool{}
+	grpcPorts, err := f.ports("--grpc-ports", f.grpcPorts, seen)
+	if err != nil {
+		return err
+	}
+	httpPorts, err := f.ports("--http-ports", f.httpPorts, seen)
+	if err != nil {
+		return err
 	}
 	if f.dataDir == "" {
 		if f.dataDir, err = os.MkdirTemp("", "hermes-cluster-"); err != nil {
@@ -139,7 +192,7 @@ func (a *app) runCluster(ctx context.Context, f clusterFlags) (err error) {
 	}
 	said := &saying{w: a.Stderr}
 	cluster, err := local.Start(ctx, local.Options{
-		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: args,
+		Program: program, Nodes: f.nodes, Dir: f.dataDir, Args: args, GRPCPorts: grpcPorts, HTTPPorts: httpPorts,
 		Stderr:      func(id int) io.Writer { return said.of(fmt.Sprintf("node %d: ", id)) },
 		MayBeKilled: true, // trying that is what the cluster is for, and no failure of it
 	})

@@ -24,6 +24,7 @@ import (
 	"wirelab/authority"
 	"wirelab/cli/clitest"
 	"wirelab/internal/leaktest"
+	"wirelab/internal/porttest"
 )
 
 // playHermes makes the test's program be hermes: a cluster starts itself again.
@@ -361,13 +362,23 @@ func TestDoors(t *testing.T) {
 	}
 }
 
-// Three processes; the leader is killed, and what was acknowledged is there.
+// Three processes, on ports of our choice; the leader is killed, and what was acknowledged is there.
 func TestClusterOutlivesItsLeader(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
 	t.Setenv(playHermes, "yes")
-	l := start(t, 3, "cluster", "--nodes", "3", "--log-level", "error")
+	var ports [6]string // held: no other program gets one of them, and ours do
+	for i := range ports {
+		ports[i] = strings.TrimPrefix(porttest.Held(t), "127.0.0.1:")
+	}
+	l := start(t, 3, "cluster", "--nodes", "3", "--log-level", "error",
+		"--grpc-ports", strings.Join(ports[:3], ","), "--http-ports", strings.Join(ports[3:], ","))
+	for i, n := range l.nodes {
+		if n.GRPC != "127.0.0.1:"+ports[i] || n.HTTP != "127.0.0.1:"+ports[3+i] {
+			t.Errorf("node %d is at %s and %s, and was put at ports %s and %s", i+1, n.GRPC, n.HTTP, ports[i], ports[3+i])
+		}
+	}
 	at := l.at()
 	must(t, at, "", "pub", "orders", "one", "two", "--create")
 	must(t, at, "", "cluster", "transfer", "2")

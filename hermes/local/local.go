@@ -40,6 +40,8 @@ type Options struct {
 	Dir     string // for the nodes' data, one directory below for each; it is not removed
 	Args    []string
 	CPUs    []int // that the nodes may run on; nil: any
+	// GRPCPorts and HTTPPorts are the nodes' ports, one for each; nil: ones that are free.
+	GRPCPorts, HTTPPorts []int
 	// Hosts are the nodes' addresses without port; nil: 127.0.0.1 for all.
 	Hosts []string
 	// Namespaces are the network namespaces that the nodes live in, each with its host's
@@ -85,11 +87,14 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// New plans a cluster and starts nothing. Its ports are free now; nobody holds
-// them until the nodes do.
+// New plans a cluster and starts nothing. Its ports are free now, but for those that were
+// given; nobody holds them until the nodes do.
 func New(o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > NodesLimit {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
+	}
+	if err := o.checkPorts(); err != nil {
+		return nil, err
 	}
 	c := &Cluster{}
 	var members []string
@@ -134,16 +139,55 @@ func (c *Cluster) plan(o *Options) (*Node, error) {
 		host = o.Hosts[id-1]
 	}
 	n := &Node{ID: id, Dir: filepath.Join(o.Dir, fmt.Sprintf("node-%d", id)), options: o}
-	for _, at := range []*string{&n.Peer, &n.GRPC, &n.HTTP} {
-		port, err := daemon.FreePort()
+	for _, door := range []struct {
+		at    *string
+		ports []int
+	}{{&n.Peer, nil}, {&n.GRPC, o.GRPCPorts}, {&n.HTTP, o.HTTPPorts}} {
+		port, err := o.port(door.ports, id)
 		if err != nil {
 			return nil, err
 		}
-		*at = fmt.Sprintf("%s:%d", host, port)
+		*door.at = fmt.Sprintf("%s:%d", host, port)
 	}
 	n.args = []string{"server", "--id=" + strconv.Itoa(id), "--data-dir=" + n.Dir}
 	c.Nodes = append(c.Nodes, n)
 	return n, nil
+}
+
+// checkPorts refuses given ports that are not one for each node, none, or one twice.
+func (o *Options) checkPorts() error {
+	seen := map[int]bool{}
+	for _, given := range []struct {
+		of    string
+		ports []int
+	}{{"gRPC", o.GRPCPorts}, {"HTTP", o.HTTPPorts}} {
+		if n := len(given.ports); n != 0 && n != o.Nodes {
+			return wirelab.Errorf(wirelab.InvalidArgument, "%d %s ports for %d nodes: each node needs one", n, given.of, o.Nodes)
+		}
+		for _, port := range given.ports {
+			switch {
+			case port < 1 || port > 65535:
+				return wirelab.Errorf(wirelab.InvalidArgument, "%s port %d; ports are 1 to 65535", given.of, port)
+			case seen[port]:
+				return wirelab.Errorf(wirelab.InvalidArgument, "port %d is given twice", port)
+			}
+			seen[port] = true
+		}
+	}
+	return nil
+}
+
+// port is the one that a node was given, or a free one that none was given.
+func (o *Options) port(given []int, id int) (int, error) {
+	if id <= len(given) {
+		return given[id-1], nil
+	}
+	for {
+		port, err := daemon.FreePort()
+		if err != nil || !slices.Contains(o.GRPCPorts, port) && !slices.Contains(o.HTTPPorts, port) {
+			return port, err
+		}
+	}
 }
 
 // Start starts the nodes that do not run, side by side.
