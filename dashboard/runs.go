@@ -7,10 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
 	"wirelab/store"
+	"wirelab/store/benchmark"
 )
 
 // The form of results that the ledger's first benchmark had (grb-F09): a row for
@@ -44,7 +43,7 @@ type ran struct {
 	DurationSec  float64   `json:"duration_sec"`
 	TotalSamples uint64    `json:"total_samples"`
 	Successful   uint64    `json:"successful"`
-	Throughput   *float64  `json:"throughput"` // completed in the measured time, by it
+	Throughput   *float64  `json:"throughput"`
 	P50          *float64  `json:"p50_latency_ms"`
 	P90          *float64  `json:"p90_latency_ms"`
 	P99          *float64  `json:"p99_latency_ms"`
@@ -54,6 +53,7 @@ type ran struct {
 	CPU          *float64  `json:"cpu_usage_avg"` // percent of one core, of the driver
 	MemoryAvg    float64   `json:"memory_mb_avg"`
 	MemoryPeak   float64   `json:"memory_mb_peak"`
+	Refused      string    `json:"refused,omitempty"` // which figures are null, and why
 	CreatedAt    time.Time `json:"created_at"`
 	ResultID     string    `json:"result_id"`
 	Arm          string    `json:"arm"`
@@ -69,111 +69,27 @@ type ranList struct {
 // rans makes the rows of a result from its estimates.
 func rans(r *result.Result, loads []result.LoadAnalysis) []ran {
 	all := []ran{}
-	for _, load := range loads {
-		for a := range load.Arms {
-			one := ran{
-				RunID: fmt.Sprintf("%s.%d.%d", r.ID, a, load.Load), ResultID: r.ID, Arm: load.Arms[a].Name, Load: load.Name,
-				Wire: r.Plan.Arms[a].Protocol, Client: "go", CreatedAt: r.Began.UTC(), Concurrency: held(r.Plan.Loads[load.Load]),
-			}
-			operation := r.Plan.OperationOf(r.Plan.Loads[load.Load])
-			one.Scenario, one.Protocol = theirs(r.Plan.Workload, operation, one.Wire)
-			if r.Plan.Arms[a].Raw() {
-				one.Client = "go-raw"
-			}
-			completed := one.count(r, a, load.Load)
-			for metric, into := range map[string]**float64{
-				plan.ResponseP50: &one.P50, "response-p90": &one.P90, plan.ResponseP99: &one.P99, plan.ResponseMean: &one.Average,
-			} {
-				if row := load.Row(metric); row != nil && row.Cells[a].Estimate.Known {
-					*into = new(row.Cells[a].Estimate.Value / 1e6)
-				}
-			}
-			if one.DurationSec > 0 {
-				one.Throughput = new(float64(completed) / one.DurationSec)
-			}
-			one.refuse(&load.Arms[a])
-			if one.TotalSamples > 0 {
-				all = append(all, one)
-			}
-		}
-	}
-	return all
-}
-
-// refuse takes away what the failed checks of its arm cover and what is no metric: each
-// figure goes with the metric that it is the nearest to.
-func (one *ran) refuse(arm *result.ArmState) {
-	for _, figure := range []struct {
-		of     **float64
-		metric string
-	}{{&one.Least, plan.ResponseP50}, {&one.Most, plan.ResponseP999}, {&one.CPU, plan.ClientCPU}} {
-		if arm.Spoiled(result.MustMetric(figure.metric)) != "" {
-			*figure.of = nil
-		}
-	}
-	// Of an open loop the rate is what was offered, unless answers are in doubt: a busy
-	// generator does not change it.
-	open := arm.Planned > 0
-	if open && arm.Refused["achieved"] != nil || !open && arm.Spoiled(result.MustMetric(plan.Throughput)) != "" {
-		one.Throughput = nil
-	}
-}
-
-// count adds up an arm's trials under a load, and returns the calls that were
-// answered inside the measured time.
-func (one *ran) count(r *result.Result, arm, load int) (completed uint64) {
-	all := &stat.Histogram{}
-	var window, cpu, wall time.Duration
-	trials, resident := 0, 0.0
-	for i := range r.Rounds {
-		j := slices.IndexFunc(r.Rounds[i].Trials, func(t result.Trial) bool { return t.Arm == arm && t.Load == load })
-		if j < 0 {
+	for _, u := range benchmark.Gather(r) {
+		load := benchmark.Load(loads, u)
+		if load == nil {
 			continue
 		}
-		t := &r.Rounds[i].Trials[j]
-		trials++
-		window += time.Duration(t.Window)
-		one.TotalSamples, one.Successful, completed = one.TotalSamples+t.Sent, one.Successful+t.OK, completed+t.Completed
-		all.Merge(t.Response)
-		cpu, wall = cpu+time.Duration(t.Driver.CPU), wall+time.Duration(t.Driver.Wall)
-		resident += float64(t.Driver.ResidentBytes)
-		one.MemoryPeak = max(one.MemoryPeak, float64(t.Driver.ResidentBytes)/(1<<20))
+		as := benchmark.Describe(r, u)
+		totals, figures := u.Totals(), u.Figures(load)
+		if totals.Sent == 0 {
+			continue
+		}
+		all = append(all, ran{
+			RunID: fmt.Sprintf("%s.%d.%d", r.ID, u.Arm, u.Load), ResultID: r.ID, Arm: load.Arms[u.Arm].Name, Load: load.Name,
+			Wire: as.Wire, Scenario: as.Scenario, Protocol: as.Protocol, Client: as.Client, Concurrency: as.Concurrency,
+			CreatedAt: r.Began.UTC(), DurationSec: totals.Window.Seconds(), TotalSamples: totals.Sent, Successful: totals.OK,
+			Throughput: figures.Throughput, CPU: figures.CPU,
+			P50: benchmark.Millis(figures.P50), P90: benchmark.Millis(figures.P90), P99: benchmark.Millis(figures.P99),
+			Average: benchmark.Millis(figures.Mean), Least: benchmark.Millis(figures.Least), Most: benchmark.Millis(figures.Most),
+			MemoryAvg: totals.Resident / (1 << 20), MemoryPeak: float64(totals.Peak) / (1 << 20), Refused: figures.Refused,
+		})
 	}
-	one.DurationSec = window.Seconds()
-	if trials > 0 {
-		one.MemoryAvg = resident / float64(trials) / (1 << 20)
-	}
-	if wall > 0 {
-		one.CPU = new(100 * cpu.Seconds() / wall.Seconds())
-	}
-	if all.Count() > 0 {
-		one.Least, one.Most = new(float64(all.Min())/1e6), new(float64(all.Max())/1e6)
-	}
-	return completed
-}
-
-// held is how many calls or streams a load has at once.
-func held(l plan.Load) int {
-	if l.Streams > 0 {
-		return l.Streams
-	}
-	return max(l.InFlight, 1)
-}
-
-// theirs are the words of the first benchmark for what it had.
-func theirs(workload, operation, protocol string) (scenario, wire string) {
-	switch {
-	case workload == "ledger" && operation == "GetBalance":
-		scenario = "balance"
-	case workload == "ledger" && operation == "StreamTransactions":
-		scenario = "stream"
-	default:
-		scenario = workload + "." + operation
-	}
-	if workload == "ledger" && (protocol == "http1-json" || protocol == "sse" && scenario == "stream") {
-		return scenario, "rest"
-	}
-	return scenario, protocol
+	return all
 }
 
 // ours are a scenario's workload and operation; "" where it does not tell.

@@ -76,7 +76,7 @@ var rules = []rule{
 	{"nats/server", []string{".", "control", "nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
 	{"store/**", []string{".", "nearest", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
 	{"report/**", []string{".", "doctor", "paragraph", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
-	{"dashboard", []string{".", "admit", "doctor", "plan", "report/**", "result/**", "stat", "store", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
+	{"dashboard", []string{".", "admit", "doctor", "plan", "report/**", "result/**", "stat", "store", "store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
 	{"pipeline/journal", []string{"."}, "none", "whoever notes or reads an event needs no more than its id"},
 	{"pipeline/message", []string{".", "queue", "wire/surrogate", "workload/logging"}, "none", "a form is the same whoever writes or reads it"},
 	{"pipeline/path", []string{".", "pipeline/message", "queue", "wire/grpc", "wire/netrpc", "workload/logging", "workload/logging/gen"}, "google.golang.org/grpc", "a way onward is a protocol's client and knows nothing of who answers"},

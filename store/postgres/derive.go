@@ -12,6 +12,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/store"
+	"wirelab/store/benchmark"
 )
 
 // derived is a result as rows, for the columns and tables beside its body.
@@ -189,17 +190,9 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 	all.table.add(id, round, t.Arm, t.Load, place, rate, outcome,
 		t.Steady, t.Drifting, int64(t.Window), count(t.Planned), count(t.Sent), count(t.OK), count(t.Completed), count(t.Unsent), count(t.Late),
 		object(t.Errors), count(t.Calls()), cpu, allocated, resident,
-		int64(t.Driver.CPU), wall(t), count(t.Driver.Allocations), count(t.Driver.ResidentBytes),
+		int64(t.Driver.CPU), int64(benchmark.Wall(t)), count(t.Driver.Allocations), count(t.Driver.ResidentBytes),
 		count(t.WireSent), count(t.WireReceived), count(t.Connections), count(t.Open),
 		mean, at(t.Response, 0.5), at(t.Response, 0.9), at(t.Response, 0.99), at(t.Service, 0.5), at(t.Service, 0.99))
-}
-
-// wall is how long the driver's use was watched.
-func wall(t *result.Trial) int64 {
-	if t.Driver.Wall > 0 {
-		return int64(t.Driver.Wall)
-	}
-	return int64(t.Window)
 }
 
 func capacities(r *result.Result, a *result.Analysis) *table {

@@ -78,7 +78,7 @@ func TestSeveralMakeADatabaseOnce(t *testing.T) {
 	group.Wait()
 	var versions string
 	one(t, open(t, dsn), `SELECT string_agg(version_id::text, ' ' ORDER BY id) FROM wirelab_results.schema_version`, nil, &versions)
-	if versions != "0 1 2 3" {
+	if versions != "0 1 2 3 4" {
 		t.Errorf("migrations were run as %s", versions)
 	}
 }
@@ -92,11 +92,27 @@ func TestEarlierForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	puts(t, old, storetest.Sample(0))
+	// As it did: the table of runs had two columns less.
+	p, err := store.Pack(storetest.Sample(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := derive(p)
+	for _, rows := range all.tables {
+		if rows.name == "runs" {
+			rows.columns = rows.columns[:len(rows.columns)-2]
+			for i := range rows.rows {
+				rows.rows[i] = rows.rows[i][:len(rows.columns)]
+			}
+		}
+	}
+	if err := old.insert(t.Context(), all, p.Body); err != nil {
+		t.Fatal(err)
+	}
 	ask(t, dsn, `CREATE ROLE visitor LOGIN PASSWORD 'v'`, `GRANT USAGE ON SCHEMA wirelab_results TO visitor`,
 		`GRANT SELECT ON ALL TABLES IN SCHEMA wirelab_results TO visitor`)
 	_, err = Open(t.Context(), dsnOf(t, dsn, func(u *url.URL) { u.User = url.UserPassword("visitor", "v") }))
-	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied || !strings.Contains(err.Error(), "form 1, wanted 3") {
+	if err == nil || wirelab.CodeOf(err) != wirelab.PermissionDenied || !strings.Contains(err.Error(), "form 1, wanted 4") {
 		t.Errorf("one who may not change it: %v", err)
 	}
 	s := open(t, dsn)
@@ -116,8 +132,8 @@ func TestBrokenMigration(t *testing.T) {
 	puts(t, s, storetest.Small(0))
 	for range 2 {
 		later, err := openWith(t, dsn, earlier(t, "9", map[string]string{
-			"00004_note.sql":   "CREATE TABLE wirelab_results.note (text text); INSERT INTO wirelab_results.note VALUES ('once');",
-			"00005_broken.sql": "INSERT INTO wirelab_results.note VALUES ('half'); SELECT * FROM nowhere;",
+			"00005_note.sql":   "CREATE TABLE wirelab_results.note (text text); INSERT INTO wirelab_results.note VALUES ('once');",
+			"00006_broken.sql": "INSERT INTO wirelab_results.note VALUES ('half'); SELECT * FROM nowhere;",
 		}))
 		if err == nil {
 			t.Fatal("a broken migration is not told")

@@ -74,6 +74,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if s.news, err = sqlite.Open(path, 1, newsTimeout, "synchronous(NORMAL)"); err != nil {
 		return nil, errors.Join(err, s.read.Close(), s.write.Close())
 	}
+	_ = s.benchmarkOlder(ctx) // what is not made now, as where there is no room, is made at another opening
 	return s, nil
 }
 
@@ -106,6 +107,10 @@ func (s *Store) PutPacked(ctx context.Context, p store.Packed) error { return s.
 
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	r, m := p.Result, store.Summarize(p.Result)
+	rows, err := benchmarked(r)
+	if err != nil {
+		return err
+	}
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return s.explain("store result "+r.ID, err)
@@ -118,6 +123,9 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 		m.Arms, m.Loads, m.Rounds, m.Began.UnixMicro(), m.Ended.UnixMicro(), string(m.Ending), m.Host, m.Commit, p.Body, p.Digest)
 	if code := sqlite.ExtendedCode(err); code == codes.SQLITE_CONSTRAINT_PRIMARYKEY || code == codes.SQLITE_CONSTRAINT_UNIQUE {
 		return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", r.ID)
+	}
+	if err == nil {
+		err = putBenchmarked(ctx, tx, r.ID, rows)
 	}
 	if err == nil { // it runs no more
 		_, err = tx.ExecContext(ctx, `DELETE FROM running WHERE id = ?`, r.ID)

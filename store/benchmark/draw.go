@@ -1,4 +1,4 @@
-package postgres
+package benchmark
 
 import (
 	"fmt"
@@ -10,54 +10,54 @@ import (
 	"wirelab/stat"
 )
 
-// reservoirSize is how many calls are drawn of a run at most. With so many,
+// Size is how many calls are drawn of a run at most. With so many,
 // SQL that takes a p99 of them has ten beyond it; more would make a database of
 // thousands of results mostly samples.
-const reservoirSize = 1000
+const Size = 1000
 
-// drawn are calls of a run, drawn at random without replacement, so that SQL
+// Drawn are calls of a run, drawn at random without replacement, so that SQL
 // that wants rows has some. wirelab keeps no call by itself: a latency is that
 // of a bucket, to within 0.1 %, and the round is all that is known of when.
-type drawn struct {
-	seed       uint64
-	population uint64
-	rounds     []int32
-	latencies  []*int64  // ns; nil: the call failed
-	errors     []*string // the code of one that failed; nil: it did not
+type Drawn struct {
+	Seed       uint64
+	Population uint64
+	Rounds     []int32
+	Latencies  []*int64  // ns; nil: the call failed
+	Errors     []*string // the code of one that failed; nil: it did not
 }
 
-// draw draws the calls of a run. The seed follows from the result's id, arm
+// Draw draws the calls of a run. The seed follows from the result's id, arm
 // and load: every store that holds the result has the same calls.
-func draw(id string, u *run) drawn {
+func (u *Run) Draw(id string) Drawn {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s/%d/%d", id, u.arm, u.load) // it never fails
-	d := drawn{seed: h.Sum64()}
+	_, _ = fmt.Fprintf(h, "%s/%d/%d", id, u.Arm, u.Load) // it never fails
+	d := Drawn{Seed: h.Sum64()}
 	var groups []group
-	for i, t := range u.trials {
+	for i, t := range u.Trials {
 		for _, b := range t.Response.Buckets() {
-			groups = append(groups, group{n: b.Count, round: int32(u.rounds[i]), latency: new(min(b.High, int64(stat.Limit)))})
+			groups = append(groups, group{n: b.Count, round: int32(u.Rounds[i]), latency: new(min(b.High, int64(stat.Limit)))})
 		}
 		for _, kind := range slices.Sorted(maps.Keys(t.Errors)) {
-			groups = append(groups, group{n: t.Errors[kind], round: int32(u.rounds[i]), failure: new(text(kind))})
+			groups = append(groups, group{n: t.Errors[kind], round: int32(u.Rounds[i]), failure: new(kind)})
 		}
 	}
 	for i, g := range groups {
-		if d.population+g.n < g.n { // more than there can be: a made-up result
+		if d.Population+g.n < g.n { // more than there can be: a made-up result
 			groups = groups[:i]
 			break
 		}
-		d.population += g.n
+		d.Population += g.n
 	}
-	random := rand.New(rand.NewPCG(d.seed, 0))
-	d.rounds, d.latencies, d.errors = []int32{}, []*int64{}, []*string{}
+	random := rand.New(rand.NewPCG(d.Seed, 0))
+	d.Rounds, d.Latencies, d.Errors = []int32{}, []*int64{}, []*string{}
 	at, upto := 0, uint64(0) // groups[at] holds the ranks from upto-n on
-	for _, rank := range ranks(random, d.population, reservoirSize) {
+	for _, rank := range ranks(random, d.Population, Size) {
 		for at == 0 || rank >= upto {
 			upto += groups[at].n
 			at++
 		}
 		g := groups[at-1]
-		d.rounds, d.latencies, d.errors = append(d.rounds, g.round), append(d.latencies, g.latency), append(d.errors, g.failure)
+		d.Rounds, d.Latencies, d.Errors = append(d.Rounds, g.round), append(d.Latencies, g.latency), append(d.Errors, g.failure)
 	}
 	return d
 }

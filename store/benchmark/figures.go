@@ -1,0 +1,127 @@
+package benchmark
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/plan"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// Figures are what may be said of a run; nil is what may not, or what nobody knows. Times are in nanoseconds.
+type Figures struct {
+	Throughput                             *float64 // per second; of an open loop what was answered rightly
+	Mean, P50, P90, P99, P999, Least, Most *float64
+	CPU                                    *float64 // of the driver, in percent of one core
+	// Refused says which figures are not told, and why: "response-p99: 3 of 10 calls beyond it"; "" where all are.
+	Refused string
+	// CPUWithheld and TimesWithheld: a check refuses the driver's CPU, and all response times.
+	CPUWithheld, TimesWithheld bool
+}
+
+// rateMetrics are what a run does in a second: calls, or events of streams.
+func rateMetrics() []string { return []string{plan.Throughput, plan.EventRate} }
+
+// Load is a run's load in an analysis; nil if it is not there.
+func Load(loads []result.LoadAnalysis, u *Run) *result.LoadAnalysis {
+	for i := range loads {
+		if l := &loads[i]; l.Load == u.Load && u.Arm >= 0 && u.Arm < len(l.Arms) {
+			return l
+		}
+	}
+	return nil
+}
+
+// Figures are those of the run in the analysis of its load, and nothing else; none without one.
+func (u *Run) Figures(l *result.LoadAnalysis) (f Figures) {
+	if l == nil {
+		return f
+	}
+	arm := &l.Arms[u.Arm]
+	value := func(ids ...string) (v *float64, there bool) {
+		for _, id := range ids {
+			row := l.Row(id)
+			if row == nil || u.Arm >= len(row.Cells) {
+				continue
+			}
+			e := row.Cells[u.Arm].Estimate
+			if !e.Known {
+				return nil, true
+			}
+			return number(e.Value), true
+		}
+		return nil, false
+	}
+	var rated bool
+	if f.Throughput, rated = value(rateMetrics()...); !rated && arm.Achieved > 0 {
+		f.Throughput = number(arm.Achieved) // of an open loop, for which it is no metric to compare
+	}
+	f.Mean, _ = value(plan.ResponseMean)
+	f.P50, _ = value(plan.ResponseP50, plan.DeliveryP50)
+	f.P90, _ = value(plan.ResponseP90, plan.DeliveryP90)
+	f.P99, _ = value(plan.ResponseP99, plan.DeliveryP99)
+	f.P999, _ = value(plan.ResponseP999, plan.DeliveryP999)
+	f.TimesWithheld = arm.Withheld(result.LeastResponse) != ""
+	if h := u.Pooled(func(t *result.Trial) *stat.Histogram { return t.Response }); h.Count() > 0 {
+		if !f.TimesWithheld {
+			f.Least = new(float64(h.Min()))
+		}
+		if arm.Withheld(result.MostResponse) == "" {
+			f.Most = new(float64(h.Max()))
+		}
+	}
+	f.CPUWithheld = arm.Withheld(result.DriverCPU) != ""
+	var cpu, wall time.Duration
+	for _, t := range u.Trials {
+		cpu, wall = cpu+time.Duration(t.Driver.CPU), wall+Wall(t)
+	}
+	if wall > 0 && !f.CPUWithheld {
+		f.CPU = number(100 * cpu.Seconds() / wall.Seconds())
+	}
+	f.Refused = refused(l, u.Arm)
+	return f
+}
+
+// viewed reports whether the form has a metric.
+func viewed(id string) bool {
+	return slices.Contains(append(rateMetrics(), plan.ResponseMean, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99,
+		plan.DeliveryP50, plan.DeliveryP90, plan.DeliveryP99), id)
+}
+
+// refused says which figures of an arm are not told, and why.
+func refused(l *result.LoadAnalysis, arm int) string {
+	whys := map[string][]string{}
+	var order []string
+	note := func(id, why string) {
+		if whys[why] == nil {
+			order = append(order, why)
+		}
+		whys[why] = append(whys[why], id)
+	}
+	for i := range l.Rows {
+		row := &l.Rows[i]
+		if arm < len(row.Cells) && !row.Cells[arm].Estimate.Known && viewed(row.Metric) {
+			note(row.Metric, row.Cells[arm].Estimate.Why)
+		}
+	}
+	if one := l.Arms[arm].Refused["achieved"]; one != nil {
+		note("achieved", one.Why)
+	}
+	parts := make([]string, len(order))
+	for i, why := range order {
+		parts[i] = fmt.Sprintf("%s: %s", strings.Join(whys[why], ", "), why)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// number is f, or nil for what is none.
+func number(f float64) *float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	return &f
+}

@@ -1,0 +1,116 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"wirelab/result"
+	"wirelab/store"
+	"wirelab/store/benchmark"
+)
+
+// The form of the first benchmark is made of results from before for so long whenever the store is opened, the latest
+// first: nobody is to wait for a store of thousands.
+const benchmarkTime = time.Second
+
+// instant is how times are written there: they compare as texts do.
+const instant = "2006-01-02 15:04:05.000000"
+
+// benchmarked are the rows of a result in that form.
+func benchmarked(r *result.Result) (rows [][]any, err error) {
+	loads := result.Estimates(r)
+	for _, u := range benchmark.Gather(r) {
+		l := benchmark.Load(loads, u)
+		if l == nil {
+			continue
+		}
+		d, t, f, drawn := benchmark.Describe(r, u), u.Totals(), u.Figures(l), u.Draw(r.ID)
+		calls, err := drawnText(r, drawn, f.TimesWithheld)
+		if err != nil {
+			return nil, err
+		}
+		var library, database string
+		if u.Arm < len(r.Arms) {
+			library, database = r.Arms[u.Arm].Client, r.Arms[u.Arm].Database
+		}
+		const mib = 1 << 20
+		rows = append(rows, []any{
+			r.ID, u.Arm, u.Load, d.Scenario, d.Protocol, d.Client, d.Concurrency, t.Window.Seconds(), d.Rate, r.Began.UTC().Format(instant),
+			whole(t.Sent), whole(t.OK), f.Throughput, benchmark.Millis(f.P50), benchmark.Millis(f.P90), benchmark.Millis(f.P99),
+			benchmark.Millis(f.Mean), benchmark.Millis(f.Least), benchmark.Millis(f.Most), f.CPU, t.Resident / mib, float64(t.Peak) / mib,
+			sql.NullString{String: f.Refused, Valid: f.Refused != ""}, l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library,
+			database, strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), calls,
+		})
+	}
+	return rows, nil
+}
+
+// drawnText are drawn calls as JSON, without times where a check refuses those of their run.
+func drawnText(r *result.Result, drawn benchmark.Drawn, withheld bool) (string, error) {
+	all := make([][4]any, len(drawn.Rounds))
+	for i, round := range drawn.Rounds {
+		all[i] = [4]any{round, r.Rounds[round-1].Began.UTC().Format(instant), drawn.Latencies[i], drawn.Errors[i]}
+		if withheld {
+			all[i][2] = nil
+		}
+	}
+	text, err := json.Marshal(all)
+	return string(text), err
+}
+
+// whole is n, or the most that SQLite holds: only made-up results have more.
+func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// putBenchmarked writes a result's rows, and that they are there.
+func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) error {
+	done, err := tx.ExecContext(ctx, `INSERT INTO benchmarked (result_id) SELECT id FROM results WHERE id = ? ON CONFLICT DO NOTHING`, id)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n == 0 { // another did so, or it was deleted
+		return err
+	}
+	for _, row := range rows {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO benchmarks (result_id, arm, load, scenario, protocol, client, concurrency,
+			duration_sec, rate_limit, created_at, total_samples, successful, throughput, p50_latency, p90_latency, p99_latency,
+			avg_latency, min_latency, max_latency, cpu_usage_avg, memory_mb_avg, memory_mb_peak, refused,
+			arm_name, load_name, preset, host, wire, library, database, seed, population, drawn)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// benchmarkOlder makes the form of results that have none yet, until its time is over. One that cannot be read has no rows.
+func (s *Store) benchmarkOlder(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, benchmarkTime)
+	defer cancel()
+	for ctx.Err() == nil {
+		var id string
+		var body []byte
+		err := s.write.QueryRowContext(ctx, `SELECT id, body FROM results r
+			WHERE NOT EXISTS (SELECT 1 FROM benchmarked b WHERE b.result_id = r.id) ORDER BY began DESC LIMIT 1`).Scan(&id, &body)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var rows [][]any
+		if r, err := store.UnpackAs(body, id, s.path); err == nil {
+			if rows, err = benchmarked(r); err != nil {
+				return err
+			}
+		}
+		if err := s.change(ctx, func(tx *sql.Tx) error { return putBenchmarked(ctx, tx, id, rows) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
