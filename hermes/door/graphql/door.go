@@ -62,7 +62,16 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 			return answering(ending, schema(d), config)
 		}
 	}
-	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: mount(originSchema)}, nil
+	origin := mount(originSchema)
+	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: func(ending context.Context) http.Handler {
+		next := origin(ending)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.Contains(r.Header.Get("Accept"), mediaResponse) {
+				w = plainly{w}
+			}
+			next.ServeHTTP(w, r)
+		})
+	}}, nil
 }
 
 // answering answers a schema over WebSockets and over HTTP, at any path.

@@ -3,6 +3,7 @@ package graphql
 import (
 	"context"
 	"encoding/base64"
+	"net/http"
 	"time"
 	"unicode/utf8"
 
@@ -12,6 +13,39 @@ import (
 	"wirelab/hermes/door/graphql/gen/genorigin"
 	"wirelab/wire/graphql"
 )
+
+// The types of replies: what the origin says, and what it says now who asks for that.
+const (
+	mediaPlain    = "application/json"
+	mediaResponse = "application/graphql-response+json"
+)
+
+// plainly names replies as the origin does: its clients know no other type.
+type plainly struct{ http.ResponseWriter }
+
+// WriteHeader implements [http.ResponseWriter].
+func (w plainly) WriteHeader(status int) {
+	w.name()
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w plainly) Write(p []byte) (int, error) {
+	w.name()
+	return w.ResponseWriter.Write(p)
+}
+
+// Flush implements [http.Flusher], which streams of events need.
+func (w plainly) Flush() { _ = http.NewResponseController(w.ResponseWriter).Flush() }
+
+// Unwrap is for [http.ResponseController].
+func (w plainly) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w plainly) name() {
+	if w.Header().Get("Content-Type") == mediaResponse {
+		w.Header().Set("Content-Type", mediaPlain)
+	}
+}
 
 // originRoot answers the origin's schema.
 type originRoot struct{ *door }
