@@ -51,7 +51,7 @@ func TestDocBlocks(t *testing.T) {
 		"docs/guide/brokers.md": {"one\ntwo\nthree\n"},
 		"docs/hermes.md": {
 			"one order\nanother\none order\n", "one\ntwo\nthree\n", `"payload":"one order","key":"customer-7"`, `"payload":"another"`,
-			`{"data":{"publish":{"offset":0}}}`, `"next": "1"`,
+			`{"data":{"publish":{"offset":0}}}`, `"next": "1"`, `{"success":true}`, `{"success":true,"count":2}`,
 		},
 	} {
 		for _, want := range wants {
