@@ -85,7 +85,8 @@ func rans(r *result.Result, loads []result.LoadAnalysis) []ran {
 			CreatedAt: r.Began.UTC(), DurationSec: totals.Window.Seconds(), TotalSamples: totals.Sent, Successful: totals.OK,
 			Throughput: figures.Throughput, CPU: figures.CPU,
 			P50: benchmark.Millis(figures.P50), P90: benchmark.Millis(figures.P90), P99: benchmark.Millis(figures.P99),
-			Average: benchmark.Millis(figures.Mean), Least: benchmark.Millis(figures.Least), Most: benchmark.Millis(figures.Most),
+			Average: benchmark.Millis(figures.Mean),
+			Least:   benchmark.Millis(figures.Least), Most: benchmark.Millis(figures.Most),
 			MemoryAvg: totals.Resident / (1 << 20), MemoryPeak: float64(totals.Peak) / (1 << 20), Refused: figures.Refused,
 		})
 	}

@@ -56,9 +56,10 @@ func TestTheOriginsBytes(t *testing.T) {
 		w.play(file)
 	}
 	for topic, want := range map[string][]string{
-		"orders":   {"Hello Hermes - Seq 1", "Hello Hermes - Seq 2", "paid"},
-		"bench-vm": {"gRPC-0", "gRPC-0", "gRPC-0", "gRPC-0", "Stream-0", "Stream-0", "Stream-0", "Stream-0", "Stream-0", "REST-0", "GQL-0"},
-		"logs":     {"System start", "one", "two"},
+		"orders": {"Hello Hermes - Seq 1", "Hello Hermes - Seq 2", "paid"},
+		"bench-vm": slices.Concat(
+			slices.Repeat([]string{"gRPC-0"}, 4), slices.Repeat([]string{"Stream-0"}, 5), []string{"REST-0", "GQL-0"}),
+		"logs": {"System start", "one", "two"},
 	} {
 		if got := w.stored(topic); !slices.Equal(got, want) {
 			t.Errorf("topic %s has %q, want %q", topic, got, want)

@@ -57,7 +57,8 @@ func (u *Run) Draw(id string) Drawn {
 			at++
 		}
 		g := groups[at-1]
-		d.Rounds, d.Latencies, d.Errors = append(d.Rounds, g.round), append(d.Latencies, g.latency), append(d.Errors, g.failure)
+		d.Rounds, d.Latencies = append(d.Rounds, g.round), append(d.Latencies, g.latency)
+		d.Errors = append(d.Errors, g.failure)
 	}
 	return d
 }

@@ -61,9 +61,11 @@ func row(id string, u *benchmark.Run, l *result.LoadAnalysis) []any {
 	}
 	all, f := u.Totals(), u.Figures(l)
 	return []any{
-		id, u.Arm, u.Load, len(u.Trials), int64(all.Window), count(planned), count(all.Sent), count(all.OK), count(all.Completed), count(unsent),
-		object(errors), f.Throughput, f.Mean, f.P50, f.P90, f.P99, f.P999, nanos(f.Least), nanos(f.Most), server, int64(driver), int64(watched),
-		all.Resident, count(all.Peak), reason(f.Refused), f.CPUWithheld, f.TimesWithheld,
+		id, u.Arm, u.Load, len(u.Trials), int64(all.Window),
+		count(planned), count(all.Sent), count(all.OK), count(all.Completed), count(unsent), object(errors),
+		f.Throughput, f.Mean, f.P50, f.P90, f.P99, f.P999, nanos(f.Least), nanos(f.Most),
+		server, int64(driver), int64(watched), all.Resident, count(all.Peak),
+		reason(f.Refused), f.CPUWithheld, f.TimesWithheld,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"wirelab/result"
@@ -39,12 +40,14 @@ func benchmarked(r *result.Result) (rows [][]any, err error) {
 			library, database = r.Arms[u.Arm].Client, r.Arms[u.Arm].Database
 		}
 		const mib = 1 << 20
+		millis := benchmark.Millis
 		rows = append(rows, []any{
-			r.ID, u.Arm, u.Load, d.Scenario, d.Protocol, d.Client, d.Concurrency, t.Window.Seconds(), d.Rate, r.Began.UTC().Format(instant),
-			whole(t.Sent), whole(t.OK), f.Throughput, benchmark.Millis(f.P50), benchmark.Millis(f.P90), benchmark.Millis(f.P99),
-			benchmark.Millis(f.Mean), benchmark.Millis(f.Least), benchmark.Millis(f.Most), f.CPU, t.Resident / mib, float64(t.Peak) / mib,
-			sql.NullString{String: f.Refused, Valid: f.Refused != ""}, l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library,
-			database, strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), calls,
+			r.ID, u.Arm, u.Load, d.Scenario, d.Protocol, d.Client, d.Concurrency,
+			t.Window.Seconds(), d.Rate, r.Began.UTC().Format(instant), whole(t.Sent), whole(t.OK),
+			f.Throughput, millis(f.P50), millis(f.P90), millis(f.P99), millis(f.Mean), millis(f.Least), millis(f.Most),
+			f.CPU, t.Resident / mib, float64(t.Peak) / mib, sql.NullString{String: f.Refused, Valid: f.Refused != ""},
+			l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library, database,
+			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), calls,
 		})
 	}
 	return rows, nil
@@ -68,7 +71,8 @@ func whole(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // putBenchmarked writes a result's rows, and that they are there.
 func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) error {
-	done, err := tx.ExecContext(ctx, `INSERT INTO benchmarked (result_id) SELECT id FROM results WHERE id = ? ON CONFLICT DO NOTHING`, id)
+	done, err := tx.ExecContext(ctx, `INSERT INTO benchmarked (result_id)
+		SELECT id FROM results WHERE id = ? ON CONFLICT DO NOTHING`, id)
 	if err != nil {
 		return err
 	}
@@ -76,18 +80,20 @@ func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) er
 		return err
 	}
 	for _, row := range rows {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO benchmarks (result_id, arm, load, scenario, protocol, client, concurrency,
-			duration_sec, rate_limit, created_at, total_samples, successful, throughput, p50_latency, p90_latency, p99_latency,
-			avg_latency, min_latency, max_latency, cpu_usage_avg, memory_mb_avg, memory_mb_peak, refused,
+		if _, err := tx.ExecContext(ctx, `INSERT INTO benchmarks (result_id, arm, load, scenario, protocol, client,
+			concurrency, duration_sec, rate_limit, created_at, total_samples, successful,
+			throughput, p50_latency, p90_latency, p99_latency, avg_latency, min_latency, max_latency,
+			cpu_usage_avg, memory_mb_avg, memory_mb_peak, refused,
 			arm_name, load_name, preset, host, wire, library, database, seed, population, drawn)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, row...); err != nil {
+			VALUES (?`+strings.Repeat(", ?", len(row)-1)+`)`, row...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// benchmarkOlder makes the form of results that have none yet, until its time is over. One that cannot be read has no rows.
+// benchmarkOlder makes the form of results that have none yet, until its time is over. One that cannot be read has
+// no rows.
 func (s *Store) benchmarkOlder(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, benchmarkTime)
 	defer cancel()
@@ -95,7 +101,8 @@ func (s *Store) benchmarkOlder(ctx context.Context) error {
 		var id string
 		var body []byte
 		err := s.write.QueryRowContext(ctx, `SELECT id, body FROM results r
-			WHERE NOT EXISTS (SELECT 1 FROM benchmarked b WHERE b.result_id = r.id) ORDER BY began DESC LIMIT 1`).Scan(&id, &body)
+			WHERE NOT EXISTS (SELECT 1 FROM benchmarked b WHERE b.result_id = r.id)
+			ORDER BY began DESC LIMIT 1`).Scan(&id, &body)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -21,11 +21,13 @@ func OriginQueries() map[string]Query {
 		"GetStats":    {"SELECT " + originColumns + "\n FROM benchmark_stats\n WHERE run_id = $1", []any{1}, 1},
 		"GetAllStats": {"SELECT " + originColumns + "\n FROM benchmark_stats\n ORDER BY run_id DESC", nil, 4},
 		"GetFilteredStats": {
-			"SELECT " + originColumns + "\n FROM benchmark_stats\n WHERE 1=1 AND scenario = $1 AND protocol = $2 AND client = $3" +
-				" ORDER BY run_id DESC LIMIT $4",
+			"SELECT " + originColumns + "\n FROM benchmark_stats\n WHERE 1=1" +
+				" AND scenario = $1 AND protocol = $2 AND client = $3 ORDER BY run_id DESC LIMIT $4",
 			[]any{"balance", "rest", "go", 1}, 1,
 		},
-		"what a client prints": {"SELECT p50_latency, p90_latency, p99_latency FROM benchmark_stats WHERE run_id = $1", []any{1}, 1},
+		"what a client prints": {
+			"SELECT p50_latency, p90_latency, p99_latency\n FROM benchmark_stats\n WHERE run_id = $1", []any{1}, 1,
+		},
 		"the client of a run":  {"SELECT client FROM benchmark_runs WHERE id = $1", []any{2}, 1},
 		"the samples of a run": {"SELECT COUNT(*) FROM benchmark_samples WHERE run_id = $1", []any{2}, 1},
 		"runs and samples": {

@@ -63,7 +63,7 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 		}
 	}
 	origin := mount(originSchema)
-	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: func(ending context.Context) http.Handler {
+	plain := func(ending context.Context) http.Handler {
 		next := origin(ending)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !strings.Contains(r.Header.Get("Accept"), mediaResponse) {
@@ -71,7 +71,8 @@ func Handlers(config Config) (map[string]func(ending context.Context) http.Handl
 			}
 			next.ServeHTTP(w, r)
 		})
-	}}, nil
+	}
+	return map[string]func(context.Context) http.Handler{Path: mount(schema), OriginPath: plain}, nil
 }
 
 // answering answers a schema over WebSockets and over HTTP, at any path.

@@ -121,9 +121,9 @@ func TestOriginCluster(t *testing.T) {
 	}
 }
 
-// What the origin documents is curl without a type, which curl then calls a form. It works on its paths, and nowhere
-// else; and no page elsewhere gets in by it, neither by its script, which has to name its origin, nor by its form, which
-// either writes no JSON or has a type that is refused.
+// What the origin documents is curl without a type, which curl then calls a form. It works on its paths, and
+// nowhere else. No page elsewhere gets in by it, neither by its script, which has to name its origin, nor by its
+// form, which either writes no JSON or has a type that is refused.
 func TestOriginTakesCurlsType(t *testing.T) {
 	t.Parallel()
 	var joined broker.Member
@@ -139,7 +139,9 @@ func TestOriginTakesCurlsType(t *testing.T) {
 	for path, body := range paths {
 		s.want(s.ask("POST", path, body, "Content-Type", form), 200, "")
 		s.want(s.ask("POST", path, body, "Content-Type", form, "Origin", "http://localhost"), 200, "")
-		for _, kind := range []string{"text/plain", "multipart/form-data; boundary=x", "text/plain;charset=UTF-8", form + "x"} {
+		for _, kind := range []string{
+			"text/plain", "text/plain;charset=UTF-8", "multipart/form-data; boundary=x", form + "x",
+		} {
 			s.want(s.ask("POST", path, body, "Content-Type", kind), 415, "send application/json")
 		}
 		for _, header := range [][]string{
