@@ -25,16 +25,20 @@ const instant = "2006-01-02 15:04:05.000000"
 // benchmarked are the rows of a result in that form.
 func benchmarked(r *result.Result) (rows [][]any, err error) {
 	loads := result.Estimates(r)
+	begun := make([]string, len(r.Rounds))
+	for i := range r.Rounds {
+		begun[i] = r.Rounds[i].Began.UTC().Format(instant)
+	}
+	begins, err := json.Marshal(begun)
+	if err != nil {
+		return nil, err
+	}
 	for _, u := range benchmark.Gather(r) {
 		l := benchmark.Load(loads, u)
 		if l == nil {
 			continue
 		}
 		d, t, f, drawn := benchmark.Describe(r, u), u.Totals(), u.Figures(l), u.Draw(r.ID)
-		calls, err := drawnText(r, drawn, f.TimesWithheld)
-		if err != nil {
-			return nil, err
-		}
 		var library, database string
 		if u.Arm < len(r.Arms) {
 			library, database = r.Arms[u.Arm].Client, r.Arms[u.Arm].Database
@@ -47,23 +51,33 @@ func benchmarked(r *result.Result) (rows [][]any, err error) {
 			f.Throughput, millis(f.P50), millis(f.P90), millis(f.P99), millis(f.Mean), millis(f.Least), millis(f.Most),
 			f.CPU, t.Resident / mib, float64(t.Peak) / mib, sql.NullString{String: f.Refused, Valid: f.Refused != ""},
 			l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library, database,
-			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), calls,
+			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), string(begins), drawnText(drawn, f.TimesWithheld),
 		})
 	}
 	return rows, nil
 }
 
-// drawnText are drawn calls as JSON, without times where a check refuses those of their run.
-func drawnText(r *result.Result, drawn benchmark.Drawn, withheld bool) (string, error) {
-	all := make([][4]any, len(drawn.Rounds))
+// drawnText are drawn calls as JSON, without times where a check refuses those of their run. Written by hand: a result
+// of many runs has a million of them.
+func drawnText(drawn benchmark.Drawn, withheld bool) string {
+	text := append(make([]byte, 0, 20*len(drawn.Rounds)+2), '[')
 	for i, round := range drawn.Rounds {
-		all[i] = [4]any{round, r.Rounds[round-1].Began.UTC().Format(instant), drawn.Latencies[i], drawn.Errors[i]}
-		if withheld {
-			all[i][2] = nil
+		if i > 0 {
+			text = append(text, ',')
 		}
+		text = strconv.AppendInt(append(text, '['), int64(round), 10)
+		if latency := drawn.Latencies[i]; latency != nil && !withheld {
+			text = strconv.AppendInt(append(text, ','), *latency, 10)
+		} else {
+			text = append(text, ",null"...)
+		}
+		if code := drawn.Errors[i]; code != nil {
+			quoted, _ := json.Marshal(*code) // a text always can be
+			text = append(append(text, ','), quoted...)
+		}
+		text = append(text, ']')
 	}
-	text, err := json.Marshal(all)
-	return string(text), err
+	return string(append(text, ']'))
 }
 
 // whole is n, or the most that SQLite holds: only made-up results have more.
@@ -84,7 +98,7 @@ func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) er
 			concurrency, duration_sec, rate_limit, created_at, total_samples, successful,
 			throughput, p50_latency, p90_latency, p99_latency, avg_latency, min_latency, max_latency,
 			cpu_usage_avg, memory_mb_avg, memory_mb_peak, refused,
-			arm_name, load_name, preset, host, wire, library, database, seed, population, drawn)
+			arm_name, load_name, preset, host, wire, library, database, seed, population, begins, drawn)
 			VALUES (?`+strings.Repeat(", ?", len(row)-1)+`)`, row...); err != nil {
 			return err
 		}

@@ -92,6 +92,12 @@ func TestViewsSayWhatTheReportSays(t *testing.T) {
 	if err := s.Put(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
+	var strange int
+	if err := s.read.QueryRowContext(t.Context(), `SELECT count(*) FROM benchmark_samples
+		WHERE "timestamp" IS NULL OR "timestamp" < (SELECT min(created_at) FROM benchmark_runs) OR success <> (error_type IS NULL)`).
+		Scan(&strange); err != nil || strange != 0 {
+		t.Errorf("%d calls have no time, or are neither right nor wrong, %v", strange, err)
+	}
 	a := result.Analyse(r)
 	for _, u := range benchmark.Gather(r) {
 		want := u.Figures(benchmark.Load(a.Loads, u))

@@ -39,7 +39,8 @@ CREATE TABLE benchmarks (
   database       TEXT NOT NULL,
   seed           TEXT NOT NULL, -- an unsigned number
   population     INTEGER NOT NULL,
-  drawn          TEXT NOT NULL, -- JSON: [round, when it began, nanoseconds or null, code or null] for each call
+  begins         TEXT NOT NULL, -- JSON: when each round began
+  drawn          TEXT NOT NULL, -- JSON: [round, nanoseconds or null, code of a failure] for each call
   UNIQUE (result_id, arm, load)
 ) STRICT;
 
@@ -56,10 +57,10 @@ FROM benchmarks;
 
 CREATE VIEW benchmark_samples AS
 SELECT b.id * 10000 + s.key + 1 AS id, b.id AS run_id,
-  json_extract(s.value, '$[2]') / 1e6 AS latency_ms,
-  json_extract(s.value, '$[3]') IS NULL AS success,
-  json_extract(s.value, '$[3]') AS error_type,
-  json_extract(s.value, '$[1]') AS "timestamp",
+  json_extract(s.value, '$[1]') / 1e6 AS latency_ms,
+  json_extract(s.value, '$[2]') IS NULL AS success,
+  json_extract(s.value, '$[2]') AS error_type,
+  json_extract(b.begins, '$[' || (json_extract(s.value, '$[0]') - 1) || ']') AS "timestamp",
   json_extract(s.value, '$[0]') AS round, b.seed, b.population
 FROM benchmarks b, json_each(b.drawn) s;
 
