@@ -133,21 +133,38 @@ func Cause(err error) string {
 	return string(wirelab.CauseOf(err))
 }
 
+// goldenTime is how long the first calls of a load may take in all. A service that is slower
+// is asked less often: how fast it is, is its own.
+const goldenTime = 5 * time.Second
+
 // golden makes the first calls of a load one after the other.
 func (p *prepared) golden(ctx context.Context) error {
+	deadline := max(p.Plan.Deadline, time.Second)
 	if p.feeds != nil {
 		return p.feeds.check(ctx, p.Plan.Deadline)
 	}
-	for i := range max(goldenCalls, p.width) {
-		ctx, cancel := context.WithTimeout(ctx, max(p.Plan.Deadline, time.Second))
+	var took []time.Duration
+	began := time.Now()
+	for i := 0; i < max(goldenCalls, p.width) && time.Since(began) < goldenTime; i++ {
+		sent := time.Now()
+		ctx, cancel := context.WithTimeout(ctx, deadline)
 		err := p.call(ctx, i%p.width)
 		cancel()
-		if err != nil {
+		took = append(took, time.Since(sent))
+		switch {
+		case err != nil && wirelab.CodeOf(err) == wirelab.DeadlineExceeded:
+			return first(i, "call", fmt.Errorf("no reply within its deadline of %v; if the service is that slow, give calls more time (deadline in the plan)", deadline))
+		case err != nil:
 			return first(i, "call", err)
 		}
 	}
+	slices.Sort(took)
+	p.pace = took[(len(took)-1)/2]
 	return nil
 }
+
+// Pace implements [Pacer].
+func (p *prepared) Pace() time.Duration { return p.pace }
 
 // first says which of the first calls failed; nothing is measured after that.
 func first(i int, what string, err error) error {
@@ -158,11 +175,11 @@ func first(i int, what string, err error) error {
 }
 
 // Warm implements [Load].
-func (p *prepared) Warm(ctx context.Context, least time.Duration) (*load.Warmth, error) {
+func (p *prepared) Warm(ctx context.Context, order control.Warm) (*load.Warmth, error) {
 	if p.feeds != nil {
-		return p.feeds.warm(ctx, p.Plan.Deadline, least)
+		return p.feeds.warm(ctx, p.Plan.Deadline, order)
 	}
-	warmth, err := p.Meter.Warm(ctx, least)
+	warmth, err := p.Meter.Warm(ctx, order)
 	if err == nil && p.follow != nil {
 		err = p.follow.settle(ctx) // now, so that no slice pays for it
 	}

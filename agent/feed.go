@@ -90,10 +90,10 @@ func (f *feedLoad) within(deadline, length, head time.Duration) load.FeedPlan {
 }
 
 // warm warms streams up in windows, each with streams of its own.
-func (f *feedLoad) warm(ctx context.Context, deadline, least time.Duration) (*load.Warmth, error) {
-	p := f.within(deadline, max(least/warmWindows, fewCalls(f.all)), 0)
+func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm) (*load.Warmth, error) {
+	p := f.within(deadline, max(time.Duration(order.Least)/warmWindows, fewCalls(f.all)), 0)
 	p.Share = 0 // a slow reader's server is warmed up by a fast one: nothing of it is timed
-	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows}, p)
+	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit)}, p)
 }
 
 // streams runs one measured slice, with streams of its own.

@@ -23,10 +23,15 @@ type Meter struct {
 // warmWindows is how many windows a warm-up has at least; see [load.Warming].
 const warmWindows = 20
 
-// Warm warms the load up in windows, for as long at least.
-func (m *Meter) Warm(ctx context.Context, least time.Duration) (*load.Warmth, error) {
+// Warm warms the load up in windows, as an order says.
+func (m *Meter) Warm(ctx context.Context, order control.Warm) (*load.Warmth, error) {
 	window := m.Plan
-	window.Duration = least / warmWindows
+	window.Duration = time.Duration(order.Least) / warmWindows
+	if s := window.Schedule; s != nil && s.Stages[0].From < rareRate {
+		// Windows with calls in them would take minutes, and be judged by two or
+		// three calls each. It is warmed up by one call after another.
+		window.Schedule, window.Workers = nil, 1
+	}
 	if window.Schedule != nil {
 		window.Duration = max(window.Duration, fewCalls(window.Schedule.Stages[0].From))
 	}
@@ -43,8 +48,12 @@ func (m *Meter) Warm(ctx context.Context, least time.Duration) (*load.Warmth, er
 		even.Law, even.Gaps = load.Poisson, nil
 		window.Schedule = &even
 	}
-	return m.Runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows})
+	return m.Runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows, Limit: time.Duration(order.Limit)})
 }
+
+// rareRate is the rate, per second, below which a window would have to last longer than
+// fewCalls lets it.
+const rareRate = 3
 
 // fewCalls is how long a window of a warm-up must be at a rate for calls to
 // fall into nearly each of them, as far as that does not take too long.
@@ -59,7 +68,7 @@ func fewCalls(rate float64) time.Duration {
 // Slice runs one slice.
 func (m *Meter) Slice(ctx context.Context, order control.Slice) (*control.Measured, error) {
 	run := m.Plan
-	run.Duration, run.Head, run.Parts = time.Duration(order.For), time.Duration(order.Head), order.Parts
+	run.Duration, run.Head, run.Parts, run.Whole = time.Duration(order.For), time.Duration(order.Head), order.Parts, order.Whole
 	if order.Schedule != nil {
 		run.Schedule = order.Schedule
 	}

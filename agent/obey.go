@@ -10,17 +10,21 @@ import (
 	"wirelab/control"
 	"wirelab/fault"
 	"wirelab/load"
+	"wirelab/plan"
 	"wirelab/probe"
 )
 
 // Load is a load that a driver has connected.
 type Load interface {
-	// Warm warms it up, for as long at least.
-	Warm(ctx context.Context, least time.Duration) (*load.Warmth, error)
+	// Warm warms it up.
+	Warm(ctx context.Context, order control.Warm) (*load.Warmth, error)
 	// Slice measures one slice of it.
 	Slice(ctx context.Context, order control.Slice) (*control.Measured, error)
 	io.Closer
 }
+
+// Pacer is a load that knows how long a call takes, since it has made some.
+type Pacer interface{ Pace() time.Duration }
 
 // Dial connects the loads of an order and sees that they are answered rightly. Those
 // that it returns beside an error are closed like the others.
@@ -91,12 +95,13 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		var loads []Load
 		loads, err = d.dial(ctx, *order.Dial)
 		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
+		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads))}
 	case order.Leave != nil:
 		err = d.leave()
 	case order.Warm != nil:
 		var l Load
 		if l, err = d.load(order.Warm.Load); err == nil {
-			reply.Warm, err = l.Warm(ctx, time.Duration(order.Warm.Least))
+			reply.Warm, err = l.Warm(ctx, *order.Warm)
 		}
 	case order.Slice != nil:
 		var l Load
@@ -110,6 +115,16 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it
 	}
 	return reply
+}
+
+// pace is how long a call takes of the slowest load.
+func pace(loads []Load) (most time.Duration) {
+	for _, l := range loads {
+		if p, ok := l.(Pacer); ok {
+			most = max(most, p.Pace())
+		}
+	}
+	return most
 }
 
 func (d *driver) load(i int) (Load, error) {

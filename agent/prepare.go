@@ -17,7 +17,8 @@ import (
 type prepared struct {
 	Meter // but for its Runner, where it holds streams
 	open  []io.Closer
-	width int // calls in flight
+	width int           // calls in flight
+	pace  time.Duration // of a call, by the first
 	// call makes one call in a slot of the width, outside any run.
 	call func(ctx context.Context, slot int) error
 	// made tells how many calls were begun since the load was prepared; nil of streams.

@@ -49,6 +49,7 @@ type Reply struct {
 	Pool *wirelab.PoolUse `json:"pool,omitempty"`
 	// Relayed is without CPU, which is read from outside.
 	Relayed *result.Relayed `json:"relayed,omitempty"`
+	Dialled *Dialled        `json:"dialled,omitempty"`
 	Warm    *load.Warmth    `json:"warm,omitempty"`
 	Slice   *Measured       `json:"slice,omitempty"`
 }
@@ -119,6 +120,13 @@ type TLS struct {
 	Insecure    bool   `json:"insecure,omitempty"`
 }
 
+// Dialled is how it went to dial.
+type Dialled struct {
+	// Pace is how long a call took, the slowest of the first of each load: what time
+	// loads need is told by it. 0: there were no calls.
+	Pace plan.Duration `json:"pace"`
+}
+
 // Broker says how a message broker is to be used.
 type Broker struct {
 	Durability string `json:"durability"`
@@ -158,6 +166,8 @@ type Messages struct {
 type Warm struct {
 	Load  int           `json:"load"`
 	Least plan.Duration `json:"least"`
+	// Limit is how long it may take in all; 0: no limit.
+	Limit plan.Duration `json:"limit,omitempty"`
 }
 
 // Slice orders one measured slice of a load.
@@ -172,6 +182,8 @@ type Slice struct {
 	// known when it was dialled; nil: the load's own. Parts is [load.Plan.Parts].
 	Schedule *load.Schedule `json:"schedule,omitempty"`
 	Parts    int            `json:"parts,omitempty"`
+	// Whole is [load.Plan.Whole].
+	Whole bool `json:"whole,omitempty"`
 }
 
 // Measured is what a driver measured in a slice.

@@ -188,12 +188,12 @@ func (s *searching) probes(ctx context.Context) {
 func (s *searching) probe(ctx context.Context, a *armSearch, rate float64, seed uint64) (result.Probe, error) {
 	settings := s.result.Capacity
 	length := settings.Length(s.objective, rate)
-	head := length / headShare
+	head, whole := headed(plan.Duration(length/headShare), plan.Duration(length), s.pace(0), time.Duration(s.c.Plan.Deadline))
 	order := control.Slice{
-		For: plan.Duration(length + head), Head: plan.Duration(head), Seed: seed, Parts: settings.Parts,
+		For: whole, Head: head, Seed: seed, Parts: settings.Parts,
 		Schedule: &load.Schedule{Law: load.Poisson, Stages: []load.Stage{{From: rate, To: rate}}},
 	}
-	limit := length + head + 2*time.Duration(s.c.Plan.Deadline) + startTime
+	limit := time.Duration(whole) + 2*time.Duration(s.c.Plan.Deadline) + startTime
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("probe not over within %v", limit))
 	defer cancel()
 	noise, err := s.listen()

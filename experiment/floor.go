@@ -52,7 +52,7 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 		defer func() { err = errors.Join(err, a.end(relay)) }()
 	}
 	loads, of := floorLoads(w.c.Plan)
-	if err := w.dial(ctx, a, reach, loads); err != nil {
+	if _, err := w.dial(ctx, a, reach, loads); err != nil {
 		return fmt.Errorf("before the null responder: %w", err)
 	}
 	var floors []*result.Floor

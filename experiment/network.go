@@ -102,27 +102,6 @@ func (w *round) own() bool {
 	return at.DriverCPUs != nil && (w.result.Network == nil || !slices.Equal(at.DriverCPUs, at.RelayCPUs))
 }
 
-// clusterTime is how long a cluster of brokers may take to start, and a topic to be
-// made, of which a warm-up has several: RabbitMQ takes some ten seconds a node.
-const clusterTime = 3 * time.Minute
-
-// patience is how long starting an arm, or a warm-up beside what it warms up,
-// may take: on a network the first calls, one after another, do.
-func (c *Conductor) patience() time.Duration {
-	if c.Plan.Messaging() {
-		return clusterTime
-	}
-	path, given, err := c.Plan.Path()
-	if err != nil || !given {
-		return startTime
-	}
-	calls := 0
-	for _, l := range c.Plan.Loads {
-		calls += max(16, l.Width())
-	}
-	return startTime + path.Patience(calls)
-}
-
 // relayed reads what a relay has done, and returns a function that adds to a
 // trial what it did from then on. As with a server's, the CPU clock is read
 // last before and first after. The function returns the CPU time.

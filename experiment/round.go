@@ -37,6 +37,8 @@ type armRun struct {
 	server, driver Child           // server is nil where the arm has a target
 	relay          Child           // nil where the plan has none
 	trials         []*result.Trial // by load
+	pace           time.Duration   // how long its first calls took; 0: not known
+	paces          []time.Duration // by load, after its warm-up
 	failed         error           // why it is no longer in the round
 	cpu            time.Duration   // used by all children
 	stopped        bool            // all children
@@ -161,42 +163,9 @@ func (w *round) firstFailure() error {
 	return nil
 }
 
-// readTime is how long the messages of a slice may be read after it: longer than their
-// driver reads them (drainLimit of brokers/drive), which then says what lacks.
-const readTime = 25 * time.Minute
-
-// startTime is how long a child may take to start, and to dial.
-const startTime = 30 * time.Second
-
-// start starts an arm's server and driver and connects them.
-func (w *round) start(ctx context.Context, a *armRun) error {
-	patience := w.c.patience()
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not ready within %v", patience))
-	defer cancel()
-	reach := control.Ready{Address: a.plan.Target, Authority: w.c.trusted(a.plan)}
-	var err error
-	if a.plan.Target == "" {
-		if a.server, err = w.c.Bench.Server(ctx, a.plan); err != nil {
-			return err
-		}
-		reach = a.server.Ready()
-		arm := &w.result.Arms[a.index]
-		arm.Database, arm.Broker, arm.Handover = reach.Database, reach.Broker, reach.Handover
-	}
-	if a.relay, err = w.between(ctx, a, &reach); err != nil {
-		return err
-	}
-	if a.driver, err = w.c.Bench.Driver(ctx, a.plan); err != nil {
-		return err
-	}
-	for i := range w.c.Plan.Loads {
-		a.trials = append(a.trials, &result.Trial{Arm: a.index, Load: i, Errors: map[string]uint64{}})
-	}
-	return w.dial(ctx, a, reach, w.c.Plan.Loads)
-}
-
-// dial connects an arm's driver, for all these loads, to a server.
-func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load) error {
+// dial connects an arm's driver, for all these loads, to a server, and tells how long a
+// call took.
+func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load) (time.Duration, error) {
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
@@ -215,8 +184,11 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 			Messages: control.Messages{Scenario: l.Scenario, Size: l.Size, Batch: l.Batch, Groups: l.Groups, Delay: l.Delay},
 		})
 	}
-	_, err := a.driver.Ask(ctx, control.Order{Dial: &order})
-	return err
+	reply, err := a.driver.Ask(ctx, control.Order{Dial: &order})
+	if err != nil || reply.Dialled == nil {
+		return 0, err
+	}
+	return time.Duration(reply.Dialled.Pace), nil
 }
 
 // broker says how an arm's message broker is to be used; nil where there is none.
@@ -298,21 +270,6 @@ func (w *round) warm(ctx context.Context) {
 	}
 }
 
-func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
-	p := w.c.Plan
-	// 8 times the least, with room for the calls of each window to end.
-	limit := 8*time.Duration(p.WarmUp) + 2*time.Duration(p.Deadline) + w.c.patience()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("warm-up not over within %v", limit))
-	defer cancel()
-	reply, err := a.driver.Ask(ctx, control.Order{Warm: &control.Warm{Load: l, Least: p.WarmUp}})
-	if err != nil {
-		return err
-	}
-	t := a.trials[l]
-	t.Steady, t.Drifting, t.Warmed = reply.Warm.Steady, reply.Warm.Drifting, plan.Duration(reply.Warm.Took)
-	return nil
-}
-
 // measure runs the slices: in each group one of every arm under every load,
 // the loads in random order and under each the arms in random order, so that
 // what drifts reaches all alike (method.md §3.3).
@@ -335,26 +292,6 @@ func (w *round) measure(ctx context.Context) {
 			}
 		}
 	}
-}
-
-// headShare is the part of an open-loop slice that is not recorded: the queue
-// starts empty in each slice, and needs some time to be as long as it is.
-const headShare = 10 // one tenth
-
-func (w *round) slice(ctx context.Context, a *armRun, l int, seed uint64) error {
-	p := w.c.Plan
-	order := control.Slice{Load: l, For: p.SliceOf(p.Loads[l]), Seed: seed}
-	if p.Loads[l].Open() {
-		order.Head = order.For / headShare
-	}
-	limit := time.Duration(order.For) + 2*time.Duration(p.Deadline) + startTime
-	if p.Messaging() {
-		limit += readTime
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("slice not over within %v", limit))
-	defer cancel()
-	_, err := w.carry(ctx, a, &order, a.trials[l])
-	return err
 }
 
 // carry has the driver run a slice, and adds it to a trial, with what server and

@@ -50,6 +50,10 @@ type Plan struct {
 	// response times are also kept apart, by when a call was due: what means
 	// of batches are made of. 0: none; at most [PartsLimit].
 	Parts int
+	// Whole, of a closed loop without Head, has all calls that were begun in Duration
+	// count, and the window end with them: with calls that take long, hardly any ends
+	// within Duration, and what did would say nothing of the throughput.
+	Whole bool
 	// Watch, if set, is told of each call once it has ended, by the goroutine
 	// that made it and before it makes its next: who wants to know what became
 	// of a call elsewhere keeps it by what it asked for.
@@ -117,6 +121,9 @@ func (p Plan) normal(callers int) (Plan, error) {
 	}
 	if p.Parts < 0 || p.Parts > PartsLimit || p.Parts > 0 && p.Schedule == nil {
 		return p, fmt.Errorf("%w: %d parts; an open loop may have 0 to %d, a closed one none", ErrPlan, p.Parts, PartsLimit)
+	}
+	if p.Whole && (p.Schedule != nil || p.Head > 0) {
+		return p, fmt.Errorf("%w: whole calls are of a closed loop without head", ErrPlan)
 	}
 	if p.Schedule != nil {
 		if err := p.Schedule.Validate(); err != nil {

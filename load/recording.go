@@ -147,6 +147,18 @@ func (r *Recording) add(other *Recording) {
 	r.Spun += other.Spun
 }
 
+// whole makes all calls begun in the window count, and the window as long as it took to
+// make them, on average over the callers: see [Plan.Whole]. ran is until the last ended.
+func (r *Recording) whole(ran time.Duration) {
+	if r.OK == 0 {
+		return
+	}
+	busy := r.Service.Mean()*float64(r.Service.Count()) + r.Failed.Mean()*float64(r.Failed.Count())
+	r.Window = time.Duration(busy / float64(r.Workers))
+	r.CompletedInWindow = r.OK
+	r.Drained = max(0, ran-r.Window)
+}
+
 // Clone returns an independent copy.
 func (r *Recording) Clone() *Recording {
 	c := NewRecording()

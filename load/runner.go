@@ -344,6 +344,9 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 	rec.Drained = time.Duration(max(0, last-end))
 	if s.arrivals == nil {
 		rec.Response.Merge(rec.Service)
+		if p.Whole && s.outer.Err() == nil {
+			rec.whole(time.Duration(last - s.begin))
+		}
 		return rec
 	}
 	rec.Law = p.Schedule.Law

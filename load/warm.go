@@ -18,6 +18,9 @@ type Warming struct {
 	// Extensions is how often the number of windows is doubled while it is
 	// not steady. 0 means 3; negative: never.
 	Extensions int
+	// Limit is how long the warm-up may take: after it no window is begun. What is
+	// judged is what there is then; fewer than 20 windows are an error. 0: no limit.
+	Limit time.Duration
 	// Observe gives further figures of a window that must be steady too, such
 	// as the server's CPU time; always as many. nil: none.
 	Observe func(*Recording) []float64
@@ -39,6 +42,9 @@ type Warmth struct {
 	Median, Throughput []float64
 }
 
+// windowsLeast is how many windows can be judged.
+const windowsLeast = 20
+
 // emptyLimit is how many windows of a warm-up may pass without a call sent.
 const emptyLimit = 50
 
@@ -53,61 +59,86 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	if p.Duration == 0 {
 		p.Duration = 100 * time.Millisecond
 	}
-	return warming.warm(func() (*Recording, error) { return r.Run(ctx, p) })
+	var slowest time.Duration // call, if calls take longer than windows
+	return warming.warm(func(n int) ([]window, error) {
+		if slowest > 0 {
+			all, took, err := r.together(ctx, p, slowest, n)
+			slowest = max(slowest, took)
+			return all, err
+		}
+		rec, err := r.Run(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if p.Schedule != nil && warming.Observe == nil && rec.Response.Quantile(0.5) > int64(p.Duration) {
+			slowest = time.Duration(rec.Response.Max())
+		}
+		return []window{windowOf(rec)}, nil
+	})
 }
 
 // Warm is as that of [Runner], with p in the place of warming.Plan: each window
 // opens streams of its own, as a slice does, so that opening them is warmed up too.
 func (r *FeedRunner) Warm(ctx context.Context, warming Warming, p FeedPlan) (*Warmth, error) {
-	return warming.warm(func() (*Recording, error) {
+	return warming.warm(func(int) ([]window, error) {
 		rec, err := r.Run(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		return rec.Recording, nil
+		return []window{windowOf(rec.Recording)}, nil
 	})
 }
 
-// warm runs windows until they are steady.
-func (warming Warming) warm(run func() (*Recording, error)) (*Warmth, error) {
+// window is what a window of a warm-up showed.
+type window struct {
+	sent, ok           uint64
+	median, throughput float64
+	errors             map[string]uint64
+	rec                *Recording // nil of one that was run together with others
+}
+
+func windowOf(rec *Recording) window {
+	return window{
+		sent: rec.Sent, ok: rec.OK, errors: rec.Errors, rec: rec,
+		median: float64(rec.Response.Quantile(0.5)), throughput: rec.Throughput(),
+	}
+}
+
+// warm runs windows until they are steady. run is asked for so many, and runs one at
+// least.
+func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) {
 	goal, extensions := warming.Windows, warming.Extensions
 	if goal == 0 {
-		goal = 20
+		goal = windowsLeast
 	}
-	if goal < 20 {
-		return nil, fmt.Errorf("%w: %d windows are too few to judge, want 20", ErrPlan, goal)
+	if goal < windowsLeast {
+		return nil, fmt.Errorf("%w: %d windows are too few to judge, want %d", ErrPlan, goal, windowsLeast)
 	}
 	if extensions == 0 {
 		extensions = 3
 	}
 	w := &Warmth{}
-	var more [][]float64 // one series for each of Observe's figures
-	began := time.Now()
-	empty := 0
+	made := &made{began: time.Now(), limit: warming.Limit, errors: map[string]uint64{}}
 	for {
 		for len(w.Median) < goal {
-			rec, err := run()
+			if made.over() {
+				break
+			}
+			all, err := run(goal - len(w.Median))
+			if err == nil {
+				err = made.add(w, all, warming.Observe)
+			}
 			if err != nil {
-				w.Windows, w.Took = len(w.Median), time.Since(began)
+				w.Windows, w.Took = len(w.Median), time.Since(made.began)
 				return w, err
 			}
-			if rec.OK == 0 {
-				// A short window in which the machine never came to send is
-				// no fault of the service: it is run again, a few times.
-				if empty++; rec.Sent == 0 && empty <= emptyLimit {
-					continue
-				}
-				return w, fmt.Errorf("no call of the warm-up succeeded: %s", Kinds(rec.Errors))
-			}
-			w.Median = append(w.Median, float64(rec.Response.Quantile(0.5)))
-			w.Throughput = append(w.Throughput, rec.Throughput())
-			if warming.Observe != nil {
-				more = observe(more, warming.Observe(rec))
-			}
 		}
-		w.judge(append([][]float64{w.Median, w.Throughput}, more...))
-		w.Windows, w.Took = goal, time.Since(began)
-		if w.Steady || w.Extensions >= extensions {
+		w.Windows, w.Took = len(w.Median), time.Since(made.began)
+		if w.Windows < windowsLeast {
+			return w, made.late(w)
+		}
+		w.judge(append([][]float64{w.Median, w.Throughput}, made.more...))
+		if w.Steady || w.Extensions >= extensions || made.over() {
 			return w, nil
 		}
 		w.Extensions++
@@ -115,8 +146,53 @@ func (warming Warming) warm(run func() (*Recording, error)) (*Warmth, error) {
 	}
 }
 
-// observe appends figure i to series i.
-func observe(series [][]float64, figures []float64) [][]float64 {
+// made is what the windows of a warm-up have come to.
+type made struct {
+	began  time.Time
+	limit  time.Duration // 0: none
+	empty  int           // windows without a call
+	sent   uint64
+	errors map[string]uint64
+	more   [][]float64 // one series for each of Observe's figures
+}
+
+// over reports whether the time is.
+func (m *made) over() bool { return m.limit > 0 && time.Since(m.began) > m.limit }
+
+// add takes windows in. A short one in which the machine never came to send is no
+// fault of the service, and not counted: it is run again, a few times.
+func (m *made) add(w *Warmth, all []window, observe func(*Recording) []float64) error {
+	for _, x := range all {
+		m.sent += x.sent
+		for kind, n := range x.errors {
+			m.errors[kind] += n
+		}
+		if x.ok == 0 {
+			if m.empty++; x.sent == 0 && m.empty <= emptyLimit {
+				continue
+			}
+			return fmt.Errorf("no call of the warm-up succeeded: %s", Kinds(x.errors))
+		}
+		w.Median, w.Throughput = append(w.Median, x.median), append(w.Throughput, x.throughput)
+		if observe != nil {
+			m.more = observed(m.more, observe(x.rec))
+		}
+	}
+	return nil
+}
+
+// late says what a warm-up waited for whose time was over before it could be judged.
+func (m *made) late(w *Warmth) error {
+	failed := "none failed"
+	if len(m.errors) > 0 {
+		failed = "failed: " + Kinds(m.errors)
+	}
+	return fmt.Errorf("warm-up not over within %v: it waited for the calls of %d windows, and those of %d have ended; %d calls, %s",
+		m.limit.Round(time.Millisecond), windowsLeast, len(w.Median), m.sent, failed)
+}
+
+// observed appends figure i to series i.
+func observed(series [][]float64, figures []float64) [][]float64 {
 	for i, v := range figures {
 		if i == len(series) {
 			series = append(series, nil)

@@ -76,7 +76,7 @@ func (p Plan) Complete() (Plan, error) {
 	setDefault(&p.Slices, choose(open || trip > slowTrip, defaultSlicesOpen, defaultSlicesClosed))
 	if !p.staged() {
 		slice := choose(open, defaultSliceOpen, defaultSliceClosed)
-		setDefault(&p.Slice, max(tripsSlice*trip, choose(p.Streaming(), defaultSliceStreams, slice)))
+		setDefault(&p.Slice, max(tripsSlice*trip, p.fewCalls(), choose(p.Streaming(), defaultSliceStreams, slice)))
 	}
 	setDefault(&p.WarmUp, max(tripsWarmUp*trip, defaultWarmUp))
 	if len(p.Databases()) > 0 {
@@ -107,6 +107,17 @@ func (p Plan) Complete() (Plan, error) {
 		return Plan{}, err
 	}
 	return p, nil
+}
+
+// fewCalls is how long a slice must be for calls to be due in nearly each at the lowest rate.
+func (p Plan) fewCalls() (longest Duration) {
+	const calls = 3
+	for _, l := range p.Loads {
+		if l.Rate > 0 && !l.Streaming() && !l.Messaging() {
+			longest = max(longest, Duration(calls/l.Rate*float64(time.Second)))
+		}
+	}
+	return min(longest, sliceMax)
 }
 
 // SliceOf is how long one slice of a load takes: Slice, or all its stages, or
