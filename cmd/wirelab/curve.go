@@ -29,7 +29,7 @@ const (
 	curveSteps    = 12
 	curveSlices   = 1
 	curveWarmUp   = plan.Duration(100 * time.Millisecond)
-	curveDeadline = plan.Duration(5 * time.Second)
+	curveDeadline = plan.Duration(10 * time.Second)
 )
 
 func newCurveCommand(a *app) *cobra.Command {
