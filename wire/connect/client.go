@@ -11,12 +11,14 @@ import (
 	"connectrpc.com/connect"
 
 	"wirelab"
+	"wirelab/wire/multiplex"
 )
 
 // Client is what connect-go's clients send their requests through: net/http
 // set up as the package comment says. It is safe for concurrent use.
 type Client struct {
 	http    http.Client
+	idle    func() // closes what connections carry no call
 	baseURL string
 
 	mu     sync.Mutex            // guards all below
@@ -29,29 +31,32 @@ var _ connect.HTTPClient = (*Client)(nil)
 // Dial returns a client of the server at to. It connects at the first call.
 func Dial(to wirelab.Dialing, over Carrier) *Client {
 	c := &Client{baseURL: "http://" + to.Address, open: map[*dialled]struct{}{}}
-	transport := &http.Transport{
-		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx, to) },
-		DisableCompression: true, // connect-go asks for itself; net/http must not add to it
-		Protocols:          over.protocols(),
-	}
+	dial := func(ctx context.Context) (net.Conn, error) { return c.dial(ctx, to) }
 	switch over {
 	case HTTP1:
-		transport.MaxConnsPerHost = to.ConnectionCount()
-		transport.MaxIdleConnsPerHost = to.ConnectionCount() // the default of 2 would reconnect all the time
-	default:
-		// Without the first, each call that starts before there is a
-		// connection opens one; without the second, each above the limit does.
-		transport.MaxConnsPerHost = 1
-		transport.HTTP2 = &http.HTTP2Config{StrictMaxConcurrentRequests: true}
-	}
-	if over == H2TLS {
+		transport := &http.Transport{
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
+			DisableCompression:  true, // connect-go asks for itself; net/http must not add to it
+			Protocols:           over.protocols(),
+			MaxConnsPerHost:     to.ConnectionCount(),
+			MaxIdleConnsPerHost: to.ConnectionCount(), // the default of 2 would reconnect all the time
+		}
+		c.http.Transport, c.idle = transport, transport.CloseIdleConnections
+	case H2TLS:
 		c.baseURL = "https://" + to.Address
-		transport.TLSClientConfig = to.TLS()
+		c.share(multiplex.New(dial, to.Address, to.TLS()))
+	default:
+		c.share(multiplex.New(dial, to.Address, nil))
 	}
-	c.http.Transport = transport
 	// A redirect is no answer to a call, and following one would hide it.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return c
+}
+
+// share has calls share a connection.
+func (c *Client) share(over *multiplex.Transport) {
+	c.http.Transport = over
+	c.idle = func() { _ = over.Close() } // the connection is closed with all others
 }
 
 // BaseURL returns what generated clients are made with.
@@ -66,7 +71,7 @@ func (c *Client) Close() error {
 		all = append(all, d)
 	}
 	c.mu.Unlock()
-	c.http.CloseIdleConnections()
+	c.idle()
 	for _, d := range all { // not under the lock: Close takes it
 		_ = d.Close()
 	}

@@ -3,6 +3,7 @@ package httprpc
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,10 +11,12 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"wirelab"
+	"wirelab/wire/multiplex"
 )
 
 // Client calls one server. It is safe for concurrent use. It uses the round
@@ -82,6 +85,10 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 		finish(resp)
 		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply came over %s", resp.Proto)
 	}
+	if err := unasked(resp); err != nil {
+		finish(resp)
+		return nil, err
+	}
 	sent := resp.Header.Get("Content-Type")
 	if resp.StatusCode == success && (sent == want || bare(sent) == want) {
 		return resp, nil
@@ -92,6 +99,19 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	}
 	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
 	return nil, c.failed(ctx, err)
+}
+
+// unasked names what a server may send to any client, and this one does not take.
+func unasked(resp *http.Response) error {
+	switch coding := resp.Header.Get("Content-Encoding"); {
+	case coding != "" && !strings.EqualFold(coding, "identity"):
+		return wirelab.Errorf(wirelab.Unimplemented,
+			"the reply is compressed (Content-Encoding: %.40q), though nobody asked for it; have the server send replies as they are", coding)
+	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
+		return wirelab.Errorf(wirelab.Unimplemented,
+			"status %d: the server redirects to %.200q, and redirects are not followed; name that server instead", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	return nil
 }
 
 // finish closes a reply. Its error is of no use: what was wanted has been read.
@@ -119,6 +139,10 @@ func (c *Client) readBody(resp *http.Response, use func([]byte) error) error {
 
 // failed is what the caller is told of a call that failed with err.
 func (c *Client) failed(ctx context.Context, err error) error {
+	var full *multiplex.Full
+	if errors.As(err, &full) && errors.Is(full, context.DeadlineExceeded) {
+		return wirelab.Errorf(wirelab.DeadlineExceeded, "%v", full)
+	}
 	if ctx.Err() != nil {
 		return wirelab.Public(ctx.Err())
 	}
@@ -128,6 +152,9 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	var coded *wirelab.Error
 	if errors.As(err, &coded) {
 		return coded
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return wirelab.Lost(wirelab.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)
 	}
 	return wirelab.Lost(wirelab.Unavailable, err, "%s: %v", c.address, err)
 }
@@ -170,12 +197,26 @@ func setBody(r *http.Request, data []byte) {
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 }
 
+// flaw says what is wrong with a reply, where that is in its form.
+func flaw(data []byte, err error) string {
+	var syntax *json.SyntaxError
+	switch {
+	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
+		return ": it begins with a byte-order mark"
+	case errors.As(err, &syntax):
+		return fmt.Sprintf(": byte %d: %v", syntax.Offset, syntax)
+	case errors.Is(err, errNotUTF8):
+		return ": it is " + errNotUTF8.Error()
+	}
+	return ""
+}
+
 // readReply reads the one message of a reply and closes it.
 func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec *Codec[T]) (v T, err error) {
 	defer finish(resp)
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
-			return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply cannot be read as %s", codec.Encoding.mediaType())
+			return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply cannot be read as %s%s", codec.Encoding.mediaType(), flaw(data, err))
 		}
 		return nil
 	})

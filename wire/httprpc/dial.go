@@ -7,32 +7,41 @@ import (
 	"sync"
 
 	"wirelab"
+	"wirelab/wire/multiplex"
 )
 
 // Dial returns a client over net/http that speaks the one HTTP version set in
 // protocols, over at most connections connections, all of which it keeps. It
-// connects with the first call.
+// connects with the first call. Over HTTP/2 there is one connection, on which
+// calls beyond what the server takes at once wait: see package multiplex.
 func Dial(to wirelab.Dialing, protocols *http.Protocols, secure bool, connections int) *Client {
 	opened := &connSet{open: map[*keptConn]struct{}{}}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	dial := opened.dialer(to)
+	if !protocols.HTTP1() {
+		config := to.TLS()
+		if !secure {
+			config = nil
+		}
+		over := multiplex.New(func(ctx context.Context) (net.Conn, error) { return dial(ctx, "", "") }, to.Address, config)
+		return NewClient(over, scheme, to.Address, 2, func() error {
+			_ = over.Close() // its connections are among those opened
+			opened.close()
+			return nil
+		})
+	}
 	transport := &http.Transport{
-		DialContext:         opened.dialer(to),
+		DialContext:         dial,
 		Protocols:           protocols,
 		TLSClientConfig:     to.TLS(),
 		DisableCompression:  true,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: connections,
-		// Without it a call beyond the server's stream limit opens a second
-		// connection, and the experiment counts one.
-		HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
 	}
-	scheme, major := "http", 1
-	if secure {
-		scheme = "https"
-	}
-	if !protocols.HTTP1() {
-		major = 2
-	}
-	return NewClient(transport, scheme, to.Address, major, func() error {
+	return NewClient(transport, scheme, to.Address, 1, func() error {
 		transport.CloseIdleConnections()
 		opened.close()
 		return nil
