@@ -65,8 +65,11 @@ const MessageLimit = 8 << 20
 // Dialing is what a client needs to reach a server. Bindings must honour
 // every field.
 type Dialing struct {
-	Address string         // host:port
-	Roots   *x509.CertPool // authorities that Secure protocols trust; nil: the system's
+	Address string // host:port
+	// Next is the address that the next connection is opened to, where the host of
+	// Address has several; nil: Address.
+	Next  func() string
+	Roots *x509.CertPool // authorities that Secure protocols trust; nil: the system's
 	// Certificates are what a client shows to Secure servers that ask for one.
 	Certificates []tls.Certificate
 	// ServerName is the name that a server's certificate must have; "": Address's host.
@@ -97,13 +100,22 @@ func (d Dialing) TLS() *tls.Config {
 // ConnectionCount returns Connections with its default.
 func (d Dialing) ConnectionCount() int { return max(d.Connections, 1) }
 
+// NextAddress is the address to open a connection to. The name that TLS checks is
+// that of Address.
+func (d Dialing) NextAddress() string {
+	if d.Next != nil {
+		return d.Next()
+	}
+	return d.Address
+}
+
 // Open opens a stream connection through Connect or, without it, net.Dialer.
 func (d Dialing) Open(ctx context.Context) (net.Conn, error) {
 	if d.Connect != nil {
-		return d.Connect(ctx, "tcp", d.Address)
+		return d.Connect(ctx, "tcp", d.NextAddress())
 	}
 	var plain net.Dialer
-	return plain.DialContext(ctx, "tcp", d.Address)
+	return plain.DialContext(ctx, "tcp", d.NextAddress())
 }
 
 // OpenPackets opens a datagram socket through Packets or, without it, on a free port.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"time"
 
@@ -55,6 +56,9 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		if to.Certificates, err = authority.Show([]byte(t.Certificate), []byte(t.Key)); err != nil {
 			return nil, err
 		}
+	}
+	if cell.Protocol.Network == "tcp" {
+		to.Next = inTurn(ctx, net.DefaultResolver.LookupHost, order.Address, order.Seed)
 	}
 	f := newFollower(order)
 	prepare := func(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, order control.Dial, l control.Load, seeds *rand.Rand) (*prepared, error) {

@@ -56,14 +56,13 @@ var (
 	_ http2.ClientConnPool = (*pool)(nil) //nolint:staticcheck // see Transport
 )
 
-// New returns a transport whose connections dial opens; with a config they speak TLS with
-// the host of an address.
+// New returns a transport whose connections dial opens; with a config they speak TLS,
+// with the host of an address unless it names another server.
 func New(dial func(context.Context) (net.Conn, error), address string, config *tls.Config) *Transport {
 	t := &Transport{dial: dial, alone: make(chan struct{}, 1)}
 	if config != nil {
 		config = config.Clone()
-		config.ServerName = address
-		if host, _, err := net.SplitHostPort(address); err == nil {
+		if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
 			config.ServerName = host
 		}
 		config.NextProtos = []string{http2.NextProtoTLS}

@@ -45,6 +45,9 @@ func benchOf(t testing.TB, p *plan) *bench {
 	b.client = p.newClient(16, heads{}, func(c *call, err error) {
 		c.state = idle
 		b.ends = append(b.ends, fmt.Sprintf("%d: %v", c.slot, err))
+	}, func(c *call, reason error, _ bool) {
+		c.state = resting
+		b.ends = append(b.ends, fmt.Sprintf("%d: again, since %v", c.slot, reason))
 	})
 	for i := range 16 {
 		b.calls = append(b.calls, &call{slot: i})

@@ -9,7 +9,9 @@ type call struct {
 	state    state
 	cause    error // why it ends, if it is ending
 
-	on *line // carries it, while it flies
+	on      *line // carries it, while it flies
+	tries   uint8 // how often it was sent again
+	refused bool  // by a server that carried others: it rests until one of them ends
 
 	// HTTP/2
 	stream uint32
@@ -22,9 +24,10 @@ type call struct {
 type state uint8
 
 const (
-	idle   state = iota
-	flying       // it has been begun
-	ending       // it is over, and the next turn says so
+	idle    state = iota
+	flying        // it has been begun
+	resting       // it is to be sent again
+	ending        // it is over, and the next turn says so
 )
 
 // protocol is one end of a connection without its socket.
@@ -43,6 +46,9 @@ type client interface {
 	begin(c *call)
 	// cancel forgets a call. false: the connection is of no more use.
 	cancel(c *call) bool
+	// untouched reports whether a call may be sent again over another connection if this
+	// one has broken: nothing of it has been sent, or nothing of a reply has come.
+	untouched(c *call) (never, unanswered bool)
 	// closed tells that the peer has sent its last byte; it may end a call by that.
 	closed()
 	// spent reports whether no more calls can begin, though those under way go on.

@@ -142,12 +142,12 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 }
 
 // newClient makes the client's end of a connection that carries up to calls calls.
-func (p *plan) newClient(calls int, heads heads, ended func(*call, error)) client {
+func (p *plan) newClient(calls int, heads heads, ended func(*call, error), again func(*call, error, bool)) client {
 	switch {
 	case p.tape != nil:
 		return &connFramed{tape: p.tape, ended: ended}
 	case p.over.Version == HTTP2:
-		return newConn2(p.judge, p.script, calls, ended)
+		return newConn2(p.judge, p.script, calls, ended, again)
 	}
 	return &conn1{judge: p.judge, heads: heads, ended: ended}
 }

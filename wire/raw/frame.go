@@ -49,6 +49,19 @@ const (
 	reasonCalm        = 0xb
 )
 
+// reasonName is a reason by the name that the RFC gives it.
+func reasonName(reason uint32) string {
+	names := [...]string{
+		"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+		"FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+		"INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+	}
+	if uint64(reason) < uint64(len(names)) {
+		return names[reason]
+	}
+	return fmt.Sprintf("reason %d", reason)
+}
+
 // What HTTP/2 begins with (RFC 9113 §6.9.2, §6.5.2, §3.4).
 const (
 	windowDefault = 1<<16 - 1

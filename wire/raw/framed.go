@@ -71,6 +71,10 @@ func (h *connFramed) begin(c *call) {
 	h.out = append(h.out, c.exchange.text...)
 }
 
+func (h *connFramed) untouched(c *call) (never, unanswered bool) {
+	return false, h.call == c && !h.began
+}
+
 func (h *connFramed) cancel(*call) bool {
 	h.call = nil
 	return false // the reply would be taken for the next call's

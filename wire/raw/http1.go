@@ -36,6 +36,10 @@ func (h *conn1) begin(c *call) {
 	h.out = append(h.out, c.exchange.text...)
 }
 
+func (h *conn1) untouched(c *call) (never, unanswered bool) {
+	return false, h.call == c && !h.began && h.skips == 0
+}
+
 func (h *conn1) cancel(*call) bool {
 	h.call = nil
 	return false // the reply would be taken for the next call's

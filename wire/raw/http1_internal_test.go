@@ -93,7 +93,6 @@ func TestClientRefusesHTTP1(t *testing.T) {
 		{"a status of letters", "HTTP/1.1 2x0 OK\r\n\r\n"},
 		{"another protocol", "HTTP/1.1 101 Switching\r\n\r\n"},
 		{"a line without a colon", "HTTP/1.1 200 OK\r\nContent-Length\r\n\r\n"},
-		{"a line folded", "HTTP/1.1 200 OK\r\nA: b\r\n c: d\r\n\r\n"},
 		{"a name that is HTTP/2's", "HTTP/1.1 200 OK\r\n:status: 200\r\n\r\n"},
 		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"},
 		{"a length below 0", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n"},

@@ -52,6 +52,9 @@ type conn2 struct {
 	judge  *judge
 	script *script
 	ended  func(*call, error)
+	// again is told of a call that the server has not processed, for that reason, and
+	// whether it refused that call alone.
+	again func(c *call, reason error, refused bool)
 
 	ring    []*call          // by stream; a power of two of places
 	far     map[uint32]*call // those whose place was taken
@@ -70,12 +73,12 @@ var (
 	_ role   = (*conn2)(nil)
 )
 
-func newConn2(j *judge, s *script, calls int, ended func(*call, error)) *conn2 {
+func newConn2(j *judge, s *script, calls int, ended func(*call, error), again func(*call, error, bool)) *conn2 {
 	places := 16
 	for places < 4*calls {
 		places *= 2
 	}
-	h := &conn2{judge: j, script: s, ended: ended, ring: make([]*call, places), far: map[uint32]*call{}, next: 1}
+	h := &conn2{judge: j, script: s, ended: ended, again: again, ring: make([]*call, places), far: map[uint32]*call{}, next: 1}
 	h.session = newSession(h)
 	h.out = append(h.out, preface...)
 	h.greet(
@@ -89,6 +92,11 @@ func newConn2(j *judge, s *script, calls int, ended func(*call, error)) *conn2 {
 func (h *conn2) spent() bool { return h.going || h.next > streamMax }
 
 func (h *conn2) closed() { h.going = true }
+
+// What has been sent may have been processed, unless the server says which was not.
+func (h *conn2) untouched(c *call) (never, unanswered bool) {
+	return slices.Contains(h.waiting, c), false
+}
 
 func (h *conn2) begin(c *call) {
 	if h.active >= int(min(h.streams, streamMax)) || len(h.waiting) > 0 {
@@ -353,7 +361,14 @@ func (h *conn2) reset(stream, reason uint32) error {
 		c.queued = false
 		h.blocked = slices.DeleteFunc(h.blocked, func(b *call) bool { return b == c })
 	}
-	h.finish(c, wirelab.Caused(wirelab.Reset, resetCode(reason), "the server reset the stream: reason %d", reason))
+	err = wirelab.Caused(wirelab.Reset, resetCode(reason), "the server reset the stream: %s", reasonName(reason))
+	if reason == reasonRefused && c.answer.head == nil { // RFC 9113, 8.7: it has done nothing
+		h.drop(c)
+		h.admit()
+		h.again(c, err, true)
+		return nil
+	}
+	h.finish(c, err)
 	return nil
 }
 
@@ -376,8 +391,8 @@ func (h *conn2) goAway(last, reason uint32) error {
 	lost = append(lost, h.waiting...)
 	h.waiting = nil
 	slices.SortFunc(lost, func(a, b *call) int { return a.slot - b.slot })
-	for _, c := range lost {
-		h.ended(c, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server goes away: reason %d", reason))
+	for _, c := range lost { // RFC 9113, 6.8: none of them was or will be processed
+		h.again(c, wirelab.Caused(wirelab.Closed, wirelab.Unavailable, "the server goes away: %s", reasonName(reason)), false)
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestClientReadsFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantStrings(t, "ends", b.ends, "1: <nil>", "0: <nil>", `2: reply 200 "", want three`,
-				"3: unavailable: the server reset the stream: reason 7", "4: unavailable: reply of 3 bytes, announced as 4")
+				"3: again, since unavailable: the server reset the stream: REFUSED_STREAM", "4: unavailable: reply of 3 bytes, announced as 4")
 			wantStrings(t, "answers", b.heard(d), "ping pingping ack=true")
 		})
 	}
@@ -134,7 +134,7 @@ func TestClientShrinksTable(t *testing.T) {
 	}
 }
 
-// GOAWAY ends the calls above its stream; those below go on, and no new one begins.
+// GOAWAY sends the calls above its stream elsewhere; those below go on, and no new one begins.
 func TestClientGoesAway(t *testing.T) {
 	t.Parallel()
 	b, f := newBench(t, h2c, "one"), newFrames()
@@ -156,7 +156,7 @@ func TestClientGoesAway(t *testing.T) {
 	if err := b.say(f.take(), 0); err != nil {
 		t.Fatal(err)
 	}
-	wantStrings(t, "ends", b.ends, "2: unavailable: the server goes away: reason 0", "3: unavailable: the server goes away: reason 0",
+	wantStrings(t, "ends", b.ends, "2: again, since unavailable: the server goes away: NO_ERROR", "3: again, since unavailable: the server goes away: NO_ERROR",
 		"1: <nil>", "0: <nil>")
 }
 

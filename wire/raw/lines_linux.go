@@ -19,6 +19,8 @@ type line struct {
 	place        int   // among the driver's connections
 	key, edition int32 // by which events name it
 	flying       int   // calls on it
+	served       bool  // a call has ended on it
+	room         int   // calls that ended on it while others rested
 	dirty        bool  // on the list of those with something to send
 	full         bool  // the kernel takes no more: waited for
 }
@@ -40,6 +42,7 @@ type lines struct {
 
 	dirty []*line
 	over  []*call // ending: told by the next turn
+	rest  []*call // resting, or no longer
 	tell  func(int, error)
 	told  bool // of an end, in this turn
 	spare []*call
@@ -78,7 +81,7 @@ func (l *lines) open(ctx context.Context, place int) error {
 		return err
 	}
 	n := &line{channel: *channel, socket: sock, place: place}
-	n.client = l.newClient((l.slots+l.connections-1)/l.connections, l.heads, l.finish)
+	n.client = l.newClient((l.slots+l.connections-1)/l.connections, l.heads, l.finish, l.again)
 	n.end = n.client
 	if h, ok := n.client.(*conn2); ok {
 		if err := settle(ctx, sock, &n.channel, h); err != nil {
@@ -126,9 +129,14 @@ func (l *lines) Begin(slot int) {
 	if c.next++; c.next == len(l.series) {
 		c.next = 0
 	}
-	c.exchange = x
+	c.exchange, c.tries = x, 0
 	l.traffic.payload.Add(uint64(len(x.body)))
-	place := slot % len(l.current)
+	l.launch(c)
+}
+
+// launch sends a call.
+func (l *lines) launch(c *call) {
+	place := c.slot % len(l.current)
 	n := l.current[place]
 	if n == nil || n.client.spent() {
 		if err := l.reopen(place); err != nil {
@@ -137,7 +145,7 @@ func (l *lines) Begin(slot int) {
 		}
 		n = l.current[place]
 	}
-	c.answer.reset(x)
+	c.answer.reset(c.exchange)
 	c.state, c.on = flying, n
 	n.flying++
 	n.client.begin(c)
@@ -167,7 +175,12 @@ func (l *lines) end(c *call, cause error) {
 
 // finish tells the end of a call, which is the turn's to do.
 func (l *lines) finish(c *call, err error) {
-	c.on.flying--
+	n := c.on
+	n.flying--
+	n.served = true
+	if len(l.rest) > 0 {
+		n.room++
+	}
 	c.on, c.state = nil, idle
 	l.told = true
 	l.tell(c.slot, err)
@@ -176,6 +189,10 @@ func (l *lines) finish(c *call, err error) {
 // Cancel implements [wirelab.Lines].
 func (l *lines) Cancel(slot int, cause error) {
 	c := &l.calls[slot]
+	if c.state == resting {
+		l.end(c, cause)
+		return
+	}
 	if c.state != flying {
 		return
 	}
@@ -197,6 +214,7 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 	}
 	l.tell, l.told = ended, false
 	l.settleOver()
+	l.resume()
 	l.flush()
 	if l.told || len(l.over) > 0 {
 		wait = 0 // there is something for the caller to do
@@ -213,6 +231,7 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 		}
 		l.serve(n, event.Events)
 	}
+	l.resume()
 	l.flush()
 	return nil
 }
@@ -295,7 +314,14 @@ func (l *lines) push(n *line) {
 func (l *lines) lose(n *line, cause error) {
 	l.drop(n)
 	for slot := n.place; slot < len(l.calls); slot += len(l.current) {
-		if c := &l.calls[slot]; c.on == n {
+		c := &l.calls[slot]
+		if c.on != n {
+			continue
+		}
+		never, unanswered := n.client.untouched(c)
+		if never || unanswered && n.served && len(n.channel.rest) == 0 && endedByPeer(cause) {
+			l.again(c, broken(cause), false)
+		} else {
 			l.finish(c, broken(cause))
 		}
 	}

@@ -34,17 +34,22 @@ var headEnd = []byte("\r\n\r\n") // read only
 // yet. parse reads its start line.
 func (h heads) read(data []byte, parse func(line string) ([]hpack.HeaderField, bool)) (*head1, int, error) {
 	n := bytes.Index(data[:min(len(data), headerMax)], headEnd)
+	if n >= 0 {
+		n += len(headEnd)
+		if known, ok := h[string(data[:n])]; ok {
+			return known, n, nil
+		}
+	}
+	if bare := bareEnd(data[:min(len(data), headerMax)]); bare > 0 && (n < 0 || bare < n) {
+		n = bare
+	}
 	if n < 0 {
 		if len(data) >= headerMax {
 			return nil, 0, breach(0, "header of more than %d bytes", headerMax)
 		}
 		return nil, 0, nil
 	}
-	n += len(headEnd)
-	if known, ok := h[string(data[:n])]; ok {
-		return known, n, nil
-	}
-	head, err := parseHead(string(data[:n-len(headEnd)]), parse)
+	head, err := parseHead(string(data[:n]), parse)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -57,15 +62,50 @@ func (h heads) read(data []byte, parse func(line string) ([]hpack.HeaderField, b
 	return head, n, nil
 }
 
+// bareEnd is where a header ends whose last lines end without a carriage return; 0: there
+// is no such end. It need not be taken (RFC 9112, 2.2), but every other client does.
+func bareEnd(data []byte) int {
+	for at := 0; ; {
+		i := bytes.IndexByte(data[at:], '\n')
+		if i < 0 {
+			return 0
+		}
+		at += i + 1
+		switch rest := data[at:]; {
+		case bytes.HasPrefix(rest, []byte("\n")):
+			return at + 1
+		case at < 2 || data[at-2] != '\r': // else it is the end that read looks for
+			if bytes.HasPrefix(rest, []byte("\r\n")) {
+				return at + 2
+			}
+		}
+	}
+}
+
+// cutLine cuts a line off, with those that continue it (RFC 9112, 5.2).
+func cutLine(text string) (line, rest string) {
+	line, rest, _ = strings.Cut(text, "\n")
+	line = strings.TrimSuffix(line, "\r")
+	for strings.HasPrefix(rest, " ") || strings.HasPrefix(rest, "\t") {
+		var more string
+		more, rest, _ = strings.Cut(rest, "\n")
+		line += " " + strings.Trim(strings.TrimSuffix(more, "\r"), " \t")
+	}
+	return line, rest
+}
+
 func parseHead(text string, parse func(string) ([]hpack.HeaderField, bool)) (*head1, error) {
-	line, rest, _ := strings.Cut(text, "\r\n")
-	fields, ok := parse(line)
+	first, rest, _ := strings.Cut(text, "\n")
+	fields, ok := parse(strings.TrimSuffix(first, "\r"))
 	if !ok {
-		return nil, breach(0, "start line %.60q", line)
+		return nil, breach(0, "start line %.60q", first)
 	}
 	h := &head1{block: block{fields: fields}, length: -1}
-	for rest != "" {
-		line, rest, _ = strings.Cut(rest, "\r\n")
+	for {
+		var line string
+		if line, rest = cutLine(rest); line == "" {
+			break
+		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n\x00") {
 			return nil, breach(0, "header line %.60q", line)

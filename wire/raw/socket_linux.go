@@ -83,7 +83,7 @@ func detach(conn net.Conn, t *traffic) (socket, error) {
 // dial opens a connection, with TLS if the plan says so.
 func (p *plan) dial(ctx context.Context, t *traffic) (socket, *channel, error) {
 	var plain net.Dialer
-	conn, err := plain.DialContext(ctx, "tcp", p.to.Address)
+	conn, err := plain.DialContext(ctx, "tcp", p.to.NextAddress())
 	if err != nil {
 		return socket{}, nil, wirelab.Lost(wirelab.Unavailable, err, "%v", err)
 	}
@@ -111,8 +111,12 @@ func (p *plan) handshake(ctx context.Context, conn net.Conn, c *channel, t *traf
 	if err := c.secure.HandshakeContext(ctx); err != nil {
 		return err
 	}
-	if got := c.secure.ConnectionState().NegotiatedProtocol; got != p.over.protocolName() {
-		return errors.New("the server speaks " + got)
+	switch got := c.secure.ConnectionState().NegotiatedProtocol; {
+	case got == "" && p.over.Version == HTTP1: // it does not know ALPN, which HTTP/1.1 does not need
+	case got == "":
+		return fmt.Errorf("the server does not say that it speaks %s (by ALPN)", p.over.protocolName())
+	case got != p.over.protocolName():
+		return fmt.Errorf("the server speaks %s, not %s", got, p.over.protocolName())
 	}
 	c.lane.conn = nil
 	return nil
