@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"connectrpc.com/connect"
+	"golang.org/x/net/http2"
 
 	"wirelab"
 	"wirelab/wire/multiplex"
@@ -147,23 +148,12 @@ func (b *body) Close() error {
 // what connect-go tells apart better: the end of the call's own context, and
 // a stream that the server reset, whose reason is a code.
 func broken(ctx context.Context, err error) error {
-	var reset resetError
+	var reset http2.StreamError
 	if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &reset) {
 		return err
 	}
 	return connect.NewError(connect.CodeUnavailable, err)
 }
-
-// resetError has the fields of net/http's unexported error for a reset HTTP/2
-// stream, which its As method copies into any struct that has them.
-type resetError struct {
-	StreamID uint32
-	Code     uint32
-	Cause    error
-}
-
-// Error implements error.
-func (resetError) Error() string { return "stream reset" }
 
 // dial opens a connection and remembers it: net/http closes idle ones only.
 func (c *Client) dial(ctx context.Context, to wirelab.Dialing) (net.Conn, error) {

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/http2"
+
 	"wirelab"
 	"wirelab/wire/multiplex"
 )
@@ -152,6 +154,10 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	var coded *wirelab.Error
 	if errors.As(err, &coded) {
 		return coded
+	}
+	var reset http2.StreamError
+	if errors.As(err, &reset) {
+		return wirelab.Errorf(wirelab.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wirelab.Lost(wirelab.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)
