@@ -11,8 +11,8 @@
 //     quietly speak another than its name says.
 //   - HTTP/2: one connection per client, [wirelab.MaxStreams] concurrent calls
 //     on it; the server states the number, and a client that has as many in
-//     flight waits instead of opening a second connection. A server takes 64 KiB
-//     per call ahead of its handler, as grpc-go does at first, since net/http's
+//     flight waits instead of opening a second connection (package multiplex).
+//     A server takes 64 KiB per call ahead of its handler, as grpc-go does at first, since net/http's
 //     1 MiB is not safe with small messages (see uploadWindow). The client's
 //     windows, frame sizes and buffers are net/http's defaults.
 //   - HTTP/1.1: [wirelab.Dialing.ConnectionCount] connections, all kept.

@@ -9,7 +9,7 @@
 // A client opens one connection and calls share it. The server allows
 // [wirelab.MaxStreams] of them at once (net/http's default is 250) and the
 // client obeys it by waiting, where by default it would open a second
-// connection. Until the server's settings arrive it takes 100 for the limit.
+// connection: see package multiplex, which waits for the server's settings too.
 // Windows are net/http's: a client takes 4 MiB of a stream that nobody reads,
 // a server 1 MiB, and then the sender waits. Header tables are 4 KiB both
 // ways, so the repeated headers of a call cost a byte each.

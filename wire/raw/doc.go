@@ -21,6 +21,10 @@
 // What counts as its bytes are the status, the fields that our stubs read
 // (see decisive), the body and the trailers' same; without HTTP, all of them.
 //
+// What a server has not processed is sent again: calls above the last stream of a
+// GOAWAY, refused streams (RFC 9113, 6.8, 8.7), and requests that a kept connection was
+// closed under before a byte of a reply (RFC 9112, 9.3.1). Their time counts.
+//
 // # The server
 //
 // [Null] answers from what a handler said before to the same request: a lookup
