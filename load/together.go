@@ -9,6 +9,9 @@ import (
 // togetherMost bounds the calls of windows that are run together.
 const togetherMost = 1 << 20
 
+// togetherUsual is how many windows are run together at first if calls take long.
+const togetherUsual = 60
+
 // together runs up to n windows of an open loop one after the other in one run. Run by
 // itself, a window is over when its last call is: if calls take longer than a window,
 // that is most of the time. The head is as long as a call takes, so that calls end in

@@ -62,6 +62,8 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	var slowest time.Duration // call, if calls take longer than windows
 	return warming.warm(func(n int) ([]window, error) {
 		if slowest > 0 {
+			// As many as fit into the time that one waits for calls anyhow: more are judged better.
+			n = max(n, min(int(slowest/p.Duration), togetherUsual))
 			all, took, err := r.together(ctx, p, slowest, n)
 			slowest = max(slowest, took)
 			return all, err
@@ -117,7 +119,7 @@ func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) 
 	if extensions == 0 {
 		extensions = 3
 	}
-	w := &Warmth{}
+	w, most := &Warmth{}, goal<<max(extensions, 0)
 	made := &made{began: time.Now(), limit: warming.Limit, errors: map[string]uint64{}}
 	for {
 		for len(w.Median) < goal {
@@ -138,11 +140,11 @@ func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) 
 			return w, made.late(w)
 		}
 		w.judge(append([][]float64{w.Median, w.Throughput}, made.more...))
-		if w.Steady || w.Extensions >= extensions || made.over() {
+		if w.Steady || w.Extensions >= extensions || w.Windows >= most || made.over() {
 			return w, nil
 		}
 		w.Extensions++
-		goal *= 2
+		goal = min(2*max(goal, w.Windows), most)
 	}
 }
 
