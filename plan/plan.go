@@ -52,7 +52,7 @@ type Plan struct {
 	// load. Default: 10 in the closed loop, 3 in the open one.
 	Slices int `json:"slices,omitempty" yaml:"slices,omitempty"`
 	// Slice is the length of one. Default: 30 ms in the closed loop, 1 s in
-	// the open one; at least 30 ms.
+	// the open one, or as long as three calls take at the lowest rate; at least 30 ms.
 	Slice Duration `json:"slice,omitempty" yaml:"slice,omitempty"`
 	// WarmUp is the least time each arm and load is warmed up in each round.
 	// It goes on until steady, at most 8 times as long. Default: 200 ms.

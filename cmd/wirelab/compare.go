@@ -140,7 +140,7 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", 0, "slices of each arm and load in a round (default 10; 3 in the open loop)")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, 2s with streams)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, more at rates below 3; 2s with streams)")
 	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
 	flags.StringVar(&f.plan.Data, "data", "", "data `set` of the arms without data=; see wirelab matrix (default: the first of the workload)")

@@ -73,7 +73,7 @@ driver makes the calls if the protocol has one; --driver client uses the library
 	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
 	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
 	flags.IntVar(&f.plan.Slices, "slices", curveSlices, "slices of each arm and rate in a round")
-	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 1s; more at rates below 3)")
 	f.conduct.register(a, flags)
 	command.MarkFlagsMutuallyExclusive("rates", "to")
 	return command
