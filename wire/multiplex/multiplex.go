@@ -22,6 +22,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type Transport struct {
 
 	mu      sync.Mutex // guards all below
 	conn    *conn      // nil: none is open
+	lost    error      // what ended the last connection that was lost; nil: none was
 	taken   int        // calls under way
 	waiting []chan struct{}
 	closed  bool
@@ -59,7 +61,9 @@ var (
 // New returns a transport whose connections dial opens; with a config they speak TLS,
 // with the host of an address unless it names another server.
 func New(dial func(context.Context) (net.Conn, error), address string, config *tls.Config) *Transport {
-	t := &Transport{dial: dial, alone: make(chan struct{}, 1)}
+	t := &Transport{alone: make(chan struct{}, 1)}
+	dial = t.hears(dial)
+	t.dial = dial
 	if config != nil {
 		config = config.Clone()
 		if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
@@ -73,6 +77,44 @@ func New(dial func(context.Context) (net.Conn, error), address string, config *t
 		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, ConnPool: (*pool)(t),
 	}
 	return t
+}
+
+// hears makes connections tell what ended them.
+func (t *Transport) hears(dial func(context.Context) (net.Conn, error)) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		c, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return heard{c, t}, nil
+	}
+}
+
+// heard is a connection that tells its transport what ended it.
+type heard struct {
+	net.Conn
+	of *Transport
+}
+
+// Read implements [net.Conn].
+func (h heard) Read(p []byte) (int, error) {
+	n, err := h.Conn.Read(p)
+	if err != nil {
+		h.of.mu.Lock()
+		h.of.lost = err
+		h.of.mu.Unlock()
+	}
+	return n, err
+}
+
+// why adds to an error of the library what it says nothing of: how a connection ended before it was established.
+func (t *Transport) why(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lost != nil && strings.HasSuffix(err.Error(), "client conn could not be established") {
+		return fmt.Errorf("%w: %w", err, t.lost)
+	}
+	return err
 }
 
 // secure opens a connection over TLS.
@@ -121,7 +163,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.h2.RoundTrip(r)
 	if err != nil {
 		t.leave()
-		return nil, err
+		return nil, t.why(err)
 	}
 	resp.Body = &body{ReadCloser: resp.Body, of: t}
 	return resp, nil
