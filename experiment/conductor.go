@@ -56,6 +56,7 @@ const (
 	Measuring Phase = "measuring"
 	Stopping  Phase = "stopping"
 	RoundOver Phase = "round over"
+	Again     Phase = "made again, since the machine was busy" // a round that is set aside
 )
 
 // Event is a step of an experiment.
@@ -105,7 +106,7 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 			return nil, err
 		}
 		if c.spoiled(r, done) {
-			c.tell(r, Event{Phase: RoundOver, Round: len(r.Rounds), Result: r})
+			c.tell(r, Event{Phase: Again, Round: len(r.Rounds) + 1})
 			continue
 		}
 		r.Rounds = append(r.Rounds, done)

@@ -207,6 +207,9 @@ func (w *round) broker(a *armRun, reach control.Ready) *control.Broker {
 func (w *round) once(a *armRun) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s %d %d", w.result.ID, w.number, a.index) // a hash takes all
+	if again := len(w.result.Remade); again > 0 {
+		_, _ = fmt.Fprintf(h, " %d", again) // what the round before stored may still be there
+	}
 	return h.Sum64()
 }
 

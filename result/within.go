@@ -130,7 +130,9 @@ func (c *consistency) usage(path string, u *Usage) {
 	if u == nil {
 		return
 	}
-	c.notBelow(path+".cpu", u.CPU)
+	if u.Spun == 0 { // else it is a difference of two clocks, and may be a little below 0
+		c.notBelow(path+".cpu", u.CPU)
+	}
 	c.notBelow(path+".wall", u.Wall)
 	c.notBelow(path+".waited", u.Waited)
 	c.notBelow(path+".pause_p99", u.PauseP99)

@@ -97,7 +97,7 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 		return err
 	}
 	to := wirelab.Dialing{Address: f.target}
-	secure, err := readTLS(f.secure.TLS, a.now())
+	secure, err := readTLS(ctx, f.secure.TLS, a.now())
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if p, err = p.Complete(); err != nil {
 		return err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -109,7 +109,7 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	if err != nil {
 		return nil, err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if p, err = p.Complete(); err != nil {
 		return o.placed(err)
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return o.placed(err)
 	}
@@ -122,7 +122,7 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	if len(absent) > 0 {
-		if arms, err = a.arms(p); err != nil {
+		if arms, err = a.arms(ctx, p); err != nil {
 			return nil, err
 		}
 		a.Note("%s; going on with the others", // also with --quiet: it is no progress
@@ -181,7 +181,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if err != nil {
 		return nil, err
 	}
-	secure, err := readTLS(p.TLS, a.now())
+	secure, err := readTLS(ctx, p.TLS, a.now())
 	if err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ func (a *app) keep(ctx context.Context, results store.Store, r *result.Result) e
 const inMemory = "/dev/shm"
 
 // arms finds the plan's arms and describes them.
-func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
+func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	work, err := a.work(p.Workload)
 	if err != nil {
 		return nil, err
@@ -382,7 +382,7 @@ func (a *app) arms(p plan.Plan) ([]result.Arm, error) {
 		}
 		arms, cells = append(arms, described), append(cells, cell)
 	}
-	return arms, checkSecure(p, cells, a.now())
+	return arms, checkSecure(ctx, p, cells, a.now())
 }
 
 // knownCalls tells what a workload does not know of an operation and its requests.

@@ -115,7 +115,7 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 		return cli.Usage("--print-plan runs nothing, and without --rates or --to the rates are found by running: give them")
 	}
 	// What cannot be is said before anything is run, on a rate that stands for those to come.
-	if _, err := a.checked(f.at(p, []float64{1})); err != nil {
+	if _, err := a.checked(ctx, f.at(p, []float64{1})); err != nil {
 		return err
 	}
 	if err := f.conduct.gate.prepare(f.at(p, []float64{1}), f.conduct.json); err != nil {
@@ -177,12 +177,12 @@ func (f *curveFlags) at(p plan.Plan, rates []float64) plan.Plan {
 }
 
 // checked completes a plan and finds its arms.
-func (a *app) checked(p plan.Plan) (plan.Plan, error) {
+func (a *app) checked(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	done, err := p.Complete()
 	if err != nil {
 		return p, err
 	}
-	_, err = a.arms(done)
+	_, err = a.arms(ctx, done)
 	return done, err
 }
 
@@ -227,7 +227,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return err
 	}

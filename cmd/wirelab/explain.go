@@ -221,7 +221,7 @@ func (a *app) runExplain(ctx context.Context, workload, name string, f *explainF
 	if p, err = written.Complete(); err != nil {
 		return err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return err
 	}

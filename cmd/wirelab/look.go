@@ -22,7 +22,7 @@ func (a *app) look(ctx context.Context, p plan.Plan, what string) (*result.Resul
 	if p, _, err = a.present(ctx, p); err != nil { // who measures says it
 		return nil, err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func (w watcher) show(what string, e experiment.Event) {
 		Step: e.Step, Steps: e.Steps, Arm: e.Arm, Load: e.Load,
 		Elapsed: e.Elapsed, Left: e.Left, Width: e.Width, Goal: e.Goal,
 	})
-	if e.Phase == experiment.RoundOver {
+	if e.Phase == experiment.RoundOver || e.Phase == experiment.Again {
 		w.Stage(text)
 	} else {
 		w.Step(text)

@@ -81,7 +81,7 @@ func newReplayCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		arms, err := a.arms(p)
+		arms, err := a.arms(c.Context(), p)
 		if err != nil {
 			return err
 		}

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 	"wirelab/authority"
 	"wirelab/cli"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/input"
 	"wirelab/plan"
 )
 
@@ -60,14 +59,14 @@ type secured struct {
 }
 
 // readTLS reads the files of settings. An error says which file, and what it should be.
-func readTLS(t plan.TLS, now time.Time) (secured, error) {
+func readTLS(ctx context.Context, t plan.TLS, now time.Time) (secured, error) {
 	if !t.Given() {
 		return secured{}, nil
 	}
 	if err := t.Check(); err != nil {
 		return secured{}, err
 	}
-	ca, err := readPEM("--ca", t.CA)
+	ca, err := readPEM(ctx, "--ca", t.CA)
 	if err != nil {
 		return secured{}, err
 	}
@@ -76,11 +75,11 @@ func readTLS(t plan.TLS, now time.Time) (secured, error) {
 			return secured{}, cli.Usage("--ca %s: there is no certificate in it; want a PEM file, which has -----BEGIN CERTIFICATE-----", t.CA)
 		}
 	}
-	cert, err := readPEM("--cert", t.Cert)
+	cert, err := readPEM(ctx, "--cert", t.Cert)
 	if err != nil {
 		return secured{}, err
 	}
-	key, err := readPEM("--key", t.Key)
+	key, err := readPEM(ctx, "--key", t.Key)
 	if err != nil {
 		return secured{}, err
 	}
@@ -118,21 +117,13 @@ func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 }
 
 // readPEM reads a file of bounded size; nil without a name.
-func readPEM(flag, name string) ([]byte, error) {
+func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	file, err := os.Open(name)
+	text, err := input.File(ctx, name, pemLimit)
 	if err != nil {
-		return nil, fault.Read(flag, name, err)
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	text, err := io.ReadAll(io.LimitReader(file, pemLimit+1))
-	if err != nil {
-		return nil, fault.Read(flag, name, err)
-	}
-	if len(text) > pemLimit {
-		return nil, cli.Usage("%s %s has more than %d bytes: it is no PEM file of certificates", flag, name, pemLimit)
+		return nil, unread(flag, name, err)
 	}
 	return text, nil
 }
@@ -154,13 +145,13 @@ func (s secured) dialing(to *wirelab.Dialing) (err error) {
 
 // checkSecure refuses settings of TLS that no arm has a use for, and files that are not
 // what they should be.
-func checkSecure(p plan.Plan, arms []wirelab.Cell, now time.Time) error {
+func checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell, now time.Time) error {
 	if !p.TLS.Given() {
 		return nil
 	}
 	for i, cell := range arms {
 		if p.Arms[i].Target != "" && cell.Protocol.Secure {
-			_, err := readTLS(p.TLS, now)
+			_, err := readTLS(ctx, p.TLS, now)
 			return err
 		}
 	}

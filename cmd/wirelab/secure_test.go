@@ -53,7 +53,7 @@ func TestClientsShowTheirCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	cert, key := pair(t)
-	secure, err := readTLS(plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
+	secure, err := readTLS(t.Context(), plan.TLS{CA: fileOf(t, "ca.pem", ca), Cert: cert, Key: key, ServerName: "api.example"}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 	}{
 		{[]string{"--ca", "/nowhere/ca.pem"}, "/nowhere/ca.pem"},
 		{[]string{"--ca", text}, "BEGIN CERTIFICATE"},
-		{[]string{"--ca", "/dev/zero"}, "/dev/zero has more than"},
+		{[]string{"--ca", "/dev/zero"}, "--ca /dev/zero: it is not text"},
 		{[]string{"--cert", cert}, "both cert and key"},
 		{[]string{"--cert", cert, "--key", other}, "do not belong together"},
 		{[]string{"--cert", key, "--key", key}, "it does not begin with a certificate"},
@@ -171,7 +171,7 @@ func TestWrongFilesOfTLS(t *testing.T) {
 	s.run("compare", "grpc-tls", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm has one"})
 	s.run("compare", "grpc,target=127.0.0.1:1", "-w", "routeguide.GetFeature", "--insecure").wants(t, exitUsage, nil, []string{"no arm with a target uses TLS"})
 	late := time.Now().Add(400 * 24 * time.Hour)
-	if _, err := readTLS(plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
+	if _, err := readTLS(t.Context(), plan.TLS{Cert: cert, Key: key}, late); err == nil || !strings.Contains(err.Error(), "ended on") {
 		t.Errorf("a certificate that has ended: %v", err)
 	}
 }

@@ -127,11 +127,11 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		return err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
-	e, err := a.selfTestEnv(results, o)
+	e, err := a.selfTestEnv(ctx, results, o)
 	if err != nil {
 		return err
 	}
-	report, err := a.blankReport(e, o)
+	report, err := a.blankReport(ctx, e, o)
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func takes(t selftest.Test, long bool) time.Duration {
 }
 
 // selfTestEnv is what tests need.
-func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env, error) {
+func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOptions) (selftest.Env, error) {
 	program, err := experiment.Program()
 	if err != nil {
 		return selftest.Env{}, err
@@ -192,7 +192,8 @@ func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env,
 	}
 	var saying sync.Mutex // tests say what they do from several goroutines
 	e := selftest.Env{
-		Program: program, Arms: a.arms, Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.arms(ctx, p) },
+		Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {
 			saying.Lock()
@@ -212,7 +213,7 @@ func (a *app) selfTestEnv(results store.Store, o selfTestOptions) (selftest.Env,
 
 // blankReport is the report before any test has run. Its plan names what the
 // tests are tried on, so that it is found among the results.
-func (a *app) blankReport(e selftest.Env, o selfTestOptions) (*result.Result, error) {
+func (a *app) blankReport(ctx context.Context, e selftest.Env, o selfTestOptions) (*result.Result, error) {
 	p := plan.Plan{
 		Name: "selftest", About: "Is what wirelab tells of things that are known true?",
 		Workload: "routeguide", Operation: "GetFeature", Seed: max(o.seed, 1), Floor: plan.FloorNone,
@@ -224,7 +225,7 @@ func (a *app) blankReport(e selftest.Env, o selfTestOptions) (*result.Result, er
 	if err != nil {
 		return nil, err
 	}
-	arms, err := a.arms(p)
+	arms, err := a.arms(ctx, p)
 	began := time.Now()
 	return &result.Result{
 		Schema: result.Schema, Minor: result.Minor, ID: store.NewID(began, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))), Command: a.commandLine(),
