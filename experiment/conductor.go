@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"wirelab/control"
@@ -120,10 +121,11 @@ func (c *Conductor) Run(ctx context.Context) (*result.Result, error) {
 }
 
 // spoiled sets a round aside that the machine disturbed: it is made again, with the same order of slices. A round in
-// which an arm failed stays, whatever the machine did: a failure is not to be lost.
+// which an arm or a call failed stays, whatever the machine did: a failure is not to be lost.
 func (c *Conductor) spoiled(r *result.Result, done result.Round) bool {
 	late := c.Plan.For > 0 && time.Since(r.Began) >= time.Duration(c.Plan.For)
-	if len(done.Failures) > 0 || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
+	failed := len(done.Failures) > 0 || slices.ContainsFunc(done.Trials, func(t result.Trial) bool { return len(t.Errors) > 0 })
+	if failed || late || len(r.Remade) >= result.RemadeMost(c.Plan) {
 		return false
 	}
 	again, disturbed := result.Disturbed(r, &done)

@@ -48,6 +48,7 @@ func starvedTest() Test {
 					all, failed = startHogs(ctx, e, count*max(len(cpus), 1), cpus)
 				case event.Phase == experiment.Stopping && all != nil:
 					failed = errors.Join(failed, all.stop())
+					all = nil // the round may be made again
 				}
 			})
 			if err = errors.Join(err, failed); err != nil {
