@@ -135,7 +135,7 @@ type replies interface {
 
 // newReplies returns the replies to a client that begins with sent.
 func newReplies(conn net.Conn, sent []byte) replies {
-	if !strings.HasPrefix(http2.ClientPreface, string(sent)) {
+	if preface := http2.ClientPreface; len(sent) > len(preface) || preface[:len(sent)] != string(sent) {
 		return &replies1{from: bufio.NewReader(conn)}
 	}
 	framer := http2.NewFramer(conn, conn)
@@ -153,7 +153,7 @@ func (r *replies1) sending([]byte) {}
 
 func (r *replies1) header() (map[string]string, error) {
 	var err error
-	if r.now, err = http.ReadResponse(r.from, nil); err != nil {
+	if r.now, err = http.ReadResponse(r.from, nil); err != nil { //nolint:bodyclose // it reads of a connection that is closed
 		return nil, err
 	}
 	if r.now.Close {

@@ -147,11 +147,6 @@ func checkShape(node ast.Node, want reflect.Type, field string) error {
 			return nil
 		}
 		return misplaced(node, field, "a number")
-	case want.Kind() == reflect.Bool:
-		if _, ok := node.(*ast.BoolNode); !ok {
-			return misplaced(node, field, "true or false")
-		}
-		return nil
 	default: // int and uint64
 		return checkWhole(node, want, field)
 	}

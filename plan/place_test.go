@@ -32,30 +32,54 @@ func TestErrorsOfPlansNameLineAndField(t *testing.T) {
 	t.Parallel()
 	const head = "workload: routeguide\noperation: GetFeature\n"
 	for text, want := range map[string][]string{
-		head + "pin: autto\narms: [{protocol: grpc}]\n": {"[3:",
-			`unknown pin "autto"`},
-		head + "arms:\n- protocol: grpc\n- protocol: http1-json\n  connections: 99999\n": {"[6:",
-			"arms[1].connections"},
-		head + "arms:\n- protocol: grpc\n- protocol: http1-json\n  driver: rww\n": {"[6:",
-			"arms[1]", `unknown driver "rww"`},
-		head + "arms:\n- {protocol: grpc}\n- {client: x}\n": {"[5:",
-			"arms[1].protocol is missing"},
-		head + "seed: -5\narms: [{protocol: grpc}]\n": {"[3:",
-			"plan.seed"},
-		head + "arms: [{protocol: grpc}]\nloads:\n- in_flight: 18446744073709551615\n": {"[5:",
-			"plan.loads[0].in_flight"},
-		head + "arms: [{protocol: grpc}]\nloads:\n- in_flight: 1\n- rate: 5\n": {"[6:",
-			"loads[1]"},
-		head + "arms: [{protocol: grpc}]\nexplain: {from: grpc, to: rest}\n": {"[4:",
-			"explain.to"},
-		head + "arms: [{protocol: grpc}]\nrounds:\n  min: 9\n  max: 3\n": {"[5:",
-			"rounds.min"},
-		head + "arms: [{protocol: grpc}]\nslice: 1ms\n": {"[4:",
-			"slice"},
-		head + "arms: [{protocol: grpc}]\nprimary: throuput\n": {"[4:",
-			"throuput"},
-		head + "arms: [{protocol: grpc}]\npublished:\n- source: x\n  machine: y\n  arm: rest\n  mean: 1ms\n": {"[7:",
-			"published[0].arm"},
+		head + "pin: autto\narms: [{protocol: grpc}]\n": {
+			"[3:",
+			`unknown pin "autto"`,
+		},
+		head + "arms:\n- protocol: grpc\n- protocol: http1-json\n  connections: 99999\n": {
+			"[6:",
+			"arms[1].connections",
+		},
+		head + "arms:\n- protocol: grpc\n- protocol: http1-json\n  driver: rww\n": {
+			"[6:",
+			"arms[1]", `unknown driver "rww"`,
+		},
+		head + "arms:\n- {protocol: grpc}\n- {client: x}\n": {
+			"[5:",
+			"arms[1].protocol is missing",
+		},
+		head + "seed: -5\narms: [{protocol: grpc}]\n": {
+			"[3:",
+			"plan.seed",
+		},
+		head + "arms: [{protocol: grpc}]\nloads:\n- in_flight: 18446744073709551615\n": {
+			"[5:",
+			"plan.loads[0].in_flight",
+		},
+		head + "arms: [{protocol: grpc}]\nloads:\n- in_flight: 1\n- rate: 5\n": {
+			"[6:",
+			"loads[1]",
+		},
+		head + "arms: [{protocol: grpc}]\nexplain: {from: grpc, to: rest}\n": {
+			"[4:",
+			"explain.to",
+		},
+		head + "arms: [{protocol: grpc}]\nrounds:\n  min: 9\n  max: 3\n": {
+			"[5:",
+			"rounds.min",
+		},
+		head + "arms: [{protocol: grpc}]\nslice: 1ms\n": {
+			"[4:",
+			"slice",
+		},
+		head + "arms: [{protocol: grpc}]\nprimary: throuput\n": {
+			"[4:",
+			"throuput",
+		},
+		head + "arms: [{protocol: grpc}]\npublished:\n- source: x\n  machine: y\n  arm: rest\n  mean: 1ms\n": {
+			"[7:",
+			"published[0].arm",
+		},
 	} {
 		p, err := plan.Parse("my.yaml", []byte(text))
 		if err == nil {

@@ -45,8 +45,10 @@ func quantityOf(f plan.Published, l plan.Load) quantity {
 	case f.GapP99 > 0:
 		// The gap between events is the period that the server sends at, and
 		// no latency; it is shown beside the delivery that it was taken for.
-		return quantity{theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99,
-			dimension: result.Time, value: float64(f.GapP99)}
+		return quantity{
+			theirs: "p99 of gaps ", ours: "p99 of delivery ", metric: plan.DeliveryP99,
+			dimension: result.Time, value: float64(f.GapP99),
+		}
 	case f.P99 > 0:
 		return quantity{theirs: "p99 ", ours: "p99 ", metric: plan.ResponseP99, dimension: result.Time, value: float64(f.P99)}
 	}

@@ -70,8 +70,10 @@ func PublishedBrief(r *result.Result, a *result.Analysis) string {
 		how  pairing
 		what string
 	}{
-		{sameOrder, "the same here"}, {otherOrder, "another here"},
-		{notApart, "in part the same here"}, {unknownPair, "not to be told here"},
+		{sameOrder, "the same here"},
+		{otherOrder, "another here"},
+		{notApart, "in part the same here"},
+		{unknownPair, "not to be told here"},
 	} {
 		if count[one.how] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", count[one.how], one.what))

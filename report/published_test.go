@@ -19,10 +19,14 @@ func ways(published ...plan.Published) *result.Result {
 	r := resulttest.Make(resulttest.Setting{
 		Name: "ways", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7,
 		Arms: []resulttest.Arm{
-			{Name: "http as published", Protocol: "log-http-published", Encoding: "JSON", ServerCPU: 60_000,
-				ClientCPU: 20_000, Response: 300 * time.Microsecond},
-			{Name: "http", Protocol: "log-http", Encoding: "JSON", ServerCPU: 30_000, ClientCPU: 20_000,
-				Response: 100 * time.Microsecond},
+			{
+				Name: "http as published", Protocol: "log-http-published", Encoding: "JSON", ServerCPU: 60_000,
+				ClientCPU: 20_000, Response: 300 * time.Microsecond,
+			},
+			{
+				Name: "http", Protocol: "log-http", Encoding: "JSON", ServerCPU: 30_000, ClientCPU: 20_000,
+				Response: 100 * time.Microsecond,
+			},
 		},
 	})
 	for n := range r.Rounds {
@@ -74,8 +78,10 @@ func TestFlawsAreLookedForInTheArm(t *testing.T) {
 	}
 	a := result.Analyse(r)
 	for title, want := range map[string][]string{
-		"Flaws there that are here as well": {"http as published: replies left unread", "http as published: two channels",
-			"a closed loop"},
+		"Flaws there that are here as well": {
+			"http as published: replies left unread", "http as published: two channels",
+			"a closed loop",
+		},
 		"Flaws there that are not here": {"http: replies left unread", "http: two channels"},
 	} {
 		lines := partOf(r, &a, title)
@@ -158,8 +164,10 @@ func TestEveryFlawIsLookedFor(t *testing.T) {
 				t.Errorf("%s has no effect", id)
 			}
 			for i := range r.Plan.Arms {
-				r.Plan.Published = append(r.Plan.Published, plan.Published{Source: "s", Machine: "m", Arm: r.ArmName(i),
-					Rate: 5, Flaws: []string{id}})
+				r.Plan.Published = append(r.Plan.Published, plan.Published{
+					Source: "s", Machine: "m", Arm: r.ArmName(i),
+					Rate: 5, Flaws: []string{id},
+				})
 			}
 		}
 		a := result.Analyse(r)
@@ -185,8 +193,10 @@ func TestPublishedOrder(t *testing.T) {
 	t.Parallel()
 	figures := func(first, second float64) []plan.Published {
 		return []plan.Published{
-			{Source: "s", Machine: "m", Arm: "http as published", Rate: first}, {Source: "s", Machine: "m", Arm: "http",
-				Rate: second},
+			{Source: "s", Machine: "m", Arm: "http as published", Rate: first}, {
+				Source: "s", Machine: "m", Arm: "http",
+				Rate: second,
+			},
 		}
 	}
 	whole, few := ways(figures(10, 20)...), ways(figures(10, 20)...)
@@ -247,12 +257,14 @@ func TestContrasts(t *testing.T) {
 // Arms of which none is the first are compared by their intervals, and the right way round.
 func TestAdviceBetweenOtherArms(t *testing.T) {
 	t.Parallel()
-	r := resulttest.Make(resulttest.Setting{Name: "three", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7,
+	r := resulttest.Make(resulttest.Setting{
+		Name: "three", Loads: []plan.Load{{InFlight: 50}}, Rounds: 12, Seed: 7,
 		Arms: []resulttest.Arm{
 			{Name: "a", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 80 * time.Microsecond},
 			{Name: "b", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 100 * time.Microsecond},
 			{Name: "c", Protocol: "grpc", ServerCPU: 30_000, ClientCPU: 20_000, Response: 300 * time.Microsecond},
-		}})
+		},
+	})
 	for _, metric := range []string{plan.Throughput, plan.ResponseMean} {
 		r.Plan.Advice = append(r.Plan.Advice, plan.Advice{Use: "any", Says: "c", Arm: "c", Over: "b", Metric: metric})
 	}
@@ -313,9 +325,14 @@ func TestPublishedTable(t *testing.T) {
 		got = append(got, row{one.Arm, one.Theirs, one.TheirShare})
 	}
 	want := []row{
-		{"gRPC: http as published", "977.32/s", "100 %"}, {"REST: http", "842.68 ± 9.5/s", "86 %"}, {"Rust", "1,352.56/s",
-			"138 %"},
-		{"gRPC: http", "9.703734 ms", ""}, {"", "from 0.74 to 44.76 ms", ""},
+		{"gRPC: http as published", "977.32/s", "100 %"},
+		{"REST: http", "842.68 ± 9.5/s", "86 %"},
+		{
+			"Rust", "1,352.56/s",
+			"138 %",
+		},
+		{"gRPC: http", "9.703734 ms", ""},
+		{"", "from 0.74 to 44.76 ms", ""},
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -326,8 +343,10 @@ func TestPublishedTable(t *testing.T) {
 	for form, text := range pages(t, r) {
 		if form == "terminal" || form == "markdown" || form == "html" {
 			text = spaceless(text)
-			for _, want := range []string{"842.68 ± 9.5/s", "86 %", "1,352.56/s", "no such arm", "from 0.74 to 44.76 ms",
-				"none is driven here", "Theirs was answered in JSON."} {
+			for _, want := range []string{
+				"842.68 ± 9.5/s", "86 %", "1,352.56/s", "no such arm", "from 0.74 to 44.76 ms",
+				"none is driven here", "Theirs was answered in JSON.",
+			} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s lacks %q", form, want)
 				}
@@ -347,12 +366,16 @@ func TestPublishedTable(t *testing.T) {
 // What differs besides is named: software and its language, and the machine.
 func TestDifferencesAreNamed(t *testing.T) {
 	t.Parallel()
-	r := ways(plan.Published{Source: "s", Machine: "MacBookPro12,1", Software: "http4s, Scala on JDK 8", Arm: "http",
-		Rate: 1})
+	r := ways(plan.Published{
+		Source: "s", Machine: "MacBookPro12,1", Software: "http4s, Scala on JDK 8", Arm: "http",
+		Rate: 1,
+	})
 	a := result.Analyse(r)
 	text := strings.Join(partOf(r, &a, "What else differs"), " ")
-	for _, want := range []string{"Software there: http4s, Scala on JDK 8. Here: net/http; Go 1.26.8.",
-		"Machine there: MacBookPro12,1. Here: Example CPU", "not one of protocols alone"} {
+	for _, want := range []string{
+		"Software there: http4s, Scala on JDK 8. Here: net/http; Go 1.26.8.",
+		"Machine there: MacBookPro12,1. Here: Example CPU", "not one of protocols alone",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}

@@ -3,6 +3,7 @@ package result
 import (
 	"runtime"
 	"sync"
+
 	"wirelab/plan"
 	"wirelab/stat"
 )

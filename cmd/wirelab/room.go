@@ -24,7 +24,7 @@ func (a *app) noteRoom() {
 	if err := unix.Statfs(filepath.Dir(where), &disk); err != nil {
 		return // opening the store has told what is wrong
 	}
-	if free := uint64(disk.Bavail) * uint64(disk.Bsize); free < roomWanted {
+	if free := disk.Bavail * uint64(disk.Bsize); free < roomWanted {
 		a.Note("only %.1f MB are free where results are stored (%s): the result may not fit; make room, or set WIRELAB_STORE to a file elsewhere",
 			float64(free)/1e6, filepath.Dir(where))
 	}

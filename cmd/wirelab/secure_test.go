@@ -207,8 +207,10 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 	address, ca := serve(t, "routeguide", "grpc-tls")
 	for _, flags := range [][]string{{"--insecure"}, {"--ca", ca}, {"--server-name", "localhost"}} {
 		dir := t.TempDir()
-		p := begin(t, dir, append([]string{"compare", "grpc-tls,target=" + address, "-w", "routeguide.GetFeature",
-			"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full"}, flags...)...)
+		p := begin(t, dir, append([]string{
+			"compare", "grpc-tls,target=" + address, "-w", "routeguide.GetFeature",
+			"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full",
+		}, flags...)...)
 		code := p.end()
 		out := p.stdout.String()
 		switch trusted := flags[0] != "--server-name"; {

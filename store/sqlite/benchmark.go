@@ -49,7 +49,8 @@ func benchmarked(r *result.Result) (rows [][]any, err error) {
 			r.ID, u.Arm, u.Load, d.Scenario, d.Protocol, d.Client, d.Concurrency,
 			t.Window.Seconds(), d.Rate, r.Began.UTC().Format(instant), whole(t.Sent), whole(t.OK),
 			f.Throughput, millis(f.P50), millis(f.P90), millis(f.P99), millis(f.Mean), millis(f.Least), millis(f.Most),
-			f.CPU, t.Resident / mib, float64(t.Peak) / mib, sql.NullString{String: f.Refused, Valid: f.Refused != ""},
+			f.CPU, t.Resident / mib, float64(t.Peak) / mib,
+			sql.NullString{String: f.Refused, Valid: f.Refused != ""},
 			l.Arms[u.Arm].Name, l.Name, r.Plan.Name, r.Environment.Host, d.Wire, library, database,
 			strconv.FormatUint(drawn.Seed, 10), whole(drawn.Population), string(begins), drawnText(drawn, f.TimesWithheld),
 		})

@@ -20,7 +20,7 @@ const mark int32 = 0x776c5253
 // it: the first connection that writes changes its header. The error is Conflict.
 func (s *Store) own(ctx context.Context) (err error) {
 	if info, err := os.Stat(s.path); err != nil || info.Size() == 0 {
-		return nil // what is wrong with it is told when it is opened
+		return nil //nolint:nilerr // what is wrong with it is told when it is opened
 	}
 	// First without the log, and so without a file beside it. What is only in the log is seen by the second.
 	var foreign bool
@@ -32,8 +32,8 @@ func (s *Store) own(ctx context.Context) (err error) {
 		}
 	}
 	switch {
-	case err != nil: // damaged, or held by another: that is told when it is opened
-		return nil
+	case err != nil:
+		return nil //nolint:nilerr // damaged, or held by another: that is told when it is opened
 	case foreign:
 		return wirelab.Errorf(wirelab.Conflict,
 			"%s is a database of something else, and nothing was written to it; give --results, or WIRELAB_STORE, another file", s.path)

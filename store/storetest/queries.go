@@ -23,7 +23,8 @@ func OriginQueries() map[string]Query {
 		"GetFilteredStats": {
 			"SELECT " + originColumns + "\n FROM benchmark_stats\n WHERE 1=1" +
 				" AND scenario = $1 AND protocol = $2 AND client = $3 ORDER BY run_id DESC LIMIT $4",
-			[]any{"balance", "rest", "go", 1}, 1,
+			[]any{"balance", "rest", "go", 1},
+			1,
 		},
 		"what a client prints": {
 			"SELECT p50_latency, p90_latency, p99_latency\n FROM benchmark_stats\n WHERE run_id = $1", []any{1}, 1,

@@ -48,9 +48,9 @@ type Transport struct {
 
 // conn is a connection and what is known of its limit.
 type conn struct {
-	*http2.ClientConn //nolint:staticcheck // see Transport
-	raw               net.Conn
-	limit             int // calls at once; 0: the server has not said, or allows none yet
+	*http2.ClientConn
+	raw   net.Conn
+	limit int // calls at once; 0: the server has not said, or allows none yet
 }
 
 var (
@@ -74,7 +74,7 @@ func New(dial func(context.Context) (net.Conn, error), address string, config *t
 	}
 	t.alone <- struct{}{}
 	t.h2 = &http2.Transport{ //nolint:staticcheck // see Transport
-		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, ConnPool: (*pool)(t),
+		AllowHTTP: true, DisableCompression: true, StrictMaxConcurrentStreams: true, ConnPool: (*pool)(t), //nolint:staticcheck // likewise
 	}
 	return t
 }
@@ -160,7 +160,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp, err := t.h2.RoundTrip(r)
+	resp, err := t.h2.RoundTrip(r) //nolint:staticcheck // see Transport
 	if err != nil {
 		t.leave()
 		return nil, t.why(err)
@@ -296,7 +296,7 @@ func (t *Transport) current(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := t.h2.NewClientConn(raw)
+	made, err := t.h2.NewClientConn(raw) //nolint:staticcheck // see Transport
 	if err != nil {
 		_ = raw.Close()
 		return nil, err

@@ -319,7 +319,7 @@ func (l *lines) lose(n *line, cause error) {
 			continue
 		}
 		never, unanswered := n.client.untouched(c)
-		if never || unanswered && n.served && len(n.channel.rest) == 0 && endedByPeer(cause) {
+		if never || unanswered && n.served && len(n.rest) == 0 && endedByPeer(cause) {
 			l.again(c, broken(cause), false)
 		} else {
 			l.finish(c, broken(cause))
