@@ -76,11 +76,21 @@ func parseWrk(text string) Report {
 	if m := wrkRate.FindStringSubmatch(text); m != nil {
 		r.Rate = rateText(m[1])
 	}
+	// A call that took too long is counted as a timeout, and once more by its status when its answer comes. Which calls
+	// are in both is not told, so that no more than the larger number is certain.
+	var slow, refused *uint64
 	if m := wrkSockets.FindStringSubmatch(text); m != nil {
-		r.Errors = sum(r.Errors, countText(m[1]), countText(m[2]), countText(m[3]), countText(m[4]))
+		r.Errors = sum(r.Errors, countText(m[1]), countText(m[2]), countText(m[3]))
+		slow = countText(m[4])
 	}
 	if m := wrkStatus.FindStringSubmatch(text); m != nil {
-		r.Errors = sum(r.Errors, countText(m[1]))
+		refused = countText(m[1])
+	}
+	if slow != nil && (refused == nil || *slow > *refused) {
+		refused = slow
+	}
+	if refused != nil {
+		r.Errors = sum(r.Errors, refused)
 	}
 	return r
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // whenColumns is where the text of a result begins in a list, after its id and time.
-const whenColumns = 38
+const whenColumns = 42
 
 // printList prints results, each in a few lines: id and time, what was compared, what was found.
 func (a *app) printList(ctx context.Context, s store.Store, list []store.Summary) error {
@@ -60,7 +60,7 @@ func (a *app) printListed(m store.Summary, g report.Gist) error {
 		loads = "; " + g.Loads
 	}
 	var b strings.Builder
-	b.WriteString(cli.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.Local().Format("2 Jan 15:04")), whenColumns, name, a.columns()))
+	b.WriteString(cli.Hang(fmt.Sprintf("%s  %s", m.ID, m.Began.UTC().Format("2 Jan 15:04 UTC")), whenColumns, name, a.columns()))
 	b.WriteString(cli.Hang("", 2, work+": "+g.Arms+loads, a.columns()))
 	found := g.Verdict
 	for _, more := range []string{g.Validity, unusual(m)} {
