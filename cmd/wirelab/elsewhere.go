@@ -17,6 +17,9 @@ import (
 // says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
 func (a *app) describe(err error) string {
 	text := describe(err)
+	if a.unkept != nil && errors.Is(err, a.unkept) && err != a.unkept { //nolint:errorlint // it alone
+		return a.lost(text)
+	}
 	coded := new(wirelab.Error)
 	if !errors.As(err, &coded) || coded.Unknown == "" {
 		return text

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,13 +35,26 @@ func (a *app) noteRoom() {
 // last is what is done when a command has returned, and what is told then.
 func (a *app) last() error { return cli.Both(a.unkept, a.databases.Close()) }
 
-// exitCode is [exitCodeOf], but for an answer that holds while its result could not be stored: with thresholds exit
-// code 1 means that one is exceeded, and nothing else.
+// exitCode is [exitCodeOf], but where a result could not be stored. That is a failure, whatever else the answer is; with
+// thresholds exit code 1 means that one is exceeded, and nothing else.
 func (a *app) exitCode(err error) int {
-	code := exitCodeOf(err)
-	thresholds := slices.ContainsFunc(a.args, func(arg string) bool { return strings.HasPrefix(arg, "--fail-if") })
-	if a.unkept != nil && thresholds && err == a.unkept { //nolint:errorlint // it alone, and nothing joined to it
-		return exitNoWord
+	if a.unkept == nil || !errors.Is(err, a.unkept) {
+		return exitCodeOf(err)
 	}
-	return code
+	thresholds := slices.ContainsFunc(a.args, func(arg string) bool { return strings.HasPrefix(arg, "--fail-if") })
+	switch alone := err == a.unkept; { //nolint:errorlint // it alone, and nothing joined to it
+	case thresholds && alone:
+		return exitNoWord
+	case thresholds:
+		return exitCodeOf(err)
+	}
+	return exitCodeOf(a.unkept)
+}
+
+// storedAs is what an answer says of where its result is.
+var storedAs = regexp.MustCompile(`(; )?(of the others )?(the result is |what was measured is )?stored as r-[0-9a-f-]+`)
+
+// lost is an answer whose result could not be stored, and where that is instead.
+func (a *app) lost(answer string) string {
+	return storedAs.ReplaceAllString(answer, "") + "; " + describe(a.unkept)
 }

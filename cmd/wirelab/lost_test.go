@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"wirelab/cli"
+)
+
+// What could not be stored is said last and is a failure, and the answer does not say that it is stored.
+func TestUnkeptResultIsAFailure(t *testing.T) {
+	t.Parallel()
+	kept := cli.With(exitFailed, errors.New("the store is full; it is in ./r-1.json"))
+	answer := cli.With(exitNoWord, fmt.Errorf("interrupted; stored as %s: 3 complete rounds", "r-20261128-025742-ffe8"))
+	for _, c := range []struct {
+		name   string
+		unkept error
+		args   []string
+		err    error
+		code   int
+		says   string
+	}{
+		{"stored", nil, nil, answer, exitNoWord, "interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds"},
+		{"not stored", kept, nil, kept, exitFailed, "the store is full; it is in ./r-1.json"},
+		{"interrupted too", kept, nil, cli.Both(answer, kept), exitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{"with thresholds", kept, []string{"--fail-if=p99"}, kept, exitNoWord, "the store is full; it is in ./r-1.json"},
+		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, cli.Both(answer, kept), exitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+	} {
+		a := &app{unkept: c.unkept, args: c.args}
+		if code, says := a.exitCode(c.err), a.describe(c.err); code != c.code || says != c.says {
+			t.Errorf("%s: exit code %d, %q; want %d, %q", c.name, code, says, c.code, c.says)
+		}
+	}
+}
