@@ -64,7 +64,6 @@ type Intake struct {
 	open    map[*Upload]struct{} // that are not whole
 	waiting []*waiter            // the smallest first, and of those the oldest
 	chief   *Upload              // may use what is set aside; nil: nobody
-	aside   int64                // bytes that chief got of what is set aside: others need not wait for those
 	leaving int64                // bytes of uploads that are to end and are not released
 	looked  time.Time
 }
@@ -98,6 +97,7 @@ type Upload struct {
 	last  atomic.Int64 // when it had its pace, in Unix nanoseconds
 	since int          // bytes since then
 	held  atomic.Int64
+	aside atomic.Int64 // of held, what is of that which is set aside: others need not wait for it
 	waits atomic.Bool
 	over  atomic.Bool // it was ended in favour of others
 	left  int64       // counted in leaving. Guarded by of.mu
@@ -163,6 +163,11 @@ func (u *Upload) Try(bytes int) bool {
 // Give takes bytes off the count.
 func (u *Upload) Give(bytes int) {
 	u.held.Add(int64(-bytes))
+	// What is set aside comes back first. Else who takes and gives without an end would make room for all others.
+	for given := false; !given; {
+		aside := u.aside.Load()
+		given = aside == 0 || u.aside.CompareAndSwap(aside, max(0, aside-int64(bytes)))
+	}
 	u.of.Give(bytes)
 }
 
@@ -181,8 +186,17 @@ func (u *Upload) Whole() {
 // resign takes from an upload the right to what is set aside, if it has it. mu is held.
 func (i *Intake) resign(u *Upload) {
 	if i.chief == u {
-		i.chief, i.aside = nil, 0
+		i.chief = nil
+		u.aside.Store(0)
 	}
+}
+
+// room is how much may be used by who does not use what is set aside. mu is held.
+func (i *Intake) room() int64 {
+	if i.chief == nil {
+		return i.most
+	}
+	return i.most + i.chief.aside.Load()
 }
 
 // Again tells that more is to come, after Whole.
@@ -334,14 +348,14 @@ func (i *Intake) grant() {
 		if i.chief == nil {
 			i.chief = w.upload
 		}
-		fits := i.used.Load()+w.bytes <= i.most+i.aside
+		fits := i.used.Load()+w.bytes <= i.room()
 		if !fits && (i.chief != w.upload || i.used.Load()+w.bytes > i.total) {
 			i.waiting[n] = w
 			n++
 			continue
 		}
 		if !fits {
-			i.aside += w.bytes
+			w.upload.aside.Add(w.bytes)
 		}
 		i.used.Add(w.bytes)
 		w.has = true
@@ -387,7 +401,7 @@ func (i *Intake) choose() (all []*Upload) {
 	}
 	slices.SortFunc(idle, func(a, b *Upload) int { return int(b.held.Load() - a.held.Load()) })
 	for _, u := range idle {
-		if i.used.Load()-i.leaving+wanted <= i.most+i.aside {
+		if i.used.Load()-i.leaving+wanted <= i.room() {
 			break
 		}
 		i.leave(u)
@@ -411,7 +425,7 @@ func (i *Intake) yield(now time.Time) {
 	var wanted int64 // by those before w
 	small := 0
 	for last := len(i.waiting) - 1; small < last; last-- {
-		for small < last && i.used.Load()-i.leaving+wanted+i.waiting[small].bytes <= i.most+i.aside {
+		for small < last && i.used.Load()-i.leaving+wanted+i.waiting[small].bytes <= i.room() {
 			wanted += i.waiting[small].bytes
 			small++
 		}

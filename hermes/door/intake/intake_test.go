@@ -101,6 +101,29 @@ func TestWaitingUploadsGiveWay(t *testing.T) {
 	}
 }
 
+// Who takes of what is set aside and gives it back, again and again, makes no room for others: the bound holds.
+func TestChiefMakesNoRoom(t *testing.T) {
+	t.Parallel()
+	in := intake.New(intake.Options{Bytes: intake.Least, Patience: time.Millisecond})
+	chief, other := in.Begin(func() {}), in.Begin(func() {})
+	for u, bytes := range map[*intake.Upload]int{chief: 1 << 20, other: intake.Least/2 - 1<<20} { // all that is not set aside
+		if err := u.Take(t.Context().Done(), bytes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		if err := chief.Take(t.Context().Done(), 4<<20); err != nil {
+			t.Fatal(err)
+		}
+		chief.Give(4 << 20)
+	}
+	for range 20 {
+		if err := in.Begin(func() {}).Take(t.Context().Done(), 1<<20); err == nil {
+			t.Fatalf("%d bytes are held of %d", in.Counts().Bytes, intake.Least)
+		}
+	}
+}
+
 // Who finds no room is told so by a code that says to come again, with the bound and its name.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
