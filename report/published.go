@@ -76,13 +76,7 @@ func figures(r *result.Result, a *result.Analysis) []figure {
 		all = append(all, one)
 	}
 	for _, f := range r.Plan.Published {
-		arm := -1
-		for i := range r.Plan.Arms {
-			if f.Arm != "" && r.ArmName(i) == f.Arm {
-				arm = i
-			}
-		}
-		add(f, arm)
+		add(f, armAt(r, f.Arm))
 	}
 	for _, gone := range r.Absent {
 		for _, f := range gone.Published {

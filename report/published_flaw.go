@@ -76,16 +76,13 @@ func (s scene) ours() bool { return s.plan().Target == "" }
 func flawScenes(r *result.Result, a *result.Analysis) (ids []string, scenes map[string][]scene) {
 	scenes = map[string][]scene{}
 	var peers []int
-	at := func(f plan.Published) int {
-		return slices.IndexFunc(r.Plan.Arms, func(arm plan.Arm) bool { return arm.Name == f.Arm && f.Arm != "" })
-	}
 	for _, f := range r.Plan.Published {
-		if arm := at(f); arm >= 0 && !slices.Contains(peers, arm) {
+		if arm := armAt(r, f.Arm); arm >= 0 && !slices.Contains(peers, arm) {
 			peers = append(peers, arm)
 		}
 	}
 	for _, f := range r.Plan.Published {
-		arm, l := at(f), loadOf(r.Plan, a, f)
+		arm, l := armAt(r, f.Arm), loadOf(r.Plan, a, f)
 		if arm < 0 || l == nil {
 			continue
 		}

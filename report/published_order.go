@@ -306,10 +306,10 @@ func contrast(l *result.LoadAnalysis, row *result.Row, c plan.Contrast, with, wi
 		With(with, unit), With(without, unit))
 }
 
-// armAt is the place of an arm by its name; −1: there is none.
+// armAt is the place of an arm by its name; −1: there is none, or no name.
 func armAt(r *result.Result, name string) int {
 	for i := range r.Plan.Arms {
-		if r.ArmName(i) == name {
+		if name != "" && r.ArmName(i) == name {
 			return i
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/plan"
+	"wirelab/result"
 	"wirelab/target"
 )
 
@@ -87,6 +88,29 @@ func startHogs(ctx context.Context, e Env, n int, cpus []int) (hogs, error) {
 		all = append(all, hog)
 	}
 	return all, nil
+}
+
+// crowded conducts a plan and has so many of them on each of the driver's cores while an arm is measured: once it is
+// warm, so that the experiment is one that would have been valid.
+func (e Env) crowded(ctx context.Context, p plan.Plan, each int) (r *result.Result, err error) {
+	var cpus []int
+	placed := func(b experiment.Bench) experiment.Bench {
+		cpus = b.Placement().DriverCPUs
+		return b
+	}
+	var all hogs
+	defer func() { err = errors.Join(err, all.stop()) }()
+	var failed error
+	r, err = e.conduct(ctx, p, placed, func(event experiment.Event) {
+		switch {
+		case event.Phase == experiment.Measuring && all == nil && failed == nil:
+			all, failed = startHogs(ctx, e, each*max(len(cpus), 1), cpus)
+		case event.Phase == experiment.Stopping && all != nil:
+			failed = errors.Join(failed, all.stop())
+			all = nil // the round may be made again
+		}
+	})
+	return r, errors.Join(err, failed)
 }
 
 // stop stops all at once, as startHogs says.

@@ -28,30 +28,13 @@ func starvedTest() Test {
 		Short:    5e9, Long: 10e9,
 		run: func(ctx context.Context, e Env) (f finding, err error) {
 			const count = 6
-			var cpus []int
-			placed := func(b experiment.Bench) experiment.Bench {
-				cpus = b.Placement().DriverCPUs
-				return b
-			}
 			p := plan.Plan{
 				Arms:   []plan.Arm{{Protocol: faultWire}},
 				Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Constant, InFlight: 64}},
 				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 2*time.Second, 5*time.Second)),
 			}
-			var all hogs
-			defer func() { err = errors.Join(err, all.stop()) }()
-			var failed error
-			r, err := e.conduct(ctx, p, placed, func(event experiment.Event) {
-				// Once it is warm, so that the experiment is one that would have been valid.
-				switch {
-				case event.Phase == experiment.Measuring && all == nil && failed == nil:
-					all, failed = startHogs(ctx, e, count*max(len(cpus), 1), cpus)
-				case event.Phase == experiment.Stopping && all != nil:
-					failed = errors.Join(failed, all.stop())
-					all = nil // the round may be made again
-				}
-			})
-			if err = errors.Join(err, failed); err != nil {
+			r, err := e.crowded(ctx, p, count)
+			if err != nil {
 				return finding{}, err
 			}
 			load := result.Analyse(r).Loads[0]

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/experiment"
 	"wirelab/fault"
 	"wirelab/inject"
 	"wirelab/plan"
@@ -186,25 +185,13 @@ func wireTime(ctx context.Context, e Env, p pace) (time.Duration, error) {
 
 // classify measures a pace and tells of each number whether it is true, and whether it was published.
 func (p pace) classify(ctx context.Context, e Env, wire time.Duration, crowded bool) (v verdicts, err error) {
-	var cpus []int
-	placed := func(b experiment.Bench) experiment.Bench {
-		cpus = b.Placement().DriverCPUs
-		return b
+	var r *result.Result
+	if crowded {
+		r, err = e.crowded(ctx, p.plan(p.inject), 1)
+	} else {
+		r, err = e.conduct(ctx, p.plan(p.inject), nil, nil)
 	}
-	var all hogs
-	defer func() { err = errors.Join(err, all.stop()) }()
-	var failed error
-	r, err := e.conduct(ctx, p.plan(p.inject), placed, func(event experiment.Event) {
-		switch {
-		case !crowded || failed != nil:
-		case event.Phase == experiment.Measuring && all == nil:
-			all, failed = startHogs(ctx, e, max(len(cpus), 1), cpus)
-		case event.Phase == experiment.Stopping && all != nil:
-			failed = errors.Join(failed, all.stop())
-			all = nil
-		}
-	})
-	if err = errors.Join(err, failed); err != nil {
+	if err != nil {
 		return v, err
 	}
 	truth, err := p.law()

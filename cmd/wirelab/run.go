@@ -36,11 +36,11 @@ fields of a plan.
   wirelab run ./my-plan.yaml --fail-if 'p99 > 20ms' --junit wirelab.xml`,
 		Args: cli.Arguments(1, 1, "the name of a preset or a plan file; wirelab presets lists them"),
 		RunE: func(command *cobra.Command, args []string) error {
-			p, err := a.loadPlan(command.Context(), args[0])
+			p, text, err := a.loadPlan(command.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			o.place = a.placing(command.Context(), args[0], p)
+			o.place = placing(args[0], text, p)
 			if until != "" {
 				if p.Until, err = plan.ParseUntil(until); err != nil {
 					return err
@@ -71,38 +71,34 @@ fields of a plan.
 	return command
 }
 
-// loadPlan returns the preset or the file of that name.
-func (a *app) loadPlan(ctx context.Context, name string) (plan.Plan, error) {
+// loadPlan returns the preset or the file of that name, and the file's text.
+func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []byte, err error) {
 	if !strings.ContainsAny(name, "/.") {
-		return plan.Preset(name)
+		p, err = plan.Preset(name)
+		return p, nil, err
 	}
-	text, err := a.readFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
+	text, err = a.readFile(ctx, "", name, 2*plan.SizeLimit) // it may be in UTF-16
 	if _, absent := os.Stat(name); err != nil && errors.Is(absent, os.ErrNotExist) {
-		return plan.Plan{}, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
+		return p, nil, cli.Usage("there is no file or folder %s; wirelab presets lists what is ready to run", name)
 	}
 	if err != nil {
-		return plan.Plan{}, err
+		return p, nil, err
 	}
-	p, err := plan.Parse(name, text)
-	if err != nil {
-		return p, err
+	if p, err = plan.Parse(name, text); err != nil {
+		return p, nil, err
 	}
 	p.TLS = p.TLS.In(filepath.Dir(name))
 	if p, err = a.withRecordings(ctx, p, filepath.Dir(name)); err != nil {
-		return p, plan.At(name, text, err)
+		return p, nil, plan.At(name, text, err)
 	}
-	return p, nil
+	return p, text, nil
 }
 
 // placing makes errors of a plan say where they are in its file: those that the file has by
 // itself, and not a flag in its stead.
-func (a *app) placing(ctx context.Context, name string, written plan.Plan) func(error) error {
+func placing(name string, text []byte, written plan.Plan) func(error) error {
 	return func(err error) error {
-		if !strings.ContainsAny(name, "/.") {
-			return err
-		}
-		text, unread := a.readFile(ctx, "", name, 2*plan.SizeLimit)
-		if unread != nil {
+		if text == nil { // a preset
 			return err
 		}
 		if _, own := written.Complete(); own != nil && own.Error() != err.Error() {

@@ -47,6 +47,9 @@ func (s *secureFlags) apply(p plan.Plan) plan.Plan {
 	}
 	if s.Insecure {
 		p.TLS.Insecure = true
+		if s.CA == "" {
+			p.TLS.CA = "" // the plan's; both typed are refused
+		}
 	}
 	return p
 }

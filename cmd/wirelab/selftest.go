@@ -76,7 +76,10 @@ Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 			return err
 		}
 		if o.list {
-			return a.listTests(append(tests, selftest.Gates()), o.json)
+			if len(o.only) == 0 {
+				tests = append(tests, selftest.Gates())
+			}
+			return a.listTests(tests, o.json)
 		}
 		return a.selfTest(c.Context(), tests, o)
 	}

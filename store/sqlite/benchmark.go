@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/benchmark"
@@ -107,17 +108,18 @@ func putBenchmarked(ctx context.Context, tx *sql.Tx, id string, rows [][]any) er
 	return nil
 }
 
-// benchmarkOlder makes the form of results that have none yet, until its time is over. One that cannot be read has
-// no rows.
+// benchmarkOlder makes the form of results that have none yet, and begins none when its time is over: what was begun is
+// ended, or the next opening would begin with the same and never come further. One that cannot be read has no rows; one
+// of a later schema is left to a program that reads it.
 func (s *Store) benchmarkOlder(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, benchmarkTime)
-	defer cancel()
-	for ctx.Err() == nil {
+	later := int64(math.MaxInt64) // when the last that was left began
+	for until := time.Now().Add(benchmarkTime); ctx.Err() == nil && time.Now().Before(until); {
 		var id string
 		var body []byte
-		err := s.write.QueryRowContext(ctx, `SELECT id, body FROM results r
-			WHERE NOT EXISTS (SELECT 1 FROM benchmarked b WHERE b.result_id = r.id)
-			ORDER BY began DESC LIMIT 1`).Scan(&id, &body)
+		var began int64
+		err := s.write.QueryRowContext(ctx, `SELECT id, body, began FROM results r
+			WHERE NOT EXISTS (SELECT 1 FROM benchmarked b WHERE b.result_id = r.id) AND began < ?
+			ORDER BY began DESC LIMIT 1`, later).Scan(&id, &body, &began)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
@@ -125,10 +127,15 @@ func (s *Store) benchmarkOlder(ctx context.Context) error {
 			return err
 		}
 		var rows [][]any
-		if r, err := store.UnpackAs(body, id, s.path); err == nil {
+		r, err := store.UnpackAs(body, id, s.path)
+		switch {
+		case err == nil:
 			if rows, err = benchmarked(r); err != nil {
 				return err
 			}
+		case wirelab.CodeOf(err) == wirelab.Unimplemented:
+			later = began
+			continue
 		}
 		if err := s.change(ctx, func(tx *sql.Tx) error { return putBenchmarked(ctx, tx, id, rows) }); err != nil {
 			return err

@@ -157,7 +157,7 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	}
 	var reset http2.StreamError
 	if errors.As(err, &reset) {
-		return wirelab.Errorf(wirelab.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
+		return wirelab.Caused(wirelab.Reset, wirelab.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return wirelab.Lost(wirelab.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)

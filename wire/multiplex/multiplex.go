@@ -22,6 +22,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,7 @@ type Transport struct {
 
 	mu      sync.Mutex // guards all below
 	conn    *conn      // nil: none is open
-	lost    error      // what ended the last connection that was lost; nil: none was
+	lost    error      // what ended the newest connection; nil: nothing did
 	taken   int        // calls under way
 	waiting []chan struct{}
 	closed  bool
@@ -86,6 +87,9 @@ func (t *Transport) hears(dial func(context.Context) (net.Conn, error)) func(con
 		if err != nil {
 			return nil, err
 		}
+		t.mu.Lock()
+		t.lost = nil // that was another connection
+		t.mu.Unlock()
 		return heard{c, t}, nil
 	}
 }
@@ -220,9 +224,7 @@ func (t *Transport) enter(ctx context.Context) error {
 			return nil
 		case <-timer.C:
 		case <-ctx.Done():
-			if !t.forget(turn) { // it had just come
-				t.leave()
-			}
+			t.forget(turn)
 			return &Full{Limit: limit, Cause: ctx.Err()}
 		}
 	}
@@ -254,23 +256,26 @@ func (t *Transport) next() {
 	}
 }
 
-// forget takes one that waited out of the line; false: its turn has come.
-func (t *Transport) forget(turn chan struct{}) bool {
+// forget takes one that gives up out of the line, or ends its call where its turn has just come.
+func (t *Transport) forget(turn chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, other := range t.waiting {
-		if other == turn {
-			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
-			return true
-		}
+	if at := slices.Index(t.waiting, turn); at >= 0 {
+		t.waiting = slices.Delete(t.waiting, at, at+1)
+		return
 	}
-	return false
+	t.ends()
 }
 
 // leave ends a call.
 func (t *Transport) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.ends()
+}
+
+// ends gives the place of a call to the next. t.mu is held.
+func (t *Transport) ends() {
 	t.taken--
 	t.next()
 }

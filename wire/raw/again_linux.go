@@ -34,7 +34,7 @@ func (l *lines) again(c *call, reason error, refused bool) {
 		most = refusalMost
 	}
 	if c.tries >= most {
-		l.finish(c, wirelab.Errorf(wirelab.CodeOf(reason), "%s; it was sent %d times", wirelab.Public(reason).Message, c.tries+1))
+		l.finish(c, wirelab.Caused(wirelab.CauseOf(reason), wirelab.CodeOf(reason), "%s; it was sent %d times", wirelab.Public(reason).Message, c.tries+1))
 		return
 	}
 	n.flying--
