@@ -10,6 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/plan"
 	"wirelab/postgres"
 	"wirelab/probe"
 	"wirelab/report/terminal"
@@ -34,6 +35,9 @@ type app struct {
 	refused   bool
 	databases databases
 	limits    func() probe.Limits // nil: those of this machine
+	// secured is what the files of secure say, once they were read: what was checked is what is used.
+	secure  plan.TLS
+	secured secured
 }
 
 // work finds a workload.

@@ -181,7 +181,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 	if err != nil {
 		return nil, err
 	}
-	secure, err := readTLS(ctx, p.TLS, a.now())
+	secure, err := a.readSecure(ctx, p.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -382,7 +382,7 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 		}
 		arms, cells = append(arms, described), append(cells, cell)
 	}
-	return arms, checkSecure(ctx, p, cells, a.now())
+	return arms, a.checkSecure(ctx, p, cells)
 }
 
 // knownCalls tells what a workload does not know of an operation and its requests.

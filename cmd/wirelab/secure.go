@@ -94,6 +94,18 @@ func readTLS(ctx context.Context, t plan.TLS, now time.Time) (secured, error) {
 	}}, nil
 }
 
+// readSecure is readTLS for an experiment, whose plan is looked at several times.
+func (a *app) readSecure(ctx context.Context, t plan.TLS) (secured, error) {
+	if t == a.secure {
+		return a.secured, nil
+	}
+	read, err := readTLS(ctx, t, a.now())
+	if err == nil {
+		a.secure, a.secured = t, read
+	}
+	return read, err
+}
+
 // checkPair tells what is wrong with a client certificate and its key.
 func checkPair(t plan.TLS, cert, key []byte, now time.Time) error {
 	if t.Cert == "" {
@@ -148,13 +160,13 @@ func (s secured) dialing(to *wirelab.Dialing) (err error) {
 
 // checkSecure refuses settings of TLS that no arm has a use for, and files that are not
 // what they should be.
-func checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell, now time.Time) error {
+func (a *app) checkSecure(ctx context.Context, p plan.Plan, arms []wirelab.Cell) error {
 	if !p.TLS.Given() {
 		return nil
 	}
 	for i, cell := range arms {
 		if p.Arms[i].Target != "" && cell.Protocol.Secure {
-			_, err := readTLS(ctx, p.TLS, now)
+			_, err := a.readSecure(ctx, p.TLS)
 			return err
 		}
 	}

@@ -40,6 +40,9 @@ func TestSelfTestNames(t *testing.T) {
 	s := newShell(t)
 	s.run("selftest", "--only", "tooth").wants(t, exitUsage, nil, []string{`unknown test "tooth"; known: derivation, drift,`})
 	s.run("selftest", "--list").wants(t, exitOK, []string{"NAME", "truth", "stopped"}, nil)
+	if all := s.run("selftest", "--gates", "--list").stdout; strings.Count(all, "\ngates ") != 1 {
+		t.Errorf("each is listed once: %s", all)
+	}
 	s.run("selftest", "--list", "--json").wants(t, exitOK, []string{`"Name": "truth"`}, nil)
 }
 
