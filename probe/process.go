@@ -60,6 +60,7 @@ func Process(pid int) (result.Usage, error) {
 type thread struct {
 	voluntary, preempted uint64
 	waited               uint64 // ns, ready to run and without a CPU
+	runs                 uint64 // how often it got one
 	resident             uint64 // bytes, of the whole process
 }
 
@@ -68,13 +69,14 @@ func (t *thread) add(other thread) {
 	t.voluntary += other.voluntary
 	t.preempted += other.preempted
 	t.waited += other.waited
+	t.runs += other.runs
 	t.resident = max(t.resident, other.resident)
 }
 
 // tell puts a sum over threads into a usage.
 func (t *thread) tell(usage *result.Usage) {
 	usage.VoluntaryWaits, usage.Preemptions = t.voluntary, t.preempted
-	usage.Waited, usage.ResidentBytes = plan.Duration(t.waited), t.resident
+	usage.Waited, usage.Runs, usage.ResidentBytes = plan.Duration(t.waited), t.runs, t.resident
 }
 
 // readThreads reads what each thread of a process did, by the thread's id.
@@ -108,6 +110,9 @@ func readThreads(pid int) (map[string]thread, error) {
 			if t.waited, err = strconv.ParseUint(words[1], 10, 64); err != nil {
 				return nil, fmt.Errorf("schedstat: %w", err)
 			}
+			if t.runs, err = strconv.ParseUint(words[2], 10, 64); err != nil {
+				return nil, fmt.Errorf("schedstat: %w", err)
+			}
 		}
 		all[task.Name()] = t
 	}
@@ -132,6 +137,7 @@ func Since(before, after result.Usage) result.Usage {
 		// Unlike the CPU's clock, what threads waited can be forgotten by the
 		// kernel and so go back.
 		Waited:   max(0, after.Waited-before.Waited),
+		Runs:     after.Runs - min(after.Runs, before.Runs),
 		PauseP99: after.PauseP99,
 		Spun:     after.Spun - before.Spun,
 	}
@@ -148,6 +154,7 @@ func Add(sum *result.Usage, more result.Usage) {
 	sum.ResidentBytes = max(sum.ResidentBytes, more.ResidentBytes)
 	sum.Wall += more.Wall
 	sum.Waited += more.Waited
+	sum.Runs += more.Runs
 	sum.PauseP99 = max(sum.PauseP99, more.PauseP99)
 	sum.Spun += more.Spun
 	sum.Others += more.Others

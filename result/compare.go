@@ -54,6 +54,7 @@ func estimate(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) Esti
 	if why := load.Arms[arm].Why(m); why != "" {
 		return e.refuse(why)
 	}
+	e.allow(m, load.Arms[arm].moved(m))
 	return e
 }
 
@@ -192,6 +193,7 @@ func difference(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) *D
 	if blocked != nil {
 		return blocked
 	}
+	e = widened(e, m, load.Arms[0].moved(m), load.Arms[arm].moved(m))
 	return &Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), effect: e}
 }
 

@@ -226,7 +226,7 @@ func refusal(s *ArmState, trials []*Trial, metric string) *Check {
 	m := MustMetric(metric)
 	for i := range s.Checks {
 		c := &s.Checks[i]
-		if c.OK || !c.Gate.covers(m) {
+		if c.OK || !c.covers(m) {
 			continue
 		}
 		switch c.Gate {

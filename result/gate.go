@@ -89,6 +89,9 @@ type Check struct {
 	Unit    string  `json:"unit,omitempty"`
 	// Rounds are the readings of each round, where there are any.
 	Rounds []Reading `json:"rounds,omitempty"`
+	// Moved is, of a check whose bound was passed and that is judged by what came of it, by how much figures may be
+	// too high. Those that are off by little stay, with wider intervals; the others are invalid.
+	Moved []Shift `json:"moved,omitempty"`
 }
 
 // Reading is a gate's value in one round. OK is what would be said of the
@@ -166,7 +169,7 @@ func (s *ArmState) Why(m Metric) string {
 // spoiled returns the first failed check that covers a metric; nil if none does.
 func (s *ArmState) spoiled(m Metric) *Check {
 	for i := range s.Checks {
-		if c := &s.Checks[i]; !c.OK && c.Gate.covers(m) {
+		if c := &s.Checks[i]; !c.OK && c.covers(m) {
 			return c
 		}
 	}
@@ -199,7 +202,7 @@ func (s *ArmState) Marks(m Metric) []Check {
 		return nil
 	}
 	for _, c := range s.Checks {
-		if c.OK && c.Limited && c.Gate.covers(m) {
+		if c.OK && c.Limited && c.covers(m) {
 			all = append(all, c)
 		}
 	}

@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -82,10 +83,23 @@ func (s *subject) generatorWaits(cores int) {
 		share := foreignWait(s.result, t, cores)
 		return share, share <= waitShare, true
 	})
-	s.shares(GeneratorWaits, readings, failed, waitShare, "of wall time",
-		"the generator waited up to %s of the time for others to leave its CPU",
-		"generator held up: up to %s of the time it waited for others to leave its CPU",
-		"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
+	fix := "stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own"
+	waited := "the generator waited up to %s of the time for others to leave its CPU"
+	held := "generator held up: up to %s of the time it waited for others to leave its CPU"
+	if enough(failed, len(readings)) {
+		s.shares(GeneratorWaits, readings, failed, waitShare, "of wall time", waited, held, fix)
+		return
+	}
+	most := percent(worst(readings, false))
+	c := Check{
+		Gate: GeneratorWaits, Value: worst(readings, false), Limit: waitShare, Unit: "of wall time", Rounds: readings, Fix: fix,
+		Detail: fmt.Sprintf(held, most) + ", and more than " + percent(waitShare) + " " + inRounds(failed, len(readings)),
+	}
+	s.judge(&c, c.Detail, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, false) })
+	if c.OK {
+		c.Detail = strings.TrimPrefix(c.Detail, "generator held up: ")
+	}
+	s.add(c)
 }
 
 // foreignWait is the share of time in which the driver was kept from running
@@ -151,36 +165,11 @@ func (s *subject) generatorPauses() {
 		Detail: fmt.Sprintf("%s, the limit is %v where it hits more than 1 %% of %s", stopped, brief(limit), s.things()),
 		Fix:    choose(s.load.Streaming(), "a larger GOGC", "--driver raw, which makes no garbage, or a larger GOGC"),
 	}
-	if moved, q := s.pausesMoved(); !c.OK {
-		c.OK, c.Value, c.Limit, c.Unit = moved <= pauseShare, moved, pauseShare, "of the quantile"
-		c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
-			by, known := pausedBy(t, q)
-			return by, by <= pauseShare, known
-		})
-		c.Detail = fmt.Sprintf("%s, %s, which moved p%.0f of %s by at most %s; the limit is %s",
-			stopped, inRounds(failed, len(readings)), 100*q, s.things(), percent(moved), percent(pauseShare))
+	if !c.OK {
+		s.judge(&c, fmt.Sprintf("%s, %s", stopped, inRounds(failed, len(readings))), pausedBy)
 		c.Detail = choose(c.OK, c.Detail, "generator stopped: "+c.Detail)
 	}
 	s.add(c)
-}
-
-// pausesMoved is what pauses of garbage collection can have moved a published quantile by, up to p99, as a share of it;
-// and which quantile. What is beyond p99 is left out, as by gate 1. Quantiles are of all rounds together, and so
-// is this: of what the rounds' quantiles were moved by it is the mean.
-func (s *subject) pausesMoved() (most, at float64) {
-	for _, q := range []float64{0.5, 0.9, 0.99} {
-		sum, n := 0.0, 0
-		for _, t := range s.trials {
-			if by, known := pausedBy(t, q); known {
-				sum += by
-				n++
-			}
-		}
-		if mean := sum / float64(max(n, 1)); at == 0 || mean > most {
-			most, at = mean, q
-		}
-	}
-	return most, at
 }
 
 // pausedBy is by which share of its value pauses can have moved a quantile of a trial at most. They made a share of the
@@ -190,6 +179,9 @@ func pausedBy(t *Trial, q float64) (share float64, known bool) {
 	u := used(t)
 	if u == nil || t.Calls() == 0 || t.Service == nil || t.Service.Count() == 0 {
 		return 0, false
+	}
+	if q == 0 {
+		return min(1, hit(t, u)*float64(u.PauseP99)/max(1, t.Service.Mean())), true
 	}
 	is := t.Service.Quantile(q)
 	if is <= 0 {
@@ -202,11 +194,7 @@ func pausedBy(t *Trial, q float64) (share float64, known bool) {
 // hit is the share of a trial's calls that can have met a pause: each
 // collection pauses twice, and holds up the calls in flight at the time.
 func hit(t *Trial, u *Usage) float64 {
-	flight := 1.0
-	if h := t.Service; h != nil && h.Count() > 0 && t.Window > 0 {
-		flight = max(1, h.Mean()*float64(t.OK)/float64(t.Window))
-	}
-	return 2 * float64(u.GarbageCycles) * flight / float64(t.Calls())
+	return 2 * float64(u.GarbageCycles) * flight(t) / float64(t.Calls())
 }
 
 // shares adds a check of a share that is judged round by round.

@@ -68,8 +68,7 @@ func (s *subject) neighbours(readings []Reading, busy int) {
 	fix := "stop what else runs here: wirelab doctor names it"
 	switch most := worst(readings, false); {
 	case !enough(full, len(readings)):
-		s.shares(Neighbours, readings, full, neighbourLimit, "of the CPUs' time", "",
-			"machine too busy: other processes used up to %s of the CPUs", fix)
+		s.crowded(readings, full, fix)
 	case !enough(busy, len(readings)):
 		s.add(Check{
 			Gate: Neighbours, OK: true, Limited: true, Value: most, Limit: neighbourShare, Unit: "of the CPUs' time", Rounds: readings,
@@ -80,6 +79,21 @@ func (s *subject) neighbours(readings []Reading, busy int) {
 	default:
 		s.shares(Neighbours, readings, busy, neighbourShare, "of the CPUs' time", "other processes used up to %s of the CPUs", "", fix)
 	}
+}
+
+// crowded judges neighbours that had as much of the CPUs as server or driver can have, by how long those waited for
+// them. What a cache is worth that others fill is not seen: the figures are marked at least.
+func (s *subject) crowded(readings []Reading, full int, fix string) {
+	most := worst(readings, false)
+	did := fmt.Sprintf("other processes used up to %s of the CPUs, and more than %s %s",
+		percent(most), percent(neighbourLimit), inRounds(full, len(readings)))
+	c := Check{
+		Gate: Neighbours, Limited: true, Value: most, Limit: neighbourLimit, Unit: "of the CPUs' time", Rounds: readings,
+		Detail: did, Fix: fix,
+	}
+	s.judge(&c, did, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, true) })
+	c.Detail = choose(c.OK, "busy machine: ", "machine too busy: ") + c.Detail
+	s.add(c)
 }
 
 // coarse are the clock sources that take a microsecond or more to read, or

@@ -289,7 +289,9 @@ type Usage struct {
 	// summed over threads. PauseP99 is the 99th percentile of the pauses in
 	// which garbage collection stopped it, the longest over several stretches.
 	// Spun is the part of CPU that its clock burnt waiting; CPU is without it.
-	Waited   plan.Duration `json:"waited,omitempty"`
+	Waited plan.Duration `json:"waited,omitempty"`
+	// Runs is how often they got one; 0 in results of an earlier wirelab.
+	Runs     uint64        `json:"runs,omitempty"`
 	PauseP99 plan.Duration `json:"pause_p99,omitempty"`
 	Spun     plan.Duration `json:"spun,omitempty"`
 	// Others is the CPU time that was used on the cores this process may run

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab/fault"
@@ -20,7 +21,7 @@ func Gates() Test {
 	return Test{
 		Name:     "gates",
 		Shows:    "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and beside another process",
-		Required: "at most 5 % of the true numbers are refused, and at least 99 % of the false ones, but for chance",
+		Required: "at most 5 % of the runs with true numbers are refused, and at least 99 % of those with a false one, but for chance",
 		Short:    300e9, Long: 1800e9,
 		run: runGates,
 	}
@@ -34,7 +35,8 @@ type pace struct {
 }
 
 // paces are from 50 µs of work to a call of 2 s. Delays take no processor, so that a call waits for no other; work
-// does, and so it is not made side by side. Slices have some 40 calls at least.
+// does, and so it is not made side by side. Slices have some 40 calls at least, and laws are so narrow that chance
+// moves the mean of so few by 1 % at most.
 func paces() []pace {
 	rate := func(perSecond float64, inFlight int) plan.Load {
 		return plan.Load{Rate: perSecond, Arrivals: plan.Constant, InFlight: inFlight}
@@ -46,8 +48,8 @@ func paces() []pace {
 		{"constant 1ms", plan.Load{InFlight: 1}, 600 * time.Millisecond},
 		{"constant 1ms", rate(200, 16), time.Second},
 		{"constant 2.6ms", rate(400, 16), time.Second},
-		{"bimodal 5ms 20ms 0.8", plan.Load{InFlight: 8}, 600 * time.Millisecond},
-		{"bimodal 5ms 20ms 0.8", rate(90, 16), time.Second},
+		{"bimodal 15ms 20ms 0.8", plan.Load{InFlight: 8}, 600 * time.Millisecond},
+		{"bimodal 15ms 20ms 0.8", rate(90, 16), time.Second},
 		{"constant 150ms", plan.Load{InFlight: 8}, time.Second},
 		{"constant 150ms", rate(40, 32), 1200 * time.Millisecond},
 		{"constant 2s", plan.Load{InFlight: 16}, 6 * time.Second},
@@ -55,8 +57,12 @@ func paces() []pace {
 	}
 }
 
-// verdicts are numbers by what they were and what was done with them.
+// verdicts are runs and their numbers, by what they were and what was done with them. A run is true if every number
+// that it has, published or refused, is; and it is refused if one of them is. A false run is refused if each of its
+// false numbers is.
 type verdicts struct {
+	trueRuns, trueRunsRefused, falseRuns, falseRunsPublished int
+
 	truePublished, trueRefused, falsePublished, falseRefused int
 
 	wrong  []string // published and false
@@ -64,6 +70,10 @@ type verdicts struct {
 }
 
 func (v *verdicts) add(w verdicts) {
+	v.trueRuns += w.trueRuns
+	v.trueRunsRefused += w.trueRunsRefused
+	v.falseRuns += w.falseRuns
+	v.falseRunsPublished += w.falseRunsPublished
 	v.truePublished += w.truePublished
 	v.trueRefused += w.trueRefused
 	v.falsePublished += w.falsePublished
@@ -75,8 +85,21 @@ func (v *verdicts) add(w verdicts) {
 func (v *verdicts) trues() int  { return v.truePublished + v.trueRefused }
 func (v *verdicts) falses() int { return v.falsePublished + v.falseRefused }
 
+// run counts what was judged so far as one run.
+func (v *verdicts) run() {
+	switch {
+	case v.falses() > 0:
+		v.falseRuns++
+		v.falseRunsPublished += min(v.falsePublished, 1)
+	case v.trues() > 0:
+		v.trueRuns++
+		v.trueRunsRefused += min(v.trueRefused, 1)
+	}
+}
+
 func (v verdicts) String() string {
-	return fmt.Sprintf("of %d true numbers %d refused, of %d false ones %d published", v.trues(), v.trueRefused, v.falses(), v.falsePublished)
+	return fmt.Sprintf("of %d true runs %d refused, of %d false ones %d published (numbers: %d of %d, %d of %d)",
+		v.trueRuns, v.trueRunsRefused, v.falseRuns, v.falseRunsPublished, v.trueRefused, v.trues(), v.falsePublished, v.falses())
 }
 
 // figures are the shares, with what chance allows of so many.
@@ -84,12 +107,12 @@ func (v *verdicts) figures() []result.Figure {
 	share := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
 	return []result.Figure{
 		{
-			Name: "true numbers that were refused", Unit: "%", Found: share(v.trueRefused, v.trues()),
-			High: 100 * falseShare(0.05, v.trues()), Note: fmt.Sprintf("%d of %d", v.trueRefused, v.trues()),
+			Name: "true runs that were refused", Unit: "%", Found: share(v.trueRunsRefused, v.trueRuns),
+			High: 100 * falseShare(0.05, v.trueRuns), Note: fmt.Sprintf("%d of %d", v.trueRunsRefused, v.trueRuns),
 		},
 		{
-			Name: "false numbers that were published", Unit: "%", Found: share(v.falsePublished, v.falses()),
-			High: 100 * falseShare(0.01, v.falses()), Note: fmt.Sprintf("%d of %d", v.falsePublished, v.falses()),
+			Name: "false runs that were published", Unit: "%", Found: share(v.falseRunsPublished, v.falseRuns),
+			High: 100 * falseShare(0.01, v.falseRuns), Note: fmt.Sprintf("%d of %d", v.falseRunsPublished, v.falseRuns),
 		},
 	}
 }
@@ -111,7 +134,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 			for _, crowded := range []bool{false, true} {
 				one, err := p.classify(ctx, e, wire, crowded)
 				if ctx.Err() != nil {
-					return finding{}, context.Cause(ctx)
+					return gatesFound(ctx, all, by, rows, unable)
 				}
 				if err != nil {
 					unable = append(unable, fmt.Sprintf("%s, %s: %s", p, company(crowded), fault.Text(err)))
@@ -121,14 +144,26 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 				by[crowded].add(one)
 				rows = append(rows, result.Figure{
 					Name: fmt.Sprintf("%s, %s: true numbers that were refused", p, company(crowded)), Unit: "numbers",
-					Found: float64(one.trueRefused), High: float64(one.trues()), Note: one.String(),
+					Found: float64(one.trueRefused), High: float64(one.trues()),
+					Note: strings.Join(slices.Concat([]string{one.String()}, one.strict, one.wrong), "; "),
 				})
 				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(paces())+i+1, choose(e, 1, 5)*len(paces()), p, company(crowded), one))
 			}
 		}
 	}
+	return gatesFound(ctx, all, by, rows, unable)
+}
+
+// gatesFound is what came of the runs that there were, also of those before an interruption.
+func gatesFound(ctx context.Context, all verdicts, by map[bool]*verdicts, rows []result.Figure, unable []string) (finding, error) {
+	if len(rows) == 0 && ctx.Err() != nil {
+		return finding{}, context.Cause(ctx)
+	}
 	f := judged(fmt.Sprintf("alone: %s; beside another process: %s", by[false], by[true]), append(all.figures(), rows...)...)
-	f.pass = f.pass && all.trues() > 0 && all.falses() > 0
+	f.pass = f.pass && all.trueRuns > 0 && all.falseRuns > 0
+	if ctx.Err() != nil {
+		f.found = fmt.Sprintf("interrupted after %d runs; %s", len(rows), f.found)
+	}
 	for _, list := range []struct {
 		what string
 		of   []string
@@ -210,6 +245,7 @@ func (p pace) classify(ctx context.Context, e Env, wire time.Duration, crowded b
 		}
 		v.judge(fmt.Sprintf("%s, %s: %s", p, company(crowded), m.ID), row.Cells[0].Estimate, want+wire)
 	}
+	v.run()
 	return v, nil
 }
 

@@ -29,15 +29,31 @@ func TestNumbersAreClassified(t *testing.T) {
 	if len(v.wrong) != 1 || len(v.strict) != 1 || !strings.Contains(v.strict[0], "(busy)") {
 		t.Errorf("%q, %q", v.wrong, v.strict)
 	}
-	strict, wrong := v.figures()[0], v.figures()[1]
-	if strict.Found < 33 || strict.Found > 34 || wrong.Found < 33 || wrong.Found > 34 {
+	many := verdicts{trueRuns: 1000, trueRunsRefused: 100, falseRuns: 1000, falseRunsPublished: 40}
+	if strict, wrong := many.figures()[0], many.figures()[1]; strict.Found != 10 || wrong.Found != 4 {
 		t.Errorf("%+v, %+v", strict, wrong)
 	}
-	many := verdicts{truePublished: 900, trueRefused: 100, falsePublished: 40, falseRefused: 960}
 	for _, f := range many.figures() {
 		if f.OK() {
 			t.Errorf("passes: %+v", f)
 		}
+	}
+}
+
+// A run is judged by all its numbers.
+func TestRunsAreClassified(t *testing.T) {
+	t.Parallel()
+	var all verdicts
+	for _, one := range []verdicts{
+		{truePublished: 3}, {truePublished: 2, trueRefused: 1}, // true; one refused
+		{falseRefused: 1, truePublished: 1, trueRefused: 1}, {falseRefused: 2, falsePublished: 1}, // false; one published
+		{}, // nothing was measured
+	} {
+		one.run()
+		all.add(one)
+	}
+	if all.trueRuns != 2 || all.trueRunsRefused != 1 || all.falseRuns != 2 || all.falseRunsPublished != 1 {
+		t.Errorf("%+v", all)
 	}
 }
 

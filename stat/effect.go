@@ -28,6 +28,16 @@ type Effect struct {
 	// counts of bytes do: the ratio is then known, not estimated, its interval
 	// has no width, and P (at best 2/2^Rounds) says nothing about it.
 	Exact bool
+	// Disturbed is set by [Effect.Widen]: the interval has room for more than chance.
+	Disturbed bool
+}
+
+// Widen makes room for a ratio that may be too high by a share of itself, or too low by another; 0 ≤ share < 1.
+func (e Effect) Widen(high, low float64) Effect {
+	if high > 0 || low > 0 {
+		e.Low, e.High, e.Disturbed, e.Exact = e.Low*(1-high), e.High/(1-low), true, false
+	}
+	return e
 }
 
 // PairedRatio compares a[r] with b[r], the metric's value of each arm in

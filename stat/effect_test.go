@@ -280,3 +280,29 @@ func TestEquivalenceIsTheInterval(t *testing.T) {
 		}
 	}
 }
+
+// An interval with room for a disturbance claims no more than it holds.
+func TestWiden(t *testing.T) {
+	t.Parallel()
+	clear := stat.Effect{Ratio: 0.9, Low: 0.89, High: 0.91, Alpha: 0.05, Rounds: 10, LogMean: math.Log(0.9), LogSD: 0.01, P: 0.002}
+	rule := stat.Rule{}
+	if v := rule.Judge(clear).Verdict; v != stat.BBetter {
+		t.Fatalf("%v", v)
+	}
+	if v := rule.Judge(clear.Widen(0, 0.05)).Verdict; v != stat.BBetter {
+		t.Errorf("5 %% are less than the difference: %v", v)
+	}
+	if v := rule.Judge(clear.Widen(0, 0.1)).Verdict; v != stat.Inconclusive {
+		t.Errorf("10 %% are not: %v", v)
+	}
+	same := stat.Effect{Ratio: 1, Low: 0.995, High: 1.005, Alpha: 0.05, Rounds: 10, LogSD: 0.005, P: 1}
+	if v := rule.Judge(same).Verdict; v != stat.Equivalent {
+		t.Fatalf("%v", v)
+	}
+	if v := rule.Judge(same.Widen(0.05, 0)).Verdict; v != stat.Inconclusive {
+		t.Errorf("they may differ by 5 %%: %v", v)
+	}
+	if e := clear.Widen(0, 0); e != clear {
+		t.Errorf("nothing was disturbed: %+v", e)
+	}
+}

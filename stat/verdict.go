@@ -90,7 +90,7 @@ func (r Rule) Judge(e Effect) Finding {
 		if (e.LogMean < 0) != (r.Direction == HigherIsBetter) {
 			f.Verdict = BBetter
 		}
-	case f.EquivalenceP < e.Alpha:
+	case f.EquivalenceP < e.Alpha && (!e.Disturbed || e.Low*(1+f.Epsilon) > 1 && e.High < 1+f.Epsilon):
 		f.Verdict = Equivalent
 	default:
 		f.Verdict = Inconclusive

@@ -1,0 +1,213 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab/stat"
+)
+
+// movedShare of itself is what a disturbance may have moved a figure by, at most.
+const movedShare = lagShare
+
+// Shift is by which share of itself a figure may be too high, at most, since something made calls longer.
+type Shift struct {
+	Quantile float64 `json:"quantile"` // 0: the mean, and with it how many calls a closed loop made
+	Share    float64 `json:"share"`
+}
+
+// shifted are the figures that a disturbance is judged by, in this order. A p90 is within what is said of them.
+func shifted() []float64 { return []float64{0, 0.5, 0.9, 0.99, 0.999} }
+
+// flight is how many calls of a trial were in flight on average, by Little's law; at least one.
+func flight(t *Trial) float64 {
+	if h := t.Service; h != nil && h.Count() > 0 && t.Window > 0 {
+		return max(1, h.Mean()*float64(t.OK)/float64(t.Window))
+	}
+	return 1
+}
+
+// delayed is by how many nanoseconds a trial's calls can have been longer, on average, since somebody waited for a CPU
+// for some time in all, in stretches of so much on average. A wait holds up the call that it is for, and those whose
+// turn comes meanwhile: as many as come in a stretch, but no more than are in flight. Where nobody counted
+// the stretches, those in flight are taken.
+func delayed(t *Trial, waited, stretch time.Duration) float64 {
+	calls, held := float64(t.Calls()), flight(t)
+	if calls == 0 {
+		return 0
+	}
+	if stretch > 0 && t.Window > 0 {
+		held = min(held, 1+calls/float64(t.Window)*float64(stretch))
+	}
+	return float64(waited) * held / calls
+}
+
+// movedAtMost is by which share of itself a quantile can be too high, if calls were longer by a mean of so many
+// nanoseconds. By Markov's inequality no more than a share mean/x of the calls was longer by more than x, so that without
+// it the quantile q was no lower than that of q − mean/x is now, less x. This is so of each x, and the best is taken.
+// Of the mean it is the mean's share; 0 ≤ q < 1.
+func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
+	if q == 0 {
+		return min(1, mean/max(1, h.Mean()))
+	}
+	is := float64(h.Quantile(q))
+	if is <= 0 || mean <= 0 {
+		return 0
+	}
+	least := is
+	for x := movedShare / 50 * is; x < is; x *= 1.2 {
+		if lost := mean / x; lost < q {
+			least = min(least, is-float64(h.Quantile(q-lost))+x)
+		}
+	}
+	return least / is
+}
+
+// judge says of a check that passed its bound in too many rounds what became of it: the bound is on what something
+// might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where no
+// trial tells, the check fails for all.
+func (s *subject) judge(c *Check, did string, by func(t *Trial, q float64) (share float64, known bool)) {
+	at, most := -1.0, 0.0
+	for _, q := range shifted() {
+		if q > 0 && !stat.Tail(q, s.rounded()).OK() {
+			continue // it is not published anyhow
+		}
+		sum, n := 0.0, 0
+		for _, t := range s.trials {
+			if share, known := by(t, q); known {
+				sum += share
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		// A quantile is of all rounds together, and what its rounds' were moved by moved it by their mean.
+		share := sum / float64(n)
+		c.Moved = append(c.Moved, Shift{q, share})
+		if at < 0 || share > most {
+			at, most = q, share
+		}
+	}
+	if len(c.Moved) == 0 {
+		return
+	}
+	c.OK, c.Value, c.Limit, c.Unit = most <= movedShare, most, movedShare, "of the figure"
+	c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		share, known := by(t, at)
+		return share, share <= movedShare, known
+	})
+	var words []string
+	for _, m := range c.Moved {
+		words = append(words, quantileName(m.Quantile)+" by "+percent(m.Share))
+	}
+	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "), percent(movedShare))
+}
+
+// rounded are the trials' times, as quantiles are published of them.
+func (s *subject) rounded() []*stat.Histogram {
+	all := make([]*stat.Histogram, len(s.trials))
+	for i, t := range s.trials {
+		all[i] = t.Response
+		if all[i] == nil {
+			all[i] = &stat.Histogram{}
+		}
+	}
+	return all
+}
+
+func quantileName(q float64) string {
+	if q == 0 {
+		return "the mean"
+	}
+	return fmt.Sprintf("p%.4g", 100*q)
+}
+
+// covers reports whether a metric is invalid when the check fails: one that was moved by little is not.
+func (c *Check) covers(m Metric) bool {
+	return c.Gate.covers(m) && (len(c.Moved) == 0 || c.OK || c.shift(m) > movedShare)
+}
+
+// shift is what a check says of a metric: a quantile can be off by no more than the next higher one that was looked at.
+func (c *Check) shift(m Metric) float64 {
+	at := slices.IndexFunc(c.Moved, func(d Shift) bool { return d.Quantile >= m.Quantile })
+	if at < 0 {
+		at = len(c.Moved) - 1
+	}
+	return c.Moved[at].Share
+}
+
+// moved is by which share of itself a metric of the arm can be too high, or a rate too low, by all that passed a
+// bound and was judged by what it moved.
+func (s *ArmState) moved(m Metric) (share float64) {
+	for i := range s.Checks {
+		if c := &s.Checks[i]; len(c.Moved) > 0 && c.Gate.covers(m) {
+			share += c.shift(m)
+		}
+	}
+	return min(share, 0.99)
+}
+
+// allow makes room in an interval for what disturbances can have done: they make calls longer, and rates lower.
+func (e *Estimate) allow(m Metric, share float64) {
+	if share == 0 || !e.Known {
+		return
+	}
+	if e.High == 0 {
+		e.Low, e.High = e.Value, e.Value
+	}
+	if m.Higher {
+		e.High /= 1 - share
+	} else {
+		e.Low *= 1 - share
+	}
+}
+
+// widened is the ratio of two arms with room for what disturbances can have done to either.
+func widened(e stat.Effect, m Metric, first, second float64) stat.Effect {
+	if m.Higher {
+		return e.Widen(first, second)
+	}
+	return e.Widen(second, first)
+}
+
+// hindered is by which share of itself a trial's figure can be too high, since the driver and, if it is asked for, the
+// server waited for a CPU that others had. It is not known of a server that is not ours, nor where a database's
+// processes may have waited too.
+func (s *subject) hindered(t *Trial, q float64, server bool) (share float64, known bool) {
+	u := used(t)
+	if u == nil || t.Calls() == 0 || t.Response.Count() == 0 {
+		return 0, false
+	}
+	at := s.result.Placement
+	mean := foreignDelay(t, u, foreignWait(s.result, t, s.cores(at.DriverCPUs)))
+	if server {
+		if t.Server == nil || t.Server.Wall <= 0 || t.Database != nil && t.Database.Processes != nil {
+			return 0, false
+		}
+		mean += foreignDelay(t, t.Server, serverWait(s.result, t, s.cores(at.ServerCPUs)))
+	}
+	return movedAtMost(t.Response, q, mean), true
+}
+
+// foreignDelay is what the calls of a trial can have been longer by, since a process waited for a share of the time.
+func foreignDelay(t *Trial, u *Usage, share float64) float64 {
+	stretch := time.Duration(0)
+	if u.Runs > 0 {
+		stretch = time.Duration(u.Waited) / time.Duration(u.Runs)
+	}
+	return delayed(t, time.Duration(share*float64(u.Wall)), stretch)
+}
+
+// serverWait is foreignWait of the server.
+func serverWait(r *Result, t *Trial, cores int) float64 {
+	server := t.Server
+	others := float64(server.Others)
+	if len(r.Placement.ServerCPUs) == 0 {
+		others -= float64(t.Driver.CPU)
+	}
+	wall := float64(server.Wall)
+	return max(0, min(float64(server.Waited)/wall, others/(float64(cores)*wall)))
+}
