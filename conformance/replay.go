@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"encoding/binary"
+	"encoding/gob"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -29,7 +30,10 @@ const replaying = 30 * time.Second
 //	> BYTES            the client sends them
 //	< HEADERS a=b c=d  the reply's header, or trailer, has these fields among others
 //	< DATA BYTES       the next bytes of the reply's body
+//	< JSON OBJECT      the rest of the body is JSON that has these fields among others
+//	< REST             whatever is left of the reply
 //	< END              the reply ends
+//	< GOB "TEXT"       net/rpc's next reply, which is no error but this text
 //
 // BYTES are hex, or text in the quotes of Go. A recording of HTTP/2 begins with
 // its preface and lacks the frames that answer the server's: Replay sends those.
@@ -118,8 +122,23 @@ func expect(reply replies, step string) error {
 			return fmt.Errorf("got %x (%q), %v", got, got, err)
 		}
 		return nil
+	case "JSON":
+		got, err := reply.rest()
+		if err != nil {
+			return err
+		}
+		return fields(got, rest)
+	case "REST":
+		_, err := reply.rest()
+		return err
 	case "END":
 		return reply.end()
+	case "GOB":
+		called, ok := reply.(*gobs)
+		if !ok {
+			return fmt.Errorf("the recording is of HTTP")
+		}
+		return called.reply(rest)
 	}
 	return fmt.Errorf("no such step")
 }
@@ -130,11 +149,15 @@ type replies interface {
 	sending(sent []byte)
 	header() (map[string]string, error)
 	body(size int) ([]byte, error)
+	rest() ([]byte, error)
 	end() error
 }
 
 // newReplies returns the replies to a client that begins with sent.
 func newReplies(conn net.Conn, sent []byte) replies {
+	if sent[0] < 'A' || sent[0] > 'Z' {
+		return &gobs{from: gob.NewDecoder(conn)}
+	}
 	if preface := http2.ClientPreface; len(sent) > len(preface) || preface[:len(sent)] != string(sent) {
 		return &replies1{from: bufio.NewReader(conn)}
 	}
@@ -179,6 +202,8 @@ func (r *replies1) end() error {
 	}
 	return err
 }
+
+func (r *replies1) rest() ([]byte, error) { return io.ReadAll(r.now.Body) }
 
 // replies2 are the replies of HTTP/2.
 type replies2 struct {
@@ -263,6 +288,17 @@ func (r *replies2) body(size int) ([]byte, error) {
 	got := r.data[:size]
 	r.data = r.data[size:]
 	return got, nil
+}
+
+func (r *replies2) rest() ([]byte, error) {
+	for !r.ended {
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+	}
+	rest := r.data
+	r.data = nil
+	return rest, nil
 }
 
 func (r *replies2) end() error {
