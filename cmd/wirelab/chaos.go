@@ -36,6 +36,7 @@ type chaosFlags struct {
 	inFlight              int
 	seed                  uint64
 	noConfirms, transient bool
+	topology              bool
 	asJSON, quiet         bool
 	database              databaseFlags
 }
@@ -102,6 +103,7 @@ broker of a path that you named is not installed.`,
 	flags.IntVar(&f.inFlight, "in-flight", chaos.DefaultInFlight, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.queue, "queue", "", "`kind` of RabbitMQ's queue: quorum or classic (default quorum)")
 	flags.BoolVar(&f.noConfirms, "no-confirms", false, "let the gateway reply before the broker has confirmed the entry")
+	flags.BoolVar(&f.topology, "published-topology", false, topologyHelp)
 	flags.BoolVar(&f.transient, "transient", false, "let the broker keep entries in memory, if its queue can")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of the entries (default: random)")
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
@@ -302,6 +304,9 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 			return nil, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
 		}
 		one.Stack.Brokers = a.chaosBroker(path, f)
+		for _, b := range one.Stack.Brokers {
+			one.Unpromised = one.Unpromised || b.PublishedTopology
+		}
 		one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
 		absent, err := a.chaosAbsent(ctx, one.Stack.Brokers)
 		if err != nil {
@@ -380,7 +385,7 @@ func (a *app) chaosBroker(path string, f chaosFlags) []stack.Broker {
 				Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient,
 			}}
 			if kind == stack.RabbitMQ {
-				b.Queue.Kind = queue.Kind(f.queue)
+				b.Queue.Kind, b.PublishedTopology = queue.Kind(f.queue), f.topology
 			}
 			return []stack.Broker{b}
 		}

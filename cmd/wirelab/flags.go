@@ -27,5 +27,5 @@ var flagGroups = []cli.FlagGroup{
 	{Heading: "Machine", Names: []string{"pin", "certificate"}},
 	{Heading: "Output", Names: []string{"junit", "markdown", "print-plan"}},
 	{Heading: "Addresses", Names: []string{"logger-http", "logger-grpc", "logger-rpc", "amqp", "nats", "hermes"}},
-	{Heading: "Queue and listeners", Names: []string{"queue", "no-confirms", "transient", "prefetch", "direct", "listener-http", "published"}},
+	{Heading: "Queue and listeners", Names: []string{"queue", "no-confirms", "transient", "prefetch", "direct", "listener-http", "published-topology", "published"}},
 }

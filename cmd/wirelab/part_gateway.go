@@ -15,6 +15,7 @@ import (
 	"wirelab/queue/amqp"
 	"wirelab/queue/hermes"
 	"wirelab/queue/jetstream"
+	"wirelab/workload/logging"
 )
 
 // gateway is the front door.
@@ -49,7 +50,7 @@ func (p *part) gateway(ctx context.Context, config stack.Gateway) error {
 		if err != nil {
 			return err
 		}
-		o := path.Options{Ready: func(ctx context.Context) error {
+		o := path.Options{PublishedForm: q.PublishedTopology, Ready: func(ctx context.Context) error {
 			_, _, err := broker.Depth(ctx, q.Options)
 			return err
 		}}
@@ -115,7 +116,7 @@ func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) 
 	look := time.NewTicker(databaseLook)
 	defer look.Stop()
 	for began := time.Now(); ; {
-		broker, err := openBroker(ctx, q)
+		broker, err := p.openBroker(ctx, q)
 		if err == nil {
 			p.closers = append(p.closers, broker.Close)
 			return broker, nil
@@ -131,9 +132,12 @@ func (p *part) broker(ctx context.Context, q stack.Queue) (queue.Broker, error) 
 	}
 }
 
-func openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
+func (p *part) openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
 	switch q.Broker {
 	case stack.RabbitMQ:
+		if q.PublishedTopology {
+			return p.openTopic(ctx, q.URL)
+		}
 		return openRabbitMQ(ctx, q.URL)
 	case stack.NATSServer:
 		return openNATS(ctx, q.URL)
@@ -145,6 +149,17 @@ func openBroker(ctx context.Context, q stack.Queue) (queue.Broker, error) {
 
 func openRabbitMQ(ctx context.Context, url string) (queue.Broker, error) {
 	broker, err := amqp.Open(ctx, url)
+	if err != nil {
+		return nil, err // as it is: an interface of a nil pointer is not nil
+	}
+	return broker, nil
+}
+
+func (p *part) openTopic(ctx context.Context, url string) (queue.Broker, error) {
+	broker, err := amqp.OpenTopic(ctx, url, amqp.Topic{
+		Exchange: stack.PublishedExchange, Key: stack.PublishedKey, Keys: stack.PublishedKeys(),
+		NewID: logging.NewID, Lost: func(err error) { p.notes.Note("keep an entry", err) },
+	})
 	if err != nil {
 		return nil, err // as it is: an interface of a nil pointer is not nil
 	}

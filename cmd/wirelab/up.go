@@ -44,6 +44,7 @@ type upFlags struct {
 	noConfirms, transient       bool
 	prefetch                    int
 	direct, overHTTP, published bool
+	topology                    bool
 	origins                     []string
 	asJSON                      bool
 	database                    databaseFlags
@@ -86,6 +87,14 @@ is ready (GET /health). Ctrl-C stops the gateway first and the broker last. If a
 part dies, up prints its last output and stops the others. Brokers and databases
 that were started here are deleted at the end.
 
+With --published-topology RabbitMQ is used as the published log pipeline uses it,
+so that its services and these hear each other: a topic exchange "logs_topic", key
+"log.INFO", and a queue for each listener that ends with it. That loses entries:
+those sent while no listener is connected, those in the queue when a listener or
+RabbitMQ ends, and those that a listener has taken and not yet handed on when it
+is killed. The gateway replies before RabbitMQ has confirmed anything. Each
+listener gets each entry.
+
 Put addresses with passwords into the environment, because other users of this
 machine can see flags: $` + amqpVariable + `, $` + natsVariable + `,
 $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
@@ -93,6 +102,7 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
   wirelab up logging --broker none --db embedded
   wirelab up logging --broker rabbitmq,nats,hermes --direct
   wirelab up logging --broker rabbitmq --queue classic --no-confirms --transient
+  wirelab up logging --broker rabbitmq --published-topology
   ` + amqpVariable + `=amqp://me:secret@10.0.0.7:5672/ wirelab up logging
   curl --json '{"log":{"name":"event","data":"some data"}}' http://127.0.0.1:8080/log-grpc`,
 		Args: cli.Arguments(0, 0, "no arguments"),
@@ -114,6 +124,7 @@ $` + hermesVariable + `, $` + experiment.DatabaseVariable + `.`,
 	flags.BoolVar(&f.direct, "direct", false, "add a listener that stores entries itself, and its path: POST /log-rabbit-direct, /log-nats-direct and so on")
 	flags.BoolVar(&f.overHTTP, "listener-http", false, "let the listener call the logger over HTTP instead of gRPC")
 	flags.BoolVar(&f.published, "published", false, "add paths that do what the published client did: POST /log-http-published and so on")
+	flags.BoolVar(&f.topology, "published-topology", false, topologyHelp)
 	flags.StringArrayVar(&f.origins, "allow-origin", nil, "`origin` whose pages may call the gateway, such as http://localhost; may be given several times")
 	flags.BoolVar(&f.asJSON, "json", false, "print what runs as JSON, for programs")
 	f.database.register(flags)
@@ -213,7 +224,7 @@ func (a *app) usualBroker(ctx context.Context, f upFlags, o *stack.Options) ([]s
 	switch {
 	case err == nil:
 		return []string{stack.RabbitMQ}, nil
-	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.queue != "":
+	case wirelab.CodeOf(err) != wirelab.NotFound || f.direct || f.topology || f.queue != "":
 		return nil, err
 	}
 	a.Note("no RabbitMQ: %s; this pipeline comes up without a broker. NATS needs nothing to be installed: --broker nats", describe(err))
@@ -228,6 +239,8 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 		switch {
 		case len(names) > 1:
 			return nil, cli.Usage("--broker %s: none is without others", strings.Join(names, ","))
+		case f.topology:
+			return nil, cli.Usage("--published-topology is RabbitMQ's, and --broker none is without it")
 		case f.direct:
 			return nil, cli.Usage("--direct is a listener, and without a broker there is nothing to listen to")
 		}
@@ -242,6 +255,9 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 			return nil, cli.Usage("--%s is the address of a broker that --broker %s does not ask for", given.flag, strings.Join(names, ","))
 		}
 	}
+	if err := f.checkTopology(); err != nil {
+		return nil, err
+	}
 	var all []stack.Broker
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -254,7 +270,7 @@ func (a *app) brokers(f upFlags) ([]stack.Broker, error) {
 			Name: stack.QueueName, Confirms: !f.noConfirms, Persistent: !f.transient, Prefetch: f.prefetch,
 		}}
 		if name == stack.RabbitMQ {
-			b.Queue.Kind = queue.Kind(f.queue)
+			b.Queue.Kind, b.PublishedTopology = queue.Kind(f.queue), f.topology
 		} else if f.queue != "" && !slices.Contains(names, stack.RabbitMQ) {
 			return nil, cli.Usage("--queue needs --broker rabbitmq; NATS JetStream and Hermes have one kind each")
 		}

@@ -33,9 +33,34 @@ func Encode(entry logging.Entry) ([]byte, error) {
 	}
 	text = text[:len(text)-1] // Encode's newline
 	if len(text) > queue.BodyLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", len(text), queue.BodyLimit)
+		return nil, tooLong(len(text))
 	}
 	return text, nil
+}
+
+// published is an entry as the published pipeline has it in its queue.
+type published struct {
+	Name string `json:"name"`
+	Data string `json:"data"`
+}
+
+// EncodePublished returns the body that the published pipeline puts into its
+// queue: the name and the data, indented by tabs, with <, > and & escaped. The id
+// is not in it. One that is longer than [queue.BodyLimit] is InvalidArgument.
+func EncodePublished(entry logging.Entry) ([]byte, error) {
+	text, err := json.MarshalIndent(published{Name: entry.Name, Data: entry.Data}, "", "\t")
+	if err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the entry cannot be written as JSON")
+	}
+	if len(text) > queue.BodyLimit {
+		return nil, tooLong(len(text))
+	}
+	return text, nil
+}
+
+// tooLong is what is told of an entry that a queue has no room for.
+func tooLong(size int) error {
+	return wirelab.Errorf(wirelab.InvalidArgument, "the entry is %d bytes as JSON; want at most %d", size, queue.BodyLimit)
 }
 
 // written keeps what is written, without bytes.Buffer's doubling.

@@ -112,3 +112,21 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// The published body is to the byte what the published services put into their queue.
+func TestEncodePublished(t *testing.T) {
+	t.Parallel()
+	const want = "{\n\t\"name\": \"event\",\n\t\"data\": \"some \\u003ckind\\u003e of data\"\n}"
+	body, err := message.EncodePublished(logging.Entry{ID: "an-id", Name: "event", Data: "some <kind> of data"})
+	if err != nil || string(body) != want {
+		t.Errorf("%s, %v", body, err)
+	}
+	entry, err := message.Decode(queue.Message{ID: "an-id", Body: body})
+	if want := (logging.Entry{ID: "an-id", Name: "event", Data: "some <kind> of data"}); err != nil || entry != want {
+		t.Errorf("%+v, %v", entry, err)
+	}
+	long := logging.Entry{Name: "event", Data: strings.Repeat("<", queue.BodyLimit/3)}
+	if _, err := message.EncodePublished(long); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		t.Errorf("too long: %v", err)
+	}
+}

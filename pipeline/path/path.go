@@ -79,6 +79,9 @@ type Options struct {
 	Connections int
 	// AsPublished is what the package comment says.
 	AsPublished bool
+	// PublishedForm has messages of a queue carry what the published ones did (see
+	// [message.EncodePublished]). Only queues look at it.
+	PublishedForm bool
 	// Ready tells whether a queue's broker is there, for Check; nil: not known,
 	// which Check takes for yes. Only queues look at it.
 	Ready func(context.Context) error

@@ -31,12 +31,16 @@ func (p *byQueue) Log(ctx context.Context, entry logging.Entry) (Receipt, error)
 		return Receipt{}, err
 	}
 	defer cancel()
-	return publish(ctx, p.publisher, entry)
+	return p.options.publish(ctx, p.publisher, entry)
 }
 
 // publish publishes an entry that was checked.
-func publish(ctx context.Context, publisher queue.Publisher, entry logging.Entry) (Receipt, error) {
-	body, err := message.Encode(entry)
+func (o Options) publish(ctx context.Context, publisher queue.Publisher, entry logging.Entry) (Receipt, error) {
+	encode := message.Encode
+	if o.PublishedForm {
+		encode = message.EncodePublished
+	}
+	body, err := encode(entry)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -106,7 +110,7 @@ func (p *queuePerCall) Log(ctx context.Context, entry logging.Entry) (receipt Re
 	if err != nil {
 		return receipt, failed(ctx, err, noBroker)
 	}
-	receipt, err = publish(ctx, publisher, entry)
+	receipt, err = p.options.publish(ctx, publisher, entry)
 	if ended := publisher.Close(); ended != nil && err == nil {
 		err = failed(ctx, ended, noBroker)
 	}

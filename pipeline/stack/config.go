@@ -71,6 +71,8 @@ type Queue struct {
 	Broker  string        `json:"broker"` // one of [Brokers]
 	URL     string        `json:"url"`
 	Options queue.Options `json:"options"`
+	// PublishedTopology is [Broker.PublishedTopology].
+	PublishedTopology bool `json:"published_topology,omitempty"`
 }
 
 // ParseConfig reads the value of [Variable]. What is none is InvalidArgument.

@@ -28,6 +28,9 @@ func HandoverOf(brokers []Broker) *result.Handover {
 	case Hermes:
 		h.Broker, h.Queue = productHermes, string(cmp.Or(b.Queue.Kind, queue.Quorum))
 	}
+	if b.PublishedTopology {
+		h.Queue, h.Confirms, h.Persistent = string(queue.Classic), false, false
+	}
 	if b.URL != "" {
 		h.Sync = result.SyncUnknown
 	}

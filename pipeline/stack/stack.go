@@ -94,7 +94,20 @@ type Broker struct {
 	// OverHTTP is whether the other listener hands on by HTTP, as the published
 	// one did, and not by gRPC.
 	OverHTTP bool
+	// PublishedTopology has RabbitMQ used as the published pipeline does: over a
+	// topic exchange to which each listener binds a queue of its own. Such a queue
+	// promises nothing, and what Queue says of promises does not count.
+	PublishedTopology bool
 }
+
+// The exchange of [Broker.PublishedTopology], and the key of entries from here.
+const (
+	PublishedExchange = "logs_topic"
+	PublishedKey      = "log.INFO"
+)
+
+// PublishedKeys are the keys that a listener binds.
+func PublishedKeys() []string { return []string{PublishedKey, "log.WARNING", "log.ERROR"} }
 
 // Death is a part that ended though nobody here ended it.
 type Death struct {
@@ -171,6 +184,9 @@ func (s *Stack) plan() error {
 func (s *Stack) planBroker(b Broker) error {
 	if b.Direct && s.options.Database.Kind == "" {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a listener cannot store in the logger's memory: give it a database")
+	}
+	if b.PublishedTopology && (b.Kind != RabbitMQ || b.Direct) {
+		return wirelab.Errorf(wirelab.InvalidArgument, "the published topology is RabbitMQ's, with one listener that hands on to the logger")
 	}
 	if s.brokers[b.Kind] != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "broker %s is named twice", b.Kind)
@@ -254,7 +270,7 @@ func (s *Stack) queue(b Broker, direct bool) Queue {
 	if direct {
 		q.Name += "-direct"
 	}
-	return Queue{Broker: b.Kind, URL: s.brokers[b.Kind](), Options: q}
+	return Queue{Broker: b.Kind, URL: s.brokers[b.Kind](), Options: q, PublishedTopology: b.PublishedTopology}
 }
 
 func (s *Stack) listener(b Broker, direct bool) piece {

@@ -240,7 +240,7 @@ func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 	if s.o.Kind == queue.Classic && d.Redelivered {
 		delivery.Attempt = 0 // how often it came back is not counted
 	}
-	err := s.try(ctx, delivery)
+	err := s.handle.try(ctx, delivery)
 	switch {
 	case err == nil:
 		s.acks.done(d.DeliveryTag)
@@ -252,9 +252,9 @@ func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 	copied := copied(d)
 	copied.Headers[failuresHeader] = failures
 	to := retries(s.o.Name)
-	if code := wirelab.CodeOf(err); code == wirelab.InvalidArgument || code == wirelab.Conflict || failures >= int64(s.o.Attempts) {
+	if failures >= int64(s.o.Attempts) || always(err) {
 		to = letters(s.o.Name)
-		copied.Headers[codeHeader] = code.String()
+		copied.Headers[codeHeader] = wirelab.CodeOf(err).String()
 	} else {
 		copied.Headers[dueHeader] = time.Now().Add(s.o.Retry).UnixMilli()
 	}
@@ -262,19 +262,25 @@ func (s *session) deal(ctx context.Context, d amqp.Delivery) {
 }
 
 // try calls the handler.
-func (s *session) try(ctx context.Context, d queue.Delivery) (err error) {
+func (h handler) try(ctx context.Context, d queue.Delivery) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = wirelab.Errorf(wirelab.Internal, "the handler of message %q panicked: %v", d.ID, fault)
 		}
 	}()
-	return s.handle(ctx, d)
+	return h(ctx, d)
+}
+
+// always reports whether a handler that failed so will fail again.
+func always(err error) bool {
+	code := wirelab.CodeOf(err)
+	return code == wirelab.InvalidArgument || code == wirelab.Conflict
 }
 
 // move puts a copy of a message into another queue, and then takes the message
 // away. Where that fails the message goes back, after a while.
 func (s *session) move(d amqp.Delivery, to string, message amqp.Publishing) {
-	if _, err := s.again.send(s.life, to, message); err != nil {
+	if _, err := s.again.send(s.life, target{key: to}, message); err != nil {
 		wait(s.life, s.o.Retry)
 		if s.life.Err() == nil {
 			s.acks.back(d)
@@ -313,7 +319,7 @@ func (s *session) answer(ask amqp.Delivery) {
 	s.running.Go(func() {
 		ctx, cancel := context.WithTimeout(s.life, answerLimit)
 		defer cancel()
-		_, _ = s.again.send(ctx, ask.ReplyTo, reply) // who asked may have gone
+		_, _ = s.again.send(ctx, target{key: ask.ReplyTo}, reply) // who asked may have gone
 	})
 }
 

@@ -11,6 +11,9 @@
 // which consumers are asked how many messages they hold. The retries and dead
 // letters are quorum queues always: they are few, and must not be lost.
 //
+// An [Exchange] declares none of these, and keeps less of the contract: it is how
+// others use RabbitMQ.
+//
 // # Who counts attempts
 //
 // The consumer, in a header of the message: a failed message is published to

@@ -37,9 +37,12 @@ type flight struct {
 	returned bool // the server found no queue for one
 }
 
+// target is where a message is published to: a queue by its name, if exchange is "".
+type target struct{ exchange, key string }
+
 // writing is a message on its way to the socket.
 type writing struct {
-	queue   string
+	to      target
 	message amqp.Publishing
 	written chan written // of one
 	done    written      // the writer's, until it is told
@@ -128,8 +131,8 @@ func (o *outlet) together(w *writing, batch []*writing) []*writing {
 	runtime.Gosched()
 	o.wire.hold()
 	for w != nil {
-		// To a queue by its name. Mandatory: without the queue it comes back.
-		w.done.confirmed, w.done.err = o.channel.PublishWithDeferredConfirm("", w.queue, o.confirms, false, w.message)
+		// Mandatory where it is confirmed: without the queue it comes back.
+		w.done.confirmed, w.done.err = o.channel.PublishWithDeferredConfirm(w.to.exchange, w.to.key, o.confirms, false, w.message)
 		batch = append(batch, w)
 		if w = nil; len(batch) < togetherMost {
 			select {
@@ -180,16 +183,16 @@ func (o *outlet) leave(id string) (returned bool) {
 	return f.returned
 }
 
-// publish hands a message to a queue. errLost means that the outlet is gone and
+// publish hands a message over. errLost means that the outlet is gone and
 // that the message may or may not have been taken.
-func (o *outlet) publish(ctx context.Context, name string, m amqp.Publishing) (r queue.Receipt, err error) {
+func (o *outlet) publish(ctx context.Context, to target, m amqp.Publishing) (r queue.Receipt, err error) {
 	o.enter(m.MessageId)
 	defer func() {
 		if returned := o.leave(m.MessageId); returned && err == nil {
-			r, err = queue.Receipt{}, wirelab.Errorf(wirelab.NotFound, "queue %s is not declared", name)
+			r, err = queue.Receipt{}, wirelab.Errorf(wirelab.NotFound, "queue %s is not declared", to.key)
 		}
 	}()
-	w := &writing{queue: name, message: m, written: make(chan written, 1)}
+	w := &writing{to: to, message: m, written: make(chan written, 1)}
 	select {
 	case o.writes <- w:
 	case <-o.gone:

@@ -19,6 +19,7 @@ type publisher struct {
 	end    context.CancelFunc
 	ended  chan struct{} // closed when keep has returned
 	done   func()
+	again  func(*outlet) error // what an outlet that replaces one is prepared by; nil: nothing
 
 	mu      sync.Mutex    // guards all below
 	out     *outlet       // nil: the server is away
@@ -38,18 +39,27 @@ func (b *Broker) Publisher(ctx context.Context, o queue.Options) (queue.Publishe
 		return nil, err
 	}
 	// What is published without confirms to a queue that is not there would vanish unseen.
-	out, err := p.open(ctx, func(out *outlet) error {
+	err = p.begin(ctx, func(out *outlet) error {
 		_, err := inspect(out.channel, o.Name)
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// begin opens the first outlet, and keeps that there is one.
+func (p *publisher) begin(ctx context.Context, check func(*outlet) error) error {
+	out, err := p.open(ctx, check)
+	if err != nil {
 		p.end()
 		p.done()
-		return nil, err
+		return err
 	}
 	p.set(out, nil)
 	go p.keep(out) // Close waits for it
-	return p, nil
+	return nil
 }
 
 // newPublisher returns a publisher that somebody has to keep.
@@ -140,7 +150,7 @@ func (p *publisher) keep(out *outlet) {
 				return
 			}
 		}
-		next, err := p.open(p.life, nil)
+		next, err := p.open(p.life, p.again)
 		switch {
 		case err == nil:
 			out = next
@@ -232,11 +242,11 @@ func (p *publisher) Publish(ctx context.Context, m queue.Message) (queue.Receipt
 	if p.o.Persistent {
 		mode = amqp.Persistent
 	}
-	return p.send(ctx, p.o.Name, amqp.Publishing{MessageId: m.ID, Body: m.Body, DeliveryMode: mode})
+	return p.send(ctx, target{key: p.o.Name}, amqp.Publishing{MessageId: m.ID, Body: m.Body, DeliveryMode: mode})
 }
 
-// send hands a message to a queue, again if the connection broke meanwhile.
-func (p *publisher) send(ctx context.Context, name string, publishing amqp.Publishing) (queue.Receipt, error) {
+// send hands a message over, again if the connection broke meanwhile.
+func (p *publisher) send(ctx context.Context, to target, publishing amqp.Publishing) (queue.Receipt, error) {
 	for lost := false; ; lost = true {
 		if ctx.Err() != nil {
 			return queue.Receipt{}, over(ctx, lost, "the message was not written")
@@ -245,7 +255,7 @@ func (p *publisher) send(ctx context.Context, name string, publishing amqp.Publi
 		if err != nil {
 			return queue.Receipt{}, err
 		}
-		receipt, err := out.publish(ctx, name, publishing)
+		receipt, err := out.publish(ctx, to, publishing)
 		if err != errLost { //nolint:errorlint // this very one, which is never wrapped
 			return receipt, err
 		}
