@@ -1,5 +1,5 @@
 // Package manifests holds the manifests in deploy/ to the types of Kubernetes and the
-// compose file to its schema: a field that is not theirs, or one of another type, is an
+// compose files to their schema: a field that is not theirs, or one of another type, is an
 // error. It asks nobody. It has a module of its own, so that what it needs
 // is no part of wirelab.
 package manifests
@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
@@ -115,12 +116,43 @@ func mounted(s *apps.StatefulSet) error {
 	return nil
 }
 
-func compose(name string) error {
-	o, err := cli.NewProjectOptions([]string{name}, cli.WithName("hermes"))
+func TestComposePipeline(t *testing.T) {
+	name := filepath.Join("../../deploy/pipeline", "compose.yaml")
+	p, err := project(name, "pipeline")
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	p, err := o.LoadProject(context.Background())
+	for _, s := range p.Services {
+		if s.HealthCheck == nil || len(s.Volumes) == 0 && s.Build == nil {
+			t.Errorf("service %s lacks its health check or volume", s.Name)
+		}
+		for _, at := range s.Ports {
+			if at.HostIP != "127.0.0.1" {
+				t.Errorf("service %s gives port %s to other machines", s.Name, at.Published)
+			}
+		}
+		if s.Build == nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(s.Build.Context, s.Build.Dockerfile)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(p.Services) != 3 {
+		t.Errorf("%s has %d services, not 3", name, len(p.Services))
+	}
+}
+
+func project(file, name string) (*types.Project, error) {
+	o, err := cli.NewProjectOptions([]string{file}, cli.WithName(name))
+	if err != nil {
+		return nil, err
+	}
+	return o.LoadProject(context.Background())
+}
+
+func compose(name string) error {
+	p, err := project(name, "hermes")
 	if err != nil {
 		return err
 	}
