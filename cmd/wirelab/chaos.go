@@ -339,6 +339,9 @@ func (f *chaosFlags) options() (chaos.Options, error) {
 			return o, err
 		}
 	}
+	if f.topology && f.queue != "" {
+		return o, cli.Usage("--published-topology has a queue of its own for each listener; leave --queue out")
+	}
 	limit, err := time.ParseDuration(strings.TrimPrefix(f.slo, "p99<"))
 	if err != nil || limit <= 0 {
 		return o, cli.Usage("--slo %.40q: want a limit of the 99th percentile, such as 'p99<250ms'", f.slo)

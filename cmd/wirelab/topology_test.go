@@ -14,4 +14,6 @@ func TestTopologyRefused(t *testing.T) {
 		args = append([]string{"up", "logging", "--published-topology"}, args...)
 		newShell(t).run(args...).wants(t, exitUsage, nil, []string{"--published-topology"})
 	}
+	newShell(t).run("chaos", "logging", "log-rabbit", "--published-topology", "--queue", "classic").
+		wants(t, exitUsage, nil, []string{"--published-topology"})
 }
