@@ -18,7 +18,7 @@ type Protocol struct {
 	Framing   string // how calls lie on the transport: "HTTP", "gRPC", "Connect", "GraphQL"
 	Encoding  string // "JSON", "Protocol Buffers", "gob"
 	Network   string // "tcp" or "udp": what a server listens on
-	Secure    bool   // TLS 1.3
+	Secure    bool   // over TLS; our servers speak 1.3
 	// Multiplexed wires carry many calls at once over one connection. The
 	// others carry one call at a time and so need a connection per call in flight.
 	Multiplexed bool
@@ -76,6 +76,11 @@ type Dialing struct {
 	ServerName string
 	// Insecure takes any certificate.
 	Insecure bool
+	// Foreign is that the server is not one of ours, and may speak TLS 1.2, which RFC 8996
+	// allows. Ours speak TLS 1.3, so that arms stay comparable.
+	Foreign bool
+	// Secured is told what each connection over TLS negotiated; nil: nothing is.
+	Secured func(tls.ConnectionState)
 	// Connections bounds how many connections a client that is not
 	// multiplexed may open; it keeps them all. A multiplexed client opens one.
 	// 0 means 1.
@@ -91,10 +96,20 @@ type Dialing struct {
 
 // TLS is the configuration that every client over TLS connects with.
 func (d Dialing) TLS() *tls.Config {
-	return &tls.Config{
+	config := &tls.Config{
 		RootCAs: d.Roots, Certificates: d.Certificates, ServerName: d.ServerName, MinVersion: tls.VersionTLS13,
 		InsecureSkipVerify: d.Insecure, //nolint:gosec // asked for, and said in the report
 	}
+	if d.Foreign {
+		config.MinVersion = tls.VersionTLS12
+	}
+	if d.Secured != nil {
+		config.VerifyConnection = func(state tls.ConnectionState) error {
+			d.Secured(state)
+			return nil
+		}
+	}
+	return config
 }
 
 // ConnectionCount returns Connections with its default.

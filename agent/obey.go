@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"wirelab/control"
@@ -25,6 +26,9 @@ type Load interface {
 
 // Pacer is a load that knows how long a call takes, since it has made some.
 type Pacer interface{ Pace() time.Duration }
+
+// Secured is a load that knows which versions of TLS its connections negotiated.
+type Secured interface{ TLS() []string }
 
 // Dial connects the loads of an order and sees that they are answered rightly. Those
 // that it returns beside an error are closed like the others.
@@ -95,7 +99,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		var loads []Load
 		loads, err = d.dial(ctx, *order.Dial)
 		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
-		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads))}
+		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: versions(loads)}
 	case order.Leave != nil:
 		err = d.leave()
 	case order.Warm != nil:
@@ -125,6 +129,17 @@ func pace(loads []Load) (most time.Duration) {
 		}
 	}
 	return most
+}
+
+// versions are those of TLS that loads negotiated.
+func versions(loads []Load) (all []string) {
+	for _, l := range loads {
+		if s, ok := l.(Secured); ok {
+			all = append(all, s.TLS()...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func (d *driver) load(i int) (Load, error) {

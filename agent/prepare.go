@@ -19,6 +19,7 @@ type prepared struct {
 	open  []io.Closer
 	width int           // calls in flight
 	pace  time.Duration // of a call, by the first
+	tls   *negotiated
 	// call makes one call in a slot of the width, outside any run.
 	call func(ctx context.Context, slot int) error
 	// made tells how many calls were begun since the load was prepared; nil of streams.

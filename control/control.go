@@ -89,7 +89,9 @@ type Dial struct {
 	Address   string `json:"address"`
 	Authority string `json:"authority,omitempty"`
 	TLS       *TLS   `json:"tls,omitempty"` // of a target
-	Seed      uint64 `json:"seed"`          // of this driver: its callers draw from it
+	// Target is that the server at Address is not one of ours.
+	Target bool   `json:"target,omitempty"`
+	Seed   uint64 `json:"seed"` // of this driver: its callers draw from it
 	// Once is mixed into the seed of operations whose requests may be made once,
 	// and is unlike that of any other driver.
 	Once uint64 `json:"once,omitempty"`
@@ -125,6 +127,8 @@ type Dialled struct {
 	// Pace is how long a call took, the slowest of the first of each load: what time
 	// loads need is told by it. 0: there were no calls.
 	Pace plan.Duration `json:"pace"`
+	// TLS are the versions that the connections negotiated, "1.3"; nil without TLS.
+	TLS []string `json:"tls,omitempty"`
 }
 
 // Broker says how a message broker is to be used.

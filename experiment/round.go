@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -172,7 +173,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 		Own:     w.own(),
 		Data:    p.DataOf(a.plan),
 		Broker:  w.broker(a, reach),
-		Address: reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		Address: reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Target: a.plan.Target != "", Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{
@@ -188,6 +189,10 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 	if err != nil || reply.Dialled == nil {
 		return 0, err
 	}
+	arm := &w.result.Arms[a.index]
+	arm.TLS = append(arm.TLS, reply.Dialled.TLS...)
+	slices.Sort(arm.TLS)
+	arm.TLS = slices.Compact(arm.TLS)
 	return time.Duration(reply.Dialled.Pace), nil
 }
 

@@ -122,7 +122,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("database", Database(r))
 	add("brokers", askedOfBrokers(r))
 	add("network", Network(r))
-	add("TLS", unchecked(r))
+	add("TLS", strings.Join(filled(secured(r), unchecked(r)), "; "))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
 	add("baseline", standIn(r))

@@ -1,6 +1,11 @@
 package report
 
-import "wirelab/result"
+import (
+	"slices"
+	"strings"
+
+	"wirelab/result"
+)
 
 // unchecked says that no certificate was checked, where that was asked for.
 func unchecked(r *result.Result) string {
@@ -8,4 +13,36 @@ func unchecked(r *result.Result) string {
 		return ""
 	}
 	return "the certificates of targets were not checked (--insecure), so any server could have answered"
+}
+
+// secured says which versions of TLS targets negotiated, and whether arms differ in it. Our
+// own servers speak 1.3 only, which then says nothing.
+func secured(r *result.Result) string {
+	var versions []string
+	arms := map[string][]string{}
+	told := false
+	for i, arm := range r.Arms {
+		if len(arm.TLS) == 0 {
+			continue
+		}
+		told = told || r.Plan.Arms[i].Target != ""
+		version := strings.Join(arm.TLS, " and ")
+		if arms[version] == nil {
+			versions = append(versions, version)
+		}
+		arms[version] = append(arms[version], arm.Name)
+	}
+	if !told {
+		return ""
+	}
+	slices.Sort(versions)
+	var parts []string
+	for _, version := range versions {
+		parts = append(parts, version+" with "+list(arms[version]))
+	}
+	text := strings.Join(parts, ", ")
+	if len(versions) > 1 {
+		text += "; what these versions cost is part of the difference"
+	}
+	return text
 }

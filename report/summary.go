@@ -255,6 +255,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 	if brief := PublishedBrief(s.r, s.a); brief != "" {
 		s.Trust = append(s.Trust, brief)
 	}
+	if text := secured(s.r); strings.Contains(text, "difference") {
+		s.Trust = append(s.Trust, "TLS "+text+".")
+	}
 	if text := unchecked(s.r); text != "" {
 		s.Trust = append(s.Trust, capitalised(text)+".")
 	}

@@ -17,7 +17,7 @@ const Schema = 1
 
 // Minor is the version of the stored form within [Schema]. It goes up when a field is added; a result with a higher
 // one is read as far as it is understood, and marked.
-const Minor = 1
+const Minor = 2
 
 // Result is one experiment as it was run.
 type Result struct {
@@ -80,19 +80,22 @@ const (
 
 // Arm is what an arm of the plan turned out to be.
 type Arm struct {
-	Name        string `json:"name"` // unique among the arms
-	Protocol    string `json:"protocol"`
-	Transport   string `json:"transport"`
-	Framing     string `json:"framing,omitempty"` // "" in results that are older than the word
-	Encoding    string `json:"encoding"`
-	Datagrams   bool   `json:"datagrams,omitempty"` // over UDP, and not TCP
-	Secure      bool   `json:"secure"`
-	Multiplexed bool   `json:"multiplexed"`
-	Server      string `json:"server"` // library
-	Client      string `json:"client"` // library
-	Driver      string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
-	Style       string `json:"style"`
-	Data        string `json:"data,omitempty"` // set; "" is the workload's only one
+	Name      string `json:"name"` // unique among the arms
+	Protocol  string `json:"protocol"`
+	Transport string `json:"transport"`
+	Framing   string `json:"framing,omitempty"` // "" in results that are older than the word
+	Encoding  string `json:"encoding"`
+	Datagrams bool   `json:"datagrams,omitempty"` // over UDP, and not TCP
+	Secure    bool   `json:"secure"`
+	// TLS are the versions that its connections negotiated: "1.3". nil without TLS, and in
+	// results that are older than the word.
+	TLS         []string `json:"tls,omitempty"`
+	Multiplexed bool     `json:"multiplexed"`
+	Server      string   `json:"server"` // library
+	Client      string   `json:"client"` // library
+	Driver      string   `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
+	Style       string   `json:"style"`
+	Data        string   `json:"data,omitempty"` // set; "" is the workload's only one
 	// Database is what its server kept its data in, with the version:
 	// "PostgreSQL 15.18"; "" is memory.
 	Database string `json:"database,omitempty"`

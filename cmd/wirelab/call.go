@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +36,8 @@ type callReport struct {
 	Target    string            `json:"target"`
 	Request   string            `json:"request"` // in words
 	Reply     []json.RawMessage `json:"reply"`
-	Took      plan.Duration     `json:"took"` // with connecting
+	Took      plan.Duration     `json:"took"`          // with connecting
+	TLS       string            `json:"tls,omitempty"` // version that was negotiated: "TLS 1.2"
 	Error     *callError        `json:"error,omitempty"`
 }
 
@@ -96,7 +99,8 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	if err != nil {
 		return err
 	}
-	to := wirelab.Dialing{Address: f.target}
+	var version atomic.Uint32
+	to := wirelab.Dialing{Address: f.target, Foreign: true, Secured: func(state tls.ConnectionState) { version.Store(uint32(state.Version)) }}
 	secure, err := readTLS(ctx, f.secure.TLS, a.now())
 	if err != nil {
 		return err
@@ -147,6 +151,9 @@ func (a *app) call(ctx context.Context, what string, hasData bool, f callFlags) 
 	report := callReport{
 		Workload: cell.Workload, Operation: op.Name, Protocol: cell.Protocol.Name, Client: cell.Client,
 		Target: f.target, Request: string(asked), Reply: items, Took: plan.Duration(took),
+	}
+	if spoken := version.Load(); spoken != 0 {
+		report.TLS = tls.VersionName(uint16(spoken))
 	}
 	if callErr != nil {
 		coded := wirelab.Public(callErr)

@@ -5,10 +5,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -220,4 +222,40 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", flags, code, p.said.String())
 		}
 	}
+}
+
+// A target that speaks TLS 1.2 at most is called and measured, and the version is said.
+func TestMeasureTargetOverTLS12(t *testing.T) {
+	t.Parallel()
+	plain, _ := serve(t, "routeguide", "grpc")
+	certificate, ca, err := authority.Issue("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MaxVersion: tls.VersionTLS12, NextProtos: []string{"h2"}}
+	address := rude(t, func(c net.Conn) { handOn(tls.Server(c, config), plain) })
+	trust := fileOf(t, "ca.pem", ca)
+	newShell(t).run("call", "routeguide.GetFeature", "--protocol", "grpc-tls", "--target", address, "--ca", trust, "--json").
+		wants(t, exitOK, []string{`"tls": "TLS 1.2"`}, nil)
+	p := begin(t, t.TempDir(), "compare", "grpc-tls,target="+address, "grpc-tls", "-w", "routeguide.GetFeature", "--ca", trust,
+		"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full")
+	if code := p.end(); code == exitFailed || !strings.Contains(p.stdout.String(), "1.2 with grpc-tls") {
+		t.Errorf("exit code %d: %s%s", code, p.stdout.String(), p.said.String())
+	}
+}
+
+// handOn hands what a connection says to an address, and back what that says.
+func handOn(from net.Conn, address string) {
+	to, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(from, to)
+		_ = from.Close()
+	})
+	_, _ = io.Copy(to, from)
+	_ = to.Close()
+	back.Wait()
 }

@@ -98,6 +98,7 @@ func refuseNew(ctx context.Context, listener *quic.EarlyListener) {
 
 // Dial opens a client's socket. The client connects with its first call.
 func Dial(to wirelab.Dialing) (*httprpc.Client, error) {
+	to.Foreign = false // RFC 9001, 4.2: TLS 1.3 at least
 	packets, err := to.OpenPackets()
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)

@@ -3,6 +3,7 @@ package wild_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -38,23 +39,14 @@ type answers func(method, path string, header http.Header, body []byte) (reply, 
 // behind starts the server of a cell, to answer what is asked rightly.
 func behind(t *testing.T, cell wirelab.Cell) answers {
 	t.Helper()
-	listener := listen(t)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- cell.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}) }()
+	address := started(t, cell)
 	p := new(http.Protocols)
 	p.SetHTTP1(cell.Protocol.Transport == "HTTP/1.1")
 	p.SetUnencryptedHTTP2(!p.HTTP1())
 	transport := &http.Transport{Protocols: p, DisableCompression: true}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(transport.CloseIdleConnections)
 	return func(method, path string, header http.Header, body []byte) (r reply, err error) {
-		ask, err := http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, bytes.NewReader(body))
+		ask, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, bytes.NewReader(body))
 		if err != nil {
 			return r, err
 		}
@@ -69,6 +61,22 @@ func behind(t *testing.T, cell wirelab.Cell) answers {
 		r.trailer = got.Trailer
 		return r, err
 	}
+}
+
+// started serves a cell until the test ends, and returns its address.
+func started(t *testing.T, cell wirelab.Cell) string {
+	t.Helper()
+	listener := listen(t)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- cell.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
 }
 
 // listen listens on a free port.
@@ -124,6 +132,9 @@ type driven struct {
 	cell wirelab.Cell
 	raw  bool
 	root *x509.CertPool // of a server over TLS
+	// foreign and secured are as in [wirelab.Dialing].
+	foreign bool
+	secured func(tls.ConnectionState)
 }
 
 // drivers are those of protocols: every library's client, and the raw driver.
@@ -154,7 +165,7 @@ func drivers(t *testing.T, protocols ...string) (all []driven) {
 // right.
 func (d driven) drive(t *testing.T, address string, calls, atOnce int) []error {
 	t.Helper()
-	to := wirelab.Dialing{Address: address, Connections: 1, Roots: d.root}
+	to := wirelab.Dialing{Address: address, Connections: 1, Roots: d.root, Foreign: d.foreign, Secured: d.secured}
 	if !d.cell.Protocol.Multiplexed {
 		to.Connections = atOnce
 	}
@@ -188,6 +199,23 @@ func (d driven) drive(t *testing.T, address string, calls, atOnce int) []error {
 	}
 	all.Wait()
 	return failed
+}
+
+// reach makes one call, and returns why it failed.
+func (d driven) reach(t *testing.T, address string) error {
+	t.Helper()
+	if d.raw {
+		to := wirelab.Dialing{Address: address, Roots: d.root, Foreign: d.foreign, Secured: d.secured}
+		lines, err := d.cell.DialRaw(t.Context(), to, 1, "GetFeature", "", 1)
+		if err != nil {
+			return err
+		}
+		_ = lines.Close()
+	}
+	if failed := d.drive(t, address, 1, 1); len(failed) > 0 {
+		return failed[0]
+	}
+	return nil
 }
 
 func driveRaw(t *testing.T, cell wirelab.Cell, to wirelab.Dialing, calls, atOnce int) (failed []error) {
