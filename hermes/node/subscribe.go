@@ -14,9 +14,13 @@ import (
 // Subscribe implements [broker.Broker]. What needs no leader is served here: any node
 // has all messages. A group's members are the leader's.
 func (n *Node) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, error) {
-	t, err := n.topicHere(ctx, start)
+	t, absent, err := n.topicHere(ctx, start)
 	if err != nil {
 		return nil, err
+	}
+	if absent && start.From == broker.FromTail {
+		// What was published since the topic was made came after this subscription.
+		start.From = broker.FromOldest
 	}
 	var b broker.Broker = local{n}
 	if start.From == broker.FromGroup {
@@ -44,31 +48,33 @@ func (f *countedFeed) Close() {
 }
 
 // topicHere is the topic as this node has it; made, or waited for, where it is not there.
-func (n *Node) topicHere(ctx context.Context, start broker.Start) (*topic, error) {
+// Absent says that the cluster did not have it when this began.
+func (n *Node) topicHere(ctx context.Context, start broker.Start) (t *topic, absent bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, wirelab.Public(err)
+		return nil, false, wirelab.Public(err)
 	}
 	if n.lead.Load().stopping {
-		return nil, errStopping
+		return nil, false, errStopping
 	}
-	t, err := n.topics.find(start.Topic)
+	t, err = n.topics.find(start.Topic)
 	if err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
-		return t, err
+		return t, false, err
 	}
 	// This node may be behind the one where it was made.
 	if caught := n.caughtUp(ctx); caught != nil {
-		return nil, caught
+		return nil, false, caught
 	}
 	if t, err = n.topics.find(start.Topic); err == nil || !start.Create {
-		return t, err
+		return t, false, err
 	}
 	if _, err := n.CreateTopic(ctx, broker.Topic{Name: start.Topic}); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
-		return nil, err // Conflict: it is there by now
+		return nil, true, err // Conflict: it is there by now
 	}
 	if err := n.caughtUp(ctx); err != nil {
-		return nil, err
+		return nil, true, err
 	}
-	return n.topics.find(start.Topic)
+	t, err = n.topics.find(start.Topic)
+	return t, true, err
 }
 
 // Subscribe serves from this node's own log, or, for a group, as the leader.
@@ -76,7 +82,7 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	if start.From == broker.FromGroup {
 		return n.member(ctx, start)
 	}
-	t, err := n.topicHere(ctx, broker.Start{Topic: start.Topic})
+	t, _, err := n.topicHere(ctx, broker.Start{Topic: start.Topic})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ var feedTests = map[string]func(*suite){
 	"SlowReader":   testSlowReader,
 	"FeedEnds":     testFeedEnds,
 	"CreateByFeed": testCreateByFeed,
+	"CreateAtTail": testCreateAtTail,
 	"LiveSwitch":   testLiveSwitch,
 	"Skipped":      testSkipped,
 	"BatchStays":   testBatchStays,
@@ -192,6 +193,38 @@ func testCreateByFeed(s *suite) {
 		s.Fatal(v.Err)
 	}
 	s.same("message", s.take(f, 1), []got{{0, "a", 1}})
+}
+
+// testCreateAtTail: a feed that makes its topic began before the topic, and gets all of it. Only the feed
+// makes it here, while a publisher waits for nothing else.
+func testCreateAtTail(s *suite) {
+	for i := range 50 {
+		name := fmt.Sprintf("%s.tail-%d", s.topic, i)
+		published := make(chan broker.Verdict, 1)
+		go func() {
+			for {
+				v := Publish(s.ctx, s.in, broker.Run{Topic: name, Messages: Messages("a"), Count: 1})
+				if v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.NotFound {
+					published <- v
+					return
+				}
+			}
+		}()
+		f, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name, Create: true})
+		if err != nil {
+			s.Fatal(err)
+		}
+		if v := <-published; v.Err != nil {
+			s.Fatal(v.Err)
+		}
+		short, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+		b, err := f.Next(short, broker.Room{Bytes: 1})
+		cancel()
+		f.Close()
+		if err != nil || b.Offset != 0 {
+			s.Fatalf("topic %d: the feed that made it has not its first message, but %d of offset %d: %v", i, b.Count, b.Offset, err)
+		}
+	}
 }
 
 // testLiveSwitch: hb-D03: subscribers that begin anywhere while messages are
