@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"wirelab"
 )
 
 // replaying bounds one [Peer.Replay]; nothing passes by being quicker.
@@ -32,6 +34,9 @@ const replaying = 30 * time.Second
 //	< DATA BYTES       the next bytes of the reply's body
 //	< JSON OBJECT      the rest of the body is JSON that has these fields among others
 //	< REST             whatever is left of the reply
+//	< MESSAGE BYTES    the next message of gRPC begins with them; fields may follow that the client does not know
+//	< LINE BYTES       a later line of the reply's body begins with them
+//	< NONE BYTES       no line of the rest of the reply's body begins with them, and it ends
 //	< END              the reply ends
 //	< GOB "TEXT"       net/rpc's next reply, which is no error but this text
 //
@@ -131,6 +136,15 @@ func expect(reply replies, step string) error {
 	case "REST":
 		_, err := reply.rest()
 		return err
+	case "MESSAGE":
+		return expectMessage(reply, rest)
+	case "LINE":
+		return expectLine(reply, rest)
+	case "NONE":
+		if expectLine(reply, rest) == nil {
+			return fmt.Errorf("there is one more")
+		}
+		return reply.end()
 	case "END":
 		return reply.end()
 	case "GOB":
@@ -141,6 +155,54 @@ func expect(reply replies, step string) error {
 		return called.reply(rest)
 	}
 	return fmt.Errorf("no such step")
+}
+
+// expectMessage holds the next message of gRPC to how it must begin.
+func expectMessage(reply replies, begin string) error {
+	const head = 5 // whether it is compressed, and its length
+	want, err := literal(begin)
+	if err != nil {
+		return err
+	}
+	got, err := reply.body(head)
+	if err == nil && got[0] != 0 {
+		err = fmt.Errorf("the message is compressed")
+	}
+	if err != nil {
+		return err
+	}
+	size := binary.BigEndian.Uint32(got[1:])
+	if size > wirelab.MessageLimit {
+		return fmt.Errorf("a message of %d bytes", size)
+	}
+	got, err = reply.body(int(size))
+	if err != nil || !bytes.HasPrefix(got, want) {
+		return fmt.Errorf("got %x (%q), %v", got, got, err)
+	}
+	return nil
+}
+
+// expectLine reads lines of the reply's body up to one that begins so.
+func expectLine(reply replies, begin string) error {
+	want, err := literal(begin)
+	if err != nil {
+		return err
+	}
+	var line, last []byte
+	for {
+		got, err := reply.body(1)
+		if err != nil {
+			return fmt.Errorf("no such line before the end, the last is %q: %w", last, err)
+		}
+		if got[0] != '\n' {
+			line = append(line, got[0])
+			continue
+		}
+		if bytes.HasPrefix(line, want) {
+			return nil
+		}
+		line, last = nil, line
+	}
 }
 
 // replies are those of one connection, one after the other.

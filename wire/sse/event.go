@@ -23,6 +23,17 @@ type Event struct {
 // LF, as every reader must read them. name and id must hold no line break, and
 // id no NUL, which would make it none; "" leaves either out.
 func AppendEvent(buffer []byte, name, id string, data []byte) []byte {
+	return appendEvent(buffer, name, id, "data: ", data)
+}
+
+// appendLast is [AppendEvent] for the event that ends a stream. There is no space before its data. To a reader of
+// events that is the same, but readers that only look for lines which begin with "data: ", as the published ledger's
+// client does, would count the end as one more item.
+func appendLast(buffer []byte, name, id string, data []byte) []byte {
+	return appendEvent(buffer, name, id, "data:", data)
+}
+
+func appendEvent(buffer []byte, name, id, field string, data []byte) []byte {
 	if name != "" {
 		buffer = append(append(append(buffer, "event: "...), name...), '\n')
 	}
@@ -30,7 +41,7 @@ func AppendEvent(buffer []byte, name, id string, data []byte) []byte {
 		buffer = append(append(append(buffer, "id: "...), id...), '\n')
 	}
 	for {
-		buffer = append(buffer, "data: "...)
+		buffer = append(buffer, field...)
 		i := bytes.IndexAny(data, "\r\n")
 		if i < 0 {
 			break

@@ -217,15 +217,15 @@ func (o *outlet) begin() {
 	}
 }
 
-// put writes an event and reports whether its reader may get it.
-func (o *outlet) put(name, id string, data []byte) bool {
+// put writes an event, in the form of an append, and reports whether its reader may get it.
+func (o *outlet) put(form func(buffer []byte, name, id string, data []byte) []byte, name, id string, data []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.broken != nil {
 		return false
 	}
 	o.begin()
-	return o.write(AppendEvent(o.buffer, name, id, data))
+	return o.write(form(o.buffer, name, id, data))
 }
 
 // write writes text, which is the buffer with more behind it, and keeps it for
@@ -252,7 +252,7 @@ func (s *Stream[Req, Rep]) item(out *outlet, item *Rep) (bool, error) {
 			return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "%.64q is no id of an event", id)
 		}
 	}
-	return out.put(s.Name, id, data), nil
+	return out.put(AppendEvent, s.Name, id, data), nil
 }
 
 // end writes the last event, which tells of err if there is one.
@@ -263,7 +263,7 @@ func (s *Stream[Req, Rep]) end(out *outlet, err error) error {
 	} else if name = endEvent; s.Resume != nil {
 		id = EndID
 	}
-	out.put(name, id, data)
+	out.put(appendLast, name, id, data)
 	return out.broken
 }
 

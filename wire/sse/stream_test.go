@@ -167,7 +167,7 @@ func TestIDs(t *testing.T) {
 		begin = "retry: 1\n\n"
 		one   = "event: number\nid: 1\ndata: {\"n\":1,\"place\":1}\n\n"
 		two   = "event: number\nid: 2\ndata: {\"n\":2,\"place\":2}\n\n"
-		end   = "event: end\nid: (end)\ndata: {}\n\n"
+		end   = "event: end\nid: (end)\ndata:{}\n\n"
 	)
 	third := func(place int) string {
 		return fmt.Sprintf("event: number\nid: 3\ndata: {\"n\":3,\"place\":%d}\n\n", place)
@@ -203,7 +203,7 @@ func TestIDs(t *testing.T) {
 			_ = yield(number{1, 1}, nil) && yield(number{}, wirelab.Errorf(wirelab.Unavailable, "gone"))
 		}
 	})
-	const failure = "event: error\ndata: {\"code\":503,\"message\":\"gone\",\"details\":{\"wirelab.code\":\"unavailable\"}}\n\n"
+	const failure = "event: error\ndata:{\"code\":503,\"message\":\"gone\",\"details\":{\"wirelab.code\":\"unavailable\"}}\n\n"
 	if w := said(t, failing, "GET", "/count"); w.Body.String() != begin+one+failure {
 		t.Errorf("a failure: %q", w.Body)
 	}
@@ -287,7 +287,7 @@ func TestHeartbeats(t *testing.T) {
 				close(goOn)
 				rest, err := io.ReadAll(resp.Body)
 				text := strings.TrimLeft(string(rest), ":\n")
-				if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text, "id: (end)\ndata: {}\n\n") {
+				if err != nil || !strings.HasPrefix(text, "event: number\nid: 1\n") || !strings.HasSuffix(text, "id: (end)\ndata:{}\n\n") {
 					return fmt.Errorf("%q, %w", rest, err)
 				}
 				return nil

@@ -156,7 +156,7 @@ func TestRESTPublishedStream(t *testing.T) {
 	t.Parallel()
 	address := restServe(t, ledger.New())
 	x := firstOf(t, 5)
-	const retry, end = "retry: 200\n\n", "event: end\nid: (end)\ndata: {}\n\n"
+	const retry, end = "retry: 200\n\n", "event: end\nid: (end)\ndata:{}\n\n"
 	event := func(sequence int, x ledger.Transaction) string {
 		return fmt.Sprintf("event: transaction\nid: %s\ndata: {%s,\"sequence\":%d,%s}\n\n", x.ID, transactionText(x), sequence, noStamps)
 	}

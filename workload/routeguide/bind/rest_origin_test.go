@@ -90,9 +90,9 @@ func TestRESTByHand(t *testing.T) {
 		},
 		{
 			"events", "GET", "/v1/route.listFeatures/events?lo.latitude=409146138&lo.longitude=-746188906&hi.latitude=409146138&hi.longitude=-746188906",
-			"", "", "data: " + named + "\n\nevent: end\ndata: {}\n\n",
+			"", "", "data: " + named + "\n\nevent: end\ndata:{}\n\n",
 		},
-		{"events of nothing", "GET", "/v1/route.listFeatures/events", "", "", "event: end\ndata: {}\n\n"},
+		{"events of nothing", "GET", "/v1/route.listFeatures/events", "", "", "event: end\ndata:{}\n\n"},
 	} {
 		if status, _, got := restAsk(t, c.method, address+c.path, c.body, "Content-Type", c.kind); status != 200 || got != c.want {
 			t.Errorf("%s: %d, %q; want 200, %q", c.why, status, got, c.want)
