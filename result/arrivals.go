@@ -160,7 +160,9 @@ func (s *subject) lateness() {
 			text = fmt.Sprintf("%s later than %v after it was due, which moved %s by %s", oneIn(q, made), brief(is), name, percent(moved))
 			if c.OK = c.OK || moved <= lagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, lagShare, "of the quantile"
-				c.Moved = []Shift{{guarded, moved}}
+				if s.shifts() {
+					c.Moved = []Shift{{guarded, moved}}
+				}
 				c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
 					by := movedBy(t.Punctual, t.Response, guarded)
 					return by, by <= lagShare, t.Punctual != nil

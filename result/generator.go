@@ -86,7 +86,7 @@ func (s *subject) generatorWaits(cores int) {
 	fix := "stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own"
 	waited := "the generator waited up to %s of the time for others to leave its CPU"
 	held := "generator held up: up to %s of the time it waited for others to leave its CPU"
-	if enough(failed, len(readings)) {
+	if enough(failed, len(readings)) || !s.shifts() {
 		s.shares(GeneratorWaits, readings, failed, waitShare, "of wall time", waited, held, fix)
 		return
 	}

@@ -12,6 +12,10 @@ import (
 // movedShare of itself is what a disturbance may have moved a figure by, at most.
 const movedShare = lagShare
 
+// shifts reports whether figures are judged one by one, and have room for what moved them. What was reported of results
+// before is judged as it was then, so that whoever makes such a report again gets the same.
+func (s *subject) shifts() bool { return s.result.Minor >= 2 }
+
 // Shift is by which share of itself a figure may be too high, at most, since something made calls longer.
 type Shift struct {
 	Quantile float64 `json:"quantile"` // 0: the mean, and with it how many calls a closed loop made

@@ -67,6 +67,9 @@ func (s *subject) neighbours(readings []Reading, busy int) {
 	}
 	fix := "stop what else runs here: wirelab doctor names it"
 	switch most := worst(readings, false); {
+	case !enough(full, len(readings)) && !s.shifts():
+		s.shares(Neighbours, readings, full, neighbourLimit, "of the CPUs' time", "",
+			"machine too busy: other processes used up to %s of the CPUs", fix)
 	case !enough(full, len(readings)):
 		s.crowded(readings, full, fix)
 	case !enough(busy, len(readings)):

@@ -304,6 +304,9 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 			return nil, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
 		}
 		one.Stack.Brokers = a.chaosBroker(path, f)
+		if err := f.published(path, one.Stack.Brokers); err != nil {
+			return nil, err
+		}
 		for _, b := range one.Stack.Brokers {
 			one.Unpromised = one.Unpromised || b.PublishedTopology
 		}
@@ -328,6 +331,15 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 		}
 	}
 	return runs, a.chaosDatabase(ctx, f, runs)
+}
+
+// published refuses --published-topology of a path that has none: nothing would come of it.
+func (f *chaosFlags) published(path string, brokers []stack.Broker) error {
+	has := func(b stack.Broker) bool { return b.PublishedTopology && !b.Direct }
+	if f.topology && !slices.ContainsFunc(brokers, has) {
+		return cli.Usage("--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name log-rabbit alone", path)
+	}
+	return nil
 }
 
 // options are those that flags alone make.

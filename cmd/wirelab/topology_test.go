@@ -14,6 +14,10 @@ func TestTopologyRefused(t *testing.T) {
 		args = append([]string{"up", "logging", "--published-topology"}, args...)
 		newShell(t).run(args...).wants(t, exitUsage, nil, []string{"--published-topology"})
 	}
+	for _, path := range []string{"log-grpc", "log-nats", "log-rabbit-direct"} {
+		newShell(t).run("chaos", "logging", path, "--published-topology").
+			wants(t, exitUsage, nil, []string{"--published-topology is RabbitMQ's", path})
+	}
 	newShell(t).run("chaos", "logging", "log-rabbit", "--published-topology", "--queue", "classic").
 		wants(t, exitUsage, nil, []string{"--published-topology"})
 }

@@ -74,7 +74,7 @@ func Make(s Setting) *result.Result {
 	}
 	random := rand.New(rand.NewPCG(s.Seed, 1))
 	r := &result.Result{
-		Schema: result.Schema, ID: fmt.Sprintf("r-20261121-140512-%04x", s.Seed&0xffff),
+		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", s.Seed&0xffff),
 		Began: began, Plan: makePlan(s), Command: "wirelab compare " + s.Name,
 		Environment: environment(), Ending: result.RoundsDone,
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},

@@ -72,7 +72,7 @@ func moved(name, about string, seed uint64, loads ...plan.Load) *result.Result {
 		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
 	}
 	r := &result.Result{
-		Schema: result.Schema, ID: fmt.Sprintf("r-20261121-140512-%04x", seed&0xffff), Began: began, Plan: p,
+		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", seed&0xffff), Began: began, Plan: p,
 		Environment: environment(), Ending: result.RoundsDone, Ended: began.Add(time.Hour), Command: "wirelab messages " + name,
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}},
 	}

@@ -105,7 +105,7 @@ func queues(servers []Server, p plan.Plan, rounds int) *result.Result {
 		panic(fmt.Sprintf("resulttest: %v", err)) // the plans are all made here
 	}
 	r := &result.Result{
-		Schema: result.Schema, ID: fmt.Sprintf("r-20261121-140512-%04x", p.Seed&0xffff), Began: began, Plan: p,
+		Schema: result.Schema, Minor: result.Minor, ID: fmt.Sprintf("r-20261121-140512-%04x", p.Seed&0xffff), Began: began, Plan: p,
 		Environment: environment(), Ending: result.RoundsDone, Ended: began.Add(time.Hour),
 		Placement: result.Placement{ServerCPUs: []int{0}, DriverCPUs: []int{1}}, Command: "wirelab " + p.Name,
 	}
