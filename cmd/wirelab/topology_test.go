@@ -8,8 +8,10 @@ import (
 func TestTopologyRefused(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"--broker", "none"}, {"--broker", "nats"},
-		{"--broker", "rabbitmq", "--direct", "--db", "embedded"}, {"--broker", "rabbitmq", "--queue", "classic"},
+		{"--broker", "none"},
+		{"--broker", "nats"},
+		{"--broker", "rabbitmq", "--direct", "--db", "embedded"},
+		{"--broker", "rabbitmq", "--queue", "classic"},
 	} {
 		args = append([]string{"up", "logging", "--published-topology"}, args...)
 		newShell(t).run(args...).wants(t, exitUsage, nil, []string{"--published-topology"})

@@ -19,8 +19,10 @@ func TestServices(t *testing.T) {
 		want           []logging.Entry // the newest first
 	}{
 		{"http.txt", "http1-json", []logging.Entry{
-			{Name: "event", Data: "from our gateway"}, {Name: "http-test-1", Data: "HTTP benchmark data 1"},
-			{Name: "http-test-0", Data: "HTTP benchmark data 0"}, {Name: "warmup", Data: "warmup data"},
+			{Name: "event", Data: "from our gateway"},
+			{Name: "http-test-1", Data: "HTTP benchmark data 1"},
+			{Name: "http-test-0", Data: "HTTP benchmark data 0"},
+			{Name: "warmup", Data: "warmup data"},
 		}},
 		{"grpc.txt", "grpc", []logging.Entry{
 			{Name: "grpc-test-1", Data: "gRPC benchmark data 1"}, {Name: "grpc-test-0", Data: "gRPC benchmark data 0"},
