@@ -48,6 +48,11 @@ func (a *Account) Read() (result.Usage, error) {
 	if err != nil {
 		return usage, err
 	}
+	busy, err := a.busy()
+	if err != nil {
+		return usage, err
+	}
+	usage.Others = plan.Duration(busy) - usage.CPU // since the machine began; what counts is the difference of two
 	a.runtime(&usage)
 	return usage, a.kernel(&usage)
 }

@@ -140,6 +140,7 @@ func Since(before, after result.Usage) result.Usage {
 		Runs:     after.Runs - min(after.Runs, before.Runs),
 		PauseP99: after.PauseP99,
 		Spun:     after.Spun - before.Spun,
+		Others:   after.Others - before.Others,
 	}
 }
 

@@ -188,12 +188,17 @@ func (s *subject) hindered(t *Trial, q float64, server bool) (share float64, kno
 	at := s.result.Placement
 	mean := foreignDelay(t, u, foreignWait(s.result, t, s.cores(at.DriverCPUs)))
 	if server {
-		if t.Server == nil || t.Server.Wall <= 0 || t.Database != nil && t.Database.Processes != nil {
+		if !s.serverSeen(t) {
 			return 0, false
 		}
 		mean += foreignDelay(t, t.Server, serverWait(s.result, t, s.cores(at.ServerCPUs)))
 	}
 	return movedAtMost(t.Response, q, mean), true
+}
+
+// serverSeen reports whether a trial tells how long the server waited for a CPU that others had.
+func (s *subject) serverSeen(t *Trial) bool {
+	return t.Server != nil && t.Server.Wall > 0 && t.Server.Runs > 0 && (t.Database == nil || t.Database.Processes == nil)
 }
 
 // foreignDelay is what the calls of a trial can have been longer by, since a process waited for a share of the time.
@@ -205,7 +210,7 @@ func foreignDelay(t *Trial, u *Usage, share float64) float64 {
 	return delayed(t, time.Duration(share*float64(u.Wall)), stretch)
 }
 
-// serverWait is foreignWait of the server.
+// serverWait is foreignWait of the server. The driver is no other, where the two were told to share cores.
 func serverWait(r *Result, t *Trial, cores int) float64 {
 	server := t.Server
 	others := float64(server.Others)

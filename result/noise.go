@@ -66,35 +66,34 @@ func (s *subject) neighbours(readings []Reading, busy int) {
 		}
 	}
 	fix := "stop what else runs here: wirelab doctor names it"
-	switch most := worst(readings, false); {
-	case !enough(full, len(readings)) && !s.shifts():
-		s.shares(Neighbours, readings, full, neighbourLimit, "of the CPUs' time", "",
-			"machine too busy: other processes used up to %s of the CPUs", fix)
-	case !enough(full, len(readings)):
-		s.crowded(readings, full, fix)
-	case !enough(busy, len(readings)):
-		s.add(Check{
-			Gate: Neighbours, OK: true, Limited: true, Value: most, Limit: neighbourShare, Unit: "of the CPUs' time", Rounds: readings,
-			Detail: fmt.Sprintf("busy machine: other processes used up to %s of the CPUs, and more than %s %s",
-				percent(most), percent(neighbourShare), inRounds(busy, len(readings))),
-			Fix: fix,
-		})
+	_, held := s.each(func(_ int, t *Trial) (float64, bool, bool) {
+		seen := s.shifts() && s.serverSeen(t) && used(t) != nil
+		return 0, !seen || serverWait(s.result, t, s.cores(s.result.Placement.ServerCPUs)) <= waitShare, true
+	})
+	limit, over := neighbourShare, busy
+	if !enough(full, len(readings)) {
+		limit, over = neighbourLimit, full
+	}
+	most := percent(worst(readings, false))
+	c := Check{
+		Gate: Neighbours, OK: limit < neighbourLimit, Limited: limit < neighbourLimit, Value: worst(readings, false), Limit: limit,
+		Unit: "of the CPUs' time", Rounds: readings, Fix: fix,
+		Detail: fmt.Sprintf("other processes used up to %s of the CPUs", most),
+	}
+	switch {
+	case !enough(over, len(readings)):
+		c.Detail += fmt.Sprintf(", and more than %s %s", percent(limit), inRounds(over, len(readings)))
+	case !enough(held, len(readings)):
+		c.Detail += fmt.Sprintf(", and kept the server from its own for more than %s of the time %s", percent(waitShare), inRounds(held, len(readings)))
 	default:
 		s.shares(Neighbours, readings, busy, neighbourShare, "of the CPUs' time", "other processes used up to %s of the CPUs", "", fix)
+		return
 	}
-}
-
-// crowded judges neighbours that had as much of the CPUs as server or driver can have, by how long those waited for
-// them. What a cache is worth that others fill is not seen: the figures are marked at least.
-func (s *subject) crowded(readings []Reading, full int, fix string) {
-	most := worst(readings, false)
-	did := fmt.Sprintf("other processes used up to %s of the CPUs, and more than %s %s",
-		percent(most), percent(neighbourLimit), inRounds(full, len(readings)))
-	c := Check{
-		Gate: Neighbours, Limited: true, Value: most, Limit: neighbourLimit, Unit: "of the CPUs' time", Rounds: readings,
-		Detail: did, Fix: fix,
+	if s.shifts() {
+		// What a cache is worth that others fill is not seen: what is kept is marked at least.
+		s.judge(&c, c.Detail, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, true) })
+		c.Limited = true
 	}
-	s.judge(&c, did, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, true) })
 	c.Detail = choose(c.OK, "busy machine: ", "machine too busy: ") + c.Detail
 	s.add(c)
 }

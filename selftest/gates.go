@@ -22,7 +22,7 @@ func Gates() Test {
 		Name:     "gates",
 		Shows:    "the checks refuse numbers that are false, and few that are true: fast and slow servers, alone and beside another process",
 		Required: "at most 5 % of the runs with true numbers are refused, and at least 99 % of those with a false one, but for chance",
-		Short:    300e9, Long: 1800e9,
+		Short:    1500e9, Long: 5400e9,
 		run: runGates,
 	}
 }
@@ -53,7 +53,6 @@ func paces() []pace {
 		{"constant 150ms", plan.Load{InFlight: 8}, time.Second},
 		{"constant 150ms", rate(40, 32), 1200 * time.Millisecond},
 		{"constant 2s", plan.Load{InFlight: 16}, 6 * time.Second},
-		{"constant 2s", rate(8, 64), 6 * time.Second},
 	}
 }
 
@@ -117,11 +116,20 @@ func (v *verdicts) figures() []result.Figure {
 	}
 }
 
-// runGates measures every pace alone and beside a process that uses the driver's processor, and judges each number
-// by the law and by what the wire takes here, which is measured in between.
+// company is what else runs while a pace is measured.
+type company string
+
+const (
+	alone        company = "alone"
+	besideDriver company = "beside a process on the driver's core"
+	besideServer company = "beside a process on the server's core"
+)
+
+// runGates measures every pace alone and beside a process that uses the processor of driver or server, and judges each
+// number by the law and by what the wire takes here, which is measured in between.
 func runGates(ctx context.Context, e Env) (finding, error) {
 	var all verdicts
-	by := map[bool]*verdicts{false: {}, true: {}}
+	by := map[company]*verdicts{alone: {}, besideDriver: {}, besideServer: {}}
 	var rows []result.Figure
 	var unable []string
 	for repeat := range choose(e, 1, 5) {
@@ -131,23 +139,23 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 				unable = append(unable, fmt.Sprintf("%s: %s", p, fault.Text(err)))
 				continue
 			}
-			for _, crowded := range []bool{false, true} {
-				one, err := p.classify(ctx, e, wire, crowded)
+			for _, with := range []company{alone, besideDriver, besideServer} {
+				one, err := p.classify(ctx, e, wire, with)
 				if ctx.Err() != nil {
 					return gatesFound(ctx, all, by, rows, unable)
 				}
 				if err != nil {
-					unable = append(unable, fmt.Sprintf("%s, %s: %s", p, company(crowded), fault.Text(err)))
+					unable = append(unable, fmt.Sprintf("%s, %s: %s", p, with, fault.Text(err)))
 					continue
 				}
 				all.add(one)
-				by[crowded].add(one)
+				by[with].add(one)
 				rows = append(rows, result.Figure{
-					Name: fmt.Sprintf("%s, %s: true numbers that were refused", p, company(crowded)), Unit: "numbers",
+					Name: fmt.Sprintf("%s, %s: true numbers that were refused", p, with), Unit: "numbers",
 					Found: float64(one.trueRefused), High: float64(one.trues()),
 					Note: strings.Join(slices.Concat([]string{one.String()}, one.strict, one.wrong), "; "),
 				})
-				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(paces())+i+1, choose(e, 1, 5)*len(paces()), p, company(crowded), one))
+				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(paces())+i+1, choose(e, 1, 5)*len(paces()), p, with, one))
 			}
 		}
 	}
@@ -155,11 +163,11 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 }
 
 // gatesFound is what came of the runs that there were, also of those before an interruption.
-func gatesFound(ctx context.Context, all verdicts, by map[bool]*verdicts, rows []result.Figure, unable []string) (finding, error) {
+func gatesFound(ctx context.Context, all verdicts, by map[company]*verdicts, rows []result.Figure, unable []string) (finding, error) {
 	if len(rows) == 0 && ctx.Err() != nil {
 		return finding{}, context.Cause(ctx)
 	}
-	f := judged(fmt.Sprintf("alone: %s; beside another process: %s", by[false], by[true]), append(all.figures(), rows...)...)
+	f := judged(fmt.Sprintf("%s: %s; %s: %s; %s: %s", alone, by[alone], besideDriver, by[besideDriver], besideServer, by[besideServer]), append(all.figures(), rows...)...)
 	f.pass = f.pass && all.trueRuns > 0 && all.falseRuns > 0
 	if ctx.Err() != nil {
 		f.found = fmt.Sprintf("interrupted after %d runs; %s", len(rows), f.found)
@@ -173,13 +181,6 @@ func gatesFound(ctx context.Context, all verdicts, by map[bool]*verdicts, rows [
 		}
 	}
 	return f, nil
-}
-
-func company(crowded bool) string {
-	if crowded {
-		return "beside another process"
-	}
-	return "alone"
 }
 
 func (p pace) String() string {
@@ -219,11 +220,14 @@ func wireTime(ctx context.Context, e Env, p pace) (time.Duration, error) {
 }
 
 // classify measures a pace and tells of each number whether it is true, and whether it was published.
-func (p pace) classify(ctx context.Context, e Env, wire time.Duration, crowded bool) (v verdicts, err error) {
+func (p pace) classify(ctx context.Context, e Env, wire time.Duration, with company) (v verdicts, err error) {
 	var r *result.Result
-	if crowded {
-		r, err = e.crowded(ctx, p.plan(p.inject), 1)
-	} else {
+	switch with {
+	case besideDriver:
+		r, err = e.crowded(ctx, p.plan(p.inject), 1, func(at result.Placement) []int { return at.DriverCPUs })
+	case besideServer:
+		r, err = e.crowded(ctx, p.plan(p.inject), 1, func(at result.Placement) []int { return at.ServerCPUs })
+	default:
 		r, err = e.conduct(ctx, p.plan(p.inject), nil, nil)
 	}
 	if err != nil {
@@ -243,7 +247,7 @@ func (p pace) classify(ctx context.Context, e Env, wire time.Duration, crowded b
 		if m.Quantile > 0 {
 			want = truth.Quantile(m.Quantile)
 		}
-		v.judge(fmt.Sprintf("%s, %s: %s", p, company(crowded), m.ID), row.Cells[0].Estimate, want+wire)
+		v.judge(fmt.Sprintf("%s, %s: %s", p, with, m.ID), row.Cells[0].Estimate, want+wire)
 	}
 	v.run()
 	return v, nil

@@ -84,6 +84,9 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	done := result.Tested{Name: t.Name, Shows: t.Shows, Required: t.Required}
 	f, err := t.run(ctx, e)
 	if ctx.Err() != nil {
+		if err == nil { // it tells what it found until then
+			done.Found, done.Figures, done.Refused = f.found, f.figures, true
+		}
 		return done, context.Cause(ctx)
 	}
 	done.Found, done.Pass, done.Figures, done.Kept = f.found, f.pass && err == nil, f.figures, f.kept

@@ -148,6 +148,9 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 		testing.Done()
 		if err != nil {
 			report.Ending = result.Interrupted
+			if done.Found != "" {
+				report.SelfTest.Tests = append(report.SelfTest.Tests, done)
+			}
 			break
 		}
 		report.SelfTest.Tests = append(report.SelfTest.Tests, done)
