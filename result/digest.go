@@ -1,13 +1,13 @@
 package result
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"wirelab"
 )
@@ -21,23 +21,25 @@ const digestForm = "sha256:"
 // unchanged. It tells whether a file was edited by somebody who did not make a
 // new digest; it is no signature.
 func Digest(raw []byte) (string, error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber() // numbers stay the text they are
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: %v", err)
-	}
-	if _, err := decoder.Token(); err != io.EOF {
-		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: there is something after the value")
+	if !json.Valid(raw) {
+		return "", wirelab.Errorf(wirelab.InvalidArgument, "not JSON: %s", invalid(raw))
 	}
 	sum := sha256.New()
-	// Compact, keys sorted: the one form that all layouts have in common.
-	encoder := json.NewEncoder(sum)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
+	out := bufio.NewWriterSize(sum, 32<<10)
+	writeCanonical(out, raw)
+	if err := out.Flush(); err != nil {
 		return "", fmt.Errorf("digest: %w", err)
 	}
 	return digestForm + hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// invalid says what is wrong with a text that is not valid JSON.
+func invalid(raw []byte) string {
+	var first json.RawMessage
+	if err := json.NewDecoder(bytes.NewReader(raw)).Decode(&first); err != nil {
+		return err.Error()
+	}
+	return "there is something after the value"
 }
 
 // NotJSON says why a text is not the JSON that it should be: err is of the decoder.
