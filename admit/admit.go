@@ -4,9 +4,7 @@
 package admit
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -36,15 +34,15 @@ func Result(text []byte) (*Admitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := verify.Split(text)
+	file, err := verify.Open(text)
 	if err != nil {
 		return nil, err
 	}
-	r, err := store.Decode(raw)
+	r, err := store.Decode(file.Raw)
 	if err != nil {
 		return nil, err
 	}
-	checked, err := verify.Raw(text, r)
+	checked, err := file.Check(r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +50,17 @@ func Result(text []byte) (*Admitted, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument,
 			"the result contradicts itself or was edited: %s%s; wirelab verify tells all", first, more)
 	}
-	// Without the white space that a file has for those who look at it: it is no part of what the digest is of.
-	var compact bytes.Buffer
-	compact.Grow(len(raw))
-	if err := json.Compact(&compact, raw); err != nil {
-		return nil, err
-	}
-	return &Admitted{Result: r, Text: compact.Bytes(), Digest: checked.Digest, Sealed: checked.Sealed}, nil
+	return &Admitted{Result: r, Text: file.Raw, Digest: checked.Digest, Sealed: checked.Sealed}, nil
 }
 
-// Put stores the result with its text as it is, and says that it came by a way such as "imported from x.json".
+// Put stores the result with its text as it is, and says that it came by a way such as "imported from x.json". It lets
+// go of the text before the store works, and so can be called once.
 func (a *Admitted) Put(ctx context.Context, s store.Store, how string, now time.Time) error {
+	if a.Text == nil {
+		return wirelab.Errorf(wirelab.Internal, "result %s was put already, and its text is gone", a.Result.ID)
+	}
 	p, err := store.PackDecoded(a.Result, a.Text, a.Digest)
+	a.Text = nil
 	if err != nil {
 		return err
 	}

@@ -116,39 +116,18 @@ func Split(data []byte) (raw []byte, document bool, err error) {
 	return p.Result, true, nil
 }
 
-// Raw checks the raw part of a file alone, and not what was made of it, whose words may be those of another build.
-// data is all of the file, r what was decoded of its raw part.
-func Raw(data []byte, r *result.Result) (*Verification, error) {
-	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
-	var p parts
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
-	}
-	raw := []byte(p.Result)
-	if raw == nil {
-		raw, p = data, parts{}
-	}
-	if err := v.digest(raw, p.Digest, p.Printed != nil || p.Rescued); err != nil {
-		return nil, err
-	}
-	v.Consistent(r)
-	return v, nil
-}
-
 // File checks a file: data is all of it, r what was decoded of its raw part.
 // The build that checks is called commit, for what is said where words may have
 // changed since; "" if it is not known.
 func File(data []byte, r *result.Result, commit string) (*Verification, error) {
 	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
-	raw, document, err := Split(data)
-	if err != nil {
-		return nil, err
-	}
 	var p parts
-	if document {
-		if err := json.Unmarshal(data, &p); err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
-		}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %s", result.NotJSON(data, err))
+	}
+	raw, document := []byte(p.Result), p.Result != nil
+	if !document {
+		raw, p = data, parts{}
 	}
 	if err := v.digest(raw, p.Digest, p.Printed != nil || p.Rescued); err != nil {
 		return nil, err

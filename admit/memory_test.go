@@ -1,0 +1,52 @@
+package admit_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"wirelab/admit"
+	report "wirelab/report/json"
+	"wirelab/report/verify"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+	"wirelab/store"
+)
+
+// What is let in costs the memory that decoding and checking it cost, and little beside: no tree of it, and no copies
+// of the whole document. All that is allocated is counted, since what is held at one moment depends on the collector.
+func TestAdmissionMakesFewCopies(t *testing.T) {
+	var out strings.Builder
+	if err := report.Write(&out, resulttest.Closed()); err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(out.String())
+	alone, _, err := verify.Split(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := func(do func() error) int {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return int(after.TotalAlloc - before.TotalAlloc)
+	}
+	admission := func() error { _, err := admit.Result(text); return err }
+	checks := func() error {
+		r, err := store.Decode(alone)
+		if err == nil {
+			result.Inconsistencies(r)
+		}
+		return err
+	}
+	taken(checks) // the first time, types are looked up
+	taken(admission)
+	must, all := taken(checks), taken(admission)
+	t.Logf("document %d, result %d: checks %d, admission %d", len(text), len(alone), must, all)
+	if beside := all - must; beside > 2*len(text) {
+		t.Errorf("%d bytes were allocated beside decoding and checking, for a document of %d", beside, len(text))
+	}
+}
