@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sort"
 )
@@ -19,6 +20,7 @@ type canonical struct {
 	// members are those of the objects that it is in, the innermost last.
 	members []member
 	out     *bufio.Writer
+	err     error // of a string; in valid JSON there is none
 }
 
 // extent is where an array or object is in the text.
@@ -28,12 +30,13 @@ type extent struct{ start, end int }
 // for anew each time. None of them has many others within.
 const short = 64
 
-// writeCanonical writes text, which must be valid. What goes wrong, out's Flush tells.
-func writeCanonical(out *bufio.Writer, text []byte) {
+// writeCanonical writes text, which must be valid.
+func writeCanonical(out *bufio.Writer, text []byte) error {
 	c := canonical{text: text, out: out}
 	c.index()
 	c.value(c.space(0))
 	c.byte('\n')
+	return errors.Join(c.err, out.Flush())
 }
 
 // index finds in one pass where long arrays and objects end. Without it, a
@@ -96,7 +99,7 @@ func (c *canonical) object(i int) int {
 	first := len(c.members)
 	for i = c.space(i + 1); c.text[i] != '}'; {
 		end := c.stringEnd(i)
-		m := member{unquoted(c.text[i:end]), c.space(c.space(end) + 1)} // behind the colon
+		m := member{c.unquoted(c.text[i:end]), c.space(c.space(end) + 1)} // behind the colon
 		c.members = append(c.members, m)
 		if i = c.space(c.end(m.value)); c.text[i] == ',' {
 			i = c.space(i + 1)
@@ -180,7 +183,7 @@ func (c *canonical) literal(text []byte) {
 		c.write(text)
 		return
 	}
-	c.quote(unquoted(text))
+	c.quote(c.unquoted(text))
 }
 
 // quote writes a string as JSON.
@@ -195,7 +198,7 @@ func (c *canonical) quote(says []byte) {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(string(says)); err != nil {
-		panic("result: a string as JSON: " + err.Error())
+		c.err = err
 	}
 	c.write(bytes.TrimSuffix(out.Bytes(), []byte{'\n'}))
 }
@@ -215,13 +218,13 @@ func plain(text []byte) bool {
 }
 
 // unquoted is what a valid string says.
-func unquoted(text []byte) []byte {
+func (c *canonical) unquoted(text []byte) []byte {
 	if plain(text) {
 		return text[1 : len(text)-1]
 	}
 	var says string
 	if err := json.Unmarshal(text, &says); err != nil {
-		panic("result: a string of valid JSON: " + err.Error())
+		c.err = err
 	}
 	return []byte(says)
 }

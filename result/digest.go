@@ -26,8 +26,7 @@ func Digest(raw []byte) (string, error) {
 	}
 	sum := sha256.New()
 	out := bufio.NewWriterSize(sum, 32<<10)
-	writeCanonical(out, raw)
-	if err := out.Flush(); err != nil {
+	if err := writeCanonical(out, raw); err != nil {
 		return "", fmt.Errorf("digest: %w", err)
 	}
 	return digestForm + hex.EncodeToString(sum.Sum(nil)), nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -209,16 +210,16 @@ func newExportCommand(a *app) *cobra.Command {
 
 // writeWhole writes a file so that a reader sees the old one or all of the new one.
 func writeWhole(name string, write func(io.Writer) error) error {
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return fault.Write(name, syscall.EISDIR)
 	}
 	// A device or a pipe is written to, and not replaced by a file.
 	if err == nil && !info.Mode().IsRegular() {
+		var text bytes.Buffer
+		if err := write(&text); err != nil {
+			return err
+		}
 		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
 			return fault.Write(name, err)
 		}
@@ -228,13 +229,18 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return fault.Write(name, err)
 	}
-	_, err = temporary.Write(text.Bytes())
-	err = cli.Both(err, cli.Both(temporary.Chmod(0o644), temporary.Close()))
-	if err == nil {
+	// Not by way of memory: a report may be larger than the result that it is of.
+	out := bufio.NewWriterSize(temporary, 256<<10)
+	made := write(out)
+	err = cli.Both(out.Flush(), cli.Both(temporary.Chmod(0o644), temporary.Close()))
+	if made == nil && err == nil {
 		err = os.Rename(temporary.Name(), name)
 	}
-	if err != nil {
+	switch {
+	case err != nil: // what could not be made may be so because of it
 		return cli.Both(fault.Write(name, err), os.Remove(temporary.Name()))
+	case made != nil:
+		return cli.Both(made, os.Remove(temporary.Name()))
 	}
 	return nil
 }

@@ -25,7 +25,9 @@ package json
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"wirelab/report"
@@ -115,18 +117,43 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(w)
-	out.SetEscapeHTML(false)
-	out.SetIndent("", "  ")
-	return out.Encode(struct { // a Document, with the text that the digest is of
-		Schema      int                 `json:"schema"`
-		Digest      string              `json:"digest"`
-		Result      json.RawMessage     `json:"result"`
-		Analysis    *result.Analysis    `json:"analysis"`
-		Judgement   *result.Judgement   `json:"judgement,omitempty"`
-		Explanation *result.Explanation `json:"explanation,omitempty"`
-		Printed     Printed             `json:"printed"`
-	}{result.Schema, digest, raw, a, j, e, printed})
+	return members(w, []namedValue{
+		{"schema", result.Schema}, {"digest", digest}, {"result", json.RawMessage(raw)}, {"analysis", a},
+		{"judgement", j}, {"explanation", e}, {"printed", printed},
+	})
+}
+
+// namedValue is a member of a [Document].
+type namedValue struct {
+	name string
+	is   any
+}
+
+// members writes a document as its encoder would, but one member after the other:
+// as a whole it takes several times the memory of the result.
+func members(w io.Writer, all []namedValue) error {
+	before := "{\n  "
+	for _, m := range all {
+		if is := reflect.ValueOf(m.is); is.Kind() == reflect.Pointer && is.IsNil() {
+			continue // left out
+		}
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("  ", "  ")
+		if err := encoder.Encode(m.is); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(w, "%s%q: ", before, m.name); err != nil {
+			return err
+		}
+		if _, err := w.Write(bytes.TrimSuffix(text.Bytes(), []byte{'\n'})); err != nil {
+			return err
+		}
+		before = ",\n  "
+	}
+	_, err := io.WriteString(w, "\n}\n")
+	return err
 }
 
 // text is a result as JSON: its own text where a later wirelab wrote it, whose fields would be lost otherwise.
