@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"wirelab"
 	"wirelab/result"
 )
 
@@ -116,16 +117,14 @@ func failure(r *result.Result, fault string, outages []Outage) Decision {
 			used[i] = true
 		}
 		switch {
-		case withoutPart(r, arm, fault):
-			d.Refused = append(d.Refused, Way{Name: r.ArmName(arm), Early: !r.Durable(arm), Why: "has no broker, and so nothing to end"})
+		case spared(r, arm, fault) != "" && len(runs) == 0:
+			d.Refused = append(d.Refused, Way{Name: r.ArmName(arm), Early: !r.Durable(arm), Why: spared(r, arm, fault)})
 		case len(runs) == 0:
 			missing = append(missing, arm)
 		}
 		for _, i := range runs {
-			if !withoutPart(r, arm, fault) {
-				d.tell(r, arm, &outages[i])
-				held = append(held, outageHolds(&outages[i])...)
-			}
+			d.tell(r, arm, &outages[i])
+			held = append(held, outageHolds(&outages[i])...)
 		}
 	}
 	for _, w := range absentWays(r) {
@@ -211,10 +210,26 @@ func outagesOf(r *result.Result, arm int, fault string, outages []Outage) []int 
 	return found
 }
 
-// withoutPart reports whether a fault ends a part that an arm has not.
-func withoutPart(r *result.Result, arm int, fault string) bool {
+// pathPrefix begins the names of paths through the pipeline; other arms are servers that are called directly.
+const pathPrefix = "log-"
+
+// spared is why "wirelab chaos" has nothing to end for an arm under a fault; "" where it has. Such an arm is in no
+// command: one that names nothing else would be refused.
+func spared(r *result.Result, arm int, fault string) string {
 	h := r.Arms[arm].Handover
-	return h != nil && h.Broker == "" && (fault == "broker-restart" || fault == "listener-kill")
+	switch ends := fault == "broker-restart" || fault == "listener-kill"; {
+	case !strings.HasPrefix(r.Arms[arm].Protocol, pathPrefix):
+		return "is called directly, and no pipeline of parts that could fail"
+	case !ends:
+		return ""
+	case h == nil && r.Arms[arm].Broker == "":
+		return "has a broker or none: that was not recorded"
+	case h != nil && h.Broker == "":
+		return "has no broker, and so nothing to end"
+	case h != nil && fault == "broker-restart" && h.Sync == result.SyncUnknown:
+		return "has a broker that runs elsewhere, and is not ours to kill"
+	}
+	return ""
 }
 
 // measure are the commands that would measure arms under a fault, one for each
@@ -236,8 +251,8 @@ func measure(r *result.Result, arms []int, fault string) []string {
 			}
 		}
 		if arm < len(r.Plan.Arms) {
-			if kind := r.Plan.DatabaseOf(r.Plan.Arms[arm]); kind != "" {
-				flags += " --db " + kind
+			if a := r.Plan.Arms[arm]; a.Target == "" { // of one that runs elsewhere it is not known
+				flags += " --db " + cmp.Or(r.Plan.DatabaseOf(a), wirelab.Memory)
 			}
 		}
 		if paths[flags] == nil {

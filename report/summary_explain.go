@@ -251,7 +251,7 @@ func SummariseDecisions(id string, tables []DecisionTable) Summary {
 			s.Points = append(append(s.Points, "When to use which: "+t.Title), rows...)
 		}
 		if untried > 0 {
-			s.Refused = append(s.Refused, fmt.Sprintf("not measured: what happens in %s of parts; wirelab chaos logging --json tells, see --chaos", counted(untried, "failure")))
+			s.Refused = append(s.Refused, fmt.Sprintf("not measured: what happens in %s of parts; --full says which commands measure it", counted(untried, "failure")))
 		}
 	}
 	if early {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"wirelab"
 	"wirelab/cli"
@@ -93,7 +94,11 @@ broker of a path that you named is not installed.`,
   wirelab chaos logging log-nats --fault listener-kill+broker-restart --json`,
 		RunE: func(c *cobra.Command, args []string) error { return a.chaosLogging(c.Context(), args, f) },
 	}
-	flags := c.Flags()
+	f.register(c.Flags())
+	return c
+}
+
+func (f *chaosFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.faults, "fault", nil, "`fault` of a run: logger-down=10s, listener-kill, broker-restart, burst=10x5s, several joined with +, or all (default: one run for each)")
 	flags.StringVar(&f.rate, "rate", rateAuto, "`entries` per second, such as 500/s, or auto")
 	flags.DurationVar(&f.whole, "for", 0, "how long entries are sent in each run (default: until everything works again after the fault, at most 15s, or 90s after a burst)")
@@ -109,7 +114,6 @@ broker of a path that you named is not installed.`,
 	flags.BoolVar(&f.asJSON, "json", false, "print all runs as JSON, for programs")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	f.database.register(flags)
-	return c
 }
 
 // chaosRun is one path with the faults of one run, as --json prints it.
@@ -296,21 +300,10 @@ func (a *app) chaosRuns(ctx context.Context, paths []string, f chaosFlags) ([]ch
 	var runs []chaosRun
 	machine, made := report.Machine(probe.Environment()), strings.TrimSpace(cli.ThisBuild().Version+" "+cli.ThisBuild().Commit)
 	for _, path := range paths {
-		one := base
-		if one.Path, err = a.cell("logging", path, "", ""); err != nil {
+		one, err := a.chaosPath(base, path, f)
+		if err != nil {
 			return nil, err
 		}
-		if !one.Path.Protocol.Pipeline {
-			return nil, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
-		}
-		one.Stack.Brokers = a.chaosBroker(path, f)
-		if err := f.published(path, one.Stack.Brokers); err != nil {
-			return nil, err
-		}
-		for _, b := range one.Stack.Brokers {
-			one.Unpromised = one.Unpromised || b.PublishedTopology
-		}
-		one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
 		absent, err := a.chaosAbsent(ctx, one.Stack.Brokers)
 		if err != nil {
 			return nil, err
@@ -340,6 +333,26 @@ func (f *chaosFlags) published(path string, brokers []stack.Broker) error {
 		return cli.Usage("--published-topology is RabbitMQ's with a listener, and %s does not go that way; leave it out, or name log-rabbit alone", path)
 	}
 	return nil
+}
+
+// chaosPath are the options of a path's runs, but for faults and database.
+func (a *app) chaosPath(one chaos.Options, path string, f chaosFlags) (chaos.Options, error) {
+	var err error
+	if one.Path, err = a.cell("logging", path, "", ""); err != nil {
+		return one, err
+	}
+	if !one.Path.Protocol.Pipeline {
+		return one, cli.Usage("%s is no path through the pipeline; paths are such as log-grpc and log-rabbit", path)
+	}
+	one.Stack.Brokers = a.chaosBroker(path, f)
+	if err := f.published(path, one.Stack.Brokers); err != nil {
+		return one, err
+	}
+	for _, b := range one.Stack.Brokers {
+		one.Unpromised = one.Unpromised || b.PublishedTopology
+	}
+	one.Stack.Published = strings.HasSuffix(path, stack.PublishedSuffix)
+	return one, nil
 }
 
 // options are those that flags alone make.

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/pipeline/chaos"
+	"wirelab/pipeline/stack"
+	"wirelab/plan"
+	"wirelab/report"
+	"wirelab/result"
+	"wirelab/result/resulttest"
+	"wirelab/workload/all"
+)
+
+// Each command that decide and reports suggest is one that chaos takes: of each path, or a server that is called
+// directly, with each way of using a queue, with a broker from here or elsewhere, and with each database.
+func TestSuggestedChaosIsTaken(t *testing.T) {
+	t.Parallel()
+	a := &app{works: all.Works(), getenv: func(string) string { return "" }}
+	away := &app{works: a.works, getenv: func(key string) string {
+		for _, variable := range brokerVariables() {
+			if key == variable {
+				return "there"
+			}
+		}
+		return ""
+	}}
+	work, err := a.work("logging")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := resulttest.Ways(2, plan.Load{InFlight: 50},
+		resulttest.Way{Name: "one", Answer: time.Millisecond, Handover: &result.Handover{}, Database: "some"},
+		resulttest.Way{Name: "log-grpc", Answer: 2 * time.Millisecond, Handover: &result.Handover{}, Database: "some"})
+	analysis := result.Analyse(r) // once: commands depend on what arms are, and not on their figures
+	protocols, commands := map[string]bool{}, 0
+	for _, c := range work.Cells {
+		protocols[c.Protocol.Name] = true
+	}
+	for path := range protocols {
+		for _, who := range []*app{a, away} {
+			settings := []chaosFlags{{}}
+			if len(who.chaosBroker(path, chaosFlags{})) > 0 {
+				settings = queueSettings()
+			}
+			for _, f := range settings {
+				handover := stack.HandoverOf(who.chaosBroker(path, f))
+				for _, kind := range []string{wirelab.Memory, embeddedKind, postgresKind} {
+					if kind == wirelab.Memory && strings.Contains(path, "-direct") {
+						continue // no such arm can start
+					}
+					for _, known := range []*result.Handover{handover, nil} {
+						r.Arms[0].Protocol, r.Arms[0].Handover = path, known
+						r.Plan.Arms[0].Database, r.Plan.Arms[1].Database = kind, embeddedKind
+						commands += who.takesAll(t, r, &analysis)
+					}
+				}
+			}
+		}
+	}
+	if commands < 500 {
+		t.Errorf("only %d commands were suggested", commands)
+	}
+}
+
+// queueSettings are all ways of using a queue.
+func queueSettings() (settings []chaosFlags) {
+	for _, kind := range []string{"quorum", "classic"} {
+		for _, unconfirmed := range []bool{false, true} {
+			for _, transient := range []bool{false, true} {
+				settings = append(settings, chaosFlags{queue: kind, noConfirms: unconfirmed, transient: transient})
+			}
+		}
+	}
+	return append(settings, chaosFlags{topology: true})
+}
+
+var suggestedChaos = regexp.MustCompile(`wirelab chaos logging ([^>]*) > `)
+
+// takesAll checks each command that a result's tables suggest, and tells how many those are.
+func (a *app) takesAll(t *testing.T, r *result.Result, analysis *result.Analysis) int {
+	t.Helper()
+	n := 0
+	for _, table := range report.Decisions(r, analysis, nil) {
+		for _, row := range table.Rows {
+			for _, found := range suggestedChaos.FindAllStringSubmatch(row.Says, -1) {
+				n++
+				if err := a.takesChaos(strings.Fields(found[1])); err != nil {
+					t.Errorf("%s: %s", found[0], describe(err))
+				}
+			}
+		}
+	}
+	return n
+}
+
+// takesChaos is what chaos says to a command line before it looks what is installed.
+func (a *app) takesChaos(words []string) error {
+	var f chaosFlags
+	flags := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+	f.register(flags)
+	if err := flags.Parse(words); err != nil {
+		return err
+	}
+	base, err := f.options()
+	if err != nil {
+		return err
+	}
+	groups, err := f.runs()
+	if err != nil {
+		return err
+	}
+	runs := 0
+	for _, path := range flags.Args() {
+		one, err := a.chaosPath(base, path, f)
+		if err != nil {
+			return err
+		}
+		if f.database.database == wirelab.Memory && strings.HasSuffix(path, "-direct") {
+			return fmt.Errorf("%s cannot store in memory", path)
+		}
+		for _, group := range groups {
+			var why []string
+			if one.Faults, why = chaos.Without(path, one.Stack.Brokers, group); len(why) > 0 {
+				continue
+			}
+			if _, err := one.Complete(); err != nil {
+				return err
+			}
+			runs++
+		}
+	}
+	if runs == 0 {
+		return errors.New("there is nothing to run")
+	}
+	return nil
+}
