@@ -77,11 +77,11 @@ func (a *app) wholly(ctx context.Context, p plan.Plan) error {
 	return err
 }
 
-// refused is the error of an experiment of which an arm was absent: it gave what
+// incomplete is the error of an experiment of which an arm was absent: it gave what
 // it could, and not what it was asked for. What is worse comes first: err.
-func refused(r *result.Result, err error) error {
+func (a *app) incomplete(r *result.Result, err error) error {
 	if len(r.Absent) == 0 || err != nil && exitCodeOf(err) != exitUndecided {
 		return err
 	}
-	return cli.With(exitNoWord, fmt.Errorf("%s; of the others the result is stored as %s", strings.Join(report.Absences(r.Absent), "; "), r.ID))
+	return cli.With(exitNoWord, fmt.Errorf("%s%s", strings.Join(report.Absences(r.Absent), "; "), a.stored("of the others the result is ", r.ID)))
 }

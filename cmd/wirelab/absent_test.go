@@ -109,15 +109,15 @@ func TestAbsentEndsWithThree(t *testing.T) {
 		{absent, cli.With(exitFailed, nil), exitFailed},
 		{absent, cli.With(exitNoWord, nil), exitNoWord},
 	} {
-		if err := refused(c.r, c.err); exitCodeOf(err) != c.want {
+		if err := new(app).incomplete(c.r, c.err); exitCodeOf(err) != c.want {
 			t.Errorf("%v becomes %v, want code %d", c.err, err, c.want)
 		}
 	}
-	if err := refused(&result.Result{}, nil); err != nil {
+	if err := new(app).incomplete(&result.Result{}, nil); err != nil {
 		t.Errorf("nothing is absent: %v", err)
 	}
 	// One round decides nothing, and is no reason for 3 by itself.
-	if said := describe(refused(absent, cli.With(exitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
+	if said := describe(new(app).incomplete(absent, cli.With(exitUndecided, nil))); !strings.Contains(said, "no broker; of the others the result is stored as r-1") {
 		t.Errorf("said %q", said)
 	}
 }

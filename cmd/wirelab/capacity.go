@@ -125,7 +125,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	return refused(r, a.concludeCapacity(r, f.json))
+	return a.incomplete(r, a.concludeCapacity(r, f.json))
 }
 
 // search is the plan and the settings of the search.
@@ -160,7 +160,7 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 		return err
 	}
 	if r.Ending == result.Interrupted {
-		return interrupted(completeRounds(len(r.Capacity.Rounds)), r.ID)
+		return a.interrupted(completeRounds(len(r.Capacity.Rounds)), r.ID)
 	}
 	var unknown, bounds []string
 	for i := range analysis.Capacity.Arms {
@@ -175,9 +175,9 @@ func (a *app) concludeCapacity(r *result.Result, asJSON bool) error {
 	}
 	switch {
 	case len(unknown) > 0:
-		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s; the result is stored as %s", strings.Join(unknown, "; "), r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("no valid capacity of %s%s", strings.Join(unknown, "; "), a.stored("the result is ", r.ID)))
 	case len(bounds) > 0:
-		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s; the result is stored as %s", strings.Join(bounds, "; "), r.ID))
+		return cli.With(exitUndecided, fmt.Errorf("only a bound of %s%s", strings.Join(bounds, "; "), a.stored("the result is ", r.ID)))
 	}
 	return nil
 }

@@ -149,7 +149,8 @@ func (a *app) burst(ctx context.Context, results store.Store, long time.Duration
 	}
 	if uncertified != nil {
 		if bounded.Err() != nil {
-			return nil, fmt.Errorf("%s, and this machine is too busy for them in %v; the rounds are stored as %s", describe(uncertified), burstPatience*long, r.ID)
+			return nil, fmt.Errorf("%s, and this machine is too busy for them in %v%s",
+				describe(uncertified), burstPatience*long, a.stored("the rounds are ", r.ID))
 		}
 		return nil, fmt.Errorf("%s; see wirelab results show %s", describe(uncertified), r.ID)
 	}

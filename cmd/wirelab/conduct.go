@@ -96,7 +96,7 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	if err != nil {
 		return o.gate.noWord(err)
 	}
-	return refused(r, a.conclude(r, o))
+	return a.incomplete(r, a.conclude(r, o))
 }
 
 // measure runs an experiment and stores its result, with the certificate that
@@ -212,17 +212,17 @@ func (a *app) conclude(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return interrupted(soFar(r), r.ID)
+		return a.interrupted(soFar(r), r.ID)
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	case r.Ending == result.Failed:
-		return cli.With(exitFailed, fewArms(r))
+		return cli.With(exitFailed, a.fewArms(r))
 	}
-	return unanswered(r, &analysis)
+	return a.unanswered(r, &analysis)
 }
 
 // fewArms says why an experiment ended that has too few arms left.
-func fewArms(r *result.Result) error {
+func (a *app) fewArms(r *result.Result) error {
 	why := ""
 	for i := range r.Arms {
 		if out := r.Arms[i].Out; out != "" {
@@ -230,7 +230,7 @@ func fewArms(r *result.Result) error {
 			break
 		}
 	}
-	return fmt.Errorf("too few arms are left to compare%s; what was measured is stored as %s", why, r.ID)
+	return fmt.Errorf("too few arms are left to compare%s%s", why, a.stored("what was measured is ", r.ID))
 }
 
 // soFar says how far an experiment got that was interrupted.
@@ -248,17 +248,17 @@ func completeRounds(n int) string { return strings.Replace(report.Rounds(n), " r
 
 // interrupted is how an experiment ends that was interrupted: with what was measured, and
 // where it is.
-func interrupted(measured, id string) error {
-	return cli.With(exitNoWord, fmt.Errorf("interrupted; stored as %s: %s", id, measured))
+func (a *app) interrupted(measured, id string) error {
+	return cli.With(exitNoWord, fmt.Errorf("interrupted%s: %s", a.stored("", id), measured))
 }
 
 // unanswered is the error of a result that does not answer for some arm: nil where the metric
 // that decides has a figure everywhere. That there is none must not pass for an answer: a check
 // refuses it, nothing was measured, or there were too few calls, which more rounds mend.
-func unanswered(r *result.Result, a *result.Analysis) error {
+func (a *app) unanswered(r *result.Result, found *result.Analysis) error {
 	var refused, lacking missing
-	for i := range a.Loads {
-		l := &a.Loads[i]
+	for i := range found.Loads {
+		l := &found.Loads[i]
 		primary := result.Primary(r.Plan, r.Plan.Loads[l.Load])
 		row := l.Row(primary.ID)
 		for n, arm := range l.Arms {
@@ -274,9 +274,9 @@ func unanswered(r *result.Result, a *result.Analysis) error {
 	}
 	switch {
 	case refused.n > 0:
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v; the result is stored as %s", refused, r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %v%s", refused, a.stored("the result is ", r.ID)))
 	case lacking.n > 0:
-		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v; the result is stored as %s", lacking, r.ID))
+		return cli.With(exitUndecided, fmt.Errorf("too little was measured for an answer: %v%s", lacking, a.stored("the result is ", r.ID)))
 	}
 	return nil
 }

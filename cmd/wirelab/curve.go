@@ -251,7 +251,7 @@ func (f *curveFlags) conducted(ctx context.Context, a *app, p plan.Plan, calibra
 	if err != nil {
 		return o.gate.noWord(err)
 	}
-	return refused(r, a.concludeCurve(r, o))
+	return a.incomplete(r, a.concludeCurve(r, o))
 }
 
 // concludeCurve prints a curve that is stored, and says by its error how it
@@ -270,12 +270,12 @@ func (a *app) concludeCurve(r *result.Result, o conductOptions) error {
 	}
 	switch {
 	case r.Ending == result.Interrupted:
-		return interrupted(completeRounds(len(r.Rounds)), r.ID)
+		return a.interrupted(completeRounds(len(r.Rounds)), r.ID)
 	case judged != nil:
 		return outcomeError(r, judged, !o.json && !o.gate.ownsOutput())
 	}
 	if spoiled := report.CurveSpoiled(&analysis); spoiled != "" {
-		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s; the result is stored as %s", spoiled, r.ID))
+		return cli.With(exitNoWord, fmt.Errorf("checks failed, so that there is no valid answer: %s%s", spoiled, a.stored("the result is ", r.ID)))
 	}
 	return nil
 }

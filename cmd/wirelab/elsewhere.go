@@ -18,7 +18,7 @@ import (
 func (a *app) describe(err error) string {
 	text := describe(err)
 	if a.unkept != nil && errors.Is(err, a.unkept) && err != a.unkept { //nolint:errorlint // it alone
-		return a.lost(text)
+		return text + "; " + describe(a.unkept)
 	}
 	coded := new(wirelab.Error)
 	if !errors.As(err, &coded) || coded.Unknown == "" {

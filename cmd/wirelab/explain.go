@@ -264,15 +264,15 @@ func (a *app) concludeExplained(r *result.Result, format string) error {
 	}
 	switch r.Ending {
 	case result.Interrupted:
-		return interrupted(completeRounds(len(r.Rounds)), r.ID)
+		return a.interrupted(completeRounds(len(r.Rounds)), r.ID)
 	case result.Failed:
-		return cli.With(exitFailed, fewArms(r))
+		return cli.With(exitFailed, a.fewArms(r))
 	}
 	for _, l := range e.Loads {
 		// Arms that a check refuses are left out, and said to be; without any
 		// there is no answer.
 		if why := l.Metrics[0].Why; why != "" {
-			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s; the result is stored as %s", l.Name, why, r.ID))
+			return cli.With(exitNoWord, fmt.Errorf("there is no valid answer: %s: %s%s", l.Name, why, a.stored("the result is ", r.ID)))
 		}
 	}
 	return nil

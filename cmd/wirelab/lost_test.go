@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"wirelab/cli"
@@ -12,23 +11,26 @@ import (
 func TestUnkeptResultIsAFailure(t *testing.T) {
 	t.Parallel()
 	kept := cli.With(exitFailed, errors.New("the store is full; it is in ./r-1.json"))
-	answer := cli.With(exitNoWord, fmt.Errorf("interrupted; stored as %s: 3 complete rounds", "r-20261128-025742-ffe8"))
+	answer := func(a *app) error { return a.interrupted("3 complete rounds", "r-20261128-025742-ffe8") }
+	alone := func(*app) error { return kept }
+	both := func(a *app) error { return cli.Both(answer(a), kept) }
 	for _, c := range []struct {
 		name   string
 		unkept error
 		args   []string
-		err    error
+		err    func(*app) error
 		code   int
 		says   string
 	}{
 		{"stored", nil, nil, answer, exitNoWord, "interrupted; stored as r-20261128-025742-ffe8: 3 complete rounds"},
-		{"not stored", kept, nil, kept, exitFailed, "the store is full; it is in ./r-1.json"},
-		{"interrupted too", kept, nil, cli.Both(answer, kept), exitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
-		{"with thresholds", kept, []string{"--fail-if=p99"}, kept, exitNoWord, "the store is full; it is in ./r-1.json"},
-		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, cli.Both(answer, kept), exitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{"not stored", kept, nil, alone, exitFailed, "the store is full; it is in ./r-1.json"},
+		{"interrupted too", kept, nil, both, exitFailed, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
+		{"with thresholds", kept, []string{"--fail-if=p99"}, alone, exitNoWord, "the store is full; it is in ./r-1.json"},
+		{"with thresholds, interrupted", kept, []string{"--fail-if=p99"}, both, exitNoWord, "interrupted: 3 complete rounds; the store is full; it is in ./r-1.json"},
 	} {
 		a := &app{unkept: c.unkept, args: c.args}
-		if code, says := a.exitCode(c.err), a.describe(c.err); code != c.code || says != c.says {
+		err := c.err(a)
+		if code, says := a.exitCode(err), a.describe(err); code != c.code || says != c.says {
 			t.Errorf("%s: exit code %d, %q; want %d, %q", c.name, code, says, c.code, c.says)
 		}
 	}

@@ -90,7 +90,7 @@ func newReplayCommand(a *app) *cobra.Command {
 			return err
 		}
 		if here.Ending == result.Interrupted {
-			return interrupted(completeRounds(len(here.Rounds)), here.ID)
+			return a.interrupted(completeRounds(len(here.Rounds)), here.ID)
 		}
 		return a.tellAgreement(was, here, *asJSON)
 	}

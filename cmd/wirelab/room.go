@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,10 +50,11 @@ func (a *app) exitCode(err error) int {
 	return exitCodeOf(a.unkept)
 }
 
-// storedAs is what an answer says of where its result is.
-var storedAs = regexp.MustCompile(`(; )?(of the others )?(the result is |what was measured is )?stored as r-[0-9a-f-]+`)
-
-// lost is an answer whose result could not be stored, and where that is instead.
-func (a *app) lost(answer string) string {
-	return storedAs.ReplaceAllString(answer, "") + "; " + describe(a.unkept)
+// stored is where a result is, for the end of an answer: what, such as "the result is ", is stored as id. It says
+// nothing where it could not be stored: [app.describe] says then where it is instead.
+func (a *app) stored(what, id string) string {
+	if a.unkept != nil {
+		return ""
+	}
+	return "; " + what + "stored as " + id
 }

@@ -169,7 +169,7 @@ func (a *app) selfTest(ctx context.Context, tests []selftest.Test, o selfTestOpt
 	case err != nil:
 		return err
 	case report.Ending == result.Interrupted:
-		return interrupted(fmt.Sprintf("%d of %d tests", len(report.SelfTest.Tests), len(tests)), report.ID)
+		return a.interrupted(fmt.Sprintf("%d of %d tests", len(report.SelfTest.Tests), len(tests)), report.ID)
 	case len(report.SelfTest.Failed()) > 0:
 		return cli.With(exitFailed, errors.New("the self-test failed: "+strings.Join(report.SelfTest.Failed(), ", ")))
 	case len(report.SelfTest.Refused()) > 0:
