@@ -75,9 +75,9 @@ The commands below change a running cluster, here or elsewhere.`,
 	}
 	c.AddCommand(
 		newMemberCommand(a, "join MEMBER", "4@10.0.0.4:6000", "Add a node, given as ID@PEER[,GRPC[,HTTP]]; it becomes a full member when it has caught up", parseMember, (*client.Client).Join),
-		newMemberCommand(a, "promote ID", "2", "Make a learner a full member now", parseID, (*client.Client).Promote),
-		newMemberCommand(a, "remove ID", "2", "Remove a node permanently", parseID, (*client.Client).Remove),
-		newMemberCommand(a, "transfer ID", "2", "Make another node the leader", parseID, (*client.Client).TransferLeadership),
+		newMemberCommand(a, "promote NODE", "2", "Make a learner, by id or name, a full member now", parseNode, byName((*client.Client).Promote)),
+		newMemberCommand(a, "remove NODE", "2", "Remove a node, by id or name, permanently", parseNode, byName((*client.Client).Remove)),
+		newMemberCommand(a, "transfer NODE", "2", "Make another node, by id or name, the leader", parseNode, byName((*client.Client).TransferLeadership)),
 	)
 	return c
 }
@@ -86,6 +86,52 @@ func parseID(text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
 		return 0, cli.Usage("a node's id is a number from 1; %.100q is none", text)
+	}
+	return id, nil
+}
+
+// parseNode refuses what is neither an id nor a name.
+func parseNode(text string) (string, error) {
+	if _, err := strconv.ParseUint(text, 10, 64); err == nil || text == "" {
+		_, err := parseID(text)
+		return text, err
+	}
+	return text, nil
+}
+
+// byName lets a node be given by its id, or by its name as "hermes status" prints it.
+func byName(do func(*client.Client, context.Context, uint64) (broker.Status, error)) func(*client.Client, context.Context, string) (broker.Status, error) {
+	return func(c *client.Client, ctx context.Context, node string) (broker.Status, error) {
+		if id, err := strconv.ParseUint(node, 10, 64); err == nil {
+			return do(c, ctx, id)
+		}
+		s, err := c.Status(ctx)
+		if err != nil {
+			return s, err
+		}
+		id, err := nodeNamed(s.Members, node)
+		if err != nil {
+			return s, err
+		}
+		return do(c, ctx, id)
+	}
+}
+
+// nodeNamed is the id of the one member that has a name.
+func nodeNamed(members []broker.Member, name string) (id uint64, err error) {
+	var all []string
+	for _, m := range members {
+		all = append(all, fmt.Sprintf("%d (%s)", m.ID, m.Name))
+		switch {
+		case m.Name != name:
+		case id != 0:
+			return 0, cli.Usage("nodes %d and %d are both named %.100q: give the id", id, m.ID, name)
+		default:
+			id = m.ID
+		}
+	}
+	if id == 0 {
+		return 0, cli.Usage("no node is named %.100q; the cluster's nodes are %s", name, strings.Join(all, ", "))
 	}
 	return id, nil
 }

@@ -27,9 +27,9 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 		"check":            {absent: exitUsage, dir: exitUsage, file: exitUsage},
 		"cluster":          {"nope": exitUsage, "--nodes 0": exitUsage},
 		"cluster join":     {"nope" + nobody: exitUsage, "2@127.0.0.1:1" + nobody: exitFailed},
-		"cluster promote":  {"nope" + nobody: exitUsage, "2" + nobody: exitFailed},
-		"cluster remove":   {"nope" + nobody: exitUsage, "2" + nobody: exitFailed},
-		"cluster transfer": {"nope" + nobody: exitUsage, "2" + nobody: exitFailed},
+		"cluster promote":  {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
+		"cluster remove":   {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
+		"cluster transfer": {"0" + nobody: exitUsage, "nope" + nobody: exitFailed, "2" + nobody: exitFailed},
 		"config":           {"nope": exitUsage},
 		"dev":              {"nope": exitUsage, "--data-dir " + below: exitFailed, "--mode nope": exitUsage},
 		"export": {

@@ -291,7 +291,7 @@ func (a *app) say(r running, asJSON bool) error {
 		return a.PrintJSON(r)
 	}
 	a.Note("%s of cluster %s runs: gRPC at %s, HTTP at %s, data in %s; stop with Ctrl-C", r.Name, r.Cluster, r.GRPC, r.HTTP, r.Data)
-	a.Note("try: hermes pub greetings hello --create --server %s", r.GRPC)
+	a.Note("try: hermes pub greetings hello --create --server %s", cli.Reachable(r.GRPC))
 	return nil
 }
 

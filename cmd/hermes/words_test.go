@@ -45,7 +45,7 @@ group create a b --ack-timeout 5
 group create a b --max-attempts -1
 cluster jion
 cluster join x
-cluster promote x
+cluster promote 0
 cluster remove 0
 cluster transfer
 cluster --nodes 0

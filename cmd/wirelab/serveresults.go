@@ -73,7 +73,7 @@ func (a *app) serveResults(ctx context.Context, s store.Store, f serveResultsFla
 	if err != nil {
 		return fault.Listen(f.addr, "--addr", err)
 	}
-	page := "http://" + at.Addr().String() + "/"
+	page := "http://" + cli.Reachable(at.Addr().String()) + "/"
 	if f.asJSON {
 		err = a.PrintJSON(struct {
 			Address string `json:"address"`

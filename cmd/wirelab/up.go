@@ -319,7 +319,7 @@ type upStatus struct {
 // sayUp prints what runs and where.
 func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	parts := s.Parts()
-	status := upStatus{Gateway: "http://" + parts[len(parts)-1].Doors[stack.DoorHTTP], Parts: parts}
+	status := upStatus{Gateway: "http://" + cli.Reachable(parts[len(parts)-1].Doors[stack.DoorHTTP]), Parts: parts}
 	for _, name := range s.Paths() {
 		status.Paths = append(status.Paths, status.Gateway+"/"+name)
 	}
@@ -350,7 +350,7 @@ func (a *app) sayUp(s *stack.Stack, f upFlags) error {
 	a.Note("try: curl --json '{\"log\":{\"name\":\"event\",\"data\":\"some data\"}}' %s", status.Paths[0])
 	for _, p := range parts {
 		if p.Name == stack.LoggerPart {
-			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", p.Doors[stack.DoorGRPC])
+			a.Note("     wirelab call logging.ListEntries --request '{}' --protocol grpc --target %s", cli.Reachable(p.Doors[stack.DoorGRPC]))
 		}
 	}
 	a.Note("a page to try each path: %s/; stop with Ctrl-C", status.Gateway)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,12 +137,20 @@ func (c *Call) route() (Route, error) {
 }
 
 func (c *Call) noPath() error {
-	return refuse(c.handler.manner.path, wirelab.Unimplemented, "no such method: %s", c.Request.URL.Path)
+	return refuse(c.handler.manner.path, wirelab.Unimplemented, "no such method: %s", c.asked())
 }
 
 func (c *Call) noMethod(allow string) error {
 	c.Writer.Header().Set("Allow", allow)
-	return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", c.Request.URL.Path, allow, c.Request.Method)
+	return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", c.asked(), allow, c.Request.Method)
+}
+
+// asked is the path that the caller knows: a server may have mounted the handler at another than it answers at.
+func (c *Call) asked() string {
+	if at, err := url.ParseRequestURI(c.Request.RequestURI); err == nil && at.Path != "" {
+		return at.Path
+	}
+	return c.Request.URL.Path
 }
 
 // Guard calls answer and turns a panic in it into Internal. The stack goes to

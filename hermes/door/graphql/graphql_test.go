@@ -100,6 +100,27 @@ func TestAdministration(t *testing.T) {
 	}
 }
 
+// Who asks in a way that is not taken is told of the path that he asked.
+func TestWrongMethodNamesThePath(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, path := range []string{graphql.Path, graphql.OriginPath} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.address+path+"?query=%7Bhealth%7D", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := s.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(w.Body)
+		_ = w.Body.Close()
+		if want := path + " takes POST, not GET"; err != nil || w.StatusCode != http.StatusMethodNotAllowed || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, %s, %v; want %s", path, w.Status, text, err, want)
+		}
+	}
+}
+
 // The origin's clients ask as they did, and are told the truth.
 func TestOrigin(t *testing.T) {
 	t.Parallel()
