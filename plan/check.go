@@ -85,6 +85,11 @@ func outside(field, shown, allowed string) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s is %s; it must be %s", field, shown, allowed)
 }
 
+// tooMany is the error for a list of more than it may hold.
+func tooMany(field string, n int, what string, most int) error {
+	return outside(field, fmt.Sprintf("%d %s", n, what), fmt.Sprintf("at most %d", most))
+}
+
 // missing is the error for a field that has no default.
 func missing(field, example string) error {
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s is missing; write for example %s", field, example)
@@ -169,7 +174,7 @@ func (p Plan) checkWritten() error {
 	case len(p.Loads) > loadsMax:
 		return outside("loads", fmt.Sprintf("%d loads", len(p.Loads)), fmt.Sprintf("1 to %d", loadsMax))
 	case len(p.Published) > publishedMax:
-		return outside("published", fmt.Sprintf("%d figures", len(p.Published)), fmt.Sprintf("at most %d", publishedMax))
+		return tooMany("published", len(p.Published), "figures", publishedMax)
 	case p.staged() && p.Slice != 0:
 		return bad("slice", p.Slice, "left out, since every load has stages: a slice is all of them")
 	}
@@ -302,7 +307,7 @@ func (l Load) check(field string) error {
 	case l.Arrivals != "" && !l.Open():
 		return bad(field+".arrivals", l.Arrivals, "left out in the closed loop, where a reply makes room for the next call")
 	case len(l.Stages) > stagesMax:
-		return outside(field+".stages", fmt.Sprintf("%d stages", len(l.Stages)), fmt.Sprintf("at most %d", stagesMax))
+		return tooMany(field+".stages", len(l.Stages), "stages", stagesMax)
 	}
 	err := first(
 		inForm(field+".operation", l.Operation, callName, "GetFeature"),

@@ -134,7 +134,7 @@ func (f Published) checkFields(field string) error {
 
 func checkFlaws(field string, ids []string) error {
 	if len(ids) > flawsMax {
-		return outside(field+".flaws", fmt.Sprintf("%d flaws", len(ids)), fmt.Sprintf("at most %d", flawsMax))
+		return tooMany(field+".flaws", len(ids), "flaws", flawsMax)
 	}
 	for j, flaw := range ids {
 		if !flawID.MatchString(flaw) {
@@ -146,7 +146,7 @@ func checkFlaws(field string, ids []string) error {
 
 func (p Plan) checkNotes() error {
 	if len(p.Notes) > notesMax {
-		return outside("notes", fmt.Sprintf("%d notes", len(p.Notes)), fmt.Sprintf("at most %d", notesMax))
+		return tooMany("notes", len(p.Notes), "notes", notesMax)
 	}
 	for i, note := range p.Notes {
 		field := fmt.Sprintf("notes[%d]", i)
@@ -162,7 +162,7 @@ func (p Plan) checkNotes() error {
 
 func (p Plan) checkContrasts() error {
 	if len(p.Contrasts) > contrastsMax {
-		return outside("contrasts", fmt.Sprintf("%d contrasts", len(p.Contrasts)), fmt.Sprintf("at most %d", contrastsMax))
+		return tooMany("contrasts", len(p.Contrasts), "contrasts", contrastsMax)
 	}
 	for i, c := range p.Contrasts {
 		field := fmt.Sprintf("contrasts[%d]", i)
@@ -190,7 +190,7 @@ func (p Plan) checkContrasts() error {
 
 func (p Plan) checkAdvice() error {
 	if len(p.Advice) > adviceMax {
-		return outside("advice", fmt.Sprintf("%d recommendations", len(p.Advice)), fmt.Sprintf("at most %d", adviceMax))
+		return tooMany("advice", len(p.Advice), "recommendations", adviceMax)
 	}
 	for i, a := range p.Advice {
 		field := fmt.Sprintf("advice[%d]", i)

@@ -115,7 +115,7 @@ func readRecording(ctx context.Context, by, name string) (plan.Recording, error)
 }
 
 // withRecordings reads the files that a plan's loads name, from the plan's folder on.
-func (a *app) withRecordings(ctx context.Context, p plan.Plan, folder string) (plan.Plan, error) {
+func withRecordings(ctx context.Context, p plan.Plan, folder string) (plan.Plan, error) {
 	p.Loads = slices.Clone(p.Loads)
 	for i := range p.Loads {
 		r := &p.Loads[i].Recording

@@ -88,7 +88,7 @@ func (a *app) loadPlan(ctx context.Context, name string) (p plan.Plan, text []by
 		return p, nil, err
 	}
 	p.TLS = p.TLS.In(filepath.Dir(name))
-	if p, err = a.withRecordings(ctx, p, filepath.Dir(name)); err != nil {
+	if p, err = withRecordings(ctx, p, filepath.Dir(name)); err != nil {
 		return p, nil, plan.At(name, text, err)
 	}
 	return p, text, nil
