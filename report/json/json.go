@@ -118,8 +118,13 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 		return err
 	}
 	return members(w, []namedValue{
-		{"schema", result.Schema}, {"digest", digest}, {"result", json.RawMessage(raw)}, {"analysis", a},
-		{"judgement", j}, {"explanation", e}, {"printed", printed},
+		{"schema", result.Schema},
+		{"digest", digest},
+		{"result", json.RawMessage(raw)},
+		{"analysis", a},
+		{"judgement", j},
+		{"explanation", e},
+		{"printed", printed},
 	})
 }
 
