@@ -133,6 +133,7 @@ var causeTexts = []struct {
 	{"connection refused", Refused},
 	{"connection reset by peer", Reset},
 	{"broken pipe", Reset},
+	{"force closed via ClientConn.Close", Reset}, // what x/net tells calls once one of them could not be written
 	{"RST_STREAM", Reset},
 	{"REFUSED_STREAM", Reset},
 	{"received from peer", Reset},

@@ -39,6 +39,7 @@ func TestCauseOf(t *testing.T) {
 		{lost(x509.UnknownAuthorityError{}), wirelab.BadTLS},
 		{lost(errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1")), wirelab.Closed},
 		{lost(errors.New("stream error: stream ID 3; REFUSED_STREAM; received from peer")), wirelab.Reset},
+		{lost(errors.New("http2: client connection force closed via ClientConn.Close")), wirelab.Reset},
 		{lost(errors.New(`malformed HTTP response "x"`)), wirelab.BadProtocol},
 		{lost(errors.New("503 Service Unavailable")), "status 503"},
 		{lost(errors.New("what nobody knows")), wirelab.NoCause},

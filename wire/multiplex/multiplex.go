@@ -41,7 +41,7 @@ type Transport struct {
 
 	mu      sync.Mutex // guards all below
 	conn    *conn      // nil: none is open
-	lost    error      // what ended the newest connection; nil: nothing did
+	newest  *heard     // that was opened; nil: none was
 	taken   int        // calls under way
 	waiting []chan struct{}
 	closed  bool
@@ -87,36 +87,58 @@ func (t *Transport) hears(dial func(context.Context) (net.Conn, error)) func(con
 		if err != nil {
 			return nil, err
 		}
+		h := &heard{Conn: c, of: t}
 		t.mu.Lock()
-		t.lost = nil // that was another connection
+		t.newest = h
 		t.mu.Unlock()
-		return heard{c, t}, nil
+		return h, nil
 	}
 }
 
-// heard is a connection that tells its transport what ended it.
+// heard is a connection that keeps what ended it, for its transport.
 type heard struct {
 	net.Conn
-	of *Transport
+	of   *Transport
+	lost error // nil: nothing did; guarded by the transport's mu
 }
 
 // Read implements [net.Conn].
-func (h heard) Read(p []byte) (int, error) {
+func (h *heard) Read(p []byte) (int, error) {
 	n, err := h.Conn.Read(p)
-	if err != nil {
-		h.of.mu.Lock()
-		h.of.lost = err
-		h.of.mu.Unlock()
-	}
+	h.ended(err)
 	return n, err
 }
 
-// why adds to an error of the library what it says nothing of: how a connection ended before it was established.
+// Write implements [net.Conn].
+func (h *heard) Write(p []byte) (int, error) {
+	n, err := h.Conn.Write(p)
+	h.ended(err)
+	return n, err
+}
+
+// ended keeps what ended the connection: the first error says more than those that follow from it.
+func (h *heard) ended(err error) {
+	if err == nil {
+		return
+	}
+	h.of.mu.Lock()
+	defer h.of.mu.Unlock()
+	if h.lost == nil {
+		h.lost = err
+	}
+}
+
+// hidden are the library's errors that keep to themselves what ended the connection: before it was established, and when
+// a request could not be written, which the library takes as its own wish to close the connection.
+var hidden = []string{"client conn could not be established", "force closed via ClientConn.Close"}
+
+// why adds to an error of the library what ended the connection, where the library does not say so.
 func (t *Transport) why(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.lost != nil && strings.HasSuffix(err.Error(), "client conn could not be established") {
-		return fmt.Errorf("%w: %w", err, t.lost)
+	text := err.Error()
+	if t.newest != nil && t.newest.lost != nil && slices.ContainsFunc(hidden, func(h string) bool { return strings.HasSuffix(text, h) }) {
+		return fmt.Errorf("%w: %w", err, t.newest.lost)
 	}
 	return err
 }

@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -107,5 +110,58 @@ func TestWhatAFullConnectionSays(t *testing.T) {
 	_ = over.Close()
 	if err := call(t.Context(), over, url); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
 		t.Errorf("%v, want that the client is closed", err)
+	}
+}
+
+// unwritable is a connection on which writing fails from a time on, as it does once the server has broken it off.
+type unwritable struct {
+	net.Conn
+	now *atomic.Bool
+}
+
+func (u unwritable) Write(p []byte) (int, error) {
+	if u.now.Load() {
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.EPIPE)}
+	}
+	return u.Conn.Write(p)
+}
+
+// Calls that are under way when another cannot be written say that the server ended the connection. The library says
+// to them only that it closed it.
+func TestWhatEndedTheConnectionOfOthers(t *testing.T) {
+	t.Parallel()
+	let, came := make(chan struct{}), make(chan struct{}, 2)
+	listed, url := served(t, 10, func(http.ResponseWriter, *http.Request) {
+		came <- struct{}{}
+		<-let
+	})
+	_ = listed.Close() // this test has a transport of its own
+	t.Cleanup(func() { close(let) })
+	var broken atomic.Bool
+	var dialer net.Dialer
+	at := strings.TrimPrefix(url, "http://")
+	over := multiplex.New(func(ctx context.Context) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, "tcp", at)
+		return unwritable{c, &broken}, err
+	}, at, nil)
+	t.Cleanup(func() { _ = over.Close() })
+	first := make(chan error, 1)
+	go func() { first <- call(t.Context(), over, url) }()
+	<-came
+	broken.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	second := make(chan struct{})
+	go func() {
+		defer close(second)
+		_ = call(ctx, over, url) // which the library tries again
+	}()
+	err := <-first
+	cancel()
+	<-second
+	if cause := wirelab.CauseOf(err); cause != wirelab.Reset {
+		t.Errorf("%q is a cause %q, want that the connection was broken off", err, cause)
+	}
+	if !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("%q, want what ended the connection", err)
 	}
 }
