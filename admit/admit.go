@@ -76,7 +76,11 @@ func wrong(v *verify.Verification) (first, more string) {
 		return "", ""
 	}
 	d := v.Differences[0]
-	first = fmt.Sprintf("%.80s: %.200s", d.Path, strings.ToValidUTF8(d.Says, ""))
+	says := d.Says
+	if says == "" {
+		says = fmt.Sprintf("stored %v, computed %v", d.Stored, d.Computed)
+	}
+	first = fmt.Sprintf("%.80s: %.200s", d.Path, strings.ToValidUTF8(says, ""))
 	if n := v.Total() - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}

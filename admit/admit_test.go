@@ -97,6 +97,7 @@ func TestEditedIsRefused(t *testing.T) {
 		"too few rounds":     {changed(t, alone, `"ending": "interrupted"`, `"ending": "rounds done"`), "ending"},
 		"ended before":       {changed(t, alone, `"ended": "2026`, `"ended": "2025`), "ended"},
 		"no such plan":       {changed(t, alone, `"slices": `, `"slices": 9999`), "no experiment can have this plan"},
+		"another schema":     {changed(t, whole, `"schema": 1`, `"schema": 2`), "schema: stored 2, computed 1"},
 		"UTF-16 unmarked":    {"{\x00\"\x00", "UTF-16"},
 	} {
 		_, err := admit.Result([]byte(c.text))

@@ -37,11 +37,16 @@ var texts = []struct {
 	{regexp.MustCompile(`unable to open database file(?: \(\d+\))?`), "the file or its folder cannot be opened"},
 	{regexp.MustCompile(`database or disk is full(?: \(\d+\))?`), "the disk is full"},
 	{regexp.MustCompile(`attempt to write a readonly database(?: \(\d+\))?`), "the file is read-only"},
+	{regexp.MustCompile(`disk I/O error \(4874\)`), "there is no room for it: the disk is probably full"}, // IOERR_SHMSIZE
 	// Package json.
 	{regexp.MustCompile(`invalid character '(.*?)' (?:looking for beginning of (?:object key string|value)|after (?:top-level value|object key(?::value pair)?|array element)|in (?:literal \w+ \(expecting '.'\)|string literal|string escape code|numeric literal))`), "it is not JSON: '$1' stands where it must not"},
 	{regexp.MustCompile(`unexpected end of JSON input|\b(?:unexpected )?EOF\b`), "it ends too early"},
 	{regexp.MustCompile(`json: unknown field "(.*?)"`), `it has a field "$1", which is not known`},
-	{regexp.MustCompile(`json: cannot unmarshal (\w+) into Go (?:struct field \w+\.([\w.]+)|value) of type \S+`), "$2 is a $1, which does not fit"},
+	{regexp.MustCompile(`json: cannot unmarshal number (-?\d\S*) into Go struct field \w+\.([\w.]+) of type \S+`), "$2 is $1, which does not fit"},
+	{regexp.MustCompile(`json: cannot unmarshal (array|object) into Go value of type \S+`), "it is an $1, which does not fit"},
+	{regexp.MustCompile(`json: cannot unmarshal (\w+) into Go value of type \S+`), "it is a $1, which does not fit"},
+	{regexp.MustCompile(`json: cannot unmarshal (array|object) into Go struct field \w+\.([\w.]+) of type \S+`), "$2 is an $1, which does not fit"},
+	{regexp.MustCompile(`json: cannot unmarshal (\w+) into Go struct field \w+\.([\w.]+) of type \S+`), "$2 is a $1, which does not fit"},
 	{regexp.MustCompile(`(^|[ (])json: `), "$1"}, // not of a file's name: "result.json: "
 	// YAML.
 	{regexp.MustCompile(`sequence end token '\]' not found`), "a list that begins with [ does not end with ]"},

@@ -252,7 +252,7 @@ func TestExitCodes(t *testing.T) {
 		"header that is none":       {[]string{"pub", "t", "m", "--header", "x"}, exitUsage, "name=value"},
 		"two beginnings":            {[]string{"sub", "t", "--group", "g", "--from", "tail"}, exitUsage, "hermes group seek"},
 		"beginning that is none":    {[]string{"sub", "t", "--from", "yesterday"}, exitUsage, "an offset or a time"},
-		"node that is none":         {[]string{"cluster", "remove", "x"}, exitUsage, "a number from 1"},
+		"node that is none":         {[]string{"cluster", "remove", "x"}, exitUsage, "no node is named \"x\""},
 		"too many nodes":            {[]string{"cluster", "--nodes", "100"}, exitUsage, "1 to 9"},
 		"no data":                   {[]string{"server"}, exitUsage, "--data-dir"},
 		"no such file":              {[]string{"server", "--config", empty}, exitUsage, "hermes config prints one"},

@@ -177,7 +177,7 @@ func TestResultOfLaterWirelab(t *testing.T) {
 		t.Fatal(err)
 	}
 	later := strings.Replace(string(text), `"host": "lab"`, `"host": "lab", "gpu": {"model": "x"}`, 1)
-	later = strings.Replace(later, `"schema": 1`, `"schema": 1, "minor": 99`, 1)
+	later = strings.Replace(later, fmt.Sprintf(`"minor": %d`, result.Minor), `"minor": 99`, 1)
 	kept, err := sqlite.Open(t.Context(), s.env["WIRELAB_STORE"])
 	if err == nil {
 		err = errors.Join(kept.PutText(t.Context(), []byte(later)), kept.Close())

@@ -15,12 +15,14 @@ type Alone struct {
 	// it is no part of what the digest is of.
 	Raw    []byte
 	digest *string
-	must   bool // whether there has to be a digest
+	must   bool            // whether there has to be a digest
+	schema json.RawMessage // of a document, which no digest is of
 }
 
 // Open reads a file, which is a document or a result alone. An error is InvalidArgument.
 func Open(data []byte) (*Alone, error) {
 	var p struct {
+		Schema  json.RawMessage
 		Digest  *string
 		Result  compact
 		Rescued bool
@@ -30,7 +32,7 @@ func Open(data []byte) (*Alone, error) {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %s", result.NotJSON(data, err))
 	}
 	if p.Result != nil {
-		return &Alone{p.Result, p.Digest, bool(p.Printed) || p.Rescued}, nil
+		return &Alone{p.Result, p.Digest, bool(p.Printed) || p.Rescued, bytes.Clone(p.Schema)}, nil
 	}
 	if err := p.Result.UnmarshalJSON(data); err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "not a result: %v", err)
@@ -42,6 +44,11 @@ func Open(data []byte) (*Alone, error) {
 // r is what was decoded of it.
 func (a *Alone) Check(r *result.Result) (*Verification, error) {
 	v := &Verification{ID: r.ID, Checked: []string{}, Differences: []Difference{}}
+	if a.schema != nil {
+		if err := v.compare("schema", a.schema, result.Schema); err != nil {
+			return nil, err
+		}
+	}
 	if err := v.digest(a.Raw, a.digest, a.must); err != nil {
 		return nil, err
 	}

@@ -138,6 +138,10 @@ func (l *lines) Begin(slot int) {
 func (l *lines) launch(c *call) {
 	place := c.slot % len(l.current)
 	n := l.current[place]
+	if n != nil && !n.served && n.flying == 0 && n.left() {
+		l.drop(n) // the server had not the patience to wait for the first call
+		n = nil
+	}
 	if n == nil || n.client.spent() {
 		if err := l.reopen(place); err != nil {
 			l.end(c, err)

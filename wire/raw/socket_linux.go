@@ -51,6 +51,13 @@ func (s socket) write(p []byte) (int, error) {
 	return int(n), nil
 }
 
+// left reports whether the other side has ended the connection already, and sent nothing before. It reads nothing.
+func (s socket) left() bool {
+	var one [1]byte
+	n, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd), uintptr(unsafe.Pointer(&one[0])), 1, unix.MSG_PEEK, 0, 0)
+	return errno == 0 && n == 0 || errno != 0 && errno != unix.EAGAIN && errno != unix.EINTR
+}
+
 func (s socket) close() {
 	_ = unix.Close(s.fd) // nothing is to be saved
 	s.open.Add(^uint64(0))
