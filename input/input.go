@@ -1,6 +1,6 @@
 // Package input reads what a user names: files, devices, pipes and standard input. It bounds what it reads while it
-// reads, ends as soon as it is told to, and returns UTF-8 whichever Unicode a file is in. What the text means it does
-// not know.
+// reads, ends as soon as it is told to, and returns text as UTF-8 whichever Unicode a file is in. What the text means it
+// does not know.
 package input
 
 import (
@@ -17,66 +17,160 @@ import (
 	"wirelab"
 )
 
-// File reads all of a file, at most so many bytes, until ctx ends. The errors are those of the system, as
+// File reads all of a text file, at most so many bytes, until ctx ends. The errors are those of the system, as
 // [os.PathError], that of ctx, ResourceExhausted for more bytes, InvalidArgument for what is no text, and those of [UTF8].
 func File(ctx context.Context, name string, most int64) ([]byte, error) {
+	text, err := whole(ctx, name, most, true)
+	if err != nil {
+		return nil, err
+	}
+	return UTF8(text)
+}
+
+// Bytes is [File] of what need not be text: the bytes are as they are in the file.
+func Bytes(ctx context.Context, name string, most int64) ([]byte, error) {
+	return whole(ctx, name, most, false)
+}
+
+func whole(ctx context.Context, name string, most int64, isText bool) ([]byte, error) {
+	file, err := Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	if file.size > most {
+		return nil, beyond(most)
+	}
+	return all(ctx, file, file.size, most, isText)
+}
+
+// Reader is [File] of what is open already. If it is a file of the system, such as standard input, ctx ends it while
+// it waits; another reader must not wait for ever by itself.
+func Reader(ctx context.Context, from io.Reader, most int64) ([]byte, error) {
+	from, release, err := Ending(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	text, err := all(ctx, from, 0, most, true)
+	if err != nil {
+		return nil, err
+	}
+	return UTF8(text)
+}
+
+// Opened is a file that is read a part at a time, for what is too large to be held. Its reads end with the context
+// that it was opened with, also while they wait.
+type Opened struct {
+	name    string
+	fd      int
+	size    int64
+	ending  *ending
+	release func()
+}
+
+// Open opens a file to be read. It does not wait for the writer of a FIFO; reading does. The errors are those of the
+// system, as [os.PathError]; a folder is refused. Call Close afterwards.
+func Open(ctx context.Context, name string) (*Opened, error) {
+	o := &Opened{name: name}
 	// Without O_NONBLOCK, to open a FIFO would wait for a writer, and nothing could end that.
-	var fd int
 	err := again(func() (err error) {
-		fd, err = unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		o.fd, err = unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 		return err
 	})
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
-	defer func() { _ = unix.Close(fd) }() // it was only read
-	size := int64(0)
 	var info unix.Stat_t
-	if err := unix.Fstat(fd, &info); err == nil && info.Mode&unix.S_IFMT == unix.S_IFREG {
-		size = info.Size
+	if err = unix.Fstat(o.fd, &info); err == nil {
+		switch info.Mode & unix.S_IFMT {
+		case unix.S_IFREG:
+			o.size = info.Size
+		case unix.S_IFDIR:
+			err = unix.EISDIR
+		}
 	}
-	if size > most {
-		return nil, beyond(most)
+	if err == nil {
+		o.ending, o.release, err = endingOf(ctx, o.fd)
 	}
-	text, err := descriptor(ctx, fd, size, most)
+	if err != nil {
+		_ = unix.Close(o.fd) // nothing was read
+		return nil, &os.PathError{Op: "read", Path: name, Err: err}
+	}
+	return o, nil
+}
+
+// Size is how many bytes the file has; 0 if that is not known.
+func (o *Opened) Size() int64 { return o.size }
+
+// Read implements [io.Reader]. Its errors are those of the system, as [os.PathError], and that of the context.
+func (o *Opened) Read(into []byte) (int, error) {
+	n, err := o.ending.Read(into)
 	if errno := unix.Errno(0); errors.As(err, &errno) {
-		err = &os.PathError{Op: "read", Path: name, Err: errno}
+		err = &os.PathError{Op: "read", Path: o.name, Err: errno}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return UTF8(text)
+	return n, err
 }
 
-// Reader is [File] of what is open already. If it is a file of the system, such as standard input, ctx ends it while
-// it waits; another reader must not wait for ever by itself.
-func Reader(ctx context.Context, from io.Reader, most int64) (text []byte, err error) {
-	if file, ok := from.(*os.File); ok {
-		text, err = descriptor(ctx, int(file.Fd()), 0, most)
-	} else {
-		text, err = all(ctx, from, 0, most)
+// Rewind goes back to the beginning. A pipe cannot.
+func (o *Opened) Rewind() error {
+	if _, err := unix.Seek(o.fd, 0, io.SeekStart); err != nil {
+		return &os.PathError{Op: "seek", Path: o.name, Err: err}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return UTF8(text)
+	return nil
 }
 
-// descriptor reads a descriptor of the system to its end.
-func descriptor(ctx context.Context, fd int, size, most int64) ([]byte, error) {
+// Close closes the file, once nobody reads.
+func (o *Opened) Close() error {
+	o.release()
+	return unix.Close(o.fd)
+}
+
+// Ending is from as a reader that ends with ctx: if from is a file of the system, such as standard input, also while
+// it waits. Call release when nothing reads any more; from stays open.
+func Ending(ctx context.Context, from io.Reader) (_ io.Reader, release func(), err error) {
+	file, ok := from.(*os.File)
+	if !ok {
+		return from, func() {}, nil
+	}
+	e, release, err := endingOf(ctx, int(file.Fd()))
+	if err != nil {
+		return nil, nil, err
+	}
+	return e, release, nil
+}
+
+// ending is a descriptor of the system whose reads end with a context.
+type ending struct {
+	waiting
+
+	ctx context.Context //nolint:containedctx // it is the reader's whole life
+}
+
+func (e *ending) Read(into []byte) (int, error) {
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := e.waiting.Read(into)
+	if errors.Is(err, context.Canceled) {
+		err = e.ctx.Err()
+	}
+	return n, err
+}
+
+func endingOf(ctx context.Context, fd int) (e *ending, release func(), err error) {
 	// A pipe of our own wakes the wait for the descriptor when ctx ends.
 	woken, wake, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	defer func() { _ = woken.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = wake.Close() })
-	defer func() {
+	return &ending{waiting{fd: fd, woken: int(woken.Fd())}, ctx}, func() {
 		if stop() {
 			_ = wake.Close()
 		}
-	}()
-	return all(ctx, &waiting{fd: fd, woken: int(woken.Fd())}, size, most)
+		_ = woken.Close()
+	}, nil
 }
 
 // waiting reads a descriptor when there is something to read.
@@ -135,7 +229,7 @@ func noText(text []byte) error {
 }
 
 // all reads to the end, at most so many bytes. size is how many there are likely to be; 0: not known.
-func all(ctx context.Context, from io.Reader, size, most int64) ([]byte, error) {
+func all(ctx context.Context, from io.Reader, size, most int64, isText bool) ([]byte, error) {
 	text := make([]byte, 0, min(max(size, 4<<10), most)+1) // one more, in which the end is found
 	for {
 		if err := ctx.Err(); err != nil {
@@ -145,7 +239,7 @@ func all(ctx context.Context, from io.Reader, size, most int64) ([]byte, error) 
 			text = append(text, 0)[:len(text)] // as it grows
 		}
 		n, err := from.Read(text[len(text):min(cap(text), len(text)+chunk)])
-		first := len(text) < head
+		first := isText && len(text) < head
 		text = text[:len(text)+n]
 		if first {
 			if err := noText(text); err != nil {

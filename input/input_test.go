@@ -153,3 +153,59 @@ func TestUTF8(t *testing.T) {
 		}
 	}
 }
+
+// What need not be text comes as it is, and no more of it than is allowed.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	const secret = "\x00\xff\xfe\ufeff\x00"
+	if got, err := input.Bytes(t.Context(), file(t, secret), 100); err != nil || string(got) != secret {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := input.Bytes(t.Context(), "/dev/zero", 3<<20); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+		t.Errorf("a device: %v", err)
+	}
+}
+
+// A file that is read a part at a time can be read again; a pipe cannot.
+func TestOpened(t *testing.T) {
+	t.Parallel()
+	opened, err := input.Open(t.Context(), file(t, "text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got, err := io.ReadAll(opened); string(got) != "text" || err != nil || opened.Size() != 4 {
+			t.Errorf("%q, %v, %d bytes", got, err, opened.Size())
+		}
+		if err := opened.Rewind(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := opened.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := input.Open(t.Context(), t.TempDir()); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a folder: %v", err)
+	}
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Skip(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting, err := input.Open(ctx, fifo) // which nobody writes to
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := waiting.Rewind(); !errors.Is(err, syscall.ESPIPE) {
+		t.Errorf("a pipe: %v", err)
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := waiting.Read(make([]byte, 1)); ended <- err }()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("a read whose context ended: %v", err)
+	}
+	if err := waiting.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
-	"wirelab/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/node"
 	"wirelab/hermes/peer"
+	"wirelab/input"
 )
 
 // policyEvery is how often the policy's file is looked at.
@@ -37,11 +36,11 @@ func (w *who) register(flags *pflag.FlagSet) {
 
 // guard loads the policy, if there is one, and refuses to serve whoever comes from
 // beyond this machine, or in the clear. (hb-D25)
-func (c *config) guard(d *doors) (*access.Policy, error) {
+func (c *config) guard(ctx context.Context, d *doors) (*access.Policy, error) {
 	var p *access.Policy
 	if c.policy != "" {
 		var err error
-		if p, err = access.Load(c.policy); err != nil {
+		if p, err = access.Load(ctx, c.policy); err != nil {
 			return nil, err
 		}
 		if c.token != "" {
@@ -74,13 +73,13 @@ func (c *config) guard(d *doors) (*access.Policy, error) {
 }
 
 // peerKey is the secret of the cluster's nodes; nil: they have none.
-func (c *config) peerKey() ([]byte, error) {
+func (c *config) peerKey(ctx context.Context) ([]byte, error) {
 	if c.peerKeyFile == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.peerKeyFile)
+	text, err := input.Bytes(ctx, c.peerKeyFile, secretLimit) // a secret need not be text
 	if err != nil {
-		return nil, fault.Read("--peer-key-file", c.peerKeyFile, err)
+		return nil, cli.Unread("--peer-key-file", c.peerKeyFile, err)
 	}
 	key := bytes.TrimSpace(text)
 	if len(key) < peer.KeyLeast {
@@ -115,15 +114,15 @@ func following(p *access.Policy, logger *slog.Logger) serving {
 
 // forDoors is the TLS of the gRPC door and of the HTTP door, which asks for no
 // certificate: a browser has none. Both nil: in the clear.
-func (c *config) forDoors(logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
-	certificate, _, err := c.tls.load("of the doors")
+func (c *config) forDoors(ctx context.Context, logger *slog.Logger) (forGRPC, forHTTP *tls.Config, err error) {
+	certificate, _, err := c.tls.load(ctx, "of the doors")
 	if err != nil || certificate == nil {
 		return nil, nil, err
 	}
-	if forGRPC, err = access.ServerTLS(c.tls.cert, c.tls.key, c.tls.ca, logger); err != nil {
+	if forGRPC, err = access.ServerTLS(ctx, c.tls.cert, c.tls.key, c.tls.ca, logger); err != nil {
 		return nil, nil, err
 	}
-	forHTTP, err = access.ServerTLS(c.tls.cert, c.tls.key, "", logger)
+	forHTTP, err = access.ServerTLS(ctx, c.tls.cert, c.tls.key, "", logger)
 	return forGRPC, forHTTP, err
 }
 
@@ -132,13 +131,13 @@ func (c *config) forDoors(logger *slog.Logger) (forGRPC, forHTTP *tls.Config, er
 const tokenVariable = "HERMES_TOKEN"
 
 // token is the token that is shown to a broker: a file's, or the environment's; "": none.
-func (a *app) token(file string) (string, error) {
+func (a *app) token(ctx context.Context, file string) (string, error) {
 	if file == "" {
 		return a.getenv(tokenVariable), nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile(ctx, "--token-file", file, secretLimit)
 	if err != nil {
-		return "", fault.Read("--token-file", file, err)
+		return "", err
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -171,7 +171,7 @@ func TestBeyondThisMachine(t *testing.T) {
 	at := strings.Replace(l.nodes[0].GRPC, "[::]", "127.0.0.1", 1)
 	at = strings.Replace(at, "0.0.0.0", "127.0.0.1", 1)
 	must(t, map[string]string{serverVariable: at, tokenVariable: token}, "", "pub", "orders", "one", "--create", "--tls-ca", ca)
-	roots, err := authorities("a test", ca)
+	roots, err := authorities(t.Context(), "a test", ca)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"wirelab/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
+	"wirelab/input"
 )
 
 const backupText = `Backup writes topics with their settings, groups with their positions, and all
@@ -166,29 +166,22 @@ func replaceFile(name string, write func(io.Writer) error) (size int64, err erro
 }
 
 // readBackup opens a backup and reads it whole.
-func (a *app) readBackup(ctx context.Context, name string) (*os.File, backup.Contents, int64, error) {
-	file, err := os.Open(name)
+func (a *app) readBackup(ctx context.Context, name string) (*input.Opened, backup.Contents, int64, error) {
+	file, err := input.Open(ctx, name)
 	if err != nil {
 		return nil, backup.Contents{}, 0, fault.Read("", name, err)
 	}
-	info, err := file.Stat()
-	if err == nil && info.IsDir() {
-		return nil, backup.Contents{}, 0, errors.Join(fault.Read("", name, syscall.EISDIR), file.Close())
-	}
-	var contents backup.Contents
-	if err == nil {
-		reading, done := a.Doing("reading "+name), int64(0)
-		defer reading.Done()
-		contents, err = backup.Verify(ctx, readerFunc(func(p []byte) (int, error) {
-			n, err := file.Read(p)
-			done += int64(n)
-			reading.Far(bytesOf(done) + " of " + bytesOf(info.Size()))
-			return n, err
-		}))
-	}
+	reading, done := a.Doing("reading "+name), int64(0)
+	defer reading.Done()
+	contents, err := backup.Verify(ctx, readerFunc(func(p []byte) (int, error) {
+		n, err := file.Read(p)
+		done += int64(n)
+		reading.Far(bytesOf(done) + " of " + bytesOf(max(done, file.Size()))) // of a pipe that is not known
+		return n, err
+	}))
 	switch {
 	case err == nil:
-		return file, contents, info.Size(), nil
+		return file, contents, done, nil
 	case ctx.Err() != nil:
 		err = cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted while %s was read; nothing was changed", name))
 	default:

@@ -1,13 +1,13 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -207,29 +207,37 @@ func advertised(given string, l net.Listener, flag string) (string, error) {
 }
 
 // load reads a certificate and the authority beside it.
-func (k keyPair) load(what string) (*tls.Certificate, *x509.CertPool, error) {
+func (k keyPair) load(ctx context.Context, what string) (*tls.Certificate, *x509.CertPool, error) {
 	if k == (keyPair{}) {
 		return nil, nil, nil
 	}
 	if k.cert == "" || k.key == "" {
 		return nil, nil, cli.Usage("TLS %s needs both a certificate and its key", what)
 	}
-	certificate, err := tls.LoadX509KeyPair(k.cert, k.key)
+	cert, err := readFile(ctx, "TLS "+what, k.cert, pemLimit)
 	if err != nil {
-		return nil, nil, cli.Usage("TLS %s: %s", what, fault.Text(err))
+		return nil, nil, err
+	}
+	key, err := readFile(ctx, "TLS "+what, k.key, pemLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	certificate, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, nil, cli.Usage("TLS %s: certificate %s and key %s: %s", what, k.cert, k.key, fault.Text(err))
 	}
 	if k.ca == "" {
 		return &certificate, nil, nil
 	}
-	pool, err := authorities("TLS "+what, k.ca)
+	pool, err := authorities(ctx, "TLS "+what, k.ca)
 	return &certificate, pool, err
 }
 
 // authorities reads a file of authorities, which what names.
-func authorities(what, file string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(file)
+func authorities(ctx context.Context, what, file string) (*x509.CertPool, error) {
+	data, err := readFile(ctx, what, file, pemLimit)
 	if err != nil {
-		return nil, fault.Read(what, file, err)
+		return nil, err
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(data) {
@@ -239,15 +247,15 @@ func authorities(what, file string) (*x509.CertPool, error) {
 }
 
 // forPeers is the TLS between nodes.
-func (c *config) forPeers(logger *slog.Logger) (*tls.Config, error) {
-	certificate, pool, err := c.peerTLS.load("between nodes")
+func (c *config) forPeers(ctx context.Context, logger *slog.Logger) (*tls.Config, error) {
+	certificate, pool, err := c.peerTLS.load(ctx, "between nodes")
 	if err != nil || certificate == nil {
 		return nil, err
 	}
 	if pool == nil {
 		return nil, cli.Usage("TLS between nodes needs the authority of their certificates: --peer-tls-ca")
 	}
-	return access.PeerTLS(c.peerTLS.cert, c.peerTLS.key, c.peerTLS.ca, logger)
+	return access.PeerTLS(ctx, c.peerTLS.cert, c.peerTLS.key, c.peerTLS.ca, logger)
 }
 
 // logger logs to w, of each cause so much that it does not fill a disk. flush tells the rest.

@@ -51,7 +51,7 @@ func (a *app) askOne(ctx context.Context, f clientFlags, address string) (s brok
 	ctx, cancel := context.WithTimeout(ctx, heardLimit)
 	defer cancel()
 	f.servers, f.timeout = []string{address}, heardLimit
-	o, err := a.clientOptions(f)
+	o, err := a.clientOptions(ctx, f)
 	if err != nil {
 		return s, err
 	}

@@ -17,6 +17,7 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/input"
 )
 
 // pubFlags are the flags of "pub".
@@ -109,7 +110,12 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 	read := func() {}
 	if len(payloads) == 0 {
 		read = a.Reading()
-		next = input(a.Stdin, f.raw, &reading)
+		from, release, err := input.Ending(ctx, a.Stdin)
+		if err != nil {
+			return err
+		}
+		defer release()
+		next = messages(from, f.raw, &reading)
 	}
 	for payload := range next {
 		message.Payload = []byte(payload)
@@ -124,8 +130,8 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 	return t.end(ctx, err)
 }
 
-// input yields the messages of standard input.
-func input(r io.Reader, raw bool, failed *error) func(func(string) bool) {
+// messages yields the messages of standard input.
+func messages(r io.Reader, raw bool, failed *error) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		if raw {
 			data, err := io.ReadAll(io.LimitReader(r, hermes.PayloadLimit+1))

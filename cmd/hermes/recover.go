@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"wirelab/cli"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/input"
 )
 
 const recoverText = `Recover makes a new cluster of one node from the data directory of a node that does
@@ -137,18 +137,18 @@ func (a *app) agreed(ctx context.Context) error {
 	if _, err := fmt.Fprint(a.Stderr, "Make a new cluster of it? Type yes: "); err != nil {
 		return err
 	}
-	said := make(chan string, 1)
-	go func() { // it ends with the process at the latest: a read of a terminal cannot be ended
-		line, _ := bufio.NewReader(a.Stdin).ReadString('\n') // what ended early is no yes
-		said <- strings.TrimSpace(line)
-	}()
-	select {
-	case answer := <-said:
-		if answer == "yes" {
-			return nil
-		}
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "the answer was not yes: nothing was changed"))
-	case <-ctx.Done():
-		return errors.New("interrupted")
+	from, release, err := input.Ending(ctx, f)
+	if err != nil {
+		return err
 	}
+	defer release()
+	said := bufio.NewScanner(from) // a line that is too long is no yes
+	said.Scan()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case strings.TrimSpace(said.Text()) == "yes":
+		return nil
+	}
+	return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "the answer was not yes: nothing was changed"))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -99,8 +98,8 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 		}
 		return err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return err
+	if err := file.Rewind(); err != nil {
+		return cli.Usage("--from %s is read twice, which a pipe cannot be: save it as a file", from)
 	}
 	restoring := a.Doing("restoring")
 	defer restoring.Done()

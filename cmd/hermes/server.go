@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ before you start it again.`,
 	}
 	asJSON := cli.JSONFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) error {
-		if err := a.settle(command.Flags()); err != nil {
+		if err := a.settle(command.Context(), command.Flags()); err != nil {
 			return err
 		}
 		if c.dataDir == "" {
@@ -112,7 +113,7 @@ unless you give --data-dir. It has the settings of hermes server.`,
 	c.register(command.Flags())
 	asJSON := cli.JSONFlag(command)
 	command.RunE = func(command *cobra.Command, _ []string) (err error) {
-		if err := a.settle(command.Flags()); err != nil {
+		if err := a.settle(command.Context(), command.Flags()); err != nil {
 			return err
 		}
 		if len(c.members) > 0 || len(c.join) > 0 {
@@ -213,8 +214,12 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 		return err
 	}
 	defer flush()
-	o, err := c.options(members, logger)
+	o, err := c.options(ctx, members, logger)
 	if err != nil {
+		return err
+	}
+	var secured [2]*tls.Config // of gRPC and of HTTP; before anything is open
+	if secured[0], secured[1], err = c.forDoors(ctx, logger); err != nil {
 		return err
 	}
 	var d doors
@@ -225,7 +230,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if o.Self, err = c.self(&d); err != nil {
 		return err
 	}
-	policy, err := c.guard(&d)
+	policy, err := c.guard(ctx, &d)
 	if err != nil {
 		return err
 	}
@@ -248,7 +253,7 @@ func (a *app) serve(ctx context.Context, c config, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	serving, err := c.doors(n, numbers, &d, policy, logger)
+	serving, err := c.doors(n, numbers, &d, policy, secured, logger)
 	if err != nil {
 		return errors.Join(err, closeNode(ctx, n))
 	}
@@ -296,12 +301,12 @@ func (a *app) say(r running, asJSON bool) error {
 }
 
 // options are a node's, but for what its listeners say.
-func (c *config) options(members []broker.Member, logger *slog.Logger) (node.Options, error) {
-	secure, err := c.forPeers(logger)
+func (c *config) options(ctx context.Context, members []broker.Member, logger *slog.Logger) (node.Options, error) {
+	secure, err := c.forPeers(ctx, logger)
 	if err != nil {
 		return node.Options{}, err
 	}
-	key, err := c.peerKey()
+	key, err := c.peerKey(ctx)
 	if err != nil {
 		return node.Options{}, err
 	}
@@ -346,11 +351,7 @@ type serving func(ctx context.Context) error
 
 // doors makes the doors; nothing is served yet. What callers may is asked here, above the
 // node: what it hands on to others was asked where it came in.
-func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy *access.Policy, logger *slog.Logger) ([]serving, error) {
-	forGRPC, forHTTP, err := c.forDoors(logger)
-	if err != nil {
-		return nil, err
-	}
+func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy *access.Policy, secured [2]*tls.Config, logger *slog.Logger) ([]serving, error) {
 	if policy != nil {
 		// A quarter: what comes through three nodes is all in the hands of the one that leads.
 		policy.Share(int64(c.inHand) / 4)
@@ -364,7 +365,7 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	page := numbers.Handler(n)
 	mounts["/metrics"] = func(context.Context) http.Handler { return page }
 	front, err := rest.New(rest.Config{
-		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: forHTTP, Origins: c.origins, Names: c.names(),
+		Broker: b, Health: n, Traffic: numbers, Token: c.token, Access: policy, TLS: secured[1], Origins: c.origins, Names: c.names(),
 		Log: logger, Register: open, Intake: d.intake, Mounts: mounts, Pages: console.Pages(),
 	})
 	if err != nil {
@@ -373,7 +374,7 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	all := []serving{
 		func(ctx context.Context) error {
 			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{
-				Access: policy, TLS: forGRPC, NoOrigin: c.noOrigin, Ready: n.Ready, Intake: d.intake,
+				Access: policy, TLS: secured[0], NoOrigin: c.noOrigin, Ready: n.Ready, Intake: d.intake,
 			})
 		},
 		func(ctx context.Context) error { return front.Serve(ctx, wirelab.Endpoint{Listener: d.http}, false) },

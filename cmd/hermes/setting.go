@@ -1,12 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"math/bits"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/input"
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir,
@@ -53,12 +53,12 @@ func eachSetting(flags *pflag.FlagSet, visit func(*pflag.Flag)) {
 
 // settle gives every setting that is no flag on the command line its value from the
 // environment, or else from the file.
-func (a *app) settle(flags *pflag.FlagSet) error {
+func (a *app) settle(ctx context.Context, flags *pflag.FlagSet) error {
 	name := a.getenv(variable(configFlag))
 	if f := flags.Lookup(configFlag); f.Changed {
 		name = f.Value.String()
 	}
-	file, err := readSettings(name)
+	file, err := readSettings(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -111,16 +111,16 @@ func assign(f *pflag.Flag, where string, list []string, text string) error {
 }
 
 // readSettings reads a file; none has no settings.
-func readSettings(name string) (map[string]any, error) {
+func readSettings(ctx context.Context, name string) (map[string]any, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(name)
+	data, err := input.File(ctx, name, settingsLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wirelab.Errorf(wirelab.NotFound, "there is no file or folder %s; hermes config prints one to begin with", name)
 	case err != nil:
-		return nil, fault.Read("--config", name, err)
+		return nil, cli.Unread("--config", name, err)
 	}
 	settings := map[string]any{}
 	if err := yaml.Unmarshal(data, &settings); err != nil {

@@ -68,7 +68,7 @@ func TestSettingsAreRead(t *testing.T) {
 					t.Fatal(err)
 				}
 				a := &app{getenv: func(name string) string { return env[name] }}
-				if err := a.settle(flags); err != nil {
+				if err := a.settle(t.Context(), flags); err != nil {
 					t.Errorf("%s: %v", how, err)
 				}
 				if fmt.Sprint(*got) != fmt.Sprint(*want) {
@@ -134,7 +134,7 @@ func TestSampleIsRead(t *testing.T) {
 	if err := flags.Parse([]string{"--config", file}); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&app{getenv: func(string) string { return "" }}).settle(flags); err != nil {
+	if err := (&app{getenv: func(string) string { return "" }}).settle(t.Context(), flags); err != nil {
 		t.Fatal(err)
 	}
 	if fmt.Sprint(*got) != fmt.Sprint(*want) {
@@ -173,7 +173,7 @@ func TestTLSBetweenNodes(t *testing.T) {
 		"no certificate":      {keyPair{ca: "a"}, "both"},
 		"a file that is none": {keyPair{cert: "/nowhere/c", key: "/nowhere/k", ca: "/nowhere/a"}, "/nowhere/c"},
 	} {
-		made, err := (&config{peerTLS: c.pair}).forPeers(nil)
+		made, err := (&config{peerTLS: c.pair}).forPeers(t.Context(), nil)
 		if made != nil || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, %v", name, made, err)
 		}

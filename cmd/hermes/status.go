@@ -44,7 +44,7 @@ func (f *clientFlags) register(c *cobra.Command) {
 
 // dial makes a client of nodes of which one at least listens.
 func (a *app) dial(ctx context.Context, f clientFlags) (*client.Client, error) {
-	o, err := a.clientOptions(f)
+	o, err := a.clientOptions(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (a *app) dial(ctx context.Context, f clientFlags) (*client.Client, error) {
 }
 
 // clientOptions is what the flags and the environment say of how to speak to a broker.
-func (a *app) clientOptions(f clientFlags) (o client.Options, err error) {
+func (a *app) clientOptions(ctx context.Context, f clientFlags) (o client.Options, err error) {
 	var addresses []string
 	for _, s := range f.servers {
 		addresses = append(addresses, strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })...)
@@ -66,7 +66,7 @@ func (a *app) clientOptions(f clientFlags) (o client.Options, err error) {
 	if len(addresses) == 0 {
 		addresses = []string{defaultGRPC}
 	}
-	token, err := a.token(f.token)
+	token, err := a.token(ctx, f.token)
 	if err != nil {
 		return o, err
 	}
@@ -74,14 +74,14 @@ func (a *app) clientOptions(f clientFlags) (o client.Options, err error) {
 	if f.secure || f.tls != (keyPair{}) {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
 		if f.tls.ca != "" {
-			pool, err := authorities("--tls-ca", f.tls.ca)
+			pool, err := authorities(ctx, "--tls-ca", f.tls.ca)
 			if err != nil {
 				return o, err
 			}
 			o.TLS.RootCAs = pool
 		}
 		if f.tls.cert != "" || f.tls.key != "" {
-			certificate, _, err := keyPair{f.tls.cert, f.tls.key, ""}.load("of this client")
+			certificate, _, err := keyPair{f.tls.cert, f.tls.key, ""}.load(ctx, "of this client")
 			if err != nil {
 				return o, err
 			}

@@ -109,7 +109,7 @@ func (f *arrivalFlags) replayed(l plan.Load) (plan.Load, error) {
 func readRecording(ctx context.Context, by, name string) (plan.Recording, error) {
 	data, err := input.File(ctx, name, plan.RecordingFileSize)
 	if err != nil {
-		return plan.Recording{}, unread(by, name, err)
+		return plan.Recording{}, cli.Unread(by, name, err)
 	}
 	return plan.ParseRecording(name, data)
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
-	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
 	"wirelab/input"
 )
 
@@ -25,20 +22,5 @@ func (a *app) readFile(ctx context.Context, flag, name string, most int64) (data
 	} else {
 		data, err = input.File(ctx, name, most)
 	}
-	return data, unread(flag, name, err)
-}
-
-// unread is what is said of a file that could not be read.
-func unread(flag, name string, err error) error {
-	coded := new(wirelab.Error)
-	switch {
-	case err == nil || errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &coded):
-		if flag != "" {
-			name = flag + " " + name
-		}
-		return cli.Usage("%s: %s", name, coded.Message)
-	}
-	return fault.Read(flag, name, err)
+	return data, cli.Unread(flag, name, err)
 }

@@ -138,7 +138,7 @@ func readPEM(ctx context.Context, flag, name string) ([]byte, error) {
 	}
 	text, err := input.File(ctx, name, pemLimit)
 	if err != nil {
-		return nil, unread(flag, name, err)
+		return nil, cli.Unread(flag, name, err)
 	}
 	return text, nil
 }

@@ -26,7 +26,7 @@ func ExampleWrap() {
 		fmt.Println(err)
 		return
 	}
-	policy, err := access.Load(file)
+	policy, err := access.Load(context.Background(), file)
 	if err != nil {
 		fmt.Println(err)
 		return

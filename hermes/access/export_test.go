@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"crypto/tls"
 	"log/slog"
 	"time"
@@ -10,14 +11,14 @@ import (
 func (p *Policy) SetClock(now func() time.Time) { p.now = now }
 
 // ServerTLSAt and PeerTLSAt are ServerTLS and PeerTLS with the test's time.
-func ServerTLSAt(cert, key, ca string, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
+func ServerTLSAt(ctx context.Context, cert, key, ca string, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, ca}}
-	return k.begin(log, now)
+	return k.begin(ctx, log, now)
 }
 
-func PeerTLSAt(cert, key, ca string, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
+func PeerTLSAt(ctx context.Context, cert, key, ca string, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, ca}, peers: true}
-	return k.begin(log, now)
+	return k.begin(ctx, log, now)
 }
 
 // Parse reads a policy's text.
@@ -40,10 +41,10 @@ func (p *Policy) Feeds() int {
 }
 
 // Looking is how Follow looks at the file.
-func (p *Policy) Looking() func() (changed bool, err error) {
+func (p *Policy) Looking(ctx context.Context) func() (changed bool, err error) {
 	var w watch
 	return func() (bool, error) {
-		changed, _, err := w.look(p)
+		changed, _, err := w.look(ctx, p)
 		return changed, err
 	}
 }

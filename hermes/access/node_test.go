@@ -32,7 +32,7 @@ func TestNodes(t *testing.T) {
 	c := &clock{at: time.Unix(1, 0)}
 	node := func(f files) peer.Options {
 		t.Helper()
-		config, err := access.PeerTLSAt(f.cert, f.key, f.ca, nil, c.now)
+		config, err := access.PeerTLSAt(t.Context(), f.cert, f.key, f.ca, nil, c.now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,15 +7,14 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"wirelab"
+	"wirelab/input"
 )
 
 // Policy says who may do what. It is made by [Load] and may be loaded again while it
@@ -67,11 +66,11 @@ type grant struct {
 // 0: there is no such bound. It is set before the policy is used.
 func (p *Policy) Share(bytes int64) { p.share.Store(bytes) }
 
-// Load reads and checks a policy. NotFound: there is no such file; InvalidArgument: it
+// Load reads and checks a policy, until ctx ends. NotFound: there is no such file; InvalidArgument: it
 // is no policy, and where.
-func Load(file string) (*Policy, error) {
+func Load(ctx context.Context, file string) (*Policy, error) {
 	p := &Policy{file: file, now: time.Now, usage: map[string]*usage{}, feeds: map[*feed]struct{}{}}
-	if _, err := p.Reload(); err != nil {
+	if _, err := p.Reload(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -80,8 +79,8 @@ func Load(file string) (*Policy, error) {
 // Reload reads the file again and reports whether it had changed. What it says counts
 // for the next call of everybody; subscriptions that are not allowed any more end. A
 // file that is wrong changes nothing.
-func (p *Policy) Reload() (changed bool, err error) {
-	text, err := read(p.file)
+func (p *Policy) Reload(ctx context.Context) (changed bool, err error) {
+	text, err := read(ctx, p.file)
 	if err != nil {
 		return false, err
 	}
@@ -120,21 +119,16 @@ func (p *Policy) take(text []byte) (changed bool, err error) {
 // sizeLimit is the most bytes that a policy may have.
 const sizeLimit = 1 << 20
 
-func read(file string) ([]byte, error) {
-	f, err := os.Open(file)
+func read(ctx context.Context, file string) ([]byte, error) {
+	text, err := input.File(ctx, file, sizeLimit)
+	coded := new(wirelab.Error)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wirelab.Errorf(wirelab.NotFound, "there is no policy %s", file)
+	case errors.As(err, &coded):
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "policy %s: %s", file, coded.Message)
 	case err != nil:
 		return nil, fmt.Errorf("policy: %w", err)
-	}
-	defer f.Close() //nolint:errcheck // nothing was written
-	text, err := io.ReadAll(io.LimitReader(f, sizeLimit+1))
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
-	}
-	if len(text) > sizeLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "policy %s has more than %d bytes", file, sizeLimit)
 	}
 	return text, nil
 }
@@ -158,8 +152,10 @@ func (p *Policy) Follow(ctx context.Context, every time.Duration, logger *slog.L
 			return
 		case <-tick.C:
 		}
-		changed, settled, err := w.look(p)
+		changed, settled, err := w.look(ctx, p)
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err != nil && err.Error() != last:
 			last = err.Error()
 			logger.ErrorContext(ctx, "the policy cannot be read again; what it said before counts", "error", err)
@@ -174,8 +170,8 @@ func (p *Policy) Follow(ctx context.Context, every time.Duration, logger *slog.L
 type watch struct{ seen []byte }
 
 // look takes the file if it is what it was at the last look: settled.
-func (w *watch) look(p *Policy) (changed, settled bool, err error) {
-	text, err := read(p.file)
+func (w *watch) look(ctx context.Context, p *Policy) (changed, settled bool, err error) {
+	text, err := read(ctx, p.file)
 	if err != nil {
 		return false, false, err
 	}

@@ -34,7 +34,7 @@ func policy(t testing.TB, text string) (*access.Policy, *tokens) {
 	t.Helper()
 	all := &tokens{TB: t, file: filepath.Join(t.TempDir(), "policy.yaml"), made: map[string]string{}}
 	all.write(text)
-	p, err := access.Load(all.file)
+	p, err := access.Load(t.Context(), all.file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (all *tokens) write(text string) {
 func (all *tokens) reload(text string) {
 	all.Helper()
 	all.write(text)
-	if changed, err := all.policy.Reload(); err != nil || !changed {
+	if changed, err := all.policy.Reload(all.Context()); err != nil || !changed {
 		all.Fatal(changed, err)
 	}
 }
@@ -187,13 +187,13 @@ func TestWrongPolicies(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	t.Parallel()
-	_, err := access.Load(filepath.Join(t.TempDir(), "none"))
+	_, err := access.Load(t.Context(), filepath.Join(t.TempDir(), "none"))
 	refused(t, "no file", err, wirelab.NotFound)
 	large := filepath.Join(t.TempDir(), "large")
 	write(t, large, strings.Repeat("# \n", 1<<20))
-	_, err = access.Load(large)
+	_, err = access.Load(t.Context(), large)
 	refused(t, "a large file", err, wirelab.InvalidArgument)
-	_, err = access.Load(t.TempDir())
+	_, err = access.Load(t.Context(), t.TempDir())
 	if err == nil {
 		t.Error("a directory is a policy")
 	}

@@ -36,12 +36,12 @@ func TestReload(t *testing.T) {
 		}()
 		return ended
 	}
-	if changed, err := p.Reload(); changed || err != nil {
+	if changed, err := p.Reload(t.Context()); changed || err != nil {
 		t.Error("nothing had changed:", changed, err)
 	}
 	ended, second, kept := waiting(ctx, "t"), waiting(ctx, "t"), waiting(other, "t")
 	write(t, all.file, "principals: [{name: a}]")
-	if _, err := p.Reload(); err == nil {
+	if _, err := p.Reload(t.Context()); err == nil {
 		t.Error("a wrong policy was taken")
 	}
 	if v := brokertest.Publish(ctx, b, run("u", "x")); wirelab.CodeOf(v.Err) != wirelab.PermissionDenied {
@@ -217,7 +217,7 @@ func TestHalfWritten(t *testing.T) {
 	t.Parallel()
 	const both = "principals:\n  - {name: a, tokens: [$a]}\n  - {name: b, tokens: [$b]}\n"
 	p, all := policy(t, both)
-	look := p.Looking()
+	look := p.Looking(t.Context())
 	for i, step := range []struct {
 		text    string
 		changed bool

@@ -1,16 +1,21 @@
 package access
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"wirelab"
+	"wirelab/input"
 )
+
+// pemLimit is the most bytes of a file.
+const pemLimit = 4 << 20
 
 // fresh is how long files are not looked at again.
 const fresh = time.Second
@@ -21,22 +26,22 @@ const fresh = time.Second
 //
 // It is TLS 1.3 or later. Files that change count from the next handshake on, at most a
 // second later; while they cannot be read, or do not belong together, what was read
-// before counts, and log is told (nil: nobody is). Connections that stand stay.
-func ServerTLS(cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
+// before counts, and log is told (nil: nobody is). Connections that stand stay. ctx ends the first reading.
+func ServerTLS(ctx context.Context, cert, key, clientCA string, log *slog.Logger) (*tls.Config, error) {
 	k := &keys{files: [3]string{cert, key, clientCA}}
-	return k.begin(log, time.Now)
+	return k.begin(ctx, log, time.Now)
 }
 
 // PeerTLS is the TLS between nodes, both for dialling and for being dialled: each shows
 // its certificate and wants the other's to be of the authority. It is otherwise as
 // [ServerTLS]. Who dials asks GetConfigForClient, with an empty ClientHelloInfo, for what
 // the files have now.
-func PeerTLS(cert, key, ca string, log *slog.Logger) (*tls.Config, error) {
+func PeerTLS(ctx context.Context, cert, key, ca string, log *slog.Logger) (*tls.Config, error) {
 	if ca == "" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS between nodes needs the authority of their certificates")
 	}
 	k := &keys{files: [3]string{cert, key, ca}, peers: true}
-	return k.begin(log, time.Now)
+	return k.begin(ctx, log, time.Now)
 }
 
 // keys are files of TLS, and what was read of them.
@@ -53,14 +58,14 @@ type keys struct {
 	failed  bool // the last look: it is told once
 }
 
-func (k *keys) begin(log *slog.Logger, now func() time.Time) (*tls.Config, error) {
+func (k *keys) begin(ctx context.Context, log *slog.Logger, now func() time.Time) (*tls.Config, error) {
 	if k.log, k.now = log, now; log == nil {
 		k.log = slog.New(slog.DiscardHandler)
 	}
 	if k.files[0] == "" || k.files[1] == "" {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS needs both a certificate and its key")
 	}
-	texts, err := k.read()
+	texts, err := k.read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +79,21 @@ func (k *keys) begin(log *slog.Logger, now func() time.Time) (*tls.Config, error
 }
 
 // read reads the files.
-func (k *keys) read() (texts [3][]byte, err error) {
+func (k *keys) read(ctx context.Context) (texts [3][]byte, err error) {
 	for i, file := range k.files {
 		if file == "" {
 			continue
 		}
-		if texts[i], err = os.ReadFile(file); err != nil {
+		texts[i], err = input.File(ctx, file, pemLimit)
+		coded := new(wirelab.Error)
+		switch {
+		case errors.Is(err, context.Canceled):
+			return texts, err
+		case errors.As(err, &coded):
+			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %s: %s", file, coded.Message)
+		case errors.Is(err, context.DeadlineExceeded):
+			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %s: nothing comes of it", file)
+		case err != nil:
 			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %v", err)
 		}
 	}
@@ -120,8 +134,11 @@ func (k *keys) current() *tls.Config {
 	if now.Sub(k.checked) < fresh {
 		return k.config
 	}
-	k.checked = now
-	texts, err := k.read()
+	// A handshake waits for no file for long: one that has become a FIFO may have no writer.
+	ctx, cancel := context.WithTimeout(context.Background(), fresh)
+	texts, err := k.read(ctx)
+	cancel()
+	k.checked = k.now()
 	if err == nil {
 		if slices.EqualFunc(texts[:], k.texts[:], slices.Equal[[]byte]) {
 			k.failed = false

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log/slog"
 	"math/big"
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -197,7 +199,7 @@ func TestServerTLS(t *testing.T) {
 	f.write(t, home, "first")
 	var said notes
 	c := &clock{at: time.Unix(1, 0)}
-	server, err := access.ServerTLSAt(f.cert, f.key, "", said.logger(), c.now)
+	server, err := access.ServerTLSAt(t.Context(), f.cert, f.key, "", said.logger(), c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +248,7 @@ func TestServerTLSOfClients(t *testing.T) {
 	home, clients, later, f := newIssuer(t, "home"), newIssuer(t, "clients"), newIssuer(t, "later"), newFiles(t)
 	f.write(t, home, "door", clients)
 	c := &clock{at: time.Unix(1, 0)}
-	server, err := access.ServerTLSAt(f.cert, f.key, f.ca, nil, c.now)
+	server, err := access.ServerTLSAt(t.Context(), f.cert, f.key, f.ca, nil, c.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +291,7 @@ func TestPeerTLS(t *testing.T) {
 	c := &clock{at: time.Unix(1, 0)}
 	node := func(f files) *tls.Config {
 		t.Helper()
-		config, err := access.PeerTLSAt(f.cert, f.key, f.ca, nil, c.now)
+		config, err := access.PeerTLSAt(t.Context(), f.cert, f.key, f.ca, nil, c.now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,16 +361,35 @@ func TestWrongTLS(t *testing.T) {
 	other.write(t, home, "b")
 	write(t, other.ca, "no certificate")
 	for what, try := range map[string]func() (*tls.Config, error){
-		"no certificate":                   func() (*tls.Config, error) { return access.ServerTLS("", f.key, "", nil) },
-		"no key":                           func() (*tls.Config, error) { return access.ServerTLS(f.cert, "", "", nil) },
-		"no file":                          func() (*tls.Config, error) { return access.ServerTLS(f.cert+"x", f.key, "", nil) },
-		"another's key":                    func() (*tls.Config, error) { return access.ServerTLS(f.cert, other.key, "", nil) },
-		"no authority file":                func() (*tls.Config, error) { return access.ServerTLS(f.cert, f.key, f.ca+"x", nil) },
-		"an authority that is none":        func() (*tls.Config, error) { return access.ServerTLS(f.cert, f.key, other.ca, nil) },
-		"nodes without an authority":       func() (*tls.Config, error) { return access.PeerTLS(f.cert, f.key, "", nil) },
-		"nodes whose authority is no file": func() (*tls.Config, error) { return access.PeerTLS(f.cert, f.key, f.ca+"x", nil) },
+		"no certificate":                   func() (*tls.Config, error) { return access.ServerTLS(t.Context(), "", f.key, "", nil) },
+		"no key":                           func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, "", "", nil) },
+		"no file":                          func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert+"x", f.key, "", nil) },
+		"another's key":                    func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, other.key, "", nil) },
+		"no authority file":                func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil) },
+		"an authority that is none":        func() (*tls.Config, error) { return access.ServerTLS(t.Context(), f.cert, f.key, other.ca, nil) },
+		"nodes without an authority":       func() (*tls.Config, error) { return access.PeerTLS(t.Context(), f.cert, f.key, "", nil) },
+		"nodes whose authority is no file": func() (*tls.Config, error) { return access.PeerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil) },
 	} {
 		_, err := try()
 		refused(t, what, err, wirelab.InvalidArgument)
+	}
+}
+
+// A file that has become a FIFO, of which nothing comes, holds no handshake: what was read before is shown.
+func TestAFileThatBecomesAPipe(t *testing.T) {
+	t.Parallel()
+	home, f, c := newIssuer(t, "home"), newFiles(t), &clock{at: time.Unix(1, 0)}
+	f.write(t, home, "first")
+	server, err := access.ServerTLSAt(t.Context(), f.cert, f.key, "", nil, c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(f.cert), syscall.Mkfifo(f.cert, 0o600)); err != nil {
+		t.Skip(err)
+	}
+	c.pass(time.Hour)
+	client := &tls.Config{RootCAs: pool(home), ServerName: "127.0.0.1"}
+	if name, err, err2 := shake(server, client); name != "first" || err != nil || err2 != nil {
+		t.Errorf("the client saw %q, %v, %v", name, err, err2)
 	}
 }

@@ -122,7 +122,7 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(c.Context()))
 	s := &served{node: n, stop: stop}
 	c.nodes[id] = s
-	policy, err := access.Load(c.policy)
+	policy, err := access.Load(c.Context(), c.policy)
 	if err != nil {
 		c.Fatal(err)
 	}

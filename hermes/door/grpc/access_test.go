@@ -35,7 +35,7 @@ func granted(t *testing.T, text string) (policy *access.Policy, file string, tok
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	policy, err := access.Load(file)
+	policy, err := access.Load(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestAccess(t *testing.T) {
 	if err := os.WriteFile(file, []byte("principals:\n  - {name: b, tokens: ["+access.Hash(tokens["b"])+"], subscribe: [u]}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := policy.Reload(); !changed || err != nil {
+	if changed, err := policy.Reload(t.Context()); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 	_, err = call.Recv()

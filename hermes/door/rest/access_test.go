@@ -22,7 +22,7 @@ func TestPolicy(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	policy, err := access.Load(file)
+	policy, err := access.Load(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
