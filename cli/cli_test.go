@@ -112,3 +112,16 @@ func TestPrinting(t *testing.T) {
 		t.Errorf("%q, want %q", &out, want)
 	}
 }
+
+// What a terminal would obey, and what nobody would see, is written as an escape: a file may have any name.
+func TestNotesAreShown(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	terminal := cli.Terminal{Stderr: &out}
+	terminal.Note("there is no file %s", "a\x1b]0;t\ab\u202etxt\u009b1m\r é – 日本\u00a0x")
+	terminal.Note("two\nlines\tand %v", errors.New("an \x1b[31merror"))
+	want := `there is no file a\x1b]0;t\ab\u202etxt\u009b1m\r é – 日本` + "\u00a0x\ntwo\nlines\tand " + `an \x1b[31merror` + "\n"
+	if out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -154,8 +155,27 @@ func (t *Terminal) Note(format string, args ...any) {
 			plain[i] = fault.Text(err)
 		}
 	}
-	_, _ = fmt.Fprintf(t.Stderr, format+"\n", plain...)
+	_, _ = fmt.Fprintln(t.Stderr, shown(fmt.Sprintf(format, plain...)))
 }
+
+// shown is a text that a terminal shows and does not obey: a name of a file in it may be anything.
+func shown(text string) string {
+	if !strings.ContainsFunc(text, obeyed) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if obeyed(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// obeyed reports whether a terminal takes a character for an order, or a reader could not see it.
+func obeyed(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsGraphic(r) }
 
 // PrintJSON writes a value as JSON.
 func (t *Terminal) PrintJSON(value any) error {
