@@ -81,6 +81,8 @@ type Dialing struct {
 	Foreign bool
 	// Secured is told what each connection over TLS negotiated; nil: nothing is.
 	Secured func(tls.ConnectionState)
+	// Met is told the address that each connection reached; nil: nothing is.
+	Met func(net.Addr)
 	// Connections bounds how many connections a client that is not
 	// multiplexed may open; it keeps them all. A multiplexed client opens one.
 	// 0 means 1.
@@ -130,7 +132,18 @@ func (d Dialing) Open(ctx context.Context) (net.Conn, error) {
 		return d.Connect(ctx, "tcp", d.NextAddress())
 	}
 	var plain net.Dialer
-	return plain.DialContext(ctx, "tcp", d.NextAddress())
+	conn, err := plain.DialContext(ctx, "tcp", d.NextAddress())
+	if err == nil {
+		d.Tell(conn.RemoteAddr())
+	}
+	return conn, err
+}
+
+// Tell tells Met of an address that a connection reached. Open does; others must that connect without it.
+func (d Dialing) Tell(at net.Addr) {
+	if d.Met != nil {
+		d.Met(at)
+	}
 }
 
 // OpenPackets opens a datagram socket through Packets or, without it, on a free port.

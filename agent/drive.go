@@ -45,8 +45,11 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	if cell, err = cell.With(order.Data); err != nil {
 		return nil, err
 	}
-	secured := &negotiated{}
+	secured, reached := &negotiated{}, &met{}
 	to := wirelab.Dialing{Address: order.Address, Foreign: order.Target, Secured: secured.add}
+	if order.Target {
+		to.Met = reached.add
+	}
 	if order.Authority != "" {
 		if to.Roots, err = authority.Trust([]byte(order.Authority)); err != nil {
 			return nil, err
@@ -82,7 +85,7 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 		}
 		p, err := prepare(ctx, cell, to, order, l, seeds)
 		if p != nil {
-			p.Self, p.tls = self, secured
+			p.Self, p.tls, p.reached = self, secured, reached
 			p.Plan = load.Plan{Schedule: l.Schedule, Deadline: time.Duration(order.Deadline), Classify: classify, Cause: Cause, Tell: fault.Text, Own: order.Own, Watch: p.watch}
 			all[i], loads = p, append(loads, p)
 		}

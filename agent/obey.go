@@ -30,6 +30,9 @@ type Pacer interface{ Pace() time.Duration }
 // Secured is a load that knows which versions of TLS its connections negotiated.
 type Secured interface{ TLS() []string }
 
+// Meeter is a load that knows which addresses of a target its connections reached.
+type Meeter interface{ Met() []string }
+
 // Dial connects the loads of an order and sees that they are answered rightly. Those
 // that it returns beside an error are closed like the others.
 type Dial func(ctx context.Context, order control.Dial) ([]Load, error)
@@ -118,7 +121,19 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	if err != nil {
 		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it
 	}
+	reply.Met = addresses(d.loads) // connections may be opened by any of the orders
 	return reply
+}
+
+// addresses are those that loads reached.
+func addresses(loads []Load) (all []string) {
+	for _, l := range loads {
+		if m, ok := l.(Meeter); ok {
+			all = append(all, m.Met()...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // pace is how long a call takes of the slowest load.

@@ -20,6 +20,8 @@ type prepared struct {
 	width int           // calls in flight
 	pace  time.Duration // of a call, by the first
 	tls   *negotiated
+	// reached has the addresses of a target; none of a server that was started for this run.
+	reached *met
 	// call makes one call in a slot of the width, outside any run.
 	call func(ctx context.Context, slot int) error
 	// made tells how many calls were begun since the load was prepared; nil of streams.

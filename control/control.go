@@ -52,6 +52,8 @@ type Reply struct {
 	Dialled *Dialled        `json:"dialled,omitempty"`
 	Warm    *load.Warmth    `json:"warm,omitempty"`
 	Slice   *Measured       `json:"slice,omitempty"`
+	// Met are the addresses that a driver's connections to a target reached so far.
+	Met []string `json:"met,omitempty"`
 }
 
 // Ready is what a child says once it can be used.

@@ -85,6 +85,7 @@ func (w *round) warmOne(ctx context.Context, a *armRun, l int) error {
 		if err != nil {
 			return err
 		}
+		w.met(a, reply)
 		t := a.trials[l]
 		t.Steady, t.Drifting, t.Warmed = reply.Warm.Steady, reply.Warm.Drifting, plan.Duration(reply.Warm.Took)
 		if !p.Loads[l].Streaming() {

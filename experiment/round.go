@@ -189,6 +189,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 	if err != nil || reply.Dialled == nil {
 		return 0, err
 	}
+	w.met(a, reply)
 	arm := &w.result.Arms[a.index]
 	arm.TLS = append(arm.TLS, reply.Dialled.TLS...)
 	slices.Sort(arm.TLS)
@@ -321,6 +322,7 @@ func (w *round) carry(ctx context.Context, a *armRun, order *control.Slice, t *r
 	if err != nil {
 		return nil, err
 	}
+	w.met(a, reply)
 	if err := stored.ended(); err != nil {
 		return nil, err
 	}

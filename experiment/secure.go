@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"slices"
+
 	"wirelab/control"
 	"wirelab/plan"
 )
@@ -20,4 +22,20 @@ func (c *Conductor) trusted(arm plan.Arm) string {
 		return ""
 	}
 	return c.Trusted
+}
+
+// metMost bounds how many addresses of a target are in a result: a name may have other ones each time.
+const metMost = 64
+
+// met notes which addresses of an arm's target its driver reached. Through a relay it reaches that only.
+func (w *round) met(a *armRun, reply control.Reply) {
+	if a.relay != nil {
+		return
+	}
+	arm := &w.result.Arms[a.index]
+	for _, at := range reply.Met {
+		if i, found := slices.BinarySearch(arm.Addresses, at); !found && len(arm.Addresses) < metMost {
+			arm.Addresses = slices.Insert(arm.Addresses, i, at)
+		}
+	}
 }

@@ -128,7 +128,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("baseline", standIn(r))
 	add("checked", checked(a))
 	add("noise", noise(r))
-	add("made again", result.RemadeWords(r))
+	add("remade", result.RemadeWords(r))
 	add("resolves", resolution(a))
 	add("result", strings.Join(filled(r.ID, day(r.Began)), ", "))
 	return facts
@@ -323,7 +323,7 @@ func Arm(r *result.Result, arm int) string {
 	}
 	elsewhere := ""
 	if arm < len(r.Plan.Arms) && r.Plan.Arms[arm].Target != "" {
-		elsewhere = "server at " + r.Plan.Arms[arm].Target
+		elsewhere = "server at " + r.Plan.Arms[arm].Target + reached(r.Plan.Arms[arm].Target, a.Addresses)
 	}
 	style := ""
 	if a.Style == "generic" {

@@ -85,6 +85,11 @@ func TestDigitsAreEarned(t *testing.T) {
 		if got := report.Value(c.e, us); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+		for _, u := range []report.Unit{us, {Size: 1}, report.UnitFor(result.Time), report.UnitFor(result.Frequency)} {
+			if got := report.With(c.e, u); !c.e.Known && got != report.Absent {
+				t.Errorf("%s with a unit: %q, want no unit where there is no figure", c.name, got)
+			}
+		}
 	}
 	for _, c := range []struct {
 		d              result.Difference
@@ -180,6 +185,32 @@ func TestTablesOfNothingAreNotShown(t *testing.T) {
 		}
 		if shown := report.Shown(l); len(shown) != whole-1 || shown[0].ID != l.Primary {
 			t.Errorf("without any %s: %d of %d are shown", id, len(shown), whole)
+		}
+	}
+}
+
+// The addresses that a target's name led to are in the description of its arm, with their number bounded.
+func TestAddressesOfTargets(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Two()
+	r.Plan.Arms[0].Target = "service.example:80"
+	var many []string
+	for i := range 12 {
+		many = append(many, fmt.Sprintf("10.0.0.%d:80", 10+i))
+	}
+	for _, c := range []struct {
+		addresses []string
+		ends      string
+	}{
+		{nil, "server at service.example:80"},
+		{[]string{"service.example:80"}, "server at service.example:80"},
+		{many[:1], "server at service.example:80 (connected to 10.0.0.10:80)"},
+		{many[:2], "server at service.example:80 (connected to 10.0.0.10:80 and 10.0.0.11:80)"},
+		{many, "10.0.0.17:80 and 4 more)"},
+	} {
+		r.Arms[0].Addresses = c.addresses
+		if got := report.Arm(r, 0); !strings.HasSuffix(got, c.ends) {
+			t.Errorf("%d addresses: %q, want %q at its end", len(c.addresses), got, c.ends)
 		}
 	}
 }

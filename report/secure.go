@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,4 +46,20 @@ func secured(r *result.Result) string {
 		text += "; what these versions cost is part of the difference"
 	}
 	return text
+}
+
+// addressesShown is how many addresses of a target are named; the result has them all.
+const addressesShown = 8
+
+// reached says which addresses connections to a target reached, where that is more than the target says.
+func reached(target string, addresses []string) string {
+	if len(addresses) == 0 || len(addresses) == 1 && addresses[0] == target {
+		return ""
+	}
+	shown := addresses[:min(len(addresses), addressesShown)]
+	text := " (connected to " + list(shown)
+	if more := len(addresses) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + ")"
 }

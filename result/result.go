@@ -91,11 +91,14 @@ type Arm struct {
 	// results that are older than the word.
 	TLS         []string `json:"tls,omitempty"`
 	Multiplexed bool     `json:"multiplexed"`
-	Server      string   `json:"server"` // library
-	Client      string   `json:"client"` // library
-	Driver      string   `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
-	Style       string   `json:"style"`
-	Data        string   `json:"data,omitempty"` // set; "" is the workload's only one
+	// Addresses are those that connections to its target reached, at most some: a name may
+	// have several. nil of a server that was started here, and in results that are older than the word.
+	Addresses []string `json:"addresses,omitempty"`
+	Server    string   `json:"server"` // library
+	Client    string   `json:"client"` // library
+	Driver    string   `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
+	Style     string   `json:"style"`
+	Data      string   `json:"data,omitempty"` // set; "" is the workload's only one
 	// Database is what its server kept its data in, with the version:
 	// "PostgreSQL 15.18"; "" is memory.
 	Database string `json:"database,omitempty"`

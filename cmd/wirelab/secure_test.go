@@ -208,9 +208,12 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 	t.Parallel()
 	address, ca := serve(t, "routeguide", "grpc-tls")
 	for _, flags := range [][]string{{"--insecure"}, {"--ca", ca}, {"--server-name", "localhost"}} {
-		dir := t.TempDir()
+		dir, target := t.TempDir(), address
+		if flags[0] == "--insecure" {
+			target = strings.Replace(address, "127.0.0.1", "localhost", 1)
+		}
 		p := begin(t, dir, append([]string{
-			"compare", "grpc-tls,target=" + address, "-w", "routeguide.GetFeature",
+			"compare", "grpc-tls,target=" + target, "-w", "routeguide.GetFeature",
 			"--rounds", "1", "--max-rounds", "1", "--slices", "1", "--primary", "client-cpu", "--deadline", "2s", "--full",
 		}, flags...)...)
 		code := p.end()
@@ -220,6 +223,9 @@ func TestMeasureTargetOverTLS(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s%s", flags, code, out, p.said.String())
 		case !trusted && (code != exitFailed || !strings.Contains(p.said.String(), "--ca names the authority")):
 			t.Errorf("%s: exit code %d: %s", flags, code, p.said.String())
+		}
+		if said := strings.Join(strings.Fields(out), " "); target != address && !strings.Contains(said, target+" (connected to "+address+")") {
+			t.Errorf("it is not said which address %s led to: %s", target, out)
 		}
 	}
 }

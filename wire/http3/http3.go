@@ -117,7 +117,11 @@ func Dial(to wirelab.Dialing) (*httprpc.Client, error) {
 			if err != nil {
 				return nil, err
 			}
-			return socket.Dial(ctx, peer, config, knobs)
+			conn, err := socket.Dial(ctx, peer, config, knobs)
+			if err == nil {
+				to.Tell(peer)
+			}
+			return conn, err
 		},
 	}
 	return httprpc.NewClient(transport, "https", to.Address, majorNumber, func() error {

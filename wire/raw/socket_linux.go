@@ -94,6 +94,7 @@ func (p *plan) dial(ctx context.Context, t *traffic) (socket, *channel, error) {
 	if err != nil {
 		return socket{}, nil, wirelab.Lost(wirelab.Unavailable, err, "%v", err)
 	}
+	p.to.Tell(conn.RemoteAddr())
 	c := new(channel)
 	if p.over.Secure {
 		if err := p.handshake(ctx, conn, c, t); err != nil {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,7 +166,16 @@ func drivers(t *testing.T, protocols ...string) (all []driven) {
 // right.
 func (d driven) drive(t *testing.T, address string, calls, atOnce int) []error {
 	t.Helper()
-	to := wirelab.Dialing{Address: address, Connections: 1, Roots: d.root, Foreign: d.foreign, Secured: d.secured}
+	var met atomic.Value
+	to := wirelab.Dialing{
+		Address: address, Connections: 1, Roots: d.root, Foreign: d.foreign, Secured: d.secured,
+		Met: func(at net.Addr) { met.Store(at.String()) },
+	}
+	defer func() {
+		if at := met.Load(); at != address {
+			t.Errorf("the driver told that it reached %v, and it reached %s", at, address)
+		}
+	}()
 	if !d.cell.Protocol.Multiplexed {
 		to.Connections = atOnce
 	}
