@@ -183,6 +183,9 @@ func words(m result.Metric) worded {
 // With writes an estimate with its unit: "24.1 µs", "15,900/s".
 func With(e result.Estimate, u Unit) string {
 	text := Value(e, u)
+	if text == Absent { // nothing has no unit
+		return text
+	}
 	if value, refused := IsRefused(text); refused && u.Name != "" {
 		return Refused(strings.TrimSpace(value + map[bool]string{true: "", false: " "}[u.Name[0] == '/'] + u.Name))
 	}

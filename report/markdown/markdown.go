@@ -201,7 +201,7 @@ func (p *page) counts(l *result.LoadAnalysis) {
 	for _, c := range counts {
 		for a, one := range c.Cells {
 			if _, refused := report.IsRefused(one.Text); one.Known || refused {
-				p.row([]string{c.Head, escape(l.Arms[a].Name), strings.TrimSpace(one.Text + " " + c.Unit.Name)})
+				p.row([]string{c.Head, escape(l.Arms[a].Name), united(one.Text, c.Unit)})
 			}
 		}
 	}
@@ -308,4 +308,12 @@ func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
 	p.line("")
 	p.line(escape(report.PublishedCaption(r)))
 	p.line("")
+}
+
+// united is a figure with its unit; nothing has none.
+func united(text string, u report.Unit) string {
+	if text == report.Absent {
+		return text
+	}
+	return strings.TrimSpace(text + " " + u.Name)
 }
