@@ -180,3 +180,22 @@ func TestPagesAreInert(t *testing.T) {
 		t.Error("the report has markup from a name")
 	}
 }
+
+// What a spreadsheet would compute is text in a history too, as in every other table for one.
+func TestHistoryHasNoFormulas(t *testing.T) {
+	t.Parallel()
+	results := open(t)
+	for _, name := range []string{"＝1+1", " =1+1", "@SUM(1)"} {
+		r := run(70, 1)
+		r.Arms[1].Name, r.Plan.Arms[1].Name = name, name
+		put(t, results, r)
+		got := serve(t, results, "").get("/history.csv?" + url.Values{"arm": {name}}.Encode()).body
+		rows, err := csv.NewReader(strings.NewReader(got)).ReadAll()
+		if err != nil || len(rows) != 2 || rows[1][2] != "'"+name {
+			t.Errorf("%q: %v, %q", name, err, got)
+		}
+		if err := results.Delete(t.Context(), r.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/csv"
 	"math"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"wirelab/report"
+	"wirelab/report/csv"
 	"wirelab/result"
 	"wirelab/stat"
 	"wirelab/store"
@@ -380,7 +380,7 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="history-`+safeName(h.Of.Operation)+"-"+safeName(h.Of.Metric)+`.csv"`)
-	table := csv.NewWriter(w)
+	table := csv.NewSheet(w)
 	rows := [][]string{{"id", "began", "arm", "metric", "value", "low", "high", "unit", "refused", "segment", "segment_begins", "segment_mean", "commit"}}
 	for i, p := range h.Points {
 		part := h.partOf(i)
@@ -393,8 +393,8 @@ func (d *Dashboard) historyCSV(w http.ResponseWriter, r *http.Request) error {
 		}
 		s := h.Parts[part]
 		rows = append(rows, []string{
-			p.ID, p.Began.Format(time.RFC3339), inert(p.Name), h.Of.Metric, value, low, high, h.Unit, inert(p.Why),
-			strconv.Itoa(part + 1), s.Begins, exact(s.Mean), inert(p.Commit),
+			p.ID, p.Began.Format(time.RFC3339), p.Name, h.Of.Metric, value, low, high, h.Unit, p.Why,
+			strconv.Itoa(part + 1), s.Begins, exact(s.Mean), p.Commit,
 		})
 	}
 	return table.WriteAll(rows)
@@ -406,11 +406,3 @@ func (h *history) partOf(point int) int {
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// inert keeps a text from being a formula in a spreadsheet.
-func inert(text string) string {
-	if text != "" && slices.Contains([]byte("=+-@\t\r"), text[0]) {
-		return "'" + text
-	}
-	return text
-}
