@@ -13,6 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
+	"wirelab/input"
 	"wirelab/plan"
 )
 
@@ -218,7 +219,7 @@ func (a *app) readData(ctx context.Context, data string) (text []byte, err error
 	case strings.HasPrefix(data, "@"):
 		text, err = a.readFile(ctx, "--request", data[1:], dataLimit)
 	default:
-		text = []byte(data)
+		text, err = input.UTF8([]byte(data)) // a shell may have kept the mark of a file
 	}
 	if err != nil {
 		return nil, err

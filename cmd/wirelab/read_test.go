@@ -270,3 +270,21 @@ func TestReportBeforeStoring(t *testing.T) {
 	other.run("results", "import", files[0]).wants(t, exitOK, []string{strings.TrimSuffix(files[0], ".json")}, nil)
 	other.run("verify", "latest").wants(t, exitOK, []string{"its digest was checked"}, nil)
 }
+
+// A request that was saved on Windows is read as well, from wherever it comes.
+func TestMarkedRequestsAreRead(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	address, _ := serve(t, "routeguide", "http1-json")
+	const request = `{"latitude": 409146138, "longitude": -746188906}`
+	wide := []byte("\xff\xfe")
+	for _, c := range []byte(request) {
+		wide = append(wide, c, 0)
+	}
+	for _, given := range []string{
+		"\ufeff" + request, "@" + fileOf(t, "marked.json", []byte("\ufeff"+request)), "@" + fileOf(t, "wide.json", wide),
+	} {
+		s.run("call", "routeguide.GetFeature", "--protocol", "http1-json", "--target", address, "--request", given).
+			wants(t, exitOK, []string{"Berkshire Valley"}, nil)
+	}
+}

@@ -209,6 +209,8 @@ func flaw(data []byte, err error) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xef\xbb\xbf")):
 		return ": it begins with a byte-order mark"
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return ": it is compressed by gzip, and its header does not say so; have the server send replies as they are"
 	case errors.As(err, &syntax):
 		return fmt.Sprintf(": byte %d: %v", syntax.Offset, syntax)
 	case errors.Is(err, errNotUTF8):

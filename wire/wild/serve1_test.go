@@ -108,6 +108,14 @@ var behaviours1 = []struct {
 		want: want{code: wirelab.Unimplemented, texts: []string{"gzip"}},
 	},
 	{
+		name: "gzip, and does not say so", say: func(c net.Conn, _ int, r reply) bool {
+			r.body = gzipped(r.body)
+			say(c, usual(r))
+			return true
+		},
+		want: want{code: wirelab.Internal, texts: []string{"compressed by gzip"}},
+	},
+	{
 		name: "elsewhere", say: func(c net.Conn, _ int, r reply) bool {
 			r.status, r.body = http.StatusTemporaryRedirect, nil
 			say(c, usual(r, "Location: http://other:1/x"))
