@@ -64,10 +64,8 @@ func (a *Admitted) Put(ctx context.Context, s store.Store, how string, now time.
 	if err != nil {
 		return err
 	}
-	if err := s.PutPacked(ctx, p); err != nil {
-		return err
-	}
-	return s.SetOrigin(ctx, a.Result.ID, store.Origin(how, now, a.Sealed))
+	p.Origin = store.Origin(how, now, a.Sealed)
+	return s.PutPacked(ctx, p)
 }
 
 // wrong says the first that does not hold, and how much more there is.

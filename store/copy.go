@@ -37,19 +37,19 @@ func Copy(ctx context.Context, from, to Store, id string) (whole string, copied 
 	if found.Digest != "" && found.Digest != digest {
 		return id, false, wirelab.Errorf(wirelab.Internal, "result %s was edited where it is; wirelab verify %s tells more", id, id)
 	}
-	err = to.PutText(ctx, found.JSON)
-	if err == nil {
+	packed, err := PackText(found.JSON)
+	if err != nil {
+		return id, false, err
+	}
+	said := Origin("copied from another store", time.Now(), found.Digest != "")
+	packed.Origin = shortened(said + "; there: " + cmp.Or(found.Origin, "nobody noted how it came there"))
+	if err = to.PutPacked(ctx, packed); err == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), besidePatience) // what belongs to a copy comes with it
 		defer cancel()
 		if label := found.Summary.Label; label != "" {
 			_, err = to.SetLabel(ctx, id, label)
 		}
-		before := found.Origin
-		if before == "" {
-			before = "nobody noted how it came there"
-		}
-		said := Origin("copied from another store", time.Now(), found.Digest != "")
-		return id, true, cmp.Or(err, to.SetOrigin(ctx, id, shortened(said+"; there: "+before)))
+		return id, true, err
 	}
 	if wirelab.CodeOf(err) != wirelab.Conflict {
 		return id, false, err

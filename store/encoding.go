@@ -140,6 +140,7 @@ type Packed struct {
 	Result *result.Result
 	Body   []byte // compressed; a checksum against damage is part of the form
 	Digest string // [result.Digest] of what is in it
+	Origin string // from where it comes, which is kept beside it: see [Origin]; "": nobody says
 }
 
 // Pack returns a result compressed, for stores.

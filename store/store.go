@@ -36,7 +36,8 @@ type Store interface {
 	// again might differ, where a later wirelab has more fields. InvalidArgument
 	// and Unimplemented are as in [Decode].
 	PutText(ctx context.Context, text []byte) error
-	// PutPacked is PutText for what [PackDecoded] packed: of a large result it takes seconds to decode it again.
+	// PutPacked is PutText for what [PackDecoded] or [PackText] packed: of a large result it takes seconds to decode it
+	// again. Its Origin is stored with it: both or neither.
 	PutPacked(ctx context.Context, p Packed) error
 	// Digest returns the digest of the result with exactly that id, "" if it was
 	// put by a wirelab that took none. Otherwise NotFound.
@@ -100,7 +101,7 @@ type Stored struct {
 	// Digest is the [result.Digest] of what was put; "" if it was put by a
 	// wirelab that took none.
 	Digest string
-	// Origin is what [Store.SetOrigin] kept; "" where nobody said it.
+	// Origin is what [Store.PutPacked] or [Store.SetOrigin] kept; "" where nobody said it.
 	Origin string
 }
 

@@ -241,7 +241,7 @@ func TestLostAnswerToACommit(t *testing.T) {
 			return err
 		}
 	}
-	if err := s.again(t.Context(), s.settled(all, packed, lose(func(ctx context.Context) error { return s.insert(ctx, all, packed.Body) }))); err != nil {
+	if err := s.again(t.Context(), s.settled(all, packed, lose(func(ctx context.Context) error { return s.insert(ctx, all, packed) }))); err != nil {
 		t.Errorf("put: %v", err)
 	}
 	other := storetest.Small(0)
@@ -255,7 +255,7 @@ func TestLostAnswerToACommit(t *testing.T) {
 		if attempts++; attempt == 1 {
 			return syscall.ECONNRESET
 		}
-		return s.insert(ctx, all, packed.Body)
+		return s.insert(ctx, all, packed)
 	}))
 	if wirelab.CodeOf(err) != wirelab.Conflict || attempts != 2 {
 		t.Errorf("another's: %v after %d attempts", err, attempts)

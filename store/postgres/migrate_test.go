@@ -106,7 +106,7 @@ func TestEarlierForm(t *testing.T) {
 			}
 		}
 	}
-	if err := old.insert(t.Context(), all, p.Body); err != nil {
+	if err := old.insert(t.Context(), all, p); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, dsn, `CREATE ROLE visitor LOGIN PASSWORD 'v'`, `GRANT USAGE ON SCHEMA wirelab_results TO visitor`,

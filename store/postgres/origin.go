@@ -13,6 +13,22 @@ const originsTable = schema + ".origins"
 
 // SetOrigin implements [store.Store]. A user who may not make the table stores results without it.
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
+	usable, err := s.makeOrigins(ctx)
+	if err != nil {
+		return s.explain(ctx, "write beside result "+id, err)
+	}
+	if !usable {
+		return nil
+	}
+	return s.setBeside(ctx, id, insertOrigin, origin)
+}
+
+const insertOrigin = `INSERT INTO ` + originsTable + ` SELECT id, $2 FROM wirelab_results.results WHERE id = $1
+	ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`
+
+// makeOrigins makes the table of origins if it is not there yet. usable is false, without an error, for a user who may
+// not.
+func (s *Store) makeOrigins(ctx context.Context) (usable bool, err error) {
 	there, err := s.hasOrigins(ctx)
 	if err == nil && !there {
 		err = s.again(ctx, func(ctx context.Context, _ int) error {
@@ -21,14 +37,10 @@ func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 			return err
 		})
 		if stateOf(err) == insufficientPrivilege {
-			return nil
+			return false, nil
 		}
 	}
-	if err != nil {
-		return s.explain(ctx, "write beside result "+id, err)
-	}
-	return s.setBeside(ctx, id, `INSERT INTO `+originsTable+` SELECT id, $2 FROM wirelab_results.results WHERE id = $1
-		ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`, origin)
+	return err == nil, err
 }
 
 // origin is from where a result came; "" where nobody said it.

@@ -104,7 +104,17 @@ func (s *Store) PutPacked(ctx context.Context, p store.Packed) error { return s.
 
 func (s *Store) put(ctx context.Context, p store.Packed) error {
 	all := derive(p)
-	err := s.again(ctx, s.settled(all, p, func(ctx context.Context, _ int) error { return s.insert(ctx, all, p.Body) }))
+	if p.Origin != "" {
+		// Before the transaction: a statement that a user may not make would end it.
+		usable, err := s.makeOrigins(ctx)
+		if err != nil {
+			return s.explain(ctx, "store result "+all.id, err)
+		}
+		if !usable {
+			p.Origin = ""
+		}
+	}
+	err := s.again(ctx, s.settled(all, p, func(ctx context.Context, _ int) error { return s.insert(ctx, all, p) }))
 	return s.explain(ctx, "store result "+all.id, err)
 }
 
@@ -122,8 +132,8 @@ func (s *Store) settled(all derived, p store.Packed, insert func(context.Context
 	}
 }
 
-// insert stores a result in one transaction.
-func (s *Store) insert(ctx context.Context, all derived, body []byte) error {
+// insert stores a result, and what is kept beside it, in one transaction.
+func (s *Store) insert(ctx context.Context, all derived, p store.Packed) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// What Put has returned is still there after a power cut, also where a
 		// server is set to answer before its disk has.
@@ -137,7 +147,7 @@ func (s *Store) insert(ctx context.Context, all derived, body []byte) error {
 		if done.RowsAffected() == 0 {
 			return wirelab.Errorf(wirelab.Conflict, "there is a result %s already", all.id)
 		}
-		if _, err := tx.Exec(ctx, `INSERT INTO wirelab_results.bodies (result_id, body) VALUES ($1, $2)`, all.id, body); err != nil {
+		if _, err := tx.Exec(ctx, `INSERT INTO wirelab_results.bodies (result_id, body) VALUES ($1, $2)`, all.id, p.Body); err != nil {
 			return err
 		}
 		for _, t := range all.tables {
@@ -145,6 +155,11 @@ func (s *Store) insert(ctx context.Context, all derived, body []byte) error {
 				continue
 			}
 			if _, err := tx.CopyFrom(ctx, pgx.Identifier{schema, t.name}, t.columns, pgx.CopyFromRows(t.rows)); err != nil {
+				return err
+			}
+		}
+		if p.Origin != "" {
+			if _, err := tx.Exec(ctx, insertOrigin, all.id, p.Origin); err != nil {
 				return err
 			}
 		}

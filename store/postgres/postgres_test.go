@@ -101,6 +101,21 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t, database(t, server)) })
 }
 
+func TestNoResultIsWithoutItsOrigin(t *testing.T) {
+	t.Parallel()
+	s := open(t, database(t, server))
+	do := func(statement string) {
+		t.Helper()
+		if _, err := s.pool.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	storetest.Torn(t, s, func(*testing.T) func() {
+		do(`ALTER TABLE wirelab_results.origins ADD CONSTRAINT refuses CHECK (false) NOT VALID`)
+		return func() { do(`ALTER TABLE wirelab_results.origins DROP CONSTRAINT refuses`) }
+	})
+}
+
 // Every row is there after a put, and none after a delete: what was made from
 // a body follows it.
 func TestTablesFollowTheBody(t *testing.T) {

@@ -13,22 +13,28 @@ import (
 func (s *Store) SetOrigin(ctx context.Context, id, origin string) error {
 	var n int64
 	err := s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS origins (
-			result_id TEXT PRIMARY KEY NOT NULL, origin TEXT NOT NULL) STRICT, WITHOUT ROWID`); err != nil {
-			return err
-		}
-		done, err := tx.ExecContext(ctx, `INSERT INTO origins SELECT id, ?2 FROM results WHERE id = ?1
-			ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`, id, origin)
-		if err != nil {
-			return err
-		}
-		n, err = done.RowsAffected()
+		var err error
+		n, err = setOrigin(ctx, tx, id, origin)
 		return err
 	})
 	if err == nil && n == 0 {
 		return s.noSuch(ctx, id)
 	}
 	return s.explain("write beside result "+id, err)
+}
+
+// setOrigin keeps an origin beside a result, and returns of how many: 1, or 0 where there is none.
+func setOrigin(ctx context.Context, tx *sql.Tx, id, origin string) (n int64, err error) {
+	if _, err := tx.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS origins (
+		result_id TEXT PRIMARY KEY NOT NULL, origin TEXT NOT NULL) STRICT, WITHOUT ROWID`); err != nil {
+		return 0, err
+	}
+	done, err := tx.ExecContext(ctx, `INSERT INTO origins SELECT id, ?2 FROM results WHERE id = ?1
+		ON CONFLICT (result_id) DO UPDATE SET origin = excluded.origin`, id, origin)
+	if err != nil {
+		return 0, err
+	}
+	return done.RowsAffected()
 }
 
 // origin is from where a result came; "" where nobody said it.

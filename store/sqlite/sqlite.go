@@ -127,6 +127,9 @@ func (s *Store) put(ctx context.Context, p store.Packed) error {
 	if err == nil {
 		err = putBenchmarked(ctx, tx, r.ID, rows)
 	}
+	if err == nil && p.Origin != "" {
+		_, err = setOrigin(ctx, tx, r.ID, p.Origin)
+	}
 	if err == nil { // it runs no more
 		_, err = tx.ExecContext(ctx, `DELETE FROM running WHERE id = ?`, r.ID)
 	}

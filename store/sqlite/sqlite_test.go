@@ -99,6 +99,22 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestNoResultWithoutItsOrigin(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "results.db"))
+	defer closing(t, s)
+	do := func(statement string) {
+		t.Helper()
+		if _, err := s.write.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	storetest.Torn(t, s, func(*testing.T) func() {
+		do(`CREATE TRIGGER refuses BEFORE INSERT ON origins BEGIN SELECT RAISE(ABORT, 'no'); END`)
+		return func() { do(`DROP TRIGGER refuses`) }
+	})
+}
+
 func TestResultsOutliveTheProcess(t *testing.T) {
 	t.Parallel()
 	// A name that an address would take apart, in directories yet to be made.

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"a result can be named":                    testLabel,
 		"what lists say is kept beside":            testFinding,
 		"from where a result came is kept":         testOrigin,
+		"no result comes without from where":       testAdmitted,
 		"what is no result is refused":             testRefused,
 		"many may write at once":                   testConcurrent,
 		"an ended context ends the call":           testContext,
