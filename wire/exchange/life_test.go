@@ -2,13 +2,18 @@ package exchange_test
 
 import (
 	"context"
+	"encoding/binary"
 	"iter"
+	"net"
 	"testing"
 	"time"
+
+	socket "github.com/coder/websocket"
 
 	"wirelab"
 	"wirelab/internal/porttest"
 	"wirelab/wire/exchange"
+	"wirelab/wire/websocket"
 )
 
 // kinds makes a call of each kind that is held in the service until its
@@ -113,48 +118,69 @@ func TestDeadlineReachesTheServer(t *testing.T) {
 	})
 }
 
-// A client that keeps its connection open past the deadline it sent gets it
-// honoured all the same.
+// A caller that keeps its connection open past the deadline that it told, and neither sends nor leaves, gets the
+// deadline honoured all the same. The caller is made by hand, so that none of our clients can end the call.
 func TestServerHonoursADeadlineAlone(t *testing.T) {
 	t.Parallel()
 	eachWire(t, func(t *testing.T, w wire) {
-		entered, waiting := make(chan struct{}, 16), make(chan error, 16)
-		_, c := w.pair(t, service{chat: func(_ context.Context, reqs iter.Seq2[string, error]) iter.Seq2[string, error] {
-			return func(func(string, error) bool) {
-				entered <- struct{}{}
-				_, err := collect(reqs) // heeds no context, only what it reads
-				waiting <- err
-			}
-		}})
-		wantEcho(t, "before, which connects", c)
-		reached := false
-		// A slow machine may use a deadline up before the service is reached, so each
-		// attempt allows more.
-		for after := 2 * time.Second; !reached && after < 2*patience; after *= 4 {
-			silent := make(chan struct{})
-			ctx, cancel := context.WithTimeout(t.Context(), after)
-			done := make(chan error, 1)
-			go func() {
-				_, err := collect(chat().CallBidiStream(ctx, c, func(func(string, error) bool) { <-silent }))
-				done <- err
-			}()
-			var err error
-			select {
-			case <-entered:
-				reached, err = true, await(t, "the service's read", waiting)
-				if err == nil {
-					t.Error("a chat that ran out of time looks like one that ended")
+		for name, number := range map[string]byte{"chat": chat().Number, "client stream": sum().Number} {
+			t.Run(name, func(t *testing.T) {
+				waiting := make(chan error, 1)
+				r := w.start(t, "127.0.0.1:0", service{
+					chat: func(_ context.Context, reqs iter.Seq2[string, error]) iter.Seq2[string, error] {
+						return func(func(string, error) bool) {
+							_, err := collect(reqs) // heeds no context, only what it reads
+							waiting <- err
+						}
+					},
+					sum: func(_ context.Context, reqs iter.Seq2[string, error]) (string, error) {
+						_, err := collect(reqs)
+						waiting <- err
+						return "", err
+					},
+				}, time.Minute)
+				// A call message: its kind, its operation, its timeout in microseconds.
+				call := binary.AppendUvarint([]byte{1, number}, uint64((20 * time.Millisecond).Microseconds()))
+				heard := w.silent(t, r.address, call)
+				if err := await(t, "the service's read", waiting); err == nil {
+					t.Error("a call that ran out of time looks like one that ended")
 				}
-			case <-ctx.Done():
-			}
-			close(silent)
-			wantCode(t, "the caller", await(t, "the caller", done), wirelab.DeadlineExceeded)
-			cancel()
-		}
-		if !reached {
-			t.Error("no call reached the service")
+				if err := await(t, "the end of the connection", heard); err == nil {
+					t.Error("the caller hears an answer")
+				}
+			})
 		}
 	})
+}
+
+// silent sends one message over a connection that it then leaves open and says nothing on. What it tells is how the
+// first read of it ended.
+func (w wire) silent(t *testing.T, address string, message []byte) (heard <-chan error) {
+	t.Helper()
+	read := make(chan error, 1)
+	if w.name == "websocket" {
+		conn, _, err := socket.Dial(bounded(t), "ws://"+address+"/", //nolint:bodyclose // the body is the connection
+			&socket.DialOptions{Subprotocols: []string{websocket.Subprotocol}})
+		if err == nil {
+			err = conn.Write(bounded(t), socket.MessageBinary, message)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.CloseNow() })
+		go func() { _, _, err := conn.Read(context.Background()); read <- err }()
+		return read
+	}
+	conn, err := net.Dial("tcp", address)
+	if err == nil {
+		_, err = conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go func() { _, err := conn.Read(make([]byte, 1)); read <- err }()
+	return read
 }
 
 func TestCancelReachesTheServer(t *testing.T) {
