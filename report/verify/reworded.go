@@ -14,6 +14,8 @@ var rewordings = []struct {
 }{
 	// Until November 2026 a unit stood where there was no figure.
 	{regexp.MustCompile(`–(?:[nµm]?s|[kM]?B|/s)\b`), "–"},
+	// For some days the name of this line had no space after it.
+	{regexp.MustCompile(`\bmade again(\d+ of \d+ rounds )`), "remade $1"},
 	// The longest first: "99.99 %" ends with "99 %".
 	{lateness(`99\.99`), "1 call in 10000 was made later than $1 after it was due, which moved the 99.9th percentile by $2"},
 	{lateness(`99\.9`), "1 call in 1000 was made later than $1 after it was due, which moved the 99th percentile by $2"},

@@ -12,4 +12,7 @@ func TestUnitsOfNothing(t *testing.T) {
 	if !sameLines([]any{"20/s  –    –ns  5"}, []any{"20/s  –      –  5"}) || sameLines([]any{"20/s  –    –ns  5"}, []any{"20/s  –      –  6"}) {
 		t.Error("the same lines differ, or other ones do not")
 	}
+	if !sameLines([]any{"made again1 of 3 rounds was made again"}, []any{"remade    1 of 3 rounds was made again"}) {
+		t.Error("the name of a line, as it was for some days, is taken for an edit")
+	}
 }
