@@ -74,6 +74,7 @@ var rules = []rule{
 	{"brokers", []string{"."}, "none", "what is asked of a broker names none"},
 	{"nats", []string{".", "control", "daemon", "place", "target"}, "github.com/nats-io/nats.go", "a server of our own carries any message"},
 	{"nats/server", []string{".", "control", "nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
+	{"store/storetest", []string{".", "admit", "plan", "result/**", "stat", "store"}, "none", "the contract of stores, tried with results of our own and with those that come from outside"},
 	{"store/**", []string{".", "nearest", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
 	{"report/**", []string{".", "doctor", "paragraph", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"dashboard", []string{".", "admit", "doctor", "plan", "report/**", "result/**", "stat", "store", "store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
