@@ -158,8 +158,8 @@ type cancelling struct {
 	after  int
 }
 
-func (c *cancelling) PutText(ctx context.Context, text []byte) error {
-	err := c.Store.PutText(ctx, text)
+func (c *cancelling) PutPacked(ctx context.Context, packed store.Packed) error {
+	err := c.Store.PutPacked(ctx, packed)
 	if c.after--; c.after == 0 {
 		c.cancel()
 	}

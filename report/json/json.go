@@ -120,7 +120,7 @@ func write(w io.Writer, r *result.Result, a *result.Analysis, j *result.Judgemen
 	return members(w, []namedValue{
 		{"schema", result.Schema},
 		{"digest", digest},
-		{"result", json.RawMessage(raw)},
+		{"result", raw},
 		{"analysis", a},
 		{"judgement", j},
 		{"explanation", e},

@@ -159,7 +159,7 @@ func (w wire) silent(t *testing.T, address string, message []byte) (heard <-chan
 	t.Helper()
 	read := make(chan error, 1)
 	if w.name == "websocket" {
-		conn, _, err := socket.Dial(bounded(t), "ws://"+address+"/", //nolint:bodyclose // the body is the connection
+		conn, _, err := socket.Dial(bounded(t), "ws://"+address+"/",
 			&socket.DialOptions{Subprotocols: []string{websocket.Subprotocol}})
 		if err == nil {
 			err = conn.Write(bounded(t), socket.MessageBinary, message)
