@@ -134,7 +134,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	var unable []string
 	for repeat := range choose(e, 1, 5) {
 		for i, p := range paces() {
-			wire, err := wireTime(ctx, e, p)
+			wire, err := wireTimes(ctx, e, p)
 			if err != nil {
 				unable = append(unable, fmt.Sprintf("%s: %s", p, fault.Text(err)))
 				continue
@@ -198,14 +198,14 @@ func (p pace) plan(behaviour string) plan.Plan {
 	}
 }
 
-// wireTime is the median of a server that does nothing, under the same load: what wire and machine add to the law.
-func wireTime(ctx context.Context, e Env, p pace) (time.Duration, error) {
+// wireTimes are those of a server that does nothing, under the same load: what wire and machine add to the law.
+func wireTimes(ctx context.Context, e Env, p pace) (*stat.Histogram, error) {
 	if p.slice > time.Second { // a call of seconds does not ask for that
 		p.slice = time.Second
 	}
 	r, err := e.conduct(ctx, p.plan(""), nil, nil)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	pool := &stat.Histogram{}
 	for _, round := range r.Rounds {
@@ -214,13 +214,13 @@ func wireTime(ctx context.Context, e Env, p pace) (time.Duration, error) {
 		}
 	}
 	if pool.Count() == 0 {
-		return 0, errors.New("the server that does nothing answered nothing")
+		return nil, errors.New("the server that does nothing answered nothing")
 	}
-	return time.Duration(pool.Quantile(0.5)), nil
+	return pool, nil
 }
 
 // classify measures a pace and tells of each number whether it is true, and whether it was published.
-func (p pace) classify(ctx context.Context, e Env, wire time.Duration, with company) (v verdicts, err error) {
+func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with company) (v verdicts, err error) {
 	var r *result.Result
 	switch with {
 	case besideDriver:
@@ -243,11 +243,12 @@ func (p pace) classify(ctx context.Context, e Env, wire time.Duration, with comp
 		if err != nil || m.Quantile == 0 && m.ID != plan.ResponseMean || !slices.Contains([]float64{0, 0.5, 0.9, 0.99}, m.Quantile) || m.Service {
 			continue
 		}
-		want := truth.Mean()
+		// Of a law as narrow as these a quantile is that of the law and of the wire, added.
+		want := truth.Mean() + time.Duration(wire.Mean())
 		if m.Quantile > 0 {
-			want = truth.Quantile(m.Quantile)
+			want = truth.Quantile(m.Quantile) + time.Duration(wire.Quantile(m.Quantile))
 		}
-		v.judge(fmt.Sprintf("%s, %s: %s", p, with, m.ID), row.Cells[0].Estimate, want+wire)
+		v.judge(fmt.Sprintf("%s, %s: %s", p, with, m.ID), row.Cells[0].Estimate, want)
 	}
 	v.run()
 	return v, nil
