@@ -86,6 +86,7 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	if ctx.Err() != nil {
 		if err == nil { // it tells what it found until then
 			done.Found, done.Figures, done.Refused = f.found, f.figures, true
+			done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 		}
 		return done, context.Cause(ctx)
 	}
