@@ -189,12 +189,21 @@ func difference(g grid, load *LoadAnalysis, m Metric, arm int, alpha float64) *D
 	if c := load.Arms[arm].spoiled(m); c != nil {
 		return &Difference{Verdict: c.verdict(), Why: c.Detail}
 	}
-	e, blocked := effect(g, load.Load, m, 0, arm, alpha)
+	e, blocked := compared(g, load, m, 0, arm, alpha)
 	if blocked != nil {
 		return blocked
 	}
-	e = widened(e, m, load.Arms[0].moved(m), load.Arms[arm].moved(m))
 	return &Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), effect: e}
+}
+
+// compared is [effect] with room for what disturbances that were passed can have done to either arm.
+func compared(g grid, load *LoadAnalysis, m Metric, first, second int, alpha float64) (stat.Effect, *Difference) {
+	e, blocked := effect(g, load.Load, m, first, second, alpha)
+	high, low := load.Arms[second].moved(m), load.Arms[first].moved(m)
+	if m.Higher { // a disturbance makes a rate lower
+		high, low = low, high
+	}
+	return e.Widen(high, low), blocked
 }
 
 // effect is the ratio of two arms over the rounds that both have, or the

@@ -206,7 +206,7 @@ func (c *contest) compare(g grid, load *LoadAnalysis) {
 	}
 	for i, a := range known {
 		for _, b := range known[i+1:] {
-			e, blocked := effect(g, load.Load, c.metric, a, b, c.found.Alpha)
+			e, blocked := compared(g, load, c.metric, a, b, c.found.Alpha)
 			if blocked == nil {
 				blocked = &Difference{Known: true, Ratio: e.Ratio, Low: e.Low, High: e.High, Exact: e.Exact, Rounds: e.Rounds, P: e.JointP(), effect: e}
 			}

@@ -3,7 +3,6 @@ package result
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -83,21 +82,19 @@ func (s *subject) generatorWaits(cores int) {
 		share := foreignWait(s.result, t, cores)
 		return share, share <= waitShare, true
 	})
-	fix := "stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own"
-	waited := "the generator waited up to %s of the time for others to leave its CPU"
-	held := "generator held up: up to %s of the time it waited for others to leave its CPU"
-	if enough(failed, len(readings)) || !s.shifts() {
-		s.shares(GeneratorWaits, readings, failed, waitShare, "of wall time", waited, held, fix)
+	const held = "generator held up: "
+	c, known := sharing(GeneratorWaits, readings, failed, waitShare, "of wall time",
+		"the generator waited up to %s of the time for others to leave its CPU",
+		"up to %s of the time it waited for others to leave its CPU",
+		"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
+	if !known {
 		return
 	}
-	most := percent(worst(readings, false))
-	c := Check{
-		Gate: GeneratorWaits, Value: worst(readings, false), Limit: waitShare, Unit: "of wall time", Rounds: readings, Fix: fix,
-		Detail: fmt.Sprintf(held, most) + ", and more than " + percent(waitShare) + " " + inRounds(failed, len(readings)),
+	if !c.OK && s.shifts() {
+		s.judge(&c, c.Detail, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, false) })
 	}
-	s.judge(&c, c.Detail, func(t *Trial, q float64) (float64, bool) { return s.hindered(t, q, false) })
-	if c.OK {
-		c.Detail = strings.TrimPrefix(c.Detail, "generator held up: ")
+	if !c.OK {
+		c.Detail = held + c.Detail
 	}
 	s.add(c)
 }
@@ -122,8 +119,13 @@ func foreignWait(r *Result, t *Trial, cores int) float64 {
 	if d := t.Database; d != nil && d.Processes != nil {
 		others -= float64(d.Processes.CPU) * shareOn(d.Processes.CPUs, pinned)
 	}
-	wall := float64(driver.Wall)
-	return max(0, min(float64(driver.Waited)/wall, others/(float64(cores)*wall)))
+	return waitedFor(driver, others, cores)
+}
+
+// waitedFor is the share of time in which a process waited for others, who used so many nanoseconds of its cores.
+func waitedFor(u *Usage, others float64, cores int) float64 {
+	wall := float64(u.Wall)
+	return max(0, min(float64(u.Waited)/wall, others/(float64(cores)*wall)))
 }
 
 // shareOn is the share of what runs on some cores, all alike, that is on
@@ -199,8 +201,15 @@ func hit(t *Trial, u *Usage) float64 {
 
 // shares adds a check of a share that is judged round by round.
 func (s *subject) shares(gate Gate, readings []Reading, failed int, limit float64, unit, passed, spoiled, fix string) {
+	if c, known := sharing(gate, readings, failed, limit, unit, passed, spoiled, fix); known {
+		s.add(c)
+	}
+}
+
+// sharing is a check of a share that is judged round by round; known is false without readings.
+func sharing(gate Gate, readings []Reading, failed int, limit float64, unit, passed, spoiled, fix string) (_ Check, known bool) {
 	if len(readings) == 0 {
-		return
+		return Check{}, false
 	}
 	ok, most := enough(failed, len(readings)), worst(readings, false)
 	detail := fmt.Sprintf(passed, percent(most)) + ", the limit is " + percent(limit)
@@ -209,5 +218,5 @@ func (s *subject) shares(gate Gate, readings []Reading, failed int, limit float6
 	} else if failed > 0 {
 		detail += fmt.Sprintf(" (crossed in %d of %d rounds)", failed, len(readings))
 	}
-	s.add(Check{Gate: gate, OK: ok, Value: most, Limit: limit, Unit: unit, Rounds: readings, Detail: detail, Fix: fix})
+	return Check{Gate: gate, OK: ok, Value: most, Limit: limit, Unit: unit, Rounds: readings, Detail: detail, Fix: fix}, true
 }

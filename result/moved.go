@@ -169,14 +169,6 @@ func (e *Estimate) allow(m Metric, share float64) {
 	}
 }
 
-// widened is the ratio of two arms with room for what disturbances can have done to either.
-func widened(e stat.Effect, m Metric, first, second float64) stat.Effect {
-	if m.Higher {
-		return e.Widen(first, second)
-	}
-	return e.Widen(second, first)
-}
-
 // hindered is by which share of itself a trial's figure can be too high, since the driver and, if it is asked for, the
 // server waited for a CPU that others had. It is not known of a server that is not ours, nor where a database's
 // processes may have waited too.
@@ -212,11 +204,9 @@ func foreignDelay(t *Trial, u *Usage, share float64) float64 {
 
 // serverWait is foreignWait of the server. The driver is no other, where the two were told to share cores.
 func serverWait(r *Result, t *Trial, cores int) float64 {
-	server := t.Server
-	others := float64(server.Others)
+	others := float64(t.Server.Others)
 	if len(r.Placement.ServerCPUs) == 0 {
 		others -= float64(t.Driver.CPU)
 	}
-	wall := float64(server.Wall)
-	return max(0, min(float64(server.Waited)/wall, others/(float64(cores)*wall)))
+	return waitedFor(t.Server, others, cores)
 }

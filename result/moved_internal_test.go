@@ -2,7 +2,6 @@ package result
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -95,9 +94,5 @@ func TestFiguresAreJudgedOneByOne(t *testing.T) {
 	e.allow(rate, state.moved(rate))
 	if e.Low != 100 || e.High < 102 || e.High > 102.1 {
 		t.Errorf("a rate: %+v", e)
-	}
-	ratio := widened(stat.Effect{Ratio: 0.9, Low: 0.89, High: 0.91}, p50, 0.1, 0)
-	if ratio.High < 1.01 || ratio.Low != 0.89 || !slices.Contains([]bool{true}, ratio.Disturbed) {
-		t.Errorf("the first arm was too slow by 10 %% at most: %+v", ratio)
 	}
 }

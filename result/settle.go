@@ -131,15 +131,15 @@ func rank(g grid, load *LoadAnalysis) {
 		return
 	}
 	type pair struct{ a, b int }
-	var compared []pair
+	var pairwise []pair
 	var family []judged
 	for i, a := range arms {
 		for _, b := range arms[i+1:] {
-			e, blocked := effect(g, load.Load, m, a, b, row.Alpha)
+			e, blocked := compared(g, load, m, a, b, row.Alpha)
 			if blocked != nil || e.Rounds < max(MinRounds, stat.RoundsForFamily(pairs, row.Alpha)) {
 				return
 			}
-			compared = append(compared, pair{a, b})
+			pairwise = append(pairwise, pair{a, b})
 			family = append(family, judged{&Difference{Known: true, Rounds: e.Rounds, P: e.JointP(), effect: e}, rule(g.result.Plan, m)})
 		}
 	}
@@ -147,7 +147,7 @@ func rank(g grid, load *LoadAnalysis) {
 	for _, a := range arms {
 		load.Arms[a].Place = 1
 	}
-	for i, p := range compared {
+	for i, p := range pairwise {
 		switch family[i].d.Verdict {
 		case Better: // b is better than a
 			load.Arms[p.a].Place++
