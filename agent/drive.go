@@ -45,10 +45,10 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 	if cell, err = cell.With(order.Data); err != nil {
 		return nil, err
 	}
-	secured, reached := &negotiated{}, &met{}
-	to := wirelab.Dialing{Address: order.Address, Foreign: order.Target, Secured: secured.add}
+	secured, reached := &met{}, &met{}
+	to := wirelab.Dialing{Address: order.Address, Foreign: order.Target, Secured: secured.secure}
 	if order.Target {
-		to.Met = reached.add
+		to.Met = reached.reach
 	}
 	if order.Authority != "" {
 		if to.Roots, err = authority.Trust([]byte(order.Authority)); err != nil {

@@ -1,32 +1,46 @@
 package agent
 
 import (
+	"crypto/tls"
 	"net"
 	"slices"
+	"strings"
 	"sync"
+
+	"wirelab/control"
 )
 
-// metMost bounds how many addresses are kept of a name that has more, or other ones each time.
-const metMost = 64
-
-// met is which addresses connections reached. The zero value has none.
+// met is what connections met: the addresses of a target, or the versions of TLS. Each is kept once. The zero value has
+// none.
 type met struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (m *met) add(at net.Addr) {
-	address := at.String()
+func (m *met) add(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.all) < metMost && !slices.Contains(m.all, address) {
-		m.all = append(m.all, address)
+	if len(m.all) < control.MetMost && !slices.Contains(m.all, what) {
+		m.all = append(m.all, what)
 	}
 }
 
-// Met implements [Meeter].
-func (p *prepared) Met() []string {
-	p.reached.mu.Lock()
-	defer p.reached.mu.Unlock()
-	return slices.Clone(p.reached.all)
+func (m *met) list() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.all)
 }
+
+// reach keeps an address.
+func (m *met) reach(at net.Addr) { m.add(at.String()) }
+
+// secure keeps the version of TLS of a connection.
+func (m *met) secure(state tls.ConnectionState) {
+	m.add(strings.TrimPrefix(tls.VersionName(state.Version), "TLS "))
+}
+
+// Met implements [Meeter].
+func (p *prepared) Met() []string { return p.reached.list() }
+
+// TLS implements [Secured].
+func (p *prepared) TLS() []string { return p.tls.list() }

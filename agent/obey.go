@@ -102,7 +102,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		var loads []Load
 		loads, err = d.dial(ctx, *order.Dial)
 		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
-		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: versions(loads)}
+		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: told(loads, Secured.TLS)}
 	case order.Leave != nil:
 		err = d.leave()
 	case order.Warm != nil:
@@ -121,15 +121,15 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	if err != nil {
 		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it
 	}
-	reply.Met = addresses(d.loads) // connections may be opened by any of the orders
+	reply.Met = told(d.loads, Meeter.Met) // connections may be opened by any of the orders
 	return reply
 }
 
-// addresses are those that loads reached.
-func addresses(loads []Load) (all []string) {
+// told is what loads of a kind tell, each once and in order.
+func told[L any](loads []Load, tell func(L) []string) (all []string) {
 	for _, l := range loads {
-		if m, ok := l.(Meeter); ok {
-			all = append(all, m.Met()...)
+		if one, ok := l.(L); ok {
+			all = append(all, tell(one)...)
 		}
 	}
 	slices.Sort(all)
@@ -144,17 +144,6 @@ func pace(loads []Load) (most time.Duration) {
 		}
 	}
 	return most
-}
-
-// versions are those of TLS that loads negotiated.
-func versions(loads []Load) (all []string) {
-	for _, l := range loads {
-		if s, ok := l.(Secured); ok {
-			all = append(all, s.TLS()...)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 func (d *driver) load(i int) (Load, error) {

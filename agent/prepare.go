@@ -19,7 +19,7 @@ type prepared struct {
 	open  []io.Closer
 	width int           // calls in flight
 	pace  time.Duration // of a call, by the first
-	tls   *negotiated
+	tls   *met          // the versions of it that connections negotiated
 	// reached has the addresses of a target; none of a server that was started for this run.
 	reached *met
 	// call makes one call in a slot of the width, outside any run.

@@ -38,6 +38,9 @@ type Order struct {
 	Slice *Slice `json:"slice,omitempty"`
 }
 
+// MetMost bounds how many addresses of a target are kept: a name may have many, or other ones each time.
+const MetMost = 64
+
 // Reply is a child's answer to an order, or, as the first line of all, that it is ready.
 type Reply struct {
 	// Error is why the order could not be carried out; "" if it was.

@@ -23,8 +23,8 @@ func TestAddressesAreKept(t *testing.T) {
 	for i := range 500 {
 		w.met(a, control.Reply{Met: []string{fmt.Sprintf("c%d:1", i)}})
 	}
-	if n := len(r.Arms[0].Addresses); n != metMost {
-		t.Errorf("kept %d, want at most %d", n, metMost)
+	if n := len(r.Arms[0].Addresses); n != control.MetMost {
+		t.Errorf("kept %d, want at most %d", n, control.MetMost)
 	}
 	r.Arms[0].Addresses = nil
 	a.relay = anyChild{}

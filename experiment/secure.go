@@ -24,9 +24,6 @@ func (c *Conductor) trusted(arm plan.Arm) string {
 	return c.Trusted
 }
 
-// metMost bounds how many addresses of a target are in a result: a name may have other ones each time.
-const metMost = 64
-
 // met notes which addresses of an arm's target its driver reached. Through a relay it reaches that only.
 func (w *round) met(a *armRun, reply control.Reply) {
 	if a.relay != nil {
@@ -34,7 +31,7 @@ func (w *round) met(a *armRun, reply control.Reply) {
 	}
 	arm := &w.result.Arms[a.index]
 	for _, at := range reply.Met {
-		if i, found := slices.BinarySearch(arm.Addresses, at); !found && len(arm.Addresses) < metMost {
+		if i, found := slices.BinarySearch(arm.Addresses, at); !found && len(arm.Addresses) < control.MetMost {
 			arm.Addresses = slices.Insert(arm.Addresses, i, at)
 		}
 	}
