@@ -33,7 +33,7 @@ func starvedTest() Test {
 				Loads:  []plan.Load{{Rate: 2000, Arrivals: plan.Constant, InFlight: 64}},
 				Rounds: plan.Rounds{Min: 1, Max: 1}, Slices: 1, Slice: plan.Duration(choose(e, 2*time.Second, 5*time.Second)),
 			}
-			r, err := e.crowded(ctx, p, count, func(at result.Placement) []int { return at.DriverCPUs })
+			r, err := e.crowded(ctx, p, count, besideDriver.cores)
 			if err != nil {
 				return finding{}, err
 			}

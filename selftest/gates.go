@@ -125,6 +125,17 @@ const (
 	besideServer company = "beside a process on the server's core"
 )
 
+// cores are those that the company runs on; none of what runs alone.
+func (c company) cores(at result.Placement) []int {
+	switch c {
+	case besideDriver:
+		return at.DriverCPUs
+	case besideServer:
+		return at.ServerCPUs
+	}
+	return nil
+}
+
 // runGates measures every pace alone and beside a process that uses the processor of driver or server, and judges each
 // number by the law and by what the wire takes here, which is measured in between.
 func runGates(ctx context.Context, e Env) (finding, error) {
@@ -222,13 +233,10 @@ func wireTimes(ctx context.Context, e Env, p pace) (*stat.Histogram, error) {
 // classify measures a pace and tells of each number whether it is true, and whether it was published.
 func (p pace) classify(ctx context.Context, e Env, wire *stat.Histogram, with company) (v verdicts, err error) {
 	var r *result.Result
-	switch with {
-	case besideDriver:
-		r, err = e.crowded(ctx, p.plan(p.inject), 1, func(at result.Placement) []int { return at.DriverCPUs })
-	case besideServer:
-		r, err = e.crowded(ctx, p.plan(p.inject), 1, func(at result.Placement) []int { return at.ServerCPUs })
-	default:
+	if with == alone {
 		r, err = e.conduct(ctx, p.plan(p.inject), nil, nil)
+	} else {
+		r, err = e.crowded(ctx, p.plan(p.inject), 1, with.cores)
 	}
 	if err != nil {
 		return v, err

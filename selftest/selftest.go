@@ -83,10 +83,10 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	began := time.Now()
 	done := result.Tested{Name: t.Name, Shows: t.Shows, Required: t.Required}
 	f, err := t.run(ctx, e)
+	done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 	if ctx.Err() != nil {
 		if err == nil { // it tells what it found until then
 			done.Found, done.Figures, done.Refused = f.found, f.figures, true
-			done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 		}
 		return done, context.Cause(ctx)
 	}
@@ -95,7 +95,6 @@ func (t Test) Run(ctx context.Context, e Env) (result.Tested, error) {
 	if err != nil {
 		done.Found = "could not be run: " + fault.Text(err)
 	}
-	done.Took = plan.Duration(time.Since(began).Round(time.Millisecond))
 	return done, nil
 }
 

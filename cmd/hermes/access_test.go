@@ -123,9 +123,9 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// Beyond this machine a node serves only whom it knows, unless it is told to. (hb-D25)
-func TestBeyondThisMachine(t *testing.T) {
-	t.Parallel()
+// issued are files of a certificate, its key, and the authority.
+func issued(t *testing.T) (cert, secret, ca string) {
+	t.Helper()
 	certificate, root, err := authority.Issue()
 	if err != nil {
 		t.Fatal(err)
@@ -134,9 +134,16 @@ func TestBeyondThisMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert := written(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
-	secret := written(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
-	ca := written(t, "ca.pem", string(root))
+	cert = written(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
+	secret = written(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+	ca = written(t, "ca.pem", string(root))
+	return cert, secret, ca
+}
+
+// Beyond this machine a node serves only whom it knows, unless it is told to. (hb-D25)
+func TestBeyondThisMachine(t *testing.T) {
+	t.Parallel()
+	cert, secret, ca := issued(t)
 	token, hash := newToken(t)
 	policy := written(t, "policy.yaml", "principals:\n  - name: a\n    tokens: ["+hash+"]\n    publish: [\"*\"]\n    admin: [\"*\"]\n")
 	open := func(door string) []string {

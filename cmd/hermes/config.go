@@ -214,11 +214,11 @@ func (k keyPair) load(ctx context.Context, what string) (*tls.Certificate, *x509
 	if k.cert == "" || k.key == "" {
 		return nil, nil, cli.Usage("TLS %s needs both a certificate and its key", what)
 	}
-	cert, err := readFile(ctx, "TLS "+what, k.cert, pemLimit)
+	cert, err := readFile(ctx, "TLS "+what, k.cert, access.PEMLimit)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, err := readFile(ctx, "TLS "+what, k.key, pemLimit)
+	key, err := readFile(ctx, "TLS "+what, k.key, access.PEMLimit)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -235,7 +235,7 @@ func (k keyPair) load(ctx context.Context, what string) (*tls.Certificate, *x509
 
 // authorities reads a file of authorities, which what names.
 func authorities(ctx context.Context, what, file string) (*x509.CertPool, error) {
-	data, err := readFile(ctx, what, file, pemLimit)
+	data, err := readFile(ctx, what, file, access.PEMLimit)
 	if err != nil {
 		return nil, err
 	}

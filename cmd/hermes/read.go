@@ -10,7 +10,6 @@ import (
 // The most bytes of files that are read whole, each far above what anybody writes.
 const (
 	settingsLimit = 1 << 20
-	pemLimit      = 4 << 20
 	secretLimit   = 64 << 10
 )
 

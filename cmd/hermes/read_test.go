@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"io"
 	"os"
@@ -19,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/authority"
 	"wirelab/cli/clitest"
 )
 
@@ -33,17 +30,7 @@ func (r reading) with(file string) []string {
 // readings are a line for each flag of each command that names a file to read, found in the commands themselves.
 func readings(t *testing.T) (all []reading) {
 	t.Helper()
-	certificate, root, err := authority.Issue()
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert := written(t, "cert.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})))
-	secret := written(t, "key.pem", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
-	ca := written(t, "ca.pem", string(root))
+	cert, secret, ca := issued(t)
 	// What a flag is of no use without.
 	beside := map[string]string{
 		"tls-cert": "--tls-key " + secret, "tls-key": "--tls-cert " + cert, "tls-client-ca": "--tls-cert " + cert + " --tls-key " + secret,

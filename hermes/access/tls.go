@@ -14,8 +14,8 @@ import (
 	"wirelab/input"
 )
 
-// pemLimit is the most bytes of a file.
-const pemLimit = 4 << 20
+// PEMLimit is the most bytes of a file of certificates or keys.
+const PEMLimit = 4 << 20
 
 // fresh is how long files are not looked at again.
 const fresh = time.Second
@@ -84,7 +84,7 @@ func (k *keys) read(ctx context.Context) (texts [3][]byte, err error) {
 		if file == "" {
 			continue
 		}
-		texts[i], err = input.File(ctx, file, pemLimit)
+		texts[i], err = input.File(ctx, file, PEMLimit)
 		coded := new(wirelab.Error)
 		switch {
 		case errors.Is(err, context.Canceled):

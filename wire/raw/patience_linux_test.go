@@ -35,41 +35,27 @@ func TestNewConnectionThatWasIdleTooLong(t *testing.T) {
 // the client's kernel has heard of that.
 func impatient(t *testing.T, to string) (address string, gone <-chan struct{}) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	t.Cleanup(func() {
-		_ = listener.Close()
-		all.Wait()
-	})
-	heard := make(chan struct{})
-	all.Go(func() {
-		for first := true; ; first = false {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			if first {
-				leave(t, near)
-				close(heard)
-				continue
-			}
-			far, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = near.Close()
-				continue
-			}
-			for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
-				all.Go(func() {
-					_, _ = io.Copy(way[0], way[1])
-					_, _ = near.Close(), far.Close()
-				})
-			}
+	heard, first := make(chan struct{}), true
+	address = accepting(t, func(near net.Conn, all *sync.WaitGroup) {
+		if first {
+			first = false
+			leave(t, near)
+			close(heard)
+			return
+		}
+		far, err := net.Dial("tcp", to)
+		if err != nil {
+			_ = near.Close()
+			return
+		}
+		for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+			all.Go(func() {
+				_, _ = io.Copy(way[0], way[1])
+				_, _ = near.Close(), far.Close()
+			})
 		}
 	})
-	return listener.Addr().String(), heard
+	return address, heard
 }
 
 // leave ends a connection, and returns when the other side's kernel knows.

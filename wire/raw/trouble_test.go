@@ -19,6 +19,37 @@ import (
 // edit, which may end the connection.
 func relay(t *testing.T, address string, edit func(reply []byte) (pass []byte, more bool)) string {
 	t.Helper()
+	return accepting(t, func(near net.Conn, all *sync.WaitGroup) {
+		far, err := net.Dial("tcp", address)
+		if err != nil {
+			_ = near.Close()
+			return
+		}
+		all.Go(func() {
+			_, _ = io.Copy(far, near)
+			_ = far.Close()
+		})
+		all.Go(func() {
+			defer func() { _, _ = near.Close(), far.Close() }()
+			buffer := make([]byte, 64<<10)
+			for {
+				n, err := far.Read(buffer)
+				if err != nil {
+					return
+				}
+				pass, more := edit(buffer[:n])
+				if _, err := near.Write(pass); err != nil || !more {
+					return
+				}
+			}
+		})
+	})
+}
+
+// accepting listens until the test ends, and gives each connection to take, which waits for nothing: what goes on beside it
+// is in the group, which is waited for.
+func accepting(t *testing.T, take func(near net.Conn, all *sync.WaitGroup)) (address string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -34,29 +65,7 @@ func relay(t *testing.T, address string, edit func(reply []byte) (pass []byte, m
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", address)
-			if err != nil {
-				_ = near.Close()
-				continue
-			}
-			all.Go(func() {
-				_, _ = io.Copy(far, near)
-				_ = far.Close()
-			})
-			all.Go(func() {
-				defer func() { _, _ = near.Close(), far.Close() }()
-				buffer := make([]byte, 64<<10)
-				for {
-					n, err := far.Read(buffer)
-					if err != nil {
-						return
-					}
-					pass, more := edit(buffer[:n])
-					if _, err := near.Write(pass); err != nil || !more {
-						return
-					}
-				}
-			})
+			take(near, &all)
 		}
 	})
 	return listener.Addr().String()

@@ -11,13 +11,13 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"wirelab"
+	"wirelab/internal/pipetest"
 	"wirelab/wire/http1"
 	"wirelab/wire/http2"
 	"wirelab/wire/httprpc"
@@ -345,47 +345,6 @@ func TestReaderIsGone(t *testing.T) {
 	}
 }
 
-// inMemory is a listener whose connections are pipes, so that they wait by the clock of a synctest bubble.
-type inMemory struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	close  func()
-	opened atomic.Int64
-}
-
-func newInMemory() *inMemory {
-	l := &inMemory{conns: make(chan net.Conn), closed: make(chan struct{})}
-	l.close = sync.OnceFunc(func() { close(l.closed) })
-	return l
-}
-
-func (l *inMemory) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *inMemory) Close() error { l.close(); return nil }
-
-func (*inMemory) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
-
-// connect opens a connection to the listener.
-func (l *inMemory) connect(ctx context.Context, _, _ string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	select {
-	case l.conns <- theirs:
-		l.opened.Add(1)
-		return ours, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // TestStreamsOutliveTimeouts streams from a server as it is, with a day between two items: longer than each of its
 // limits, which are for requests (grb-M16). The clock is not the machine's.
 func TestStreamsOutliveTimeouts(t *testing.T) {
@@ -394,7 +353,7 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 	for _, v := range versions() {
 		t.Run(v.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				listener := newInMemory()
+				listener := pipetest.New()
 				var calls atomic.Int64
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -414,13 +373,13 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 						}
 					}), false)
 				}()
-				client := v.dial(wirelab.Dialing{Address: "127.0.0.1:1", Connect: listener.connect}, false)
+				client := v.dial(wirelab.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
 				got, err := taken(sse.Call(client, "/count", countParameters(), numbers())(t.Context(), count{}))
 				if got != "1@1 2@2 3@3 4@4 5@5" || err != nil {
 					t.Errorf("%s, %v", got, err)
 				}
 				// A stream that was cut would go on over another connection, or with another request.
-				if n := listener.opened.Load(); n != 1 || calls.Load() != 1 {
+				if n := listener.Opened.Load(); n != 1 || calls.Load() != 1 {
 					t.Errorf("over %d connections, with %d requests", n, calls.Load())
 				}
 				client.Close()

@@ -2,6 +2,7 @@ package wild_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -15,10 +16,9 @@ import (
 	"wirelab/workload/routeguide/bind"
 )
 
-// TestTLSWithoutALPN: a server that says nothing of the protocol in its handshake speaks
-// HTTP/1.1; who wants HTTP/2 is told that it is not offered.
-func TestTLSWithoutALPN(t *testing.T) {
-	t.Parallel()
+// issued is a certificate for this machine, and those who trust it.
+func issued(t *testing.T) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
 	certificate, pem, err := authority.Issue("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +27,14 @@ func TestTLSWithoutALPN(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return certificate, roots
+}
+
+// TestTLSWithoutALPN: a server that says nothing of the protocol in its handshake speaks
+// HTTP/1.1; who wants HTTP/2 is told that it is not offered.
+func TestTLSWithoutALPN(t *testing.T) {
+	t.Parallel()
+	certificate, roots := issued(t)
 	right := behind(t, drivers(t, "http1-json")[0].cell)
 	address := front(t, func(conn net.Conn) {
 		secure := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13})
@@ -59,14 +67,7 @@ func TestTLSWithoutALPN(t *testing.T) {
 // TLS takes it where the server is not ours, tells the version, and refuses it else.
 func TestTLS12(t *testing.T) {
 	t.Parallel()
-	certificate, pem, err := authority.Issue("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots, err := authority.Trust(pem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate, roots := issued(t)
 	// The servers are ours, in the clear, behind a proxy that ends TLS.
 	plain := map[string]string{
 		"http1-tls-json": "http1-json", "http1-tls-proto": "http1-proto", "http2-json": "h2c-json", "http2-proto": "h2c-proto", "grpc-tls": "grpc",
