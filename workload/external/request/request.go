@@ -1,0 +1,47 @@
+// Package request is one request to a service that is not ours, and its reply, as bytes. Readers of
+// files make them, and bindings send them. It knows no file format and no protocol.
+package request
+
+import "strings"
+
+// Request is what one call sends. It is complete: nothing is left to fill in.
+type Request struct {
+	// Name is the operation that the request is of, such as "addItem"; "": its source has no name for it.
+	Name string `json:"name,omitempty"`
+	// At is where it was read: "items.har: entry 3"; "": it was not read from a file.
+	At string `json:"-"`
+	// Method and URL are those of HTTP. The URL is absolute, or a path with a query where the address of
+	// the service is given elsewhere.
+	Method string `json:"method,omitempty"`
+	URL    string `json:"url,omitempty"`
+	// Fields are the header fields or the metadata of gRPC, in their order.
+	Fields []Field `json:"fields,omitempty"`
+	Body   []byte  `json:"body,omitempty"`
+	// Messages are the encoded messages of a stream of requests, in their order; nil: Body is the only one.
+	Messages [][]byte `json:"messages,omitempty"`
+	// Reply is the reply that was recorded with the request; nil: none was.
+	Reply *Reply `json:"reply,omitempty"`
+}
+
+// Field is a header field, or an entry of metadata.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Reply is what came back.
+type Reply struct {
+	Status int     `json:"status,omitempty"`
+	Fields []Field `json:"fields,omitempty"`
+	Body   []byte  `json:"body,omitempty"`
+}
+
+// Get returns the value of the first field of that name, whatever the case of its letters; "" if there is none.
+func Get(fields []Field, name string) string {
+	for _, f := range fields {
+		if strings.EqualFold(f.Name, name) {
+			return f.Value
+		}
+	}
+	return ""
+}
