@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -65,7 +66,7 @@ const MessageLimit = 8 << 20
 // Dialing is what a client needs to reach a server. Bindings must honour
 // every field.
 type Dialing struct {
-	Address string // host:port
+	Address string // host:port, or unix:PATH of a socket in the file system
 	// Next is the address that the next connection is opened to, where the host of
 	// Address has several; nil: Address.
 	Next  func() string
@@ -128,11 +129,15 @@ func (d Dialing) NextAddress() string {
 
 // Open opens a stream connection through Connect or, without it, net.Dialer.
 func (d Dialing) Open(ctx context.Context) (net.Conn, error) {
+	network, address := "tcp", d.NextAddress()
 	if d.Connect != nil {
-		return d.Connect(ctx, "tcp", d.NextAddress())
+		return d.Connect(ctx, network, address)
+	}
+	if path, local := strings.CutPrefix(address, "unix:"); local {
+		network, address = "unix", path
 	}
 	var plain net.Dialer
-	conn, err := plain.DialContext(ctx, "tcp", d.NextAddress())
+	conn, err := plain.DialContext(ctx, network, address)
 	if err == nil {
 		d.Tell(conn.RemoteAddr())
 	}

@@ -165,8 +165,11 @@ type Cell struct {
 // With returns the cell over the data set of that name; "" is the first. A
 // server and its clients must be of the same one.
 func (c Cell) With(data string) (Cell, error) {
-	if data == "" {
+	switch {
+	case data == "":
 		return c, nil
+	case c.with == nil:
+		return c, Errorf(InvalidArgument, "%s is not ours, and has no data sets; leave data out", c.Workload)
 	}
 	return c.with(data)
 }

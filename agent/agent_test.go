@@ -60,9 +60,9 @@ func cell(secure bool, stubError error) wirelab.Cell {
 // that it is ready.
 func drive(t *testing.T, c wirelab.Cell, orders ...control.Order) []control.Reply {
 	t.Helper()
-	find := func(workload, _, _, _ string) (wirelab.Cell, error) {
-		if workload != "silence" {
-			return wirelab.Cell{}, wirelab.UnknownName("workload", workload, []string{"silence"})
+	find := func(order control.Dial) (wirelab.Cell, error) {
+		if order.Workload != "silence" {
+			return wirelab.Cell{}, wirelab.UnknownName("workload", order.Workload, []string{"silence"})
 		}
 		return c, nil
 	}
@@ -105,7 +105,7 @@ func TestDriverStopsWithItsConductor(t *testing.T) {
 	out, said := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- agent.Drive(t.Context(), func(string, string, string, string) (wirelab.Cell, error) { return c, nil }, in, said)
+		ended <- agent.Drive(t.Context(), func(control.Dial) (wirelab.Cell, error) { return c, nil }, in, said)
 		said.Close()
 	}()
 	lines := control.NewReader[control.Reply](out)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"wirelab"
@@ -32,13 +33,13 @@ func Drive(ctx context.Context, find Finder, in io.Reader, out io.Writer) error 
 	}, in, out)
 }
 
-// Finder finds a cell by workload, protocol and the libraries at its ends;
-// empty libraries are the usual ones.
-type Finder func(workload, protocol, server, client string) (wirelab.Cell, error)
+// Finder finds the cell that an order names: by workload, protocol and the libraries at its ends, of
+// which empty ones are the usual ones; or over the external service that it has.
+type Finder func(order control.Dial) (wirelab.Cell, error)
 
 // dialCell connects every load and checks that the cell answers rightly.
 func dialCell(ctx context.Context, find Finder, self *probe.Account, order control.Dial) (loads []Load, err error) {
-	cell, err := find(order.Workload, order.Protocol, order.Server, order.Client)
+	cell, err := find(order)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,7 @@ func dialCell(ctx context.Context, find Finder, self *probe.Account, order contr
 			return nil, err
 		}
 	}
-	if cell.Protocol.Network == "tcp" {
+	if cell.Protocol.Network == "tcp" && !strings.HasPrefix(order.Address, "unix:") {
 		to.Next = inTurn(ctx, net.DefaultResolver.LookupHost, order.Address, order.Seed)
 	}
 	f := newFollower(order)

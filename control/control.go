@@ -94,6 +94,9 @@ type Dial struct {
 	Address   string `json:"address"`
 	Authority string `json:"authority,omitempty"`
 	TLS       *TLS   `json:"tls,omitempty"` // of a target
+	// External is the service at Address where it is not one of ours: what package workload/external
+	// prepared. Workload and Protocol name it, and its wire. nil: it is of ours.
+	External json.RawMessage `json:"external,omitempty"`
 	// Target is that the server at Address is not one of ours.
 	Target bool   `json:"target,omitempty"`
 	Seed   uint64 `json:"seed"` // of this driver: its callers draw from it

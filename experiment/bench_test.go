@@ -41,7 +41,7 @@ func (b *bench) Server(_ context.Context, arm plan.Arm) (experiment.Child, error
 	if arm.Name == b.refuse {
 		return nil, errors.New("refused")
 	}
-	cell, err := find("toy", arm.Protocol, "", "")
+	cell, err := find(control.Dial{Protocol: arm.Protocol})
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,8 @@ type doubler struct{}
 
 func (doubler) Double(_ context.Context, n number) (number, error) { return 2 * n, nil }
 
-func find(_, protocol, _, _ string) (wirelab.Cell, error) {
+func find(order control.Dial) (wirelab.Cell, error) {
+	protocol := order.Protocol
 	w := wirelab.Workload[toy]{
 		Name: "toy",
 		New:  func() toy { return doubler{} },

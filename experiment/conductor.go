@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -34,6 +35,8 @@ type Conductor struct {
 	// system's, and TLS what else is particular to connecting there; nil: nothing.
 	Trusted string
 	TLS     *control.TLS
+	// External is the external service that the plan's workload is, for drivers; nil: it is one of ours.
+	External json.RawMessage
 	// Environment is stored with the result.
 	Environment result.Environment
 	// Observe, if set, is told of every step, on the conductor's goroutine.

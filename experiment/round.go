@@ -170,10 +170,11 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 	p := w.c.Plan
 	order := control.Dial{
 		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
-		Own:     w.own(),
-		Data:    p.DataOf(a.plan),
-		Broker:  w.broker(a, reach),
-		Address: reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Target: a.plan.Target != "", Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		External: w.c.External,
+		Own:      w.own(),
+		Data:     p.DataOf(a.plan),
+		Broker:   w.broker(a, reach),
+		Address:  reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Target: a.plan.Target != "" || w.c.External != nil, Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
 	}
 	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{

@@ -67,6 +67,7 @@ var (
 	flawID      = regexp.MustCompile(`^[a-z]{1,8}-[A-Z][0-9]{2}$`)                // "duh-M01"
 	hostName    = regexp.MustCompile(`^[A-Za-z0-9.:_%-]{1,253}$`)                 // target's host; IP addresses too
 	targetForm  = regexp.MustCompile(`^(\[[^\[\],=]+\]|[^\[\],=:]+):[0-9]{1,5}$`) // host:port
+	localSocket = regexp.MustCompile(`^unix:/[^,\x00-\x1f]{1,107}$`)              // a socket in the file system
 )
 
 // bad is the error for a value outside what a field allows.
@@ -189,6 +190,7 @@ func (p Plan) checkWritten() error {
 		inRange("pool", p.Pool, 1, wirelab.PoolLimit),
 		p.checkNetwork(),
 		p.checkTLS(),
+		p.checkExternal(),
 		oneOf("durability", p.Durability, DurabilityFsync, DurabilityDefault),
 		inRange("nodes", p.Nodes, 1, NodesMax),
 		inRange("rounds.min", p.Rounds.Min, 1, roundsMax),
@@ -272,7 +274,7 @@ func (a Arm) checkRaw() error {
 
 // checkTarget checks an address: a host and a port, both given.
 func checkTarget(target string) error {
-	if target == "" {
+	if target == "" || localSocket.MatchString(target) {
 		return nil
 	}
 	const allowed = "HOST:PORT, such as 127.0.0.1:9000 or [::1]:9000"

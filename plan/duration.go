@@ -16,6 +16,9 @@ var durationText = regexp.MustCompile(`^-?(0|([0-9]+(\.[0-9]+)?(ns|us|µs|μs|ms
 // String returns the duration as "50ms".
 func (d Duration) String() string { return time.Duration(d).String() }
 
+// Form says what a duration is to look like.
+func (*Duration) Form() string { return "a duration with a unit, such as 50ms" }
+
 // Seconds returns the duration in seconds.
 func (d Duration) Seconds() float64 { return time.Duration(d).Seconds() }
 

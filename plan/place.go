@@ -11,6 +11,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 
 	"wirelab"
+	"wirelab/internal/yamlform"
 )
 
 // The ways in which an error of [Plan.Complete] names its field: at its beginning,
@@ -42,11 +43,11 @@ func At(fileName string, data []byte, err error) error {
 	if name := unknownName.FindStringSubmatch(message); name != nil {
 		for _, doc := range file.Docs {
 			if at, node := valueAt(doc.Body, "", name[1]); node != nil {
-				return inFile(fileName, &yaml.SyntaxError{Message: at + ": " + message, Token: node.GetToken()})
+				return yamlform.InFile(fileName, &yaml.SyntaxError{Message: at + ": " + message, Token: node.GetToken()})
 			}
 		}
 	}
-	if _, ok := fieldsOf(reflect.TypeFor[Plan]())[top]; !ok {
+	if _, ok := yamlform.FieldsOf(reflect.TypeFor[Plan]())[top]; !ok {
 		return err // it is of no field
 	}
 	for _, doc := range file.Docs {
@@ -55,7 +56,7 @@ func At(fileName string, data []byte, err error) error {
 			if !found {
 				break // the field is missing from the plan itself: the whole file is the place
 			}
-			return inFile(fileName, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
+			return yamlform.InFile(fileName, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
 		}
 	}
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", fileName, message)

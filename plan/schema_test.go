@@ -265,6 +265,7 @@ func TestSchemaHasTheFieldsOfTheTypes(t *testing.T) {
 		"corners":   {reflect.TypeFor[plan.Corners](), schema.Defs["corners"]},
 		"rounds":    {reflect.TypeFor[plan.Rounds](), schema.Defs["rounds"]},
 		"tls":       {reflect.TypeFor[plan.TLS](), schema.Defs["tls"]},
+		"external":  {reflect.TypeFor[plan.External](), schema.Defs["external"]},
 		"published": {reflect.TypeFor[plan.Published](), schema.Defs["published"]},
 		"contrast":  {reflect.TypeFor[plan.Contrast](), schema.Defs["contrast"]},
 		"advice":    {reflect.TypeFor[plan.Advice](), schema.Defs["advice"]},

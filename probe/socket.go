@@ -40,9 +40,11 @@ func (s *Sockets) counted(conn net.Conn, err error) (net.Conn, error) {
 
 // Watch makes a dialing open its sockets through s.
 func (s *Sockets) Watch(to wirelab.Dialing) wirelab.Dialing {
-	open, openPackets := to.Open, to.OpenPackets
-	to.Connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return s.counted(open(ctx))
+	below, openPackets := to, to.OpenPackets
+	to.Connect = func(ctx context.Context, _, address string) (net.Conn, error) {
+		at := below
+		at.Address, at.Next = address, nil // the caller has chosen it
+		return s.counted(at.Open(ctx))
 	}
 	to.Packets = func() (net.PacketConn, error) {
 		conn, err := openPackets()

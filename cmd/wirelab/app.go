@@ -28,7 +28,11 @@ type app struct {
 	// unkept is why the result that was measured is not in the store, and where it is instead. It is told last, after
 	// the report.
 	unkept error
-	label  string // what the result that is being measured is to be named; see [app.named]
+	// foreign is the external service that is the work of this run; nil: it is of ours. given are the values that flags gave
+	// in place of variables of the environment.
+	foreign *foreign
+	given   map[string]string
+	label   string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool
 	// refused is what --show-refused says: print the values that checks refused, marked.

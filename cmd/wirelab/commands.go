@@ -6,6 +6,7 @@ import "github.com/spf13/cobra"
 func commands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newCompareCommand,
+		newLoadCommand,
 		newExplainCommand,
 		newCurveCommand,
 		newCapacityCommand,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -74,6 +75,9 @@ func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error 
 	}
 	p.Primary = metricID(p.Primary)
 	if p, err = p.Complete(); err != nil {
+		return o.placed(err)
+	}
+	if p, err = a.foreignWork(ctx, p); err != nil {
 		return o.placed(err)
 	}
 	arms, err := a.arms(ctx, p)
@@ -191,8 +195,13 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 			return nil, err
 		}
 	}
+	var service json.RawMessage
+	if a.foreign != nil && len(p.External) > 0 { // a calibration has work of ours
+		service = a.foreign.prepared
+	}
 	return &experiment.Conductor{
-		Plan: p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
+		External: service,
+		Plan:     p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
 		Command: a.commandLine(), Trusted: secure.authority, TLS: secure.tls,
 	}, nil

@@ -2,9 +2,12 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"wirelab/cli"
 
+	"wirelab"
 	"wirelab/agent"
+	"wirelab/cli"
+	"wirelab/control"
+	"wirelab/workload/external"
 )
 
 // newDriveCommand is the driver that an experiment starts as a child. It is
@@ -16,7 +19,19 @@ func newDriveCommand(a *app) *cobra.Command {
 		Hidden: true,
 		Args:   cli.Arguments(0, 0, "no arguments"),
 		RunE: func(command *cobra.Command, _ []string) error {
-			return agent.Drive(command.Context(), a.cell, a.Stdin, a.Stdout)
+			return agent.Drive(command.Context(), a.driven, a.Stdin, a.Stdout)
 		},
 	}
+}
+
+// driven is the cell that a conductor's order names.
+func (a *app) driven(order control.Dial) (wirelab.Cell, error) {
+	if order.External == nil {
+		return a.cell(order.Workload, order.Protocol, order.Server, order.Client)
+	}
+	service, err := external.ParsePrepared(order.External)
+	if err != nil {
+		return wirelab.Cell{}, err
+	}
+	return service.Cell(order.Protocol)
 }

@@ -42,6 +42,9 @@ func NewClient(transport http.RoundTripper, scheme, address string, major int, r
 	}
 }
 
+// Transport is what the client sends requests through, for those who make theirs themselves.
+func (c *Client) Transport() http.RoundTripper { return c.transport }
+
 // Close closes the client's connections.
 func (c *Client) Close() error { return c.close() }
 

@@ -101,7 +101,7 @@ func newPlan(
 		return nil, err
 	}
 	if over.Version == HTTP2 {
-		p.script = newScript(p.series, over.scheme(), to.Address)
+		p.script = newScript(p.series, over.scheme(), p.series[0].host)
 	}
 	return p, nil
 }
@@ -120,8 +120,9 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 		if err != nil {
 			return wirelab.Errorf(wirelab.CodeOf(err), "call %d of the series: %v", i, err)
 		}
-		if len(p.series) > 0 && q.method != p.series[0].method {
-			return wirelab.Errorf(wirelab.Unimplemented, "a series with both %s and %s", q.method, p.series[0].method)
+		if len(p.series) > 0 && (q.method != p.series[0].method || q.host != p.series[0].host) {
+			return wirelab.Errorf(wirelab.Unimplemented, "a series with both %s of %s and %s of %s",
+				q.method, q.host, p.series[0].method, p.series[0].host)
 		}
 		if len(p.series) > 0 {
 			q.sameDeadline(p.series[0].request)
@@ -134,7 +135,7 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 		}
 		x := &exchange{request: q, check: check, text: q.frame}
 		if p.over.Version == HTTP1 {
-			x.text = x.text1(p.to.Address)
+			x.text = x.text1()
 		}
 		p.series = append(p.series, x)
 	}

@@ -29,6 +29,7 @@ const tellable = 50 * time.Millisecond
 // request is what one call sends.
 type request struct {
 	method, path string
+	host         string // that it names; "": the address of the server
 	fields       []field // sorted; without those of the connection and content-length
 	body         []byte
 	length       bool   // whether the body's length is announced
@@ -89,7 +90,10 @@ var ofConnection = map[string]bool{ // read only
 }
 
 func newRequest(r *http.Request, body []byte) request {
-	q := request{method: r.Method, path: r.URL.RequestURI(), body: body}
+	q := request{method: r.Method, path: r.URL.RequestURI(), host: r.Host, body: body}
+	if q.host == "" {
+		q.host = r.URL.Host
+	}
 	if q.method == "" {
 		q.method = http.MethodGet
 	}
@@ -115,7 +119,7 @@ func newRequest(r *http.Request, body []byte) request {
 
 // same reports whether the two are the same bytes.
 func (q *request) same(other request) bool {
-	return q.method == other.method && q.path == other.path && q.length == other.length &&
+	return q.method == other.method && q.path == other.path && q.host == other.host && q.length == other.length &&
 		slices.Equal(q.fields, other.fields) && bytes.Equal(q.body, other.body)
 }
 
@@ -196,8 +200,8 @@ type accepted struct {
 }
 
 // text1 writes the request as HTTP/1.1 does.
-func (q *request) text1(host string) []byte {
-	dst := append(append(append(append([]byte(q.method), ' '), q.path...), " HTTP/1.1\r\nHost: "...), host...)
+func (q *request) text1() []byte {
+	dst := append(append(append(append([]byte(q.method), ' '), q.path...), " HTTP/1.1\r\nHost: "...), q.host...)
 	for _, f := range q.fields {
 		if f.name == "te" {
 			continue // asks for trailers, which belong to gRPC

@@ -32,6 +32,7 @@ type Field struct {
 // Reply is what came back.
 type Reply struct {
 	Status int     `json:"status,omitempty"`
+	Proto  string  `json:"-"` // version of HTTP that it came over, "HTTP/1.1"; "" where it is not known
 	Fields []Field `json:"fields,omitempty"`
 	Body   []byte  `json:"body,omitempty"`
 }
@@ -44,4 +45,15 @@ func Get(fields []Field, name string) string {
 		}
 	}
 	return ""
+}
+
+// Secret reports whether fields of that name hold what nobody else should see.
+func Secret(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "session"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }

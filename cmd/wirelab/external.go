@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/input"
+	"wirelab/plan"
+	"wirelab/workload/external"
+)
+
+// foreign is the work of a run that is no workload of ours.
+type foreign struct {
+	of       []plan.External // what it was made of
+	service  external.Prepared
+	prepared json.RawMessage // the service, for drivers
+	secrets  []string
+}
+
+// externalFileLimit is the most bytes of a file that a description names.
+const externalFileLimit = 64 << 20
+
+// foreignWork makes the work of a plan that is of external services one that can be found by its name. It does so once.
+func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
+	if len(p.External) == 0 {
+		return p, nil
+	}
+	described, all := make([]plan.External, len(p.External)), make([]external.Prepared, len(p.External))
+	if a.foreign != nil && slices.Equal(a.foreign.of, p.External) {
+		return p, nil
+	}
+	var secrets []string
+	for i, e := range p.External {
+		d, err := a.describedBy(ctx, &e)
+		if err != nil {
+			return p, err
+		}
+		prepared, hidden, err := external.Prepare(ctx, d, a.sources(e.File))
+		if err != nil {
+			return p, err
+		}
+		described[i], all[i] = e, prepared
+		secrets = append(secrets, hidden...)
+	}
+	service, err := external.Join(p.Workload, all...)
+	if err != nil {
+		return p, err
+	}
+	lines, err := json.Marshal(service)
+	if err != nil {
+		return p, err
+	}
+	p.External = described
+	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets}
+	a.works = append(slices.DeleteFunc(slices.Clone(a.works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
+	return p, nil
+}
+
+// describedBy reads the description of an external service.
+func (a *app) describedBy(ctx context.Context, e *plan.External) (external.Description, error) {
+	if e.Text == "" {
+		text, err := a.readFile(ctx, "", e.File, external.SizeLimit)
+		if err != nil {
+			return external.Description{}, err
+		}
+		e.Text = string(text)
+	}
+	name := e.File
+	if name == "" {
+		name = "description"
+	}
+	return external.Parse(name, []byte(e.Text))
+}
+
+// sources are where what a description names is found: files from its folder on.
+func (a *app) sources(file string) external.Sources {
+	return external.Sources{
+		Getenv: func(name string) string {
+			if value, given := a.given[name]; given {
+				return value
+			}
+			return a.getenv(name)
+		},
+		Read: func(ctx context.Context, name string) ([]byte, error) {
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(filepath.Dir(file), name)
+			}
+			data, err := input.Bytes(ctx, name, externalFileLimit)
+			if err != nil {
+				return nil, cli.Unread("", name, err)
+			}
+			return data, nil
+		},
+	}
+}
+
+// externalArms replaces the arms that are wires of described services, as shop.yaml:rest, by what plans know them by.
+// of are the services; none where no arm is one.
+func externalArms(args []string) (arms []string, of []plan.External, err error) {
+	for _, arg := range args {
+		name, settings, more := strings.Cut(arg, ",")
+		at := strings.LastIndex(name, ":")
+		if at < 0 || !described(name[:at]) {
+			if described(name) {
+				return nil, nil, cli.Usage("%s: name the wire too, as in %s:rest; wirelab own check %s lists them", arg, name, name)
+			}
+			arms = append(arms, arg)
+			continue
+		}
+		file, wire := name[:at], name[at+1:]
+		if !slices.ContainsFunc(of, func(e plan.External) bool { return e.File == file }) {
+			of = append(of, plan.External{File: file})
+		}
+		if more {
+			wire += "," + settings
+		}
+		arms = append(arms, wire)
+	}
+	if len(of) > 0 && len(arms) != len(args) {
+		return nil, nil, cli.Usage("arms of ours and of external services cannot be compared: they do not do the same work")
+	}
+	return arms, of, nil
+}
+
+// described reports whether a word is the file of a description.
+func described(name string) bool {
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+}
+
+// loopback reports whether an address is of this machine.
+func loopback(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	at := net.ParseIP(strings.Split(host, "%")[0])
+	return host == "localhost" || at != nil && at.IsLoopback()
+}

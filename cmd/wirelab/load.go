@@ -1,0 +1,423 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/plan"
+	"wirelab/workload/external"
+	"wirelab/workload/external/request"
+)
+
+// loadFlags are what is typed after "wirelab load".
+type loadFlags struct {
+	compareFlags
+	method, data, version, schema, rows, expect string
+	headers, importPaths, ignore                []string
+	unix, proxy, mayLoad, slo, drivenBy         string
+	messagesOf, connections                     int
+	cookies, dry, curve, capacity               bool
+}
+
+// loadLong is what "wirelab load --help" explains.
+const loadLong = `Load makes calls to one service of your own, and prints how fast it answers, what
+its calls cost, and what failed. Times count from when a call was due. If a check
+refuses a number, load prints the reason instead.
+
+TARGET is a URL. Its scheme says how the service is called:
+
+  http://localhost:8080/items            HTTP/1.1; --http 2 or 3 for the others
+  grpc://localhost:9000/shop.Cart/Add    gRPC, by reflection, --proto or --protoset
+  graphql http://localhost:8080/graphql  GraphQL; -d has the document
+  ws://localhost:8080/feed               WebSocket: sends -d, and reads a message
+  sse://localhost:8080/events            event stream: reads one event
+
+https://, grpcs:// and wss:// are the same over TLS. To call more than one
+operation, or to compare, write a description: wirelab own init TARGET makes one.
+
+A reply is right if it equals the first good one to the same request (--expect
+learnt; --ignore says what may differ), if its status is a success (--expect
+status), or if a JSON Schema describes it (--expect FILE). What failed is counted
+by its cause, and a wrong reply makes all figures invalid.`
+
+// loadDetails is what --help-all explains as well.
+const loadDetails = `Secrets: a header such as Authorization is sent, and is in no result. ${NAME} in a
+header, a path or a body stands for a variable of the environment, whose value is
+hidden in the same way.
+
+Hosts: a host that is not this machine is loaded only with --i-may-load HOST, and
+at most at ` + mayLoadText + ` unless --rate says otherwise. A call that is not
+idempotent, such as a POST, is sent again and again: --dry-run shows what is sent.
+
+--curve and --capacity measure as wirelab curve and wirelab capacity do. --slo
+without --capacity is a threshold: 'p99<20ms' is --fail-if 'p99 > 20ms'.`
+
+const (
+	// mayLoadRate is how many calls per second a host that is not this machine gets unless more are asked for.
+	mayLoadRate = 100
+	mayLoadText = "100 calls per second"
+	// loadInFlight is how many calls are in flight unless something else is said.
+	loadInFlight = 10
+)
+
+func newLoadCommand(a *app) *cobra.Command {
+	var f loadFlags
+	command := &cobra.Command{
+		Use:   "load TARGET",
+		Short: "Load a service of your own, and measure how it answers",
+		Long:  loadLong,
+		Example: `  wirelab load http://localhost:8080/items
+  wirelab load http://localhost:8080/items -d @item.json -H 'Authorization: ${TOKEN}' --rate 500
+  wirelab load grpc://localhost:9000/shop.Cart/AddItem -d '{"sku":"a1"}' --in-flight 50
+  wirelab load graphql http://localhost:8080/graphql -d 'query { items { id } }'
+  wirelab load http://localhost:8080/items --rate 2k --slo 'p99<20ms' --fail-if 'errors > 0.1%'
+  wirelab load http://localhost:8080/items --capacity --slo 'p99<20ms'`,
+		Args: cli.Arguments(1, 2, "one URL, such as http://localhost:8080/items"),
+		RunE: func(command *cobra.Command, args []string) error { return f.run(command.Context(), a, args) },
+	}
+	f.register(a, command)
+	cli.Explain(command, loadDetails)
+	return command
+}
+
+func (f *loadFlags) register(a *app, command *cobra.Command) {
+	flags := command.Flags()
+	f.requestFlags(flags)
+	f.replyFlags(flags)
+	flags.IntSliceVarP(&f.inFlight, "in-flight", "c", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 10)")
+	flags.StringVarP(&f.rate, "rate", "r", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
+	f.arrivals.register(command)
+	flags.StringVar(&f.drivenBy, "driver", "", "which client makes the calls: `client` or raw (default: raw if it can, because it costs least)")
+	flags.StringVar(&f.until, "until", "", "stop when the primary metric's interval is as narrow as `±2%`")
+	flags.DurationVarP((*time.Duration)(&f.plan.For), "for", "t", 0, "start no more rounds after this time, once the fewest rounds are done")
+	flags.IntVar(&f.plan.Rounds.Min, "rounds", 0, "fewest rounds (default 10; with fewer than 10 nothing is claimed)")
+	flags.IntVar(&f.plan.Rounds.Max, "max-rounds", 0, "most rounds (default 100)")
+	flags.IntVar(&f.plan.Slices, "slices", 0, "slices in a round (default 10; 3 in the open loop)")
+	flags.DurationVar((*time.Duration)(&f.plan.Slice), "slice", 0, "length of a slice (default 30ms; 1s in the open loop, more at rates below 3)")
+	flags.IntVar(&f.connections, "connections", 0, "connections to hold (default: one for each call in flight; one in all with HTTP/2, HTTP/3 and gRPC)")
+	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
+	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until")
+	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order (default: random, and printed)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: the load generator on cores of its own; none (default auto)")
+	flags.StringVar(&f.slo, "slo", "", "an `objective`, such as 'p99<20ms,errors<0.1%': a threshold, or what --capacity finds the limit of")
+	flags.BoolVar(&f.curve, "curve", false, "measure at rising rates, up to overload; see wirelab curve")
+	flags.BoolVar(&f.capacity, "capacity", false, "find the highest rate that keeps --slo; see wirelab capacity")
+	flags.BoolVar(&f.dry, "dry-run", false, "print what would be sent, and send nothing")
+	flags.StringVar(&f.mayLoad, "i-may-load", "", "the `host` of TARGET, where it is not this machine and you may load it")
+	f.conduct.register(a, flags)
+	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
+	command.MarkFlagsMutuallyExclusive("curve", "capacity")
+}
+
+func (f *loadFlags) requestFlags(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
+	flags.StringVarP(&f.data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
+	flags.StringVar(&f.rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
+	flags.StringVar(&f.version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
+	flags.StringVar(&f.schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
+	flags.StringVar(&f.schema, "protoset", "", "of gRPC: `file` of compiled descriptors")
+	flags.StringSliceVar(&f.importPaths, "import-path", nil, "of gRPC: `folders` where imports of --proto are found")
+	flags.StringVar(&f.unix, "unix-socket", "", "connect to the socket at this `path` instead of the host")
+	flags.StringVar(&f.proxy, "proxy", "", "go through the HTTP proxy at this `URL`")
+	flags.BoolVar(&f.cookies, "cookies", false, "keep the cookies that replies set, for each call in flight apart")
+	flags.IntVar(&f.messagesOf, "messages", 0, "of WebSocket and event streams: how many `messages` a call reads (default 1)")
+}
+
+func (f *loadFlags) replyFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&f.expect, "expect", "", "a right reply: learnt, status, or the `file` of a JSON Schema (default learnt)")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "with learnt replies: JSON `pointers` of what may differ, such as /updatedAt,/items/*/seen")
+}
+
+// run measures what the flags ask for.
+func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
+	d, err := f.describe(ctx, a, args)
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(d)
+	if err != nil {
+		return err
+	}
+	p := f.plan
+	p.Name, p.Workload, p.External = "load", d.Service, []plan.External{{Text: string(text)}}
+	for name := range d.Operations {
+		p.Operation = name
+	}
+	if p, err = a.foreignWork(ctx, p); err != nil {
+		return err
+	}
+	if f.dry {
+		return a.printRequests(p)
+	}
+	if err := f.permitted(a, &p); err != nil {
+		return err
+	}
+	arm := a.reached(plan.Arm{Name: args[len(args)-1], Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections})
+	tried, err := a.tried(ctx, p.Operation, arm)
+	if err != nil {
+		return err
+	}
+	if arm.Driver == "" && tried.rawWhy == "" {
+		arm.Driver = plan.DriverRaw
+	}
+	p.Arms = []plan.Arm{arm}
+	return f.measure(ctx, a, p)
+}
+
+// trial is what one call before all others told.
+type trial struct {
+	rawWhy string // why the raw driver cannot make such calls; "" if it can
+}
+
+// tried makes one call, so that what cannot be reached is told at once, and in plain words.
+func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (t trial, err error) {
+	cell, err := a.foreign.service.Cell(arm.Protocol)
+	if err != nil {
+		return t, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, trialTime)
+	defer cancel()
+	answered := a.Waiting("a first reply of "+arm.Target, trialTime)
+	_, replies, err := ask(ctx, cell, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation, nil)
+	answered()
+	if err != nil {
+		coded := wirelab.Public(err)
+		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s", arm.Name, coded.Message))
+	}
+	t.rawWhy = a.foreign.service.RawWhy(operation, arm.Protocol)
+	if reply, ok := replies[0].(request.Reply); ok && t.rawWhy == "" && reply.Proto == "HTTP/1.0" {
+		t.rawWhy = "the server speaks HTTP/1.0, which opens a connection for each call"
+	}
+	return t, nil
+}
+
+// trialTime is how long the first call may take.
+const trialTime = 10 * time.Second
+
+// measure runs the plan as the flags say.
+func (f *loadFlags) measure(ctx context.Context, a *app, p plan.Plan) error {
+	if f.until != "" {
+		var err error
+		if p.Until, err = plan.ParseUntil(f.until); err != nil {
+			return err
+		}
+	}
+	if err := f.parseLoads(&p); err != nil {
+		return err
+	}
+	if len(p.Loads) == 0 {
+		p.Loads = []plan.Load{{InFlight: loadInFlight}}
+	}
+	thresholds, err := thresholdsOf(f.slo)
+	if err != nil {
+		return err
+	}
+	f.conduct.gate.failIf = append(f.conduct.gate.failIf, thresholds...)
+	return a.conduct(ctx, p, f.conduct)
+}
+
+// targetWire is the name of the one wire of a service that flags describe.
+const targetWire = "target"
+
+// describe makes a description of what was typed.
+func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d external.Description, err error) {
+	wire := external.WireText{Version: map[string]string{"": "", "1": external.HTTP1, "2": external.HTTP2, "3": external.HTTP3}[f.version], Schema: f.schema}
+	if wire.Version == "" && f.version != "" {
+		return d, cli.Usage("--http %q: want 1, 2 or 3", f.version)
+	}
+	if len(args) == 2 {
+		wire.Kind, args = external.Kind(args[0]), args[1:]
+	}
+	at, err := url.Parse(args[0])
+	if err != nil || at.Host == "" {
+		return d, cli.Usage("%q is no URL with a host; write for example http://localhost:8080/items or grpc://localhost:9000/shop.Cart/AddItem", args[0])
+	}
+	call := external.CallText{Method: f.method, Messages: f.messagesOf}
+	wire.Target = at.Scheme + "://" + at.Host
+	grpc := at.Scheme == "grpc" || at.Scheme == "grpcs" || wire.Kind == external.GRPC
+	if grpc {
+		call.Call = strings.TrimPrefix(at.Path, "/")
+	} else {
+		call.Path = at.RequestURI()
+	}
+	if at.User != nil {
+		return d, cli.Usage("a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
+	}
+	if call.Headers, err = a.typedHeaders(f.headers); err != nil {
+		return d, err
+	}
+	if err := f.body(ctx, a, &call, wire.Kind, grpc); err != nil {
+		return d, err
+	}
+	wire.TLS = external.TLSText{
+		CA: f.conduct.secure.CA, Cert: f.conduct.secure.Cert, Key: f.conduct.secure.Key, Name: f.conduct.secure.ServerName, Insecure: f.conduct.secure.Insecure,
+	}
+	f.conduct.secure = secureFlags{} // they are the description's now
+	wire.ImportPaths, wire.Proxy, wire.Unix, wire.Cookies = f.importPaths, f.proxy, f.unix, f.cookies
+	operation := external.OperationText{Rows: f.rows, Calls: map[string]external.CallText{targetWire: call}, Ignore: f.ignore}
+	switch external.Expect(f.expect) {
+	case "", external.Learnt, external.Status:
+		operation.Expect = external.Expect(f.expect)
+	default:
+		operation.Expect, operation.Schema = external.Schema, f.expect
+	}
+	return external.Description{
+		Service:    serviceOf(at),
+		Wires:      map[string]external.WireText{targetWire: wire},
+		Operations: map[string]external.OperationText{operationOf(at.Path): operation},
+	}, nil
+}
+
+// body sets what is sent.
+func (f *loadFlags) body(ctx context.Context, a *app, call *external.CallText, kind external.Kind, grpc bool) error {
+	if f.data == "" {
+		return nil
+	}
+	if name, file := strings.CutPrefix(f.data, "@"); file && !grpc && kind != external.GraphQL {
+		call.File = name
+		return nil
+	}
+	data, err := a.readData(ctx, f.data)
+	if err != nil {
+		return err
+	}
+	switch {
+	case kind == external.GraphQL:
+		call.Document = string(data)
+	case grpc:
+		if err := json.Unmarshal(data, &call.Message); err != nil {
+			return cli.Usage("--data: a request of gRPC is JSON, such as '{\"sku\":\"a1\"}': %v", err)
+		}
+	default:
+		call.Body = string(data)
+	}
+	return nil
+}
+
+// typedHeaders reads headers as they are typed. The value of a secret one is kept apart, and a variable stands for it.
+func (a *app) typedHeaders(typed []string) (map[string]string, error) {
+	if len(typed) == 0 {
+		return nil, nil //nolint:nilnil // there are none
+	}
+	headers := map[string]string{}
+	for _, text := range typed {
+		name, value, ok := strings.Cut(text, ":")
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, cli.Usage("--header %q: want 'Name: value'", text)
+		}
+		value = strings.TrimSpace(value)
+		if request.Secret(name) && !strings.Contains(value, "${") {
+			variable := "HEADER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+			if a.given == nil {
+				a.given = map[string]string{}
+			}
+			a.given[variable] = value
+			value = "${" + variable + "}"
+		}
+		headers[name] = value
+	}
+	return headers, nil
+}
+
+// serviceOf is a name for the service at a URL: its host, as far as names go.
+func serviceOf(at *url.URL) string {
+	name := strings.Trim(notName.ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
+	if name == "" || name[0] < 'a' || name[0] > 'z' {
+		name = "at-" + name
+	}
+	return strings.TrimRight(name[:min(len(name), 40)], "-")
+}
+
+// operationOf is a name for what is called: the last word of the path.
+func operationOf(path string) string {
+	words := strings.FieldsFunc(path, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') })
+	if len(words) == 0 {
+		return "call"
+	}
+	name := words[len(words)-1]
+	return name[:min(len(name), 40)]
+}
+
+var notName = regexp.MustCompile(`[^a-z0-9]+`)
+
+// reached is an arm with the address of its wire.
+func (a *app) reached(arm plan.Arm) plan.Arm {
+	for _, w := range a.foreign.service.Wires {
+		if w.Name == arm.Protocol && arm.Target == "" {
+			arm.Target = w.Address
+		}
+	}
+	return arm
+}
+
+// permitted refuses a host that is not this machine unless the user says that it may be loaded, and caps its rate.
+func (f *loadFlags) permitted(a *app, p *plan.Plan) error {
+	for _, w := range a.foreign.service.Wires {
+		if loopback(w.Address) {
+			continue
+		}
+		host := strings.Trim(w.Address[:strings.LastIndex(w.Address, ":")], "[]")
+		if f.mayLoad != host {
+			return cli.Usage("%s is not this machine: if you may load it, say so with --i-may-load %s", host, host)
+		}
+		if f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
+			p.Loads = []plan.Load{{Rate: mayLoadRate}}
+			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", host, mayLoadText)
+		}
+	}
+	return nil
+}
+
+// thresholdsOf makes thresholds of an objective: what it wants must not be missed.
+func thresholdsOf(slo string) (all []string, err error) {
+	if slo == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(slo, ",") {
+		metric, limit, ok := strings.Cut(part, "<")
+		if !ok {
+			return nil, cli.Usage("--slo %q: want an objective such as 'p99<20ms,errors<0.1%%'", part)
+		}
+		all = append(all, strings.TrimSpace(metric)+" > "+strings.TrimSpace(limit))
+	}
+	return all, nil
+}
+
+// printRequests prints what would be sent, with secrets hidden.
+func (a *app) printRequests(p plan.Plan) error {
+	for _, o := range a.foreign.service.Operations {
+		for _, w := range a.foreign.service.Wires {
+			for _, r := range o.Calls[w.Name].Requests {
+				if err := a.Printf("%s\n", a.hidden(external.Text(w, r))); err != nil {
+					return err
+				}
+			}
+			if !o.Repeatable {
+				a.Note("%s %s is not idempotent: each call may change something", p.Workload, o.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// hidden is a text without the values of secrets.
+func (a *app) hidden(text string) string {
+	if a.foreign == nil {
+		return text
+	}
+	for _, secret := range a.foreign.secrets {
+		text = strings.ReplaceAll(text, secret, "(secret)")
+	}
+	return text
+}

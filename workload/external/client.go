@@ -1,0 +1,175 @@
+package external
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"wirelab"
+	"wirelab/wire/raw"
+	"wirelab/workload/external/request"
+)
+
+// port is a client's end of a wire: it makes one call and returns the whole reply, or the error of a call that got none.
+// The reply is valid until the next call of the same scratch.
+type port interface {
+	io.Closer
+	call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error)
+}
+
+// scratch is what one caller keeps between its calls.
+type scratch struct {
+	body    []byte
+	cookies http.CookieJar // nil: none are kept
+}
+
+// prepared is a request of an operation with what its wire made of it beforehand.
+type prepared struct {
+	request.Request
+	calls *Calls
+	http  *http.Request // template, never sent itself; nil of other wires
+}
+
+// client is the [wirelab.Client] over a wire.
+type client struct {
+	port
+	service *Prepared
+	wire    Wire
+
+	mu     sync.Mutex // guards loaded
+	loaded map[string]*loaded
+}
+
+// loaded is an operation with its requests, shared by all callers.
+type loaded struct {
+	*Operation
+	requests []*prepared
+	judge    checker
+}
+
+func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirelab.Client, error) {
+	if err := w.secure(&to); err != nil {
+		return nil, err
+	}
+	port, err := open(ctx, w, to)
+	if err != nil {
+		return nil, err
+	}
+	return &client{port: port, service: p, wire: w, loaded: map[string]*loaded{}}, nil
+}
+
+// load prepares an operation's requests for a wire.
+func (p *Prepared) load(name string, w Wire) (*loaded, error) {
+	i := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == name })
+	if i < 0 {
+		known := make([]string, len(p.Operations))
+		for i := range p.Operations {
+			known[i] = p.Operations[i].Name
+		}
+		return nil, wirelab.UnknownName("operation of "+p.Service, name, known)
+	}
+	o := &p.Operations[i]
+	if why := p.hole(o, w); why != "" {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s: %s", name, why)
+	}
+	calls := o.Calls[w.Name]
+	l := &loaded{Operation: o}
+	for _, r := range calls.Requests {
+		made, err := w.prepare(r, &calls)
+		if err != nil {
+			return nil, err
+		}
+		l.requests = append(l.requests, made)
+	}
+	var err error
+	l.judge, err = calls.Rule.checker(w, calls.Requests)
+	return l, err
+}
+
+// operation is an operation, loaded once for all callers: what they learn of its replies is one.
+func (c *client) operation(name string) (*loaded, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := c.loaded[name]; l != nil {
+		return l, nil
+	}
+	l, err := c.service.load(name, c.wire)
+	if err == nil {
+		c.loaded[name] = l
+	}
+	return l, err
+}
+
+// Caller implements [wirelab.Client].
+func (c *client) Caller(operation, _ string, seed uint64) (func(context.Context) error, error) {
+	l, err := c.operation(operation)
+	if err != nil {
+		return nil, err
+	}
+	order, next, s := series(len(l.requests), seed), 0, newScratch(c.wire)
+	return func(ctx context.Context) error {
+		i := order[next%len(order)]
+		next++
+		return l.check(ctx, c.port, i, s)
+	}, nil
+}
+
+// check makes one call and judges its reply.
+func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error {
+	reply, err := over.call(ctx, l.requests[i], s)
+	if err != nil {
+		return err
+	}
+	return l.judge.Check(i, reply)
+}
+
+// Follow implements [wirelab.Client]: what a foreign call hands over is not known.
+func (c *client) Follow(operation, _ string, _ uint64) (call func(context.Context) error, last func() string, err error) {
+	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation, c.service.Service)
+}
+
+// Feed implements [wirelab.Client]: events of a foreign stream have no times of ours.
+func (c *client) Feed(operation string, _ int64) (func(context.Context, func(wirelab.Stamp, error) bool) error, error) {
+	return nil, wirelab.Errorf(wirelab.Unimplemented, "events of %s of %s do not say when they were due", operation, c.service.Service)
+}
+
+// Call implements [wirelab.Client]: it makes the first call of an operation. Requests are the description's, so that
+// data must be nil. The reply is not judged.
+func (c *client) Call(ctx context.Context, operation string, data []byte) (any, []any, error) {
+	l, err := c.operation(operation)
+	if err != nil {
+		return nil, nil, err
+	}
+	if data != nil {
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "requests of %s are those of its description", c.service.Service)
+	}
+	s := newScratch(c.wire)
+	reply, err := c.call(ctx, l.requests[0], s)
+	if err != nil {
+		return l.requests[0].Request, nil, err
+	}
+	reply.Body = slices.Clone(reply.Body)
+	return l.requests[0].Request, []any{reply}, nil
+}
+
+// dialRaw opens the raw driver.
+func (p *Prepared) dialRaw(
+	ctx context.Context, w Wire, to wirelab.Dialing, slots int, operation string, seed uint64,
+) (wirelab.Lines, error) {
+	if err := w.secure(&to); err != nil {
+		return nil, err
+	}
+	l, err := p.load(operation, w)
+	if err != nil {
+		return nil, err
+	}
+	checks := make([]wirelab.Check[port], len(l.requests))
+	for at, i := range series(len(l.requests), seed) {
+		s := newScratch(w)
+		checks[at] = func(ctx context.Context, over port) error { return l.check(ctx, over, i, s) }
+	}
+	driver := raw.Driver(w.over(), nil, func(t *raw.Transport, _, _ string) port { return w.replayed(t) })
+	return driver.Dial(ctx, to, slots, checks)
+}

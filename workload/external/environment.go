@@ -1,0 +1,68 @@
+package external
+
+import (
+	"regexp"
+	"slices"
+
+	"wirelab"
+)
+
+// variable is ${NAME} in a description.
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// secretLeast is the length from which a value of the environment is hidden wherever it shows up: a shorter one would
+// be found in words that have nothing to do with it.
+const secretLeast = 4
+
+// environment looks up variables, and remembers what came of them.
+type environment struct {
+	get     func(string) string
+	secrets []string
+}
+
+// expand puts values in the place of ${NAME}.
+func (e *environment) expand(field, text string) (string, error) {
+	var missing string
+	text = variable.ReplaceAllStringFunc(text, func(found string) string {
+		name := variable.FindStringSubmatch(found)[1]
+		value := e.get(name)
+		switch {
+		case value == "":
+			missing = name
+		case len(value) >= secretLeast && !slices.Contains(e.secrets, value):
+			e.secrets = append(e.secrets, value)
+		}
+		return value
+	})
+	if missing != "" {
+		return "", wirelab.Public(wirelab.Errorf(wirelab.InvalidArgument,
+			"${%s} is not set; set it in the environment: %s=… wirelab …", missing, missing)).Behind(field + ": ")
+	}
+	return text, nil
+}
+
+// within expands every text of a value as JSON has it.
+func (e *environment) within(field string, value any) (any, error) {
+	var err error
+	switch v := value.(type) {
+	case string:
+		return e.expand(field, v)
+	case []any:
+		all := slices.Clone(v)
+		for i := range all {
+			if all[i], err = e.within(field, all[i]); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name := range v {
+			if all[name], err = e.within(field+"."+name, v[name]); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	return value, nil
+}

@@ -1,0 +1,42 @@
+package external
+
+import (
+	"slices"
+
+	"wirelab"
+)
+
+// Join makes one service of several, so that they can be compared. Of several, a wire is named with its service, as
+// shop-rest. An operation is what has the same name in each.
+func Join(name string, all ...Prepared) (Prepared, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	joined := Prepared{Service: name}
+	for _, p := range all {
+		for _, w := range p.Wires {
+			w.Name = p.Service + "-" + w.Name
+			if _, twice := joined.wire(w.Name); twice {
+				return joined, wirelab.Errorf(wirelab.InvalidArgument, "two services have a wire %s: give one of them another name", w.Name)
+			}
+			joined.Wires = append(joined.Wires, w)
+		}
+		for _, o := range p.Operations {
+			renamed := map[string]Calls{}
+			for wire, calls := range o.Calls {
+				renamed[p.Service+"-"+wire] = calls
+			}
+			o.Calls = renamed
+			at := slices.IndexFunc(joined.Operations, func(other Operation) bool { return other.Name == o.Name })
+			if at < 0 {
+				joined.Operations = append(joined.Operations, o)
+				continue
+			}
+			for wire, calls := range renamed {
+				joined.Operations[at].Calls[wire] = calls
+			}
+			joined.Operations[at].Repeatable = joined.Operations[at].Repeatable && o.Repeatable
+		}
+	}
+	return joined, joined.check()
+}

@@ -1,0 +1,135 @@
+package external
+
+import (
+	"encoding/json"
+	"slices"
+
+	"wirelab"
+	"wirelab/workload/external/request"
+)
+
+// Kind is how calls lie on a transport.
+type Kind string
+
+// The kinds.
+const (
+	HTTP      Kind = "http"
+	GRPC      Kind = "grpc"
+	GraphQL   Kind = "graphql"
+	SSE       Kind = "sse"
+	WebSocket Kind = "websocket"
+)
+
+// Kinds are all of them.
+func Kinds() []Kind { return []Kind{HTTP, GRPC, GraphQL, SSE, WebSocket} }
+
+// The versions of HTTP under a wire.
+const (
+	HTTP1 = "http1" // HTTP/1.1
+	HTTP2 = "http2" // HTTP/2: by prior knowledge in the clear, and by ALPN over TLS
+	HTTP3 = "http3"
+)
+
+// Prepared is an external service, ready to be called.
+type Prepared struct {
+	Service    string      `json:"service"`
+	Wires      []Wire      `json:"wires"`
+	Operations []Operation `json:"operations"`
+}
+
+// Wire is one way to reach the service.
+type Wire struct {
+	Name    string `json:"name"` // as arms name it: "rest"
+	Kind    Kind   `json:"kind"`
+	Version string `json:"version"` // of HTTP
+	Secure  bool   `json:"secure,omitempty"`
+	// Address is where connections go: host:port, or unix:PATH. Through a proxy it is the server's.
+	Address string `json:"address"`
+	// Authority is what requests name as their host.
+	Authority string `json:"authority"`
+	Proxy     string `json:"proxy,omitempty"` // URL of a proxy of HTTP; "": none
+	TLS       *TLS   `json:"tls,omitempty"`
+	Cookies   bool   `json:"cookies,omitempty"` // keep and send them, for each caller apart
+}
+
+// Operation is one thing that is called.
+type Operation struct {
+	Name string       `json:"name"`
+	Kind wirelab.Kind `json:"kind"`
+	// Repeatable is whether the same request may be sent again: by its method, or since the description says so.
+	Repeatable bool `json:"repeatable,omitempty"`
+	// Calls are its requests by the name of a wire. A wire that is missing cannot carry it.
+	Calls map[string]Calls `json:"calls,omitempty"`
+}
+
+// Calls are the requests of an operation over one wire.
+type Calls struct {
+	Requests []request.Request `json:"requests"`
+	// Rule is what a right reply is.
+	Rule Rule `json:"rule"`
+	// Steps make it a chain: see [Step].
+	Steps []Step `json:"steps,omitempty"`
+	// Messages is how many events of a stream, or messages of a WebSocket, a call reads until it is over. Default: 1.
+	Messages int `json:"messages,omitempty"`
+	// Method is what gRPC knows of the method, serialised.
+	Method []byte `json:"method,omitempty"`
+}
+
+// ParsePrepared reads what [json.Marshal] wrote.
+func ParsePrepared(data []byte) (Prepared, error) {
+	var p Prepared
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, wirelab.Errorf(wirelab.InvalidArgument, "prepared service: %v", err)
+	}
+	return p, p.check()
+}
+
+// check refuses what no Prepare makes.
+func (p *Prepared) check() error {
+	if len(p.Wires) == 0 || len(p.Operations) == 0 {
+		return wirelab.Errorf(wirelab.InvalidArgument, "service %q has %d wires and %d operations", p.Service, len(p.Wires), len(p.Operations))
+	}
+	for i := range p.Operations {
+		for wire, calls := range p.Operations[i].Calls {
+			if _, known := p.wire(wire); !known || len(calls.Requests) == 0 {
+				return wirelab.Errorf(wirelab.InvalidArgument, "operation %s: %d requests over %q", p.Operations[i].Name, len(calls.Requests), wire)
+			}
+		}
+	}
+	return nil
+}
+
+// wire finds a wire by its name.
+func (p *Prepared) wire(name string) (Wire, bool) {
+	i := slices.IndexFunc(p.Wires, func(w Wire) bool { return w.Name == name })
+	if i < 0 {
+		return Wire{}, false
+	}
+	return p.Wires[i], true
+}
+
+// protocol is the wire as reports and cells know protocols.
+func (w Wire) protocol() wirelab.Protocol {
+	p := wirelab.Protocol{Name: w.Name, Network: "tcp", Secure: w.Secure, Encoding: "as given"}
+	switch w.Version {
+	case HTTP1:
+		p.Transport = "HTTP/1.1"
+	case HTTP2:
+		p.Transport, p.Multiplexed = "HTTP/2", true
+	case HTTP3:
+		p.Transport, p.Multiplexed, p.Network = "HTTP/3", true, "udp"
+	}
+	switch w.Kind {
+	case HTTP:
+		p.Framing = "HTTP"
+	case GRPC:
+		p.Framing, p.Encoding = "gRPC", "Protocol Buffers"
+	case GraphQL:
+		p.Framing, p.Encoding = "GraphQL", "JSON"
+	case SSE:
+		p.Framing, p.Encoding = "SSE", "text"
+	case WebSocket:
+		p.Framing = "WebSocket"
+	}
+	return p
+}

@@ -1,0 +1,39 @@
+package external
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"wirelab/workload/external/request"
+)
+
+// textBody is the most of a body that a text shows, in bytes.
+const textBody = 2000
+
+// Text shows a request as it is sent.
+func Text(w Wire, r request.Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/%s\n", r.Method, r.URL, strings.TrimPrefix(w.Version, "http"))
+	fmt.Fprintf(&b, "Host: %s\n", w.Authority)
+	for _, f := range r.Fields {
+		fmt.Fprintf(&b, "%s: %s\n", f.Name, f.Value)
+	}
+	for _, body := range append([][]byte{r.Body}, r.Messages...) {
+		if len(body) > 0 {
+			b.WriteString("\n" + shown(body))
+		}
+	}
+	return b.String()
+}
+
+// shown is a body for people.
+func shown(body []byte) string {
+	switch {
+	case !utf8.Valid(body):
+		return fmt.Sprintf("(%d bytes)\n", len(body))
+	case len(body) > textBody:
+		return strings.ToValidUTF8(string(body[:textBody]), "") + fmt.Sprintf("… (%d bytes)\n", len(body))
+	}
+	return string(body) + "\n"
+}

@@ -1,0 +1,85 @@
+package external
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+
+	"wirelab"
+)
+
+// TLS is how a wire is reached over TLS, with the texts of the files.
+type TLS struct {
+	CA       []byte `json:"ca,omitempty"`
+	Cert     []byte `json:"cert,omitempty"`
+	Key      []byte `json:"key,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Insecure bool   `json:"insecure,omitempty"`
+}
+
+// tls reads the files that a wire names.
+func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, error) {
+	if text == (TLSText{}) {
+		return nil, nil //nolint:nilnil // nothing is said of it
+	}
+	t := &TLS{Name: text.Name, Insecure: text.Insecure}
+	for _, file := range []struct {
+		into *[]byte
+		name string
+	}{{&t.CA, text.CA}, {&t.Cert, text.Cert}, {&t.Key, text.Key}} {
+		if file.name == "" {
+			continue
+		}
+		data, err := w.Read(ctx, file.name)
+		if err != nil {
+			return nil, wirelab.Public(err).Behind(field + ".tls: ")
+		}
+		*file.into = data
+	}
+	var to wirelab.Dialing
+	if err := t.apply(&to); err != nil {
+		return nil, wirelab.Public(err).Behind(field + ".tls: ")
+	}
+	return t, nil
+}
+
+// apply sets what a client over the wire is to trust and to show.
+func (t *TLS) apply(to *wirelab.Dialing) error {
+	if t == nil {
+		return nil
+	}
+	to.ServerName, to.Insecure = t.Name, t.Insecure
+	if t.CA != nil {
+		to.Roots = x509.NewCertPool()
+		if !to.Roots.AppendCertsFromPEM(t.CA) {
+			return wirelab.Errorf(wirelab.InvalidArgument, "ca: there is no certificate in it; want PEM, which has -----BEGIN CERTIFICATE-----")
+		}
+	}
+	switch {
+	case (t.Cert == nil) != (t.Key == nil):
+		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
+	case t.Cert == nil:
+		return nil
+	}
+	pair, err := tls.X509KeyPair(t.Cert, t.Key)
+	if err != nil {
+		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v", err)
+	}
+	to.Certificates = []tls.Certificate{pair}
+	return nil
+}
+
+// secure sets what a client over the wire needs to know of TLS.
+func (w Wire) secure(to *wirelab.Dialing) error {
+	if err := w.TLS.apply(to); err != nil {
+		return err
+	}
+	if w.Secure && to.ServerName == "" {
+		to.ServerName = w.Authority // the address may be a socket's, or a proxy's
+		if host, _, err := net.SplitHostPort(w.Authority); err == nil {
+			to.ServerName = host
+		}
+	}
+	return nil
+}
