@@ -22,10 +22,9 @@ import (
 // for one goroutine at a time.
 type Account struct {
 	opened  time.Time
-	cores   unix.CPUSet       // that the process may run on
-	threads map[string]thread // at the last reading
-	gone    thread            // the sum over those that ended since
-	pauses  []uint64          // counts of the runtime's buckets at the last reading
+	cores   unix.CPUSet // that the process may run on
+	threads counted[string]
+	pauses  []uint64 // counts of the runtime's buckets at the last reading
 }
 
 // NewAccount opens the account of the calling process.
@@ -111,18 +110,7 @@ func (a *Account) kernel(usage *result.Usage) error {
 	if err != nil {
 		return err
 	}
-	for id, before := range a.threads {
-		now, alive := threads[id]
-		// Ids are used again, and then the counts begin anew.
-		if !alive || now.waited < before.waited || now.voluntary < before.voluntary {
-			a.gone.add(before)
-		}
-	}
-	a.threads = threads
-	all := a.gone
-	for _, t := range threads {
-		all.add(t)
-	}
+	all := a.threads.sum(threads)
 	all.tell(usage)
 	return nil
 }

@@ -41,8 +41,8 @@ func TestPauses(t *testing.T) {
 // count twice a thread whose id was used again.
 func TestEndedThreadsAreRemembered(t *testing.T) {
 	a := NewAccount()
-	a.threads = map[string]thread{
-		"0": {waited: 700, preempted: 2, voluntary: 1}, // no thread has this id
+	a.threads.last = map[string]thread{
+		"0": {waited: 700, preempted: 2, voluntary: 1, resident: 1 << 60}, // no thread has this id
 	}
 	var with, without result.Usage
 	if err := a.kernel(&with); err != nil {
@@ -51,8 +51,8 @@ func TestEndedThreadsAreRemembered(t *testing.T) {
 	if err := NewAccount().kernel(&without); err != nil {
 		t.Fatal(err)
 	}
-	if a.gone.waited != 700 || a.gone.preempted != 2 || a.gone.voluntary != 1 {
-		t.Errorf("gone %+v, want what the thread had", a.gone)
+	if a.threads.gone.waited != 700 || a.threads.gone.preempted != 2 || a.threads.gone.voluntary != 1 {
+		t.Errorf("gone %+v, want what the thread had", a.threads.gone)
 	}
 	var again result.Usage
 	if err := a.kernel(&again); err != nil {
@@ -61,15 +61,18 @@ func TestEndedThreadsAreRemembered(t *testing.T) {
 	if again.Waited < with.Waited || again.Preemptions < with.Preemptions {
 		t.Errorf("the count goes back from %+v to %+v", with, again)
 	}
-	for id, now := range a.threads {
+	if again.ResidentBytes >= 1<<60 {
+		t.Error("memory that was held when a thread ended is said to be held now")
+	}
+	for id, now := range a.threads.last {
 		now.waited += 1 << 40 // as if the id had belonged to a thread that had waited longer
-		a.threads[id] = now
+		a.threads.last[id] = now
 		break
 	}
 	if err := a.kernel(&again); err != nil {
 		t.Fatal(err)
 	}
-	if a.gone.waited <= 700 {
+	if a.threads.gone.waited <= 700 {
 		t.Error("a thread whose id was used again is forgotten")
 	}
 }

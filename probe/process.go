@@ -62,6 +62,7 @@ type thread struct {
 	waited               uint64 // ns, ready to run and without a CPU
 	runs                 uint64 // how often it got one
 	resident             uint64 // bytes, of the whole process
+	peak                 uint64 // bytes, the most that was resident of the whole process so far
 }
 
 // add sums up threads.
@@ -71,12 +72,38 @@ func (t *thread) add(other thread) {
 	t.waited += other.waited
 	t.runs += other.runs
 	t.resident = max(t.resident, other.resident)
+	t.peak = max(t.peak, other.peak)
 }
 
 // tell puts a sum over threads into a usage.
 func (t *thread) tell(usage *result.Usage) {
 	usage.VoluntaryWaits, usage.Preemptions = t.voluntary, t.preempted
 	usage.Waited, usage.Runs, usage.ResidentBytes = plan.Duration(t.waited), t.runs, t.resident
+}
+
+// counted sums up what threads did, and keeps what would be lost with those that
+// end between two readings. Threads are known by K.
+type counted[K comparable] struct {
+	last map[K]thread // at the last reading
+	gone thread       // the sum over those that ended since
+}
+
+// sum takes a reading, and returns the sum over these threads and all that ended.
+func (c *counted[K]) sum(now map[K]thread) thread {
+	for id, before := range c.last {
+		later, alive := now[id]
+		// Ids are used again, and then the counts begin anew.
+		if !alive || later.waited < before.waited || later.voluntary < before.voluntary {
+			before.resident = 0 // memory is what there is now
+			c.gone.add(before)
+		}
+	}
+	c.last = now
+	all := c.gone
+	for _, t := range now {
+		all.add(t)
+	}
+	return all
 }
 
 // readThreads reads what each thread of a process did, by the thread's id.
@@ -99,6 +126,7 @@ func readThreads(pid int) (map[string]thread, error) {
 			voluntary: field(status, "voluntary_ctxt_switches:"),
 			preempted: field(status, "nonvoluntary_ctxt_switches:"),
 			resident:  field(status, "VmRSS:") * 1024,
+			peak:      field(status, "VmHWM:") * 1024,
 		}
 		// schedstat is three numbers: ns on a CPU, ns waiting for one, and how
 		// often it got one. Kernels built without it have no such file.

@@ -25,9 +25,12 @@ import (
 type Tree struct {
 	root  int
 	began uint64 // of the root, in ticks since the host started: process ids are used again
+	group bool   // all of the root's process group belong to it as well
 	last  map[int]branch
 	// known is, for each process, the least that its ended children had used.
 	known map[int]time.Duration
+	// orphans is what those of the group used that ended as no living member's child.
+	orphans time.Duration
 }
 
 // TreeUse is what a tree has used so far.
@@ -61,8 +64,10 @@ type branch struct {
 // lineage is what /proc/PID/stat tells of where a process belongs.
 type lineage struct {
 	parent int
+	group  int
 	began  uint64        // in ticks since the host started
 	reaped time.Duration // CPU time of children that were waited for, cut to ticks twice
+	zombie bool          // it has ended and was not waited for
 }
 
 // NewTree returns the tree that begins with a living process. The error is
@@ -227,7 +232,7 @@ func (t *Tree) find() (map[int]lineage, error) {
 			return nil, err
 		}
 	}
-	if root, ok := all[t.root]; !ok || root.began != t.began {
+	if root, ok := all[t.root]; !ok || root.began != t.began || t.group && root.zombie {
 		return nil, fmt.Errorf("process %d: %w", t.root, os.ErrProcessDone)
 	}
 	tree := map[int]lineage{}
@@ -235,7 +240,7 @@ func (t *Tree) find() (map[int]lineage, error) {
 		// Every step goes to a process that lived when it was looked at; the
 		// bound is for parents that changed while all were.
 		for at, steps := pid, 0; at > 0 && steps < len(all); at, steps = all[at].parent, steps+1 {
-			if at == t.root {
+			if at == t.root || t.group && all[at].group == t.root {
 				tree[pid] = all[pid]
 				break
 			}
@@ -262,10 +267,11 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 		switch read, written, err := readStorage(pid); {
 		case errors.Is(err, fs.ErrPermission):
 			// The kernel refuses it also of a process that is about to end, even to its own user.
-			if ending(pid) {
+			if ending(pid) && !found[pid].zombie {
 				return sum, unix.ESRCH
 			}
-			sum.Storage = false
+			// That of a zombie is its parent's when it was waited for.
+			sum.Storage = sum.Storage && found[pid].zombie
 		case err != nil:
 			return sum, err
 		default:
@@ -282,8 +288,11 @@ func (t *Tree) add(found map[int]lineage) (TreeUse, error) {
 		used := clocks[pid] + t.known[pid]
 		now[pid] = branch{one, used}
 		sum.CPU += used
-		sum.Living = append(sum.Living, TreeProcess{PID: pid, Began: one.began, CPU: clocks[pid]})
+		if !one.zombie {
+			sum.Living = append(sum.Living, TreeProcess{PID: pid, Began: one.began, CPU: clocks[pid]})
+		}
 	}
+	sum.CPU += t.orphans
 	t.last = now
 	return sum, nil
 }
@@ -306,10 +315,14 @@ func (t *Tree) remember(found map[int]lineage) {
 			continue
 		}
 		at := was.parent
-		for !lives(at) {
+		for t.last[at].began != 0 && !lives(at) {
 			at = t.last[at].parent // the root lives
 		}
-		t.known[at] += was.used
+		if t.last[at].began != 0 {
+			t.known[at] += was.used
+		} else {
+			t.orphans += was.used // of the group, and nobody's child in it
+		}
 		if _, again := found[pid]; !again {
 			delete(t.known, pid)
 		}
@@ -333,19 +346,25 @@ func readLineage(pid int) (lineage, error) {
 	return one, nil
 }
 
-// lineageOf reads a line of /proc/PID/stat: the parent is its fourth field,
-// the times of ended children the 16th and 17th, when it began the 22nd. The
-// second, the name, may hold anything, brackets too, so it ends at the last one.
+// lineageOf reads a line of /proc/PID/stat: the state is its third field, then
+// come parent and process group; the times of ended children are the 16th and
+// 17th, the number of threads the 20th, when it began the 22nd. The second, the
+// name, may hold anything, brackets too, so it ends at the last one.
 func lineageOf(line string) (lineage, bool) {
 	fields := strings.Fields(line[strings.LastIndex(line, ")")+1:])
 	if len(fields) < 20 {
 		return lineage{}, false
 	}
 	parent, err := strconv.Atoi(fields[1])
+	group, errGroup := strconv.Atoi(fields[2])
 	began, errBegan := strconv.ParseUint(fields[19], 10, 64)
 	reaped := ticks(fields[13:15])
 	const tick = time.Second / ticksPerSecond
-	return lineage{parent, began, time.Duration(reaped[0]+reaped[1]) * tick}, err == nil && errBegan == nil
+	return lineage{
+		parent: parent, group: group, began: began, reaped: time.Duration(reaped[0]+reaped[1]) * tick,
+		// A program whose first thread has ended looks like a zombie, and lives by its others.
+		zombie: fields[0] == "Z" && fields[17] == "1",
+	}, err == nil && errGroup == nil && errBegan == nil
 }
 
 // readStorage reads the bytes that a process, and its children that were
