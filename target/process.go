@@ -11,13 +11,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"wirelab/control"
 	"wirelab/place"
+	"wirelab/process"
 )
 
 // Command says what to start.
@@ -45,11 +45,11 @@ const usualGrace = time.Minute
 type Process struct {
 	name    string
 	grace   time.Duration
-	command *exec.Cmd
+	held    *process.Process
 	orders  io.WriteCloser
 	replies chan reply // closed by listen when the child's output ends
 	over    chan struct{}
-	last    *tail
+	last    *process.Words
 	ready   control.Ready
 
 	listening sync.WaitGroup
@@ -65,24 +65,22 @@ type reply struct {
 // Start starts a child and waits until it says that it is ready. If it does
 // not before ctx ends, it is stopped.
 func Start(ctx context.Context, c Command) (*Process, error) {
-	p := &Process{name: c.Name, grace: cmp.Or(c.Grace, usualGrace), last: &tail{}, replies: make(chan reply, 1), over: make(chan struct{})}
-	p.command = exec.Command(c.Path, c.Args...)
-	p.command.Env = append(os.Environ(), c.Env...)
-	p.last.also = c.Stderr
-	p.command.Stderr = p.last
-	// A group of its own, so that Ctrl-C at the terminal reaches the conductor
-	// only, which then stops its children in order; and a death with the
-	// parent's, for when it cannot.
-	p.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	p := &Process{
+		name: c.Name, grace: cmp.Or(c.Grace, usualGrace), last: &process.Words{Also: c.Stderr},
+		replies: make(chan reply, 1), over: make(chan struct{}),
+	}
+	command := exec.Command(c.Path, c.Args...)
+	command.Env = append(os.Environ(), c.Env...)
+	command.Stderr = p.last
 	var err error
-	if p.orders, err = p.command.StdinPipe(); err != nil {
+	if p.orders, err = command.StdinPipe(); err != nil {
 		return nil, err
 	}
-	output, err := p.command.StdoutPipe()
+	output, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
 	}
-	if err := (place.Place{CPUs: c.CPUs, Namespace: c.Namespace}).Start(p.command); err != nil {
+	if p.held, err = process.Start(command, place.Place{CPUs: c.CPUs, Namespace: c.Namespace}); err != nil {
 		return nil, fmt.Errorf("start %s: %w", c.Name, err)
 	}
 	p.listening.Go(func() { p.listen(output) })
@@ -122,7 +120,7 @@ func (p *Process) listen(output io.Reader) {
 }
 
 // PID returns the process's id.
-func (p *Process) PID() int { return p.command.Process.Pid }
+func (p *Process) PID() int { return p.held.PID() }
 
 // Ready returns what the child said first.
 func (p *Process) Ready() control.Ready { return p.ready }
@@ -167,7 +165,7 @@ func (p *Process) await(ctx context.Context) (control.Reply, error) {
 func (p *Process) Over() <-chan struct{} { return p.over }
 
 // Kill ends the child at once. It still is to be stopped.
-func (p *Process) Kill() { _ = p.command.Process.Kill() } // an error: it has ended
+func (p *Process) Kill() { p.held.Signal(syscall.SIGKILL) }
 
 // Stop tells the child to stop, waits for it and kills it if it does not
 // within its grace. It returns how the child ended, nil if well: a child that was
@@ -180,51 +178,13 @@ func (p *Process) Stop() error {
 			// What it still says answers nothing that anybody waits for.
 		}
 		p.listening.Wait()
-		err := p.command.Wait()
+		err := p.held.Wait()
 		if !killed.Stop() {
 			err = fmt.Errorf("did not stop within %v and was killed", p.grace)
 		}
 		if err != nil {
-			p.ended = fmt.Errorf("%w%s", err, p.last.words())
+			p.ended = fmt.Errorf("%w%s", err, p.last.Last())
 		}
 	})
 	return p.ended
-}
-
-// tail keeps the end of what a child writes to its standard error.
-type tail struct {
-	also io.Writer // likewise told; nil: none. Assigned before the start
-
-	mu   sync.Mutex // guards text
-	text []byte     // len <= tailLimit
-}
-
-const tailLimit = 4096
-
-func (t *tail) Write(p []byte) (int, error) {
-	if t.also != nil {
-		_, _ = t.also.Write(p) // whoever listened may be gone; the child goes on
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if over := len(t.text) - tailLimit; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(p), nil
-}
-
-// words returns the last three lines, to be put at the end of a message.
-func (t *tail) words() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	if len(lines) > 3 {
-		lines = lines[len(lines)-3:]
-	}
-	last := strings.Join(lines, " | ")
-	if last == "" {
-		return ""
-	}
-	return "; its last words: " + last
 }
