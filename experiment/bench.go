@@ -176,6 +176,14 @@ func (b *Processes) Null(ctx context.Context, arm plan.Arm) (Child, error) {
 	return start(ctx, b.serving("null responder of "+arm.Name, args))
 }
 
+// Side is where servers listen, and the network namespace that they live in; nil: ours.
+func (b *Processes) Side() (host string, namespace *os.File) {
+	if b.path == nil {
+		return b.host(), nil
+	}
+	return b.host(), b.path.Namespace()
+}
+
 // host is where servers listen.
 func (b *Processes) host() string {
 	if b.path != nil {

@@ -14,6 +14,16 @@ type External struct {
 	File string `json:"file,omitempty" yaml:"file,omitempty"`
 	// Text is the description itself, which is stored with the result; empty: it is read from File.
 	Text string `json:"text,omitempty" yaml:"text,omitempty"`
+	// As is its name here, where there are several versions of one; empty: as the description has it.
+	As string `json:"as,omitempty" yaml:"as,omitempty"`
+	// From is the version that is started: "git:REF", or a folder. Build is the command that builds it there. Commit is what
+	// From was when it was built; it is filled in.
+	From   string `json:"from,omitempty" yaml:"from,omitempty"`
+	Build  string `json:"build,omitempty" yaml:"build,omitempty"`
+	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
+	// Start is the command that starts it, and Program the program; empty: as the description has them.
+	Start   string `json:"start,omitempty" yaml:"start,omitempty"`
+	Program string `json:"program,omitempty" yaml:"program,omitempty"`
 }
 
 // checkExternal checks what the plan has of external services.
@@ -28,7 +38,13 @@ func (p Plan) checkExternal() error {
 		case len(e.Text) > describedMax:
 			return outside("external.text", "longer", "at most 256 KiB")
 		}
-		if err := readable("external.file", e.File, fileMax); err != nil {
+		err := first(
+			readable("external.file", e.File, fileMax), inForm("external.as", e.As, lowerName, "base"),
+			readable("external.from", e.From, fileMax), readable("external.build", e.Build, fileMax),
+			readable("external.start", e.Start, fileMax), readable("external.program", e.Program, fileMax),
+			readable("external.commit", e.Commit, textMax),
+		)
+		if err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
 	}
-	p, said, err := f.parse(a, "capacity", args)
+	p, said, err := f.parse(ctx, a, "capacity", args)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +18,7 @@ type compareFlags struct {
 	arrivals              arrivalFlags
 	streams               streamFlags
 	messages              messageFlags
+	external              externalFlags
 	inFlight              []int
 	conduct               conductOptions
 }
@@ -114,10 +115,11 @@ func newCompareCommand(a *app) *cobra.Command {
   wirelab compare hermes-grpc-stream nats-jetstream rabbitmq -w messaging`,
 		Args: a.armArguments("arms to compare, such as grpc http1-json"),
 		RunE: func(command *cobra.Command, args []string) error {
-			p, err := f.parse(args)
+			p, said, err := f.parse(command.Context(), a, args)
 			if err != nil {
 				return err
 			}
+			a.sayDriver(said, f.conduct.quiet)
 			return a.conduct(command.Context(), p, f.conduct)
 		},
 	}
@@ -128,10 +130,12 @@ func newCompareCommand(a *app) *cobra.Command {
 
 func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
+	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION")
 	flags.IntSliceVar(&f.inFlight, "in-flight", nil, "closed loop: calls in flight; several `numbers`, separated by commas, are several loads (default 1)")
 	flags.StringVar(&f.rate, "rate", "", "open loop: arrivals per second in all, such as 500 or 2k; several `rates`, separated by commas, are several loads")
 	f.arrivals.register(command)
+	f.external.register(flags)
+	f.external.registerVersions(flags)
 	f.streams.register(flags)
 	f.messages.register(flags, &f.plan)
 	flags.StringSliceVar(&f.drivers, "driver", nil, "which client makes the calls: client, raw, or both as `client,raw` (default client)")
@@ -148,38 +152,33 @@ func (f *compareFlags) register(a *app, command *cobra.Command) {
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
 	f.conduct.register(a, flags)
-	if err := command.MarkFlagRequired("workload"); err != nil {
-		panic(err) // the flag is defined above
-	}
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("in-flight", "streams")
 }
 
 // parse returns the plan that the flags and the arms ask for.
-func (f *compareFlags) parse(arms []string) (plan.Plan, error) {
-	p := f.plan
+func (f *compareFlags) parse(ctx context.Context, a *app, arms []string) (p plan.Plan, said string, err error) {
+	p = f.plan
 	p.Name = "compare"
-	var ok bool
-	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok && p.Workload == messagingWorkload {
-		p.Operation = "Publish"
-	} else if !ok {
-		return p, noOperation(f.workload)
+	if arms, err = f.external.work(ctx, a, &p, f.workload, arms); err != nil {
+		return p, "", err
 	}
 	for _, text := range arms {
 		arm, err := plan.ParseArm(text)
 		if err != nil {
-			return p, err
+			return p, "", err
 		}
 		p.Arms = append(p.Arms, arm)
 	}
 	p.Arms = drivenBy(p.Arms, f.drivers)
+	p.Arms, said = a.foreignArms(p)
 	if f.until != "" {
 		var err error
 		if p.Until, err = plan.ParseUntil(f.until); err != nil {
-			return p, err
+			return p, "", err
 		}
 	}
-	return p, f.parseLoads(&p)
+	return p, said, f.parseLoads(&p)
 }
 
 // drivenBy returns the arms once for each driver, but those that name theirs.

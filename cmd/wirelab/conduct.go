@@ -195,6 +195,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 			return nil, err
 		}
 	}
+	over = a.withForeign(processes, over, p)
 	var service json.RawMessage
 	if a.foreign != nil && len(p.External) > 0 { // a calibration has work of ours
 		service = a.foreign.prepared

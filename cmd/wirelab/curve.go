@@ -80,7 +80,7 @@ driver makes the calls if the protocol has one; --driver client uses the library
 }
 
 func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
-	p, said, err := f.parse(a, "curve", args)
+	p, said, err := f.parse(ctx, a, "curve", args)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type foreign struct {
 	service  external.Prepared
 	prepared json.RawMessage // the service, for drivers
 	secrets  []string
+	starts   map[string]started // of the servers that are started here, by wire
 }
 
 // externalFileLimit is the most bytes of a file that a description names.
@@ -36,6 +37,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		return p, nil
 	}
 	var secrets []string
+	starts := map[string]started{}
 	for i, e := range p.External {
 		d, err := a.describedBy(ctx, &e)
 		if err != nil {
@@ -45,7 +47,23 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		if err != nil {
 			return p, err
 		}
+		if e.As != "" {
+			prepared.Service = e.As
+		}
 		described[i], all[i] = e, prepared
+		if start := startOf(e, d); start != nil {
+			for _, w := range prepared.Wires {
+				s := started{Start: *start, dir: filepath.Dir(e.File), program: e.Program}
+				for _, other := range prepared.Wires {
+					s.wires = append(s.wires, other.Name)
+				}
+				name := w.Name
+				if len(p.External) > 1 {
+					name = prepared.Service + "-" + w.Name
+				}
+				starts[name] = s
+			}
+		}
 		secrets = append(secrets, hidden...)
 	}
 	service, err := external.Join(p.Workload, all...)
@@ -57,7 +75,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		return p, err
 	}
 	p.External = described
-	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets}
+	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets, starts: starts}
 	a.works = append(slices.DeleteFunc(slices.Clone(a.works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
 	return p, nil
 }

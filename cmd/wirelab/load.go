@@ -160,9 +160,10 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.dry {
 		return a.printRequests(p)
 	}
-	if err := f.permitted(a, &p); err != nil {
+	if err := a.permitted(f.mayLoad); err != nil {
 		return err
 	}
+	f.capped(a, &p)
 	arm := a.reached(plan.Arm{Name: args[len(args)-1], Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections})
 	tried, err := a.tried(ctx, p.Operation, arm)
 	if err != nil {
@@ -273,7 +274,7 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 		operation.Expect, operation.Schema = external.Schema, f.expect
 	}
 	return external.Description{
-		Service:    serviceOf(at),
+		Service:    serviceName(at.Hostname()),
 		Wires:      map[string]external.WireText{targetWire: wire},
 		Operations: map[string]external.OperationText{operationOf(at.Path): operation},
 	}, nil
@@ -330,9 +331,9 @@ func (a *app) typedHeaders(typed []string) (map[string]string, error) {
 	return headers, nil
 }
 
-// serviceOf is a name for the service at a URL: its host, as far as names go.
-func serviceOf(at *url.URL) string {
-	name := strings.Trim(notName.ReplaceAllString(strings.ToLower(at.Hostname()), "-"), "-")
+// serviceName makes a name that services have of a text.
+func serviceName(text string) string {
+	name := strings.Trim(notName.ReplaceAllString(strings.ToLower(text), "-"), "-")
 	if name == "" || name[0] < 'a' || name[0] > 'z' {
 		name = "at-" + name
 	}
@@ -351,32 +352,24 @@ func operationOf(path string) string {
 
 var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// reached is an arm with the address of its wire.
+// reached is an arm with the address of its wire, unless its server is started here.
 func (a *app) reached(arm plan.Arm) plan.Arm {
 	for _, w := range a.foreign.service.Wires {
-		if w.Name == arm.Protocol && arm.Target == "" {
+		if _, here := a.foreign.starts[w.Name]; w.Name == arm.Protocol && arm.Target == "" && !here {
 			arm.Target = w.Address
 		}
 	}
 	return arm
 }
 
-// permitted refuses a host that is not this machine unless the user says that it may be loaded, and caps its rate.
-func (f *loadFlags) permitted(a *app, p *plan.Plan) error {
+// capped gives a host that is not this machine a low rate, unless the flags say how much it is to get.
+func (f *loadFlags) capped(a *app, p *plan.Plan) {
 	for _, w := range a.foreign.service.Wires {
-		if loopback(w.Address) {
-			continue
-		}
-		host := strings.Trim(w.Address[:strings.LastIndex(w.Address, ":")], "[]")
-		if f.mayLoad != host {
-			return cli.Usage("%s is not this machine: if you may load it, say so with --i-may-load %s", host, host)
-		}
-		if f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
+		if !loopback(w.Address) && f.rate == "" && len(f.inFlight) == 0 && !f.curve && !f.capacity {
 			p.Loads = []plan.Load{{Rate: mayLoadRate}}
-			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", host, mayLoadText)
+			a.Note("%s is not this machine: %s; --rate or --in-flight sets another load", hostOf(w.Address), mayLoadText)
 		}
 	}
-	return nil
 }
 
 // thresholdsOf makes thresholds of an objective: what it wants must not be missed.

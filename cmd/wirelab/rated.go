@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ type ratedFlags struct {
 	plan             plan.Plan // the fields that flags set as they are
 	workload, driver string
 	inFlight         int
+	external         externalFlags
 }
 
 // inFlightUsual is how many calls may be under way in an open loop: so many
@@ -23,7 +25,7 @@ const inFlightUsual = 256
 
 func (f *ratedFlags) register(command *cobra.Command) {
 	flags := command.Flags()
-	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION (required)")
+	flags.StringVarP(&f.workload, "workload", "w", "", "the `work`, as WORKLOAD.OPERATION")
 	flags.StringVar(&f.driver, "driver", "", "which client makes the calls: `client` or raw (default: raw if the protocol has it, because it is on time at higher rates)")
 	flags.IntVar(&f.inFlight, "in-flight", inFlightUsual, "most calls in flight; further calls wait, and this time counts")
 	flags.StringVar(&f.plan.Requests, "requests", "", "how requests are chosen; see wirelab matrix (default: the operation's first way)")
@@ -31,20 +33,17 @@ func (f *ratedFlags) register(command *cobra.Command) {
 	addDeadlineFlag(flags, &f.plan.Deadline, "5s; with capacity 10 times the objective, at least 1s")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order and requests (default: random, and printed)")
 	flags.StringVar(&f.plan.Pin, "pin", "", "auto: server and driver on different cores; none (default auto)")
-	if err := command.MarkFlagRequired("workload"); err != nil {
-		panic(err) // the flag is defined above
-	}
+	f.external.register(flags)
 }
 
 // parse returns the plan that the flags and the arms ask for, without loads.
 // Arms that name no driver get the one asked for, else raw where there is one;
 // said tells which, where that was chosen.
-func (f *ratedFlags) parse(a *app, name string, arms []string) (p plan.Plan, said string, err error) {
+func (f *ratedFlags) parse(ctx context.Context, a *app, name string, arms []string) (p plan.Plan, said string, err error) {
 	p = f.plan
 	p.Name = name
-	var ok bool
-	if p.Workload, p.Operation, ok = strings.Cut(f.workload, "."); !ok {
-		return p, "", noOperation(f.workload)
+	if arms, err = f.external.work(ctx, a, &p, f.workload, arms); err != nil {
+		return p, "", err
 	}
 	if f.driver != "" && f.driver != plan.DriverClient && f.driver != plan.DriverRaw {
 		return p, "", cli.Usage("--driver %q: want client or raw", f.driver)
@@ -71,6 +70,9 @@ func (f *ratedFlags) parse(a *app, name string, arms []string) (p plan.Plan, sai
 			default:
 				client = append(client, text)
 			}
+		}
+		if len(p.External) > 0 {
+			arm = a.reached(arm)
 		}
 		p.Arms = append(p.Arms, arm)
 	}

@@ -40,8 +40,8 @@ func (d *Description) check() error {
 			return err
 		}
 	}
-	if d.Start != nil && len(d.Start.Run) == 0 {
-		return bad("start.run", "it is missing; write for example run: [./shop, --port, $PORT]")
+	if d.Start != nil && (len(d.Start.Run) == 0) == (d.Start.Command == "") {
+		return bad("start", "give either run or command, such as run: [./shop, --port, $PORT] or command: './shop --port $PORT'")
 	}
 	return nil
 }

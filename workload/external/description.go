@@ -24,11 +24,13 @@ type Description struct {
 
 // Start says how a service is started. The port to listen on is in $PORT of its environment and its command.
 type Start struct {
-	Run   []string          `json:"run" yaml:"run"`
-	Dir   string            `json:"dir,omitempty" yaml:"dir,omitempty"`
-	Env   map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
-	Ready string            `json:"ready,omitempty" yaml:"ready,omitempty"`
-	Build string            `json:"build,omitempty" yaml:"build,omitempty"`
+	Run []string `json:"run,omitempty" yaml:"run,omitempty"`
+	// Command is Run as one text, split as a shell would, without a shell.
+	Command string            `json:"command,omitempty" yaml:"command,omitempty"`
+	Dir     string            `json:"dir,omitempty" yaml:"dir,omitempty"`
+	Env     map[string]string `json:"env,omitempty" yaml:"env,omitempty"`
+	Ready   string            `json:"ready,omitempty" yaml:"ready,omitempty"`
+	Build   string            `json:"build,omitempty" yaml:"build,omitempty"`
 }
 
 // WireText is a wire as a description has it.

@@ -49,7 +49,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 		if err != nil {
 			return p, nil, err
 		}
-		wire.Name = name
+		wire.Name, wire.MayLoad = name, d.MayLoad
 		if wire.TLS, err = w.tls(ctx, "wires."+name, d.Wires[name].TLS); err != nil {
 			return p, nil, err
 		}

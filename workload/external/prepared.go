@@ -47,7 +47,8 @@ type Wire struct {
 	Address string `json:"address"`
 	// Authority is what requests name as their host.
 	Authority string `json:"authority"`
-	Proxy     string `json:"proxy,omitempty"` // URL of a proxy of HTTP; "": none
+	Proxy     string `json:"proxy,omitempty"`    // URL of a proxy of HTTP; "": none
+	MayLoad   string `json:"may_load,omitempty"` // the host that its description says may be loaded
 	TLS       *TLS   `json:"tls,omitempty"`
 	Cookies   bool   `json:"cookies,omitempty"` // keep and send them, for each caller apart
 }

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wirelab/experiment"
+	"wirelab/launch"
+	"wirelab/plan"
+	"wirelab/workload/external"
+)
+
+// started says how the server behind a wire is started.
+type started struct {
+	external.Start
+	dir     string // of its description
+	program string // in place of the first word; "": the command's own
+	built   string // the folder that it was built in; "": dir
+	wires   []string
+}
+
+// foreignBench starts servers that are not ours.
+type foreignBench struct {
+	*experiment.Processes
+	starts map[string]started // by wire
+}
+
+// withForeign is the bench of a plan, with external services if they are its work.
+func (a *app) withForeign(usual *experiment.Processes, over experiment.Bench, p plan.Plan) experiment.Bench {
+	if len(p.External) == 0 {
+		return over
+	}
+	return &foreignBench{Processes: usual, starts: a.foreign.starts}
+}
+
+// Server implements [experiment.Bench].
+func (b *foreignBench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
+	s := b.starts[arm.Protocol]
+	run, err := s.words(arm.Protocol)
+	if err != nil {
+		return nil, err
+	}
+	host, namespace := b.Side()
+	spec := launch.Spec{
+		Name: "server of " + arm.Name, Run: run, Dir: s.folder(), Env: s.environ(), Host: host, Namespace: namespace,
+		CPUs: b.Placement().ServerCPUs,
+	}
+	if s.Ready != "" {
+		if spec.Ready, err = launch.ParseReady(s.Ready); err != nil {
+			return nil, err
+		}
+	}
+	return launch.Start(ctx, spec)
+}
+
+// folder is where it is started.
+func (s *started) folder() string {
+	base := s.dir
+	if s.built != "" {
+		base = s.built
+	}
+	if filepath.IsAbs(s.Dir) {
+		return s.Dir
+	}
+	return filepath.Join(base, s.Dir)
+}
+
+// environ are its variables.
+func (s *started) environ() []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		all = append(all, name+"="+os.Expand(s.Env[name], func(v string) string {
+			if v == "PORT" || strings.HasPrefix(v, "PORT_") {
+				return "$" + v
+			}
+			return os.Getenv(v)
+		}))
+	}
+	return all
+}
+
+// words are its command, in which $PORT_REST is the port of wire rest where a service has several.
+func (s *started) words(wire string) ([]string, error) {
+	run := slices.Clone(s.Run)
+	if s.Command != "" {
+		var err error
+		if run, err = launch.ParseCommand(s.Command); err != nil {
+			return nil, err
+		}
+	}
+	if s.program != "" {
+		program, err := filepath.Abs(s.program)
+		if err != nil {
+			return nil, err
+		}
+		run[0] = program
+	}
+	for _, other := range s.wires {
+		name := "PORT_" + strings.ToUpper(strings.ReplaceAll(other, "-", "_"))
+		port := "$PORT"
+		if other != wire && !strings.HasSuffix(wire, "-"+other) {
+			free, err := freePort()
+			if err != nil {
+				return nil, err
+			}
+			port = free
+		}
+		for i := range run {
+			run[i] = strings.NewReplacer("${"+name+"}", port, "$"+name, port).Replace(run[i])
+		}
+	}
+	return run, nil
+}
+
+// freePort is a port that nothing listened at a moment ago.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return strconv.Itoa(port), l.Close()
+}
