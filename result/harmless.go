@@ -1,59 +1,85 @@
 package result
 
 import (
+	"encoding/json"
+	"net/url"
 	"reflect"
+	"slices"
+	"strings"
 
 	"wirelab/plan"
 )
 
 // Harmless makes every text of a result one that can be shown, by [plan.Harmless]: names come from whoever wrote the
 // plan, and the reasons of failures from servers.
-func (r *Result) Harmless() { harmless(reflect.ValueOf(r).Elem(), false) }
+func (r *Result) Harmless() { texts(reflect.ValueOf(r).Elem(), false, plan.Harmless) }
+
+// Hidden stands for a secret in texts.
+const Hidden = "(secret)"
+
+// Hide takes values that are secrets out of every text of a result.
+func (r *Result) Hide(secrets []string) {
+	if len(secrets) == 0 {
+		return
+	}
+	texts(reflect.ValueOf(r).Elem(), false, func(text string, _ bool) string { return Hide(text, secrets) })
+}
+
+// Hide takes values that are secrets out of a text, also as URLs and JSON have them.
+func Hide(text string, secrets []string) string {
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
+		quoted, _ := json.Marshal(secret) // a string always can be
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
+			text = strings.ReplaceAll(text, form, Hidden)
+		}
+	}
+	return text
+}
 
 // hasLines reports whether a field may hold a text of several lines: a description, or errors that were joined.
 func hasLines(field string) bool { return field == "About" || field == "Why" || field == "Out" }
 
-// harmless changes the texts in a value that can be set.
-func harmless(v reflect.Value, lines bool) {
+// texts changes the texts in a value that can be set. lines is whether a text may be of several lines.
+func texts(v reflect.Value, lines bool, change func(text string, lines bool) string) {
 	switch v.Kind() {
 	case reflect.String:
 		if text := v.String(); v.CanSet() {
-			if safe := plan.Harmless(text, lines); safe != text {
+			if safe := change(text, lines); safe != text {
 				v.SetString(safe)
 			}
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			harmless(v.Elem(), lines)
+			texts(v.Elem(), lines, change)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() {
-				harmless(v.Field(i), hasLines(field.Name))
+				texts(v.Field(i), hasLines(field.Name), change)
 			}
 		}
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
 		case reflect.String, reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Map:
 			for i := range v.Len() {
-				harmless(v.Index(i), lines)
+				texts(v.Index(i), lines, change)
 			}
 		}
 	case reflect.Map:
-		harmlessMap(v)
+		textsOfMap(v, change)
 	}
 }
 
-// harmlessMap is harmless for a map with texts, whose values cannot be set in place.
-func harmlessMap(v reflect.Value) {
+// textsOfMap is texts for a map with texts, whose values cannot be set in place.
+func textsOfMap(v reflect.Value, change func(text string, lines bool) string) {
 	for _, key := range v.MapKeys() {
 		value := reflect.New(v.Type().Elem()).Elem()
 		value.Set(v.MapIndex(key))
-		harmless(value, false)
+		texts(value, false, change)
 		name := key
 		if key.Kind() == reflect.String {
 			name = reflect.New(key.Type()).Elem()
-			name.SetString(plan.Harmless(key.String(), false))
+			name.SetString(change(key.String(), false))
 		}
 		if name.Interface() != key.Interface() {
 			v.SetMapIndex(key, reflect.Value{})

@@ -90,16 +90,21 @@ nothing valid to say about some arm, or the search was interrupted.`,
 }
 
 func (f *capacityFlags) run(ctx context.Context, a *app, args []string) error {
+	p, said, err := f.parse(ctx, a, "capacity", args)
+	if err != nil {
+		return err
+	}
+	return f.measure(ctx, a, p, said)
+}
+
+// measure searches for the capacities of a plan without loads. said is which driver was chosen.
+func (f *capacityFlags) measure(ctx context.Context, a *app, p plan.Plan, said string) error {
 	objective, err := result.ParseObjective(f.slo)
 	if err != nil {
 		return err
 	}
 	if f.probe != 0 && (f.probe < probeMin || f.probe > result.ProbeMost) {
 		return cli.Usage("--probe %v: want %v to %v", f.probe, probeMin, result.ProbeMost)
-	}
-	p, said, err := f.parse(ctx, a, "capacity", args)
-	if err != nil {
-		return err
 	}
 	if p, err = f.database.apply(ctx, a, f.network.apply(f.secure.apply(p))); err != nil {
 		return err

@@ -84,6 +84,11 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
+	return f.measure(ctx, a, p, said)
+}
+
+// measure measures the curve of a plan without loads. said is which driver was chosen.
+func (f *curveFlags) measure(ctx context.Context, a *app, p plan.Plan, said string) error {
 	if f.steps < 3 || f.steps > plan.LevelsMax {
 		return cli.Usage("--steps %d: want 3 to %d", f.steps, plan.LevelsMax)
 	}
@@ -95,7 +100,8 @@ func (f *curveFlags) run(ctx context.Context, a *app, args []string) error {
 		p.Deadline = curveDeadline
 	}
 	f.conduct.database.dry = f.conduct.plan
-	if p, err = f.conduct.database.apply(ctx, a, f.conduct.network.apply(f.conduct.secure.apply(p))); err != nil {
+	p, err := f.conduct.database.apply(ctx, a, f.conduct.network.apply(f.conduct.secure.apply(p)))
+	if err != nil {
 		return err
 	}
 	rates, err := f.given()

@@ -15,6 +15,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/plan"
+	"wirelab/result"
 	"wirelab/workload/external"
 	"wirelab/workload/external/request"
 )
@@ -141,6 +142,12 @@ func (f *loadFlags) replyFlags(flags *pflag.FlagSet) {
 
 // run measures what the flags ask for.
 func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
+	switch {
+	case f.capacity && f.slo == "":
+		return cli.Usage("--capacity finds the highest rate that keeps an objective: give it with --slo, such as --slo 'p99<20ms'")
+	case f.capacity && len(f.conduct.gate.failIf) > 0:
+		return cli.Usage("--fail-if is not for --capacity: its exit code says whether there is a capacity")
+	}
 	d, err := f.describe(ctx, a, args)
 	if err != nil {
 		return err
@@ -173,7 +180,28 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 		arm.Driver = plan.DriverRaw
 	}
 	p.Arms = []plan.Arm{arm}
+	switch {
+	case f.curve:
+		rated := curveFlags{ratedFlags: f.rated(p), rates: f.rate, steps: curveSteps, conduct: f.conduct}
+		return rated.measure(ctx, a, rated.plan, "")
+	case f.capacity:
+		rated := capacityFlags{
+			ratedFlags: f.rated(p), slo: f.slo, certificate: f.conduct.certificate, name: f.conduct.name, rounds: f.plan.Rounds.Min,
+			json: f.conduct.json, quiet: f.conduct.quiet, network: f.conduct.network, database: f.conduct.database,
+		}
+		return rated.measure(ctx, a, rated.plan, "")
+	}
 	return f.measure(ctx, a, p)
+}
+
+// rated is what the commands that try rates take of the flags.
+func (f *loadFlags) rated(p plan.Plan) ratedFlags {
+	p.Loads = nil
+	r := ratedFlags{plan: p, inFlight: inFlightUsual}
+	if len(f.inFlight) > 0 {
+		r.inFlight = f.inFlight[0]
+	}
+	return r
 }
 
 // trial is what one call before all others told.
@@ -409,8 +437,5 @@ func (a *app) hidden(text string) string {
 	if a.foreign == nil {
 		return text
 	}
-	for _, secret := range a.foreign.secrets {
-		text = strings.ReplaceAll(text, secret, "(secret)")
-	}
-	return text
+	return result.Hide(text, a.foreign.secrets)
 }
