@@ -36,7 +36,7 @@ type example struct {
 	left int // fields that may still be written
 }
 
-// forms are the values of messages that have a form of their own.
+// forms are values of the messages whose JSON has a form of its own.
 var forms = map[protoreflect.FullName]string{ // read only
 	"google.protobuf.Any": `{}`, "google.protobuf.Duration": `"1s"`, "google.protobuf.Empty": `{}`,
 	"google.protobuf.FieldMask": `""`, "google.protobuf.ListValue": `[]`, "google.protobuf.Struct": `{}`,
@@ -48,7 +48,7 @@ var forms = map[protoreflect.FullName]string{ // read only
 
 // message writes a message; open are those around it.
 func (e *example) message(d protoreflect.MessageDescriptor, open []protoreflect.FullName) {
-	if form, ok := forms[d.FullName()]; ok && wellKnown(d) {
+	if form, ok := forms[d.FullName()]; ok {
 		e.text.WriteString(form)
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -209,13 +208,6 @@ func (m *Method) split(text []byte) ([]json.RawMessage, error) {
 
 // wellKnown reports whether a message's JSON has a form of its own.
 func wellKnown(d protoreflect.MessageDescriptor) bool {
-	name, ok := strings.CutPrefix(string(d.FullName()), "google.protobuf.")
-	if !ok || strings.Contains(name, ".") {
-		return false
-	}
-	switch name {
-	case "Any", "Duration", "Empty", "FieldMask", "ListValue", "Struct", "Timestamp", "Value":
-		return true
-	}
-	return strings.HasSuffix(name, "Value")
+	_, ok := forms[d.FullName()]
+	return ok
 }

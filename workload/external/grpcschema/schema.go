@@ -209,7 +209,7 @@ func (b *builder) file(path string, depth int) (err error) {
 		return err
 	}
 	text := b.texts[path]
-	if text == nil && strings.HasPrefix(path, "google/protobuf/") {
+	if strings.HasPrefix(path, "google/protobuf/") { // ours, whatever else is said of it
 		if file, err := protoregistry.GlobalFiles.FindFileByPath(path); err == nil {
 			text = protodesc.ToFileDescriptorProto(file)
 			b.texts[path] = text
@@ -230,12 +230,54 @@ func (b *builder) file(path string, depth int) (err error) {
 	}
 	made, err := protodesc.FileOptions{AllowUnresolvable: true}.New(text, b.files)
 	if err == nil {
+		err = usual(made.Messages())
+	}
+	if err == nil {
 		err = b.files.RegisterFile(made)
 	}
 	if err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", cmp.Or(path, "a file without a name"), plain(err))
 	}
 	return nil
+}
+
+// usual returns an error if one of the messages has the name of a well-known one, and not its fields: what
+// reads and writes JSON takes them for granted.
+func usual(all protoreflect.MessageDescriptors) error {
+	for i := range all.Len() {
+		m := all.Get(i)
+		if err := usual(m.Messages()); err != nil {
+			return err
+		}
+		if !wellKnown(m) {
+			continue
+		}
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(m.FullName())
+		known, ok := found.(protoreflect.MessageDescriptor)
+		if err != nil || !ok || !sameFields(m.Fields(), known.Fields()) {
+			return fmt.Errorf("it declares %s in another form than the usual one; import google/protobuf's own", m.FullName())
+		}
+	}
+	return nil
+}
+
+func sameFields(a, b protoreflect.FieldDescriptors) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i := range b.Len() {
+		want := b.Get(i)
+		got := a.ByNumber(want.Number())
+		if got == nil || got.Name() != want.Name() || got.Kind() != want.Kind() || got.Cardinality() != want.Cardinality() ||
+			got.IsMap() != want.IsMap() || (got.ContainingOneof() == nil) != (want.ContainingOneof() == nil) ||
+			want.Message() != nil && !want.IsMap() && got.Message().FullName() != want.Message().FullName() {
+			return false
+		}
+		if want.IsMap() && !sameFields(got.Message().Fields(), want.Message().Fields()) {
+			return false
+		}
+	}
+	return true
 }
 
 // add takes in a service by its full name.

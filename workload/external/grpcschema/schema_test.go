@@ -398,3 +398,44 @@ func TestCompileErrors(t *testing.T) {
 	_, err = grpcschema.Compile(t.Context(), []string{large}, nil)
 	wantError(t, err, wirelab.InvalidArgument, "large.proto")
 }
+
+// A peer that declares a well-known message in a form of its own is told so: the library that
+// writes JSON takes the usual form for granted, and panics.
+func TestForgedWellKnown(t *testing.T) {
+	t.Parallel()
+	var set descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(protoset(t, true), &set); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(set.GetFile(), func(f *descriptorpb.FileDescriptorProto) bool {
+		return f.GetName() == "google/protobuf/any.proto"
+	})
+	forged := set.GetFile()[i]
+	forged.MessageType[0].Field = nil
+	wire := []byte("\x2a\x07\x0a\x03x/y\x12\x00")
+	for _, name := range []string{"google/protobuf/any.proto", "own/any.proto"} {
+		forged.Name = proto.String(name)
+		for _, file := range set.GetFile() {
+			for n, path := range file.GetDependency() {
+				if strings.HasSuffix(path, "/any.proto") {
+					file.Dependency[n] = name
+				}
+			}
+		}
+		data, err := proto.Marshal(&set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := grpcschema.Protoset("a", data)
+		if name == "own/any.proto" {
+			wantError(t, err, wirelab.InvalidArgument, "own/any.proto", "google.protobuf.Any", "another form")
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := find(t, s, "AddItem").Decode(wire); err != nil || !strings.Contains(string(text), `"note":{}`) {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}
