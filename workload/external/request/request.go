@@ -35,6 +35,8 @@ type Reply struct {
 	Proto  string  `json:"-"` // version of HTTP that it came over, "HTTP/1.1"; "" where it is not known
 	Fields []Field `json:"fields,omitempty"`
 	Body   []byte  `json:"body,omitempty"`
+	// BodyUnknown is set where the source did not record the body, so that an empty Body says nothing.
+	BodyUnknown bool `json:"bodyUnknown,omitempty"`
 }
 
 // Get returns the value of the first field of that name, whatever the case of its letters; "" if there is none.
