@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"wirelab/input"
 	"wirelab/plan"
 	"wirelab/workload/external"
+	"wirelab/workload/external/grpcschema"
 )
 
 // foreign is the work of a run that is no workload of ours.
@@ -43,7 +45,15 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		prepared, hidden, err := external.Prepare(ctx, d, a.sources(e.File))
+		var start *started
+		if how := startOf(e, d); how != nil {
+			start = &started{Start: *how, dir: filepath.Dir(e.File), program: e.Program, wires: slices.Sorted(maps.Keys(d.Wires))}
+		}
+		sources := a.sources(e.File)
+		sources.Schema = func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+			return a.schema(ctx, e.File, start, wire, text)
+		}
+		prepared, hidden, err := external.Prepare(ctx, d, sources)
 		if err != nil {
 			return p, err
 		}
@@ -51,17 +61,13 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 			prepared.Service = e.As
 		}
 		described[i], all[i] = e, prepared
-		if start := startOf(e, d); start != nil {
-			for _, w := range prepared.Wires {
-				s := started{Start: *start, dir: filepath.Dir(e.File), program: e.Program}
-				for _, other := range prepared.Wires {
-					s.wires = append(s.wires, other.Name)
-				}
-				name := w.Name
-				if len(p.External) > 1 {
-					name = prepared.Service + "-" + w.Name
-				}
-				starts[name] = s
+		for _, w := range prepared.Wires {
+			switch {
+			case start == nil:
+			case len(p.External) > 1:
+				starts[prepared.Service+"-"+w.Name] = *start
+			default:
+				starts[w.Name] = *start
 			}
 		}
 		secrets = append(secrets, hidden...)

@@ -274,6 +274,9 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 	}
 	call := external.CallText{Method: f.method, Messages: f.messagesOf}
 	wire.Target = at.Scheme + "://" + at.Host
+	if wire.Kind == external.GraphQL && len(args) == 0 {
+		return d, cli.Usage("graphql: want its URL too, such as graphql http://localhost:8080/graphql")
+	}
 	grpc := at.Scheme == "grpc" || at.Scheme == "grpcs" || wire.Kind == external.GRPC
 	if grpc {
 		call.Call = strings.TrimPrefix(at.Path, "/")

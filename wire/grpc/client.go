@@ -25,14 +25,14 @@ var reconnect = grpc.ConnectParams{
 
 // Dial returns a grpc-go connection set up as the package comment says. It
 // connects at the first call. Closing it ends its calls with Canceled.
-func Dial(to wirelab.Dialing, secure bool) (*grpc.ClientConn, error) {
+func Dial(to wirelab.Dialing, secure bool, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	trust := insecure.NewCredentials()
 	if secure {
 		trust = credentials.NewTLS(to.TLS())
 	}
 	// passthrough: the address is the caller's to resolve, since the caller
 	// opens the connection; and its host is the name that TLS checks.
-	conn, err := grpc.NewClient("passthrough:///"+to.Address,
+	conn, err := grpc.NewClient("passthrough:///"+to.Address, append([]grpc.DialOption{
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return to.Open(ctx) }),
 		grpc.WithTransportCredentials(trust),
 		grpc.WithDisableRetry(),
@@ -42,7 +42,7 @@ func Dial(to wirelab.Dialing, secure bool) (*grpc.ClientConn, error) {
 			grpc.MaxCallRecvMsgSize(MaxMessage),
 			grpc.MaxCallSendMsgSize(MaxMessage),
 		),
-	)
+	}, more...)...)
 	if err != nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "address %q: %v", to.Address, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/workload/external/request"
 )
 
 // bad is the error of a field.
@@ -66,7 +67,7 @@ func checkHeader(field, name, value string) error {
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return bad(field+"."+name, "its value has a line break")
 	}
-	if secretField(name) && value != "" && !strings.Contains(value, "${") {
+	if request.Secret(name) && value != "" && !strings.Contains(value, "${") {
 		return bad(field+"."+name, "is a secret, and files are shared: take it from the environment, as in ${TOKEN}")
 	}
 	return nil

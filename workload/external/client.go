@@ -9,6 +9,8 @@ import (
 
 	"wirelab"
 	"wirelab/wire/raw"
+	"wirelab/workload/external/grpccall"
+	"wirelab/workload/external/judge"
 	"wirelab/workload/external/request"
 )
 
@@ -22,14 +24,17 @@ type port interface {
 // scratch is what one caller keeps between its calls.
 type scratch struct {
 	body    []byte
+	grpc    grpccall.Reply
 	cookies http.CookieJar // nil: none are kept
 }
 
 // prepared is a request of an operation with what its wire made of it beforehand.
 type prepared struct {
 	request.Request
-	calls *Calls
-	http  *http.Request // template, never sent itself; nil of other wires
+	calls   *Calls
+	http    *http.Request // template, never sent itself; nil of gRPC
+	grpc    *grpccall.Request
+	streams bool // whether its reply is a stream of gRPC
 }
 
 // client is the [wirelab.Client] over a wire.
@@ -46,11 +51,13 @@ type client struct {
 type loaded struct {
 	*Operation
 	requests []*prepared
-	judge    checker
+	judge    *judge.Judge
+	free     bool // nothing says which status a right reply has: any that is no failure
+	graph    bool // replies of GraphQL may be errors though their status is 200
 }
 
 func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirelab.Client, error) {
-	if err := w.secure(&to); err != nil {
+	if err := w.Trust(&to); err != nil {
 		return nil, err
 	}
 	port, err := open(ctx, w, to)
@@ -75,7 +82,7 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s: %s", name, why)
 	}
 	calls := o.Calls[w.Name]
-	l := &loaded{Operation: o}
+	l := &loaded{Operation: o, graph: w.Kind == GraphQL}
 	for _, r := range calls.Requests {
 		made, err := w.prepare(r, &calls)
 		if err != nil {
@@ -83,8 +90,9 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 		}
 		l.requests = append(l.requests, made)
 	}
+	l.free = calls.Rule.Status == "" && calls.Rule.Mode != judge.File
 	var err error
-	l.judge, err = calls.Rule.checker(w, calls.Requests)
+	l.judge, err = judgeOf(w, &calls)
 	return l, err
 }
 
@@ -122,6 +130,14 @@ func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error 
 	if err != nil {
 		return err
 	}
+	if err := refused(reply.Status); err != nil && l.free {
+		return err
+	}
+	if l.graph {
+		if err := graphErrors(reply.Body); err != nil {
+			return err
+		}
+	}
 	return l.judge.Check(i, reply)
 }
 
@@ -158,7 +174,7 @@ func (c *client) Call(ctx context.Context, operation string, data []byte) (any, 
 func (p *Prepared) dialRaw(
 	ctx context.Context, w Wire, to wirelab.Dialing, slots int, operation string, seed uint64,
 ) (wirelab.Lines, error) {
-	if err := w.secure(&to); err != nil {
+	if err := w.Trust(&to); err != nil {
 		return nil, err
 	}
 	l, err := p.load(operation, w)

@@ -76,6 +76,8 @@ type OperationText struct {
 	Ignore []string `json:"ignore,omitempty" yaml:"ignore,omitempty"`
 	// Schema is the file of the JSON Schema of replies.
 	Schema string `json:"schema,omitempty" yaml:"schema,omitempty"`
+	// Status is what a right reply has: "200", "2xx", a code of gRPC, or several with commas between. Default: a success.
+	Status string `json:"status,omitempty" yaml:"status,omitempty"`
 	// Repeatable is that a request may be sent again though its method does not say so.
 	Repeatable *bool `json:"repeatable,omitempty" yaml:"repeatable,omitempty"`
 	// Steps make the operation a chain of others.

@@ -86,7 +86,7 @@ func (w Wire) throughProxy(to wirelab.Dialing) (http.RoundTripper, func() error,
 func (w Wire) prepare(r request.Request, calls *Calls) (*prepared, error) {
 	made := &prepared{Request: r, calls: calls}
 	if w.Kind == GRPC {
-		return made, nil
+		return made, made.grpcRequest()
 	}
 	at, err := url.Parse(r.URL)
 	if err != nil {

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/workload/external/grpcschema"
 	"wirelab/workload/external/request"
+	"wirelab/workload/external/rows"
 )
 
 // Sources are what a description needs of the world.
@@ -20,6 +22,8 @@ type Sources struct {
 	Read func(ctx context.Context, name string) ([]byte, error)
 	// Getenv looks up a variable of the environment.
 	Getenv func(name string) string
+	// Schema returns the schema of a wire of gRPC: asked of the server, or read from files.
+	Schema func(ctx context.Context, wire Wire, text WireText) (*grpcschema.Schema, error)
 }
 
 // requestsLimit is the most requests of an operation, and bytesLimit the most bytes that all of a service have.
@@ -32,8 +36,10 @@ const (
 type preparing struct {
 	Description
 	Sources
-	env   *environment
-	bytes int
+	env      *environment
+	bytes    int
+	contents map[string][]byte             // of files that are bodies
+	schemas  map[string]*grpcschema.Schema // by wire
 }
 
 // Prepare renders and encodes every request. secrets are the values that came from the environment: they must be shown
@@ -42,7 +48,10 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 	if err := d.check(); err != nil {
 		return p, nil, err
 	}
-	w := &preparing{Description: d, Sources: from, env: &environment{get: from.Getenv}}
+	w := &preparing{
+		Description: d, Sources: from, env: &environment{get: from.Getenv},
+		contents: map[string][]byte{}, schemas: map[string]*grpcschema.Schema{},
+	}
 	p.Service = d.Service
 	for _, name := range slices.Sorted(maps.Keys(d.Wires)) {
 		wire, err := d.Wires[name].read("wires." + name)
@@ -68,25 +77,35 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 // operation prepares one operation over each wire that it has a call for.
 func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (Operation, error) {
 	text, field := w.Operations[name], "operations."+name
+	table, err := w.table(ctx, field, text.Rows)
+	if err != nil {
+		return Operation{}, err
+	}
 	o := Operation{Name: name, Kind: wirelab.UnaryCall, Repeatable: true, Calls: map[string]Calls{}}
 	for _, wire := range wires {
 		call, given := text.Calls[wire.Name]
 		if !given {
 			continue
 		}
-		calls, err := w.calls(ctx, field+".calls."+wire.Name, wire, call)
+		calls, err := w.calls(ctx, field+".calls."+wire.Name, wire, call, table)
 		if err != nil {
+			return o, err
+		}
+		if o.Kind, err = kindOf(calls); err != nil {
 			return o, err
 		}
 		for i := range calls.Requests {
 			r := &calls.Requests[i]
 			w.bytes += len(r.Body) + len(r.URL)
-			o.Repeatable = o.Repeatable && repeatable(r.Method)
+			for _, m := range r.Messages {
+				w.bytes += len(m)
+			}
+			o.Repeatable = o.Repeatable && repeatable(r.Method) && wire.Kind != GRPC
 		}
 		if w.bytes > bytesLimit {
 			return o, bad(field, "the requests have more than %d MiB in all; give fewer rows, or smaller ones", bytesLimit>>20)
 		}
-		if calls.Rule, err = w.rule(ctx, field, text); err != nil {
+		if calls.Rule, err = w.rule(ctx, field, text, calls); err != nil {
 			return o, err
 		}
 		o.Calls[wire.Name] = calls
@@ -106,40 +125,89 @@ func repeatable(method string) bool {
 	return false
 }
 
-// calls renders the requests of an operation over one wire.
-func (w *preparing) calls(ctx context.Context, field string, wire Wire, call CallText) (Calls, error) {
-	calls := Calls{Messages: call.Messages}
-	r, err := w.http(ctx, field, wire, call)
+// calls renders the requests of an operation over one wire: one for each row, or one in all.
+func (w *preparing) calls(ctx context.Context, field string, wire Wire, call CallText, table []rows.Row) (calls Calls, err error) {
+	calls.Messages = call.Messages
+	if call, err = w.expanded(field, wire, call); err != nil {
+		return calls, err
+	}
+	if call.File != "" {
+		data, err := w.Read(ctx, call.File)
+		if err != nil {
+			return calls, wirelab.Public(err).Behind(field + ".file: ")
+		}
+		w.contents[call.File] = data
+	}
+	var method *grpcschema.Method
+	if wire.Kind == GRPC {
+		if method, err = w.method(ctx, field, wire, call.Call); err != nil {
+			return calls, err
+		}
+		if calls.Method, err = method.Marshal(); err != nil {
+			return calls, wirelab.Public(err).Behind(field + ": ")
+		}
+	}
+	if table == nil {
+		r, err := w.render(field, wire, call, method)
+		calls.Requests = []request.Request{r}
+		return calls, err
+	}
+	shape, err := newShape(field, call)
 	if err != nil {
 		return calls, err
 	}
-	calls.Requests = []request.Request{r}
+	for _, row := range table {
+		filled, err := shape.fill(row)
+		if err != nil {
+			return calls, err
+		}
+		r, err := w.render(row.At, wire, filled, method)
+		if err != nil {
+			return calls, err
+		}
+		r.At = row.At
+		calls.Requests = append(calls.Requests, r)
+	}
 	return calls, nil
 }
 
-// http is one request of HTTP, or of what lies on it.
-func (w *preparing) http(ctx context.Context, field string, wire Wire, call CallText) (r request.Request, err error) {
-	text := w.Wires[wire.Name]
-	base, err := url.Parse(text.Target)
-	if err != nil {
-		return r, bad(field, "%v", err)
+// render makes the request of a call that has nothing left to fill in.
+func (w *preparing) render(field string, wire Wire, call CallText, method *grpcschema.Method) (request.Request, error) {
+	if method != nil {
+		return w.grpc(field, call, method)
 	}
-	path, err := w.env.expand(field+".path", call.Path)
+	return w.http(field, wire, call)
+}
+
+// grpc is one request of gRPC.
+func (w *preparing) grpc(field string, call CallText, method *grpcschema.Method) (r request.Request, err error) {
+	r.Method, r.URL = http.MethodPost, method.Path
+	text, err := encode(field+".message", call.Message)
 	if err != nil {
 		return r, err
 	}
-	at, err := url.Parse(strings.TrimSuffix(base.EscapedPath(), "/") + path)
+	if r.Messages, err = method.EncodeAll(text); err != nil {
+		return r, wirelab.Public(err).Behind(field + ".message: ")
+	}
+	r.Fields = fieldsOf(call.Headers)
+	return r, nil
+}
+
+// http is one request of HTTP, or of what lies on it.
+func (w *preparing) http(field string, wire Wire, call CallText) (r request.Request, err error) {
+	base, err := url.Parse(w.Wires[wire.Name].Target)
+	if err != nil {
+		return r, bad(field, "%v", err)
+	}
+	at, err := url.Parse(strings.TrimSuffix(base.EscapedPath(), "/") + call.Path)
 	if err != nil || at.Host != "" {
 		return r, bad(field+".path", "%.100q is no path; write for example /items?page=1", call.Path)
 	}
-	if path == "" {
+	if call.Path == "" {
 		at.RawQuery = base.RawQuery
 	}
 	query := at.Query()
 	for name, value := range call.Query {
-		if value, err = w.env.expand(field+".query."+name, value); err != nil {
-			return r, err
-		}
 		query.Set(name, value)
 	}
 	if len(call.Query) > 0 {
@@ -149,19 +217,19 @@ func (w *preparing) http(ctx context.Context, field string, wire Wire, call Call
 		at.Path = "/"
 	}
 	r.URL = at.RequestURI()
-	if r.Body, err = w.body(ctx, field, wire, call); err != nil {
+	if r.Body, err = w.body(field, wire, call); err != nil {
 		return r, err
 	}
 	for _, value := range call.Send {
-		m, err := w.encode(field+".send", value)
+		m, err := encode(field+".send", value)
 		if err != nil {
 			return r, err
 		}
 		r.Messages = append(r.Messages, m)
 	}
 	r.Method = methodOf(wire, call, len(r.Body) > 0)
-	r.Fields, err = w.fields(field, wire, call, r.Body)
-	return r, err
+	r.Fields = withUsual(fieldsOf(call.Headers), wire, call, r.Body)
+	return r, nil
 }
 
 func methodOf(wire Wire, call CallText, hasBody bool) string {
@@ -175,30 +243,29 @@ func methodOf(wire Wire, call CallText, hasBody bool) string {
 }
 
 // body is what a request has as its body.
-func (w *preparing) body(ctx context.Context, field string, wire Wire, call CallText) ([]byte, error) {
+func (w *preparing) body(field string, wire Wire, call CallText) ([]byte, error) {
 	switch {
 	case wire.Kind == GraphQL:
 		asked := map[string]any{"query": call.Document}
 		if len(call.Variables) > 0 {
 			asked["variables"] = call.Variables
 		}
-		return w.encode(field+".variables", asked)
+		return encode(field+".variables", asked)
 	case call.File != "":
-		return w.Read(ctx, call.File)
+		return w.contents[call.File], nil
 	case call.Body != nil:
-		return w.encode(field+".body", call.Body)
+		return encode(field+".body", call.Body)
 	}
 	return nil, nil
 }
 
 // encode is a text as it is, and anything else as JSON.
-func (w *preparing) encode(field string, value any) ([]byte, error) {
-	value, err := w.env.within(field, value)
-	if err != nil {
-		return nil, err
-	}
-	if text, ok := value.(string); ok {
-		return []byte(text), nil
+func encode(field string, value any) ([]byte, error) {
+	switch v := value.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		return []byte(v), nil
 	}
 	var b bytes.Buffer
 	to := json.NewEncoder(&b)
@@ -209,42 +276,33 @@ func (w *preparing) encode(field string, value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// fields are the header fields of a request: the call's before the wire's, before the usual ones.
-func (w *preparing) fields(field string, wire Wire, call CallText, body []byte) (all []request.Field, err error) {
-	add := func(in string, headers map[string]string) error {
-		for _, name := range slices.Sorted(maps.Keys(headers)) {
-			value, err := w.env.expand(in+"."+name, headers[name])
-			if err != nil {
-				return err
-			}
-			if !slices.ContainsFunc(all, func(f request.Field) bool { return strings.EqualFold(f.Name, name) }) {
-				all = append(all, request.Field{Name: name, Value: value})
-			}
+// fieldsOf are headers as fields, in the order of their names.
+func fieldsOf(headers map[string]string) (all []request.Field) {
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		all = append(all, request.Field{Name: name, Value: headers[name]})
+	}
+	return all
+}
+
+// withUsual adds the fields that a client sends without being told.
+func withUsual(all []request.Field, wire Wire, call CallText, body []byte) []request.Field {
+	add := func(name, value string) {
+		if request.Get(all, name) == "" {
+			all = append(all, request.Field{Name: name, Value: value})
 		}
-		return nil
 	}
-	if err = add(field+".headers", call.Headers); err == nil {
-		err = add("wires."+wire.Name+".headers", w.Wires[wire.Name].Headers)
-	}
-	usual := map[string]string{"Accept": "*/*"}
 	switch {
+	case wire.Kind == WebSocket:
+		return all
 	case wire.Kind == SSE:
-		usual["Accept"] = "text/event-stream"
-	case wire.Kind == GraphQL, json.Valid(body) && call.File == "":
-		usual["Content-Type"] = "application/json"
-	case len(body) > 0:
-		usual["Content-Type"] = contentType(call.File, body)
+		add("Accept", "text/event-stream")
+	default:
+		add("Accept", "*/*")
 	}
-	if wire.Kind == WebSocket {
-		usual = nil
+	if len(body) > 0 {
+		add("Content-Type", contentType(call.File, body))
 	}
-	if len(body) == 0 {
-		delete(usual, "Content-Type")
-	}
-	if err == nil {
-		err = add(field, usual)
-	}
-	return all, err
+	return all
 }
 
 // contentType is that of a body that says none.

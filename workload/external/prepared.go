@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"wirelab"
+	"wirelab/workload/external/judge"
 	"wirelab/workload/external/request"
 )
 
@@ -67,7 +68,7 @@ type Operation struct {
 type Calls struct {
 	Requests []request.Request `json:"requests"`
 	// Rule is what a right reply is.
-	Rule Rule `json:"rule"`
+	Rule judge.Rule `json:"rule"`
 	// Steps make it a chain: see [Step].
 	Steps []Step `json:"steps,omitempty"`
 	// Messages is how many events of a stream, or messages of a WebSocket, a call reads until it is over. Default: 1.

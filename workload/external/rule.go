@@ -8,13 +8,8 @@ import (
 
 	"wirelab"
 	"wirelab/wire/httprpc"
-	"wirelab/workload/external/request"
+	"wirelab/workload/external/judge"
 )
-
-// checker decides whether the reply to a request is right. It may be used by many goroutines.
-type checker interface {
-	Check(index int, got request.Reply) error
-}
 
 // refused is the error of a reply whose status says that the call failed; nil where it does not. A status is the
 // service's own word, and not a wrong reply: it is counted by its cause.
@@ -44,40 +39,48 @@ func graphErrors(body []byte) error {
 	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %.200s", reply.Errors[0].Message)
 }
 
-// Rule is what a right reply is, as drivers are told.
-type Rule struct {
-	Expect Expect   `json:"expect"`
-	Ignore []string `json:"ignore,omitempty"`
-}
-
 // Step is one call of a chain.
 type Step struct {
 	Call string            `json:"call"`
 	Save map[string]string `json:"save,omitempty"`
 }
 
-type statusOnly struct{ kind Kind }
-
-func (s statusOnly) Check(_ int, got request.Reply) error {
-	if err := refused(got.Status); err != nil {
-		return err
+// judgeOf is the judge of an operation's replies over a wire.
+func judgeOf(w Wire, calls *Calls) (*judge.Judge, error) {
+	if w.Kind != GRPC {
+		return judge.New(calls.Rule)
 	}
-	if s.kind == GraphQL {
-		return graphErrors(got.Body)
+	decode, err := decoding(calls)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return judge.New(calls.Rule, judge.Decoding(decode))
 }
 
-func (r Rule) checker(w Wire, _ []request.Request) (checker, error) { return statusOnly{w.Kind}, nil }
-
-func (w *preparing) rule(_ context.Context, _ string, o OperationText) (Rule, error) {
-	return Rule{Expect: o.Expect, Ignore: o.Ignore}, nil
+// rule is what a right reply is, as the judge knows it.
+func (w *preparing) rule(ctx context.Context, field string, o OperationText, calls Calls) (r judge.Rule, err error) {
+	r.Status, r.Ignore = o.Status, o.Ignore
+	switch o.Expect {
+	case Status:
+		r.Mode = judge.Status
+	case Schema:
+		r.Mode = judge.Schema
+		if r.Schema, err = w.Read(ctx, o.Schema); err != nil {
+			return r, wirelab.Public(err).Behind(field + ".schema: ")
+		}
+	case Recorded:
+		r.Mode = judge.File
+		for _, q := range calls.Requests {
+			if q.Reply == nil {
+				return r, bad(field+".expect", "%s has no reply that was recorded; expect something else", q.At)
+			}
+			r.Replies = append(r.Replies, *q.Reply)
+		}
+	default:
+		r.Mode = judge.Learnt
+	}
+	if _, err := judge.New(r); err != nil {
+		return r, wirelab.Public(err).Behind(field + ": ")
+	}
+	return r, nil
 }
-
-func secretField(name string) bool { return request.Secret(name) }
-
-func openGRPC(w Wire, to wirelab.Dialing) (port, error) {
-	return nil, wirelab.Errorf(wirelab.Unimplemented, "gRPC")
-}
-
-func replayedGRPC(over http.RoundTripper, w Wire) port { return nil }

@@ -70,8 +70,8 @@ func (t *TLS) apply(to *wirelab.Dialing) error {
 	return nil
 }
 
-// secure sets what a client over the wire needs to know of TLS.
-func (w Wire) secure(to *wirelab.Dialing) error {
+// Trust sets what a client over the wire needs to know of TLS.
+func (w Wire) Trust(to *wirelab.Dialing) error {
 	if err := w.TLS.apply(to); err != nil {
 		return err
 	}

@@ -48,14 +48,3 @@ func Get(fields []Field, name string) string {
 	}
 	return ""
 }
-
-// Secret reports whether fields of that name hold what nobody else should see.
-func Secret(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "session"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
-}

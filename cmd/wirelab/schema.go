@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/launch"
+	wiregrpc "wirelab/wire/grpc"
+	"wirelab/workload/external"
+	"wirelab/workload/external/grpcschema"
+)
+
+// reflectTime is how long a server may take to tell what it serves.
+const reflectTime = 10 * time.Second
+
+// schema is what a service of gRPC says of itself: its files, or its server, which is started for that where it is not running.
+func (a *app) schema(ctx context.Context, file string, start *started, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+	from := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(filepath.Dir(file), name)
+	}
+	switch {
+	case strings.HasSuffix(text.Schema, ".proto"):
+		paths := make([]string, len(text.ImportPaths))
+		for i := range paths {
+			paths[i] = from(text.ImportPaths[i])
+		}
+		return grpcschema.Compile(ctx, []string{from(text.Schema)}, paths)
+	case text.Schema != "" && text.Schema != "reflection":
+		data, err := a.sources(file).Read(ctx, text.Schema)
+		if err != nil {
+			return nil, err
+		}
+		return grpcschema.Protoset(text.Schema, data)
+	}
+	address := wire.Address
+	if start != nil {
+		server, err := a.launched(ctx, start, wire.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = server.Stop() }() // it was asked what it serves, and has told
+		address = server.Ready().Address
+	}
+	return a.reflected(ctx, address, wire, text)
+}
+
+// reflected asks a server what it serves.
+func (a *app) reflected(ctx context.Context, address string, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+	to := wirelab.Dialing{Address: address, Foreign: true}
+	if err := wire.Trust(&to); err != nil {
+		return nil, err
+	}
+	conn, err := wiregrpc.Dial(to, wire.Secure)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }() // there is nothing that could be lost
+	ctx, cancel := context.WithTimeout(ctx, reflectTime)
+	defer cancel()
+	answered := a.Waiting("what "+address+" serves", reflectTime)
+	defer answered()
+	return grpcschema.Reflect(ctx, conn, metadata.New(text.Headers))
+}
+
+// launched starts the server behind a wire, for a question.
+func (a *app) launched(ctx context.Context, s *started, wire string) (*launch.Process, error) {
+	run, err := s.words(wire)
+	if err != nil {
+		return nil, err
+	}
+	spec := launch.Spec{Name: "server of " + wire, Run: run, Dir: s.folder(), Env: s.environ()}
+	if s.Ready != "" {
+		if spec.Ready, err = launch.ParseReady(s.Ready); err != nil {
+			return nil, cli.Usage("start.ready: %v", err)
+		}
+	}
+	return launch.Start(ctx, spec)
+}

@@ -1,0 +1,147 @@
+package external
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/workload/external/rows"
+)
+
+// table reads the rows of an operation; nil: it has none.
+func (w *preparing) table(ctx context.Context, field, name string) ([]rows.Row, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := w.Read(ctx, name)
+	if err != nil {
+		return nil, wirelab.Public(err).Behind(field + ".rows: ")
+	}
+	var table []rows.Row
+	if filepath.Ext(name) == ".csv" {
+		table, err = rows.ReadCSV(name, data)
+	} else {
+		table, err = rows.ReadNDJSON(name, data)
+	}
+	if err == nil && len(table) == 0 {
+		err = bad(field+".rows", "%s has no rows", name)
+	}
+	return table, err
+}
+
+// shape is a call whose texts have places for values of a row.
+type shape struct {
+	call   CallText
+	path   *rows.Template
+	texts  map[string]*rows.Template // headers and query, by "header NAME" and "query NAME"
+	values map[string]rows.Shape     // "body", "message", "send", "variables"
+}
+
+// newShape reads the templates of a call.
+func newShape(field string, call CallText) (*shape, error) {
+	s := &shape{call: call, texts: map[string]*rows.Template{}, values: map[string]rows.Shape{}}
+	var err error
+	if s.path, err = rows.Parse(field+".path", call.Path); err != nil {
+		return nil, err
+	}
+	for kind, texts := range map[string]map[string]string{"header ": call.Headers, "query ": call.Query} {
+		for name, text := range texts {
+			if s.texts[kind+name], err = rows.Parse(field+": "+kind+name, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, value := range map[string]any{
+		"body": call.Body, "message": call.Message, "send": call.Send, "variables": call.Variables,
+	} {
+		if s.values[name], err = rows.ParseValue(field+"."+name, value); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// fill returns the call with the values of a row.
+func (s *shape) fill(row rows.Row) (CallText, error) {
+	call := s.call
+	var err error
+	if call.Path, err = s.path.Text(row); err != nil {
+		return call, err
+	}
+	call.Headers, call.Query = maps.Clone(call.Headers), maps.Clone(call.Query)
+	for _, key := range slices.Sorted(maps.Keys(s.texts)) {
+		text, err := s.texts[key].Text(row)
+		if err != nil {
+			return call, err
+		}
+		if name, header := strings.CutPrefix(key, "header "); header {
+			call.Headers[name] = text
+		} else {
+			call.Query[strings.TrimPrefix(key, "query ")] = text
+		}
+	}
+	if call.Body, err = s.values["body"].Value(row); err != nil {
+		return call, err
+	}
+	if call.Message, err = s.values["message"].Value(row); err != nil {
+		return call, err
+	}
+	send, err := s.values["send"].Value(row)
+	if err != nil {
+		return call, err
+	}
+	call.Send, _ = send.([]any)
+	variables, err := s.values["variables"].Value(row)
+	if err != nil {
+		return call, err
+	}
+	call.Variables, _ = variables.(map[string]any)
+	return call, nil
+}
+
+// expanded is a call with values in the place of ${NAME}, and the headers of its wire.
+func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, error) {
+	var err error
+	expand := func(in string, value string) string {
+		if err != nil {
+			return value
+		}
+		value, err = w.env.expand(in, value)
+		return value
+	}
+	within := func(in string, value any) any {
+		if err != nil {
+			return value
+		}
+		value, err = w.env.within(in, value)
+		return value
+	}
+	call.Path = expand(field+".path", call.Path)
+	headers, query := map[string]string{}, map[string]string{}
+	for name, value := range w.Wires[wire.Name].Headers {
+		headers[name] = expand("wires."+wire.Name+".headers."+name, value)
+	}
+	for name, value := range call.Headers {
+		for other := range headers {
+			if strings.EqualFold(other, name) {
+				delete(headers, other) // the call's own stands
+			}
+		}
+		headers[name] = expand(field+".headers."+name, value)
+	}
+	for name, value := range call.Query {
+		query[name] = expand(field+".query."+name, value)
+	}
+	call.Headers, call.Query = headers, query
+	call.Body, call.Message = within(field+".body", call.Body), within(field+".message", call.Message)
+	if send, ok := within(field+".send", call.Send).([]any); ok {
+		call.Send = send
+	}
+	if variables, ok := within(field+".variables", call.Variables).(map[string]any); ok {
+		call.Variables = variables
+	}
+	return call, err
+}
