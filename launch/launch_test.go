@@ -2,19 +2,27 @@ package launch_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"wirelab"
 	"wirelab/control"
+	"wirelab/internal/prereq"
 	"wirelab/launch"
+	"wirelab/place"
 	"wirelab/probe"
 )
 
@@ -83,6 +91,7 @@ func TestServers(t *testing.T) {
 		{"http", "", true},
 		{"http", launch.TCP, true},
 		{"http", "http:/healthz", true},
+		{"https", "https:/healthz", false},
 		{"grpc", launch.GRPC, false},
 		{"grpc", launch.TCP, false},
 		{"line", launch.Line, true},
@@ -243,6 +252,78 @@ func TestServersThatAreNotReady(t *testing.T) {
 				t.Errorf("code %v", wirelab.CodeOf(err))
 			}
 		})
+	}
+}
+
+// Who gives a start up hears why, and nothing of the server is left.
+func TestStartThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	why := errors.New("the user went home")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	s := spec("stubborn")
+	s.Ready = launch.Line
+	s.Stderr = writer(func() { cancel(why) })
+	if _, err := launch.Start(ctx, s); !errors.Is(err, why) || !strings.Contains(err.Error(), "was not ready yet") {
+		t.Errorf("the start ended with %v", err)
+	}
+}
+
+// writer does something when it is written to.
+type writer func()
+
+func (w writer) Write(p []byte) (int, error) {
+	w()
+	return len(p), nil
+}
+
+// A server runs on its cores alone.
+func TestCores(t *testing.T) {
+	t.Parallel()
+	var ours, its unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &ours); err != nil {
+		t.Fatal(err)
+	}
+	core := 0
+	for !ours.IsSet(core) {
+		core++
+	}
+	s := spec("http")
+	s.CPUs = []int{core}
+	p := begin(t, s)
+	if err := unix.SchedGetaffinity(p.PID(), &its); err != nil || its.Count() != 1 || !its.IsSet(core) {
+		t.Errorf("it may run on %d cores: %v", its.Count(), err)
+	}
+}
+
+// A server in a network of its own is asked there whether it is ready.
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	prereq.NeedNamespaces(t)
+	space, err := place.NewNamespace()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer space.Close()
+	ip, err := prereq.FindTool("ip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	up := exec.Command(ip, "link", "set", "lo", "up")
+	if err := errors.Join((place.Place{Namespace: space}).Start(up), up.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	for part, ready := range map[string]launch.Ready{
+		"http": "http:/healthz", "https": "https:/healthz", "grpc": launch.GRPC,
+	} {
+		s := spec(part)
+		s.Ready, s.Namespace = ready, space
+		p := begin(t, s)
+		if conn, err := net.Dial("tcp", p.Ready().Address); err == nil {
+			conn.Close()
+			t.Errorf("%s can be reached at %s from here", part, p.Ready().Address)
+		}
+		stopped(t, p, nil)
 	}
 }
 

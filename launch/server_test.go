@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -35,6 +36,16 @@ func TestMain(m *testing.M) {
 
 var parts = map[string]func() error{
 	"http": func() error { return serveHTTP(own()) },
+	"https": func() error {
+		l, err := net.Listen("tcp", own())
+		if err != nil {
+			return err
+		}
+		server := httptest.NewUnstartedServer(handler())
+		server.Listener = l
+		server.StartTLS()
+		select {}
+	},
 	"elsewhere": func() error { // it does not look at PORT
 		return serveHTTP("127.0.0.1:0")
 	},
@@ -71,6 +82,7 @@ var parts = map[string]func() error{
 	},
 	"stubborn": func() error {
 		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("no signal ends this one")
 		return serveHTTP(own())
 	},
 	// Its family is one of each: a worker, a worker's worker that ignores SIGTERM, an

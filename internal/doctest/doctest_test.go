@@ -26,11 +26,12 @@ func all(t *testing.T) []doctest.Block {
 }
 
 // Every block says what it is. What a reader types is "sh" and is run by tests;
-// a transcript, or what a test cannot run, is "console".
+// a transcript, or what a test cannot run, is "console". Servers in other languages
+// are run by the tests of package launch.
 func TestBlocksHaveALanguage(t *testing.T) {
 	t.Parallel()
 	for _, b := range all(t) {
-		if !slices.Contains([]string{"sh", "console", "text", "yaml", "json", "sql", "go", "graphql"}, b.Language) {
+		if !slices.Contains([]string{"sh", "console", "text", "yaml", "json", "sql", "go", "graphql", "bash", "python"}, b.Language) {
 			t.Errorf("%s:%d: a block in %q: shell commands are sh, transcripts console, other text is text", b.Page, b.Line, b.Language)
 		}
 		if len(b.Text) == 0 {
