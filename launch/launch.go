@@ -194,14 +194,21 @@ func (p *Process) Over() <-chan struct{} { return p.held.Ended() }
 // Ask gives the order Usage, which the kernel's numbers answer. All others are
 // refused: the server does not know them.
 func (p *Process) Ask(ctx context.Context, order control.Order) (control.Reply, error) {
+	return answer(ctx, p.name, order, p.Used)
+}
+
+// answer gives an order for a server that knows none.
+func answer(
+	ctx context.Context, name string, order control.Order, read func() (probe.GroupUse, error),
+) (control.Reply, error) {
 	if order.Usage == nil {
 		return control.Reply{}, wirelab.Errorf(wirelab.Unimplemented,
-			"%s is no program of wirelab and takes no orders", p.name)
+			"%s is no program of wirelab and takes no orders", name)
 	}
 	if err := context.Cause(ctx); err != nil {
-		return control.Reply{}, fmt.Errorf("%s: %w", p.name, err)
+		return control.Reply{}, fmt.Errorf("%s: %w", name, err)
 	}
-	used, err := p.Used()
+	used, err := read()
 	if err != nil {
 		return control.Reply{}, err
 	}

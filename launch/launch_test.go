@@ -28,8 +28,12 @@ import (
 
 // spec is that of a part that the test binary plays.
 func spec(name string) launch.Spec {
+	self, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		self = os.Args[0]
+	}
 	return launch.Spec{
-		Name: "server of shop", Run: []string{os.Args[0]}, Env: []string{part + "=" + name},
+		Name: "server of shop", Run: []string{self}, Env: []string{part + "=" + name},
 		StartTime: time.Minute, Grace: time.Hour,
 	}
 }
@@ -420,7 +424,8 @@ func TestParseReady(t *testing.T) {
 	t.Parallel()
 	for text, ok := range map[string]bool{
 		"": true, "tcp": true, "grpc": true, "line": true, "http:/": true, "https:/healthz?deep=1": true,
-		"http": false, "http:": false, "http://localhost/x": false, "http:/a b\x7f": false, "TCP": false, "http:healthz": false,
+		"http": false, "http:": false, "http://localhost/x": false, "http:/a b\x7f": false, "TCP": false,
+		"http:healthz": false,
 	} {
 		if got, err := launch.ParseReady(text); (err == nil) != ok || ok && text != "" && string(got) != text {
 			t.Errorf("%q is read as %q, %v", text, got, err)
