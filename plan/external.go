@@ -21,6 +21,9 @@ type External struct {
 	From   string `json:"from,omitempty" yaml:"from,omitempty"`
 	Build  string `json:"build,omitempty" yaml:"build,omitempty"`
 	Commit string `json:"commit,omitempty" yaml:"commit,omitempty"`
+	// Digest is SHA-256 of the files that the description names, in hex; it is filled in. A plan that has it is refused
+	// where they have changed.
+	Digest string `json:"digest,omitempty" yaml:"digest,omitempty"`
 	// Start is the command that starts it, and Program the program; empty: as the description has them.
 	Start   string `json:"start,omitempty" yaml:"start,omitempty"`
 	Program string `json:"program,omitempty" yaml:"program,omitempty"`
@@ -42,7 +45,7 @@ func (p Plan) checkExternal() error {
 			readable("external.file", e.File, fileMax), inForm("external.as", e.As, lowerName, "base"),
 			readable("external.from", e.From, fileMax), readable("external.build", e.Build, fileMax),
 			readable("external.start", e.Start, fileMax), readable("external.program", e.Program, fileMax),
-			readable("external.commit", e.Commit, textMax),
+			readable("external.commit", e.Commit, textMax), readable("external.digest", e.Digest, textMax),
 		)
 		if err != nil {
 			return err

@@ -32,6 +32,7 @@ type app struct {
 	// in place of variables of the environment.
 	foreign *foreign
 	given   map[string]string
+	mayLoad string // the host that the user says may be loaded
 	label   string // what the result that is being measured is to be named; see [app.named]
 	// full is what --full says: print all that was measured.
 	full bool

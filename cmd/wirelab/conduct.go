@@ -69,15 +69,16 @@ func (o *conductOptions) register(a *app, flags *pflag.FlagSet) {
 // was measured is stored before anything is printed, also after Ctrl-C.
 func (a *app) conduct(ctx context.Context, p plan.Plan, o conductOptions) error {
 	o.database.dry = o.plan
-	p, err := o.database.apply(ctx, a, o.network.apply(o.secure.apply(p)))
+	p, err := a.foreignPlan(ctx, p)
+	if err != nil {
+		return o.placed(err)
+	}
+	p, err = o.database.apply(ctx, a, o.network.apply(o.secure.apply(p)))
 	if err != nil {
 		return o.placed(err)
 	}
 	p.Primary = metricID(p.Primary)
 	if p, err = p.Complete(); err != nil {
-		return o.placed(err)
-	}
-	if p, err = a.foreignWork(ctx, p); err != nil {
 		return o.placed(err)
 	}
 	arms, err := a.arms(ctx, p)
@@ -120,6 +121,10 @@ func (a *app) measureBy(
 		return nil, err
 	}
 	defer func() { err = cli.Both(err, results.Close()) }()
+	defer func() { err = cli.Both(err, a.foreign.release()) }()
+	if p, err = a.buildForeign(ctx, p); err != nil {
+		return nil, err
+	}
 	a.noteRoom()
 	p, absent, err := a.present(ctx, p)
 	if err != nil {

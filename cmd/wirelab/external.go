@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net"
 	"path/filepath"
@@ -23,7 +26,7 @@ type foreign struct {
 	service  external.Prepared
 	prepared json.RawMessage // the service, for drivers
 	secrets  []string
-	starts   map[string]started // of the servers that are started here, by wire
+	starts   map[string]*started // of the servers that are started here, by wire
 }
 
 // externalFileLimit is the most bytes of a file that a description names.
@@ -34,12 +37,15 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	if len(p.External) == 0 {
 		return p, nil
 	}
+	if len(p.External) > 1 && p.Workload == "" {
+		p.Workload = "services"
+	}
 	described, all := make([]plan.External, len(p.External)), make([]external.Prepared, len(p.External))
 	if a.foreign != nil && slices.Equal(a.foreign.of, p.External) {
 		return p, nil
 	}
 	var secrets []string
-	starts := map[string]started{}
+	starts := map[string]*started{}
 	for i, e := range p.External {
 		d, err := a.describedBy(ctx, &e)
 		if err != nil {
@@ -47,15 +53,27 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		}
 		var start *started
 		if how := startOf(e, d); how != nil {
-			start = &started{Start: *how, dir: filepath.Dir(e.File), program: e.Program, wires: slices.Sorted(maps.Keys(d.Wires))}
+			start = &started{Start: *how, dir: filepath.Dir(e.File), of: e, wires: slices.Sorted(maps.Keys(d.Wires))}
 		}
-		sources := a.sources(e.File)
+		sources, read := a.sources(e.File), sha256.New()
+		from := sources.Read
+		sources.Read = func(ctx context.Context, name string) ([]byte, error) {
+			data, err := from(ctx, name)
+			fmt.Fprintf(read, "%s %d\n", name, len(data))
+			read.Write(data)
+			return data, err
+		}
 		sources.Schema = func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
 			return a.schema(ctx, e.File, start, wire, text)
 		}
 		prepared, hidden, err := external.Prepare(ctx, d, sources)
 		if err != nil {
 			return p, err
+		}
+		if sum := hex.EncodeToString(read.Sum(nil)); e.Digest != "" && e.Digest != sum {
+			return p, cli.Usage("the files that %s names have changed since it was measured: put back what they were, or measure it anew", e.File)
+		} else { //nolint:revive // the two belong together
+			e.Digest = sum
 		}
 		if e.As != "" {
 			prepared.Service = e.As
@@ -65,9 +83,9 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 			switch {
 			case start == nil:
 			case len(p.External) > 1:
-				starts[prepared.Service+"-"+w.Name] = *start
+				starts[prepared.Service+"-"+w.Name] = start
 			default:
-				starts[w.Name] = *start
+				starts[w.Name] = start
 			}
 		}
 		secrets = append(secrets, hidden...)

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/launch"
+	"wirelab/launch/build"
 	"wirelab/plan"
 	"wirelab/workload/external"
 )
@@ -19,16 +21,68 @@ import (
 // started says how the server behind a wire is started.
 type started struct {
 	external.Start
-	dir     string // of its description
-	program string // in place of the first word; "": the command's own
-	built   string // the folder that it was built in; "": dir
-	wires   []string
+	dir   string         // of its description
+	of    plan.External  // which version of which service
+	built *build.Version // nil: it is not to be built, or is not yet
+	wires []string
 }
 
 // foreignBench starts servers that are not ours.
 type foreignBench struct {
 	*experiment.Processes
-	starts map[string]started // by wire
+	starts map[string]*started // by wire
+}
+
+// build builds the version that is started, once.
+func (s *started) build(ctx context.Context, a *app) (err error) {
+	if s.of.From == "" || s.built != nil {
+		return nil
+	}
+	ref := s.of.From
+	if s.of.Commit != "" && strings.HasPrefix(ref, "git:") {
+		ref = "git:" + s.of.Commit // what it was when it was measured
+	}
+	command := s.of.Build
+	if command == "" {
+		command = s.Build
+	}
+	a.Note("building %s", s.of.From)
+	s.built, err = build.Build(ctx, build.Spec{Repo: s.dir, Ref: ref, Command: command})
+	return err
+}
+
+// buildForeign builds the versions that a plan starts, and says in it what they are.
+func (a *app) buildForeign(ctx context.Context, p plan.Plan) (plan.Plan, error) {
+	if len(p.External) == 0 {
+		return p, nil
+	}
+	p.External = slices.Clone(p.External)
+	for _, wire := range slices.Sorted(maps.Keys(a.foreign.starts)) {
+		s := a.foreign.starts[wire]
+		if err := s.build(ctx, a); err != nil {
+			return p, err
+		}
+		for i := range p.External {
+			if s.built != nil && p.External[i].As == s.of.As && p.External[i].From == s.of.From {
+				p.External[i].Commit = s.built.Commit
+			}
+		}
+	}
+	return p, nil
+}
+
+// release gives the builds back.
+func (f *foreign) release() (err error) {
+	if f == nil {
+		return nil
+	}
+	for _, s := range f.starts {
+		if s.built != nil {
+			err = cli.Both(err, s.built.Close())
+			s.built = nil
+		}
+	}
+	return err
 }
 
 // withForeign is the bench of a plan, with external services if they are its work.
@@ -62,8 +116,8 @@ func (b *foreignBench) Server(ctx context.Context, arm plan.Arm) (experiment.Chi
 // folder is where it is started.
 func (s *started) folder() string {
 	base := s.dir
-	if s.built != "" {
-		base = s.built
+	if s.built != nil {
+		base = s.built.Dir
 	}
 	if filepath.IsAbs(s.Dir) {
 		return s.Dir
@@ -94,8 +148,8 @@ func (s *started) words(wire string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if s.program != "" {
-		program, err := filepath.Abs(s.program)
+	if s.of.Program != "" {
+		program, err := filepath.Abs(s.of.Program)
 		if err != nil {
 			return nil, err
 		}

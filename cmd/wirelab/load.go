@@ -167,6 +167,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if f.dry {
 		return a.printRequests(p)
 	}
+	a.mayLoad = f.mayLoad
 	if err := a.permitted(f.mayLoad); err != nil {
 		return err
 	}

@@ -73,6 +73,9 @@ func (a *app) reflected(ctx context.Context, address string, wire external.Wire,
 
 // launched starts the server behind a wire, for a question.
 func (a *app) launched(ctx context.Context, s *started, wire string) (*launch.Process, error) {
+	if err := s.build(ctx, a); err != nil {
+		return nil, err
+	}
 	run, err := s.words(wire)
 	if err != nil {
 		return nil, err

@@ -75,7 +75,8 @@ func (f *externalFlags) work(ctx context.Context, a *app, p *plan.Plan, workload
 	if err := f.chooseOperation(a, p, arms); err != nil {
 		return nil, err
 	}
-	return arms, a.permitted(f.mayLoad)
+	a.mayLoad = f.mayLoad
+	return arms, a.permitted(a.mayLoad)
 }
 
 // chooseOperation takes the only operation that there is, where none is named.
@@ -188,6 +189,20 @@ func (a *app) foreignArms(p plan.Plan) (arms []plan.Arm, said string) {
 		return arms, "the client library, since raw cannot call " + why
 	}
 	return arms, "raw"
+}
+
+// foreignPlan is a plan whose work, if it is an external service, can be found, and whose arms say where that is.
+func (a *app) foreignPlan(ctx context.Context, p plan.Plan) (plan.Plan, error) {
+	p, err := a.foreignWork(ctx, p)
+	if err != nil || len(p.External) == 0 {
+		return p, err
+	}
+	arms := slices.Clone(p.Arms)
+	for i := range arms {
+		arms[i] = a.reached(arms[i])
+	}
+	p.Arms = arms
+	return p, a.permitted(a.mayLoad)
 }
 
 // startOf says how an external service is started; nil if it runs already.
