@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"wirelab/workload/external/request"
 )
@@ -104,7 +105,9 @@ func FuzzCanonical(f *testing.F) {
 		if again, ok := canonicalOf(form); !ok || again != form {
 			t.Errorf("%q: %q, and of that %q", text, form, again)
 		}
+		// encoding/json makes all that is no character one, and with it different names.
 		want, ok := decoded([]byte(text))
+		ok = ok && utf8.ValidString(text) && !strings.Contains(strings.ToLower(text), `\ud`)
 		if got, fine := decoded([]byte(form)); ok && fine && !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q", text, form)
 		}
