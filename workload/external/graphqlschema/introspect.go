@@ -101,7 +101,8 @@ type answer struct {
 // introspected reads the reply to [Question].
 func introspected(name string, reply []byte) (*Schema, error) {
 	if len(reply) > maxBytes {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%s: more than %d bytes; give the schema as a file (SDL)", name, maxBytes)
+		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%s: more than %d bytes; give the schema as a file (SDL)",
+			name, maxBytes)
 	}
 	var a answer
 	if err := json.Unmarshal(reply, &a); err != nil {
@@ -117,8 +118,9 @@ func introspected(name string, reply []byte) (*Schema, error) {
 		if len(a.Errors) > 0 {
 			why = fmt.Sprintf("refused with %.200q", a.Errors[0].Message)
 		}
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s: %s; switch introspection on there, or give the schema as a file (SDL); "+
-			"without a schema documents are sent unchecked", name, why)
+		return nil, wirelab.Errorf(wirelab.Unimplemented,
+			"%s: %s; switch introspection on there, or give the schema as a file (SDL); "+
+				"without a schema documents are sent unchecked", name, why)
 	}
 	if found.QueryType == nil {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: it has no query type; give the schema as a file (SDL)", name)
@@ -152,7 +154,8 @@ var usualDirectives = []string{"skip", "include", "deprecated", "specifiedBy", "
 
 // executable are the places of directives in documents; those in schemas say nothing here.
 var executable = []string{ // read only
-	"QUERY", "MUTATION", "SUBSCRIPTION", "FIELD", "FRAGMENT_DEFINITION", "FRAGMENT_SPREAD", "INLINE_FRAGMENT", "VARIABLE_DEFINITION",
+	"QUERY", "MUTATION", "SUBSCRIPTION", "FIELD", "FRAGMENT_DEFINITION", "FRAGMENT_SPREAD", "INLINE_FRAGMENT",
+	"VARIABLE_DEFINITION",
 }
 
 func checked(name string) (string, error) {
@@ -188,7 +191,8 @@ func (w *sdl) description(d *description) error {
 		}
 	}
 	for _, directive := range d.Directives {
-		places := slices.DeleteFunc(slices.Clone(directive.Locations), func(p string) bool { return !slices.Contains(executable, p) })
+		places := slices.DeleteFunc(slices.Clone(directive.Locations),
+			func(p string) bool { return !slices.Contains(executable, p) })
 		if len(places) == 0 || slices.Contains(usualDirectives, directive.Name) {
 			continue
 		}

@@ -121,7 +121,8 @@ func (s *Schema) Check(name, document, operation string, variables map[string]an
 	}
 	for variable := range variables {
 		if len(known) == 0 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%s: variable %.100q is given, and the operation has none", name, variable)
+			return wirelab.Errorf(wirelab.InvalidArgument, "%s: variable %.100q is given, and the operation has none", name,
+				variable)
 		}
 		if !slices.Contains(known, variable) {
 			return wirelab.UnknownName("variable of "+name, variable, known)
@@ -144,7 +145,8 @@ func ParseDocument(name, document string) (*ast.QueryDocument, error) {
 		return nil, complaint(name, err)
 	}
 	if len(doc.Operations) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: no operation is there; one begins with query, mutation, subscription or {", name)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument,
+			"%s: no operation is there; one begins with query, mutation, subscription or {", name)
 	}
 	return doc, nil
 }
@@ -232,7 +234,8 @@ func load(name, text string) (*Schema, error) {
 		return nil, complaint(name, err)
 	}
 	if made.Query == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: the schema has no query; give the file that has type Query", name)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: the schema has no query; give the file that has type Query",
+			name)
 	}
 	return &Schema{of: made}, nil
 }

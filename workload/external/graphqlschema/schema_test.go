@@ -118,16 +118,24 @@ func TestIntrospectionOff(t *testing.T) {
 	for reply, say := range map[string][]string{
 		"<html>not here</html>": {"<html>not here", "/graphql?"},
 		"":                      {"nothing"},
-		`{"data":{"__schema":{"types":[{"kind":"OBJECT","name":"A b"}]}}}`: {"A b", "no name of GraphQL"},
-		`{"data":{"__schema":{"types":[{"kind":"WHAT","name":"A"}]}}}`:     {"WHAT"},
-		`{"data":{"__schema":{}}}`:                                         {"has"},
-		`{"data":{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT","name":"Q","fields":[{"name":"a","type":{"kind":"LIST"}}]}]}}}`: {"no name"},
+		`{"data":{"__schema":{"queryType":{"name":"A"},"types":[{"kind":"OBJECT","name":"A b"}]}}}`: {"A b",
+			"no name of GraphQL"},
+		`{"data":{"__schema":{"queryType":{"name":"A"},"types":[{"kind":"WHAT","name":"A"}]}}}`: {"WHAT"},
+		`{"data":{"__schema":{}}}`: {"has"},
+		`{"data":{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT",` +
+			`"name":"Q","fields":[{"name":"a","type":{"kind":"LIST"}}]}]}}}`: {"no name"},
 	} {
-		_, err := graphqlschema.Introspect(t.Context(), func(context.Context, []byte) ([]byte, error) { return []byte(reply), nil })
+		_, err := graphqlschema.Introspect(t.Context(), func(context.Context, []byte) ([]byte, error) {
+			return []byte(reply),
+				nil
+		})
 		wantError(t, err, wirelab.InvalidArgument, say...)
 	}
 	for _, reply := range []string{`{}`, `{"data":null}`, `{"data":{"__schema":null},"errors":[{"message":"no"}]}`} {
-		_, err := graphqlschema.Introspect(t.Context(), func(context.Context, []byte) ([]byte, error) { return []byte(reply), nil })
+		_, err := graphqlschema.Introspect(t.Context(), func(context.Context, []byte) ([]byte, error) {
+			return []byte(reply),
+				nil
+		})
 		wantError(t, err, wirelab.Unimplemented, "as a file (SDL)")
 	}
 	broken := wirelab.Errorf(wirelab.Unavailable, "away")
@@ -136,7 +144,10 @@ func TestIntrospectionOff(t *testing.T) {
 }
 
 const shop = `
-type Query { item(id: ID!, lang: String): Item items(first: Int! = 10, filter: Filter!): [Item!]! self: Query node: Node any: Any version: String! }
+type Query {
+  item(id: ID!, lang: String): Item items(first: Int! = 10, filter: Filter!): [Item!]!
+  self: Query node: Node any: Any version: String!
+}
 type Mutation { addItem(input: ItemInput!): Item item(id: ID!): Item }
 type Subscription { added(kinds: [Kind!]!): Item }
 interface Node { id: ID! }
@@ -176,7 +187,8 @@ func TestOperations(t *testing.T) {
 	}
 	if o, err := s.Find("version"); err != nil {
 		t.Error(err)
-	} else if document, variables := o.Example(); document != "query version {\n  version\n}\n" || string(variables) != "{}" {
+	} else if document, variables := o.Example(); document != "query version {\n  version\n}\n" ||
+		string(variables) != "{}" {
 		t.Errorf("%s%s", document, variables)
 	}
 	if o, err := s.Find("mutation item"); err != nil || o.Kind != "mutation" {
@@ -206,8 +218,10 @@ func TestCheck(t *testing.T) {
 		{"{ item(id: [1) }", "", nil, []string{"q.graphql:1:"}},
 		{"query A { version } query B { version }", "", nil, []string{"2 operations", "A, B"}},
 		{"query A { version }", "B", nil, []string{"unknown operation of q.graphql"}},
-		{"query A($id: ID!) { item(id: $id) { id } }", "", nil, []string{"q.graphql:1:9: variable $id is not given; it is ID!"}},
-		{"query A($id: ID!) { item(id: $id) { id } }", "", map[string]any{"id": 1, "idd": 2}, []string{`"idd"`, "did you mean id"}},
+		{"query A($id: ID!) { item(id: $id) { id } }", "", nil,
+			[]string{"q.graphql:1:9: variable $id is not given; it is ID!"}},
+		{"query A($id: ID!) { item(id: $id) { id } }", "", map[string]any{"id": 1, "idd": 2}, []string{`"idd"`,
+			"did you mean id"}},
 		{"{ version }", "", map[string]any{"x": 2}, []string{`"x"`, "has none"}},
 		{"", "", nil, []string{"no operation"}},
 		{"fragment A on Item { id }", "", nil, []string{"no operation"}},
@@ -278,7 +292,8 @@ func FuzzIntrospect(f *testing.F) {
 	f.Add([]byte(`{"errors":[{"message":"no"}]}`))
 	f.Add([]byte(`{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT","name":"Q","fields":[{"name":"a",` +
 		`"args":[{"name":"x","type":{"kind":"NON_NULL","ofType":{"kind":"INPUT_OBJECT","name":"I"}},"defaultValue":"1"}],` +
-		`"type":{"kind":"SCALAR","name":"Int"}}]},{"kind":"INPUT_OBJECT","name":"I","inputFields":[{"name":"i","type":{"name":"I"}}]}]}}`))
+		`"type":{"kind":"SCALAR","name":"Int"}}]},{"kind":"INPUT_OBJECT","name":"I",` +
+		`"inputFields":[{"name":"i","type":{"name":"I"}}]}]}}`))
 	f.Add([]byte(shop))
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		if s, err := graphqlschema.Parse("a", data); err == nil {
@@ -293,6 +308,7 @@ func FuzzCheck(f *testing.F) {
 		document, _ := o.Example()
 		f.Add(document)
 	}
-	f.Add("query($a:[Int!]=[1]){...F} fragment F on Query{items(first:$a,filter:{min:1}){id ...on Item{owner{items{id}}}}}")
+	f.Add("query($a:[Int!]=[1]){...F} " +
+		"fragment F on Query{items(first:$a,filter:{min:1}){id ...on Item{owner{items{id}}}}}")
 	f.Fuzz(func(_ *testing.T, document string) { _ = s.Check("a", document, "", map[string]any{"a": 1}) })
 }

@@ -174,7 +174,8 @@ func Unframe(data []byte) ([][]byte, error) {
 	var messages [][]byte
 	for rest := data; len(rest) > 0; {
 		if len(rest) < frameHead || rest[0] != 0 {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d: no frame of gRPC without compression", len(messages))
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d: no frame of gRPC without compression",
+				len(messages))
 		}
 		size := uint64(binary.BigEndian.Uint32(rest[1:]))
 		if rest = rest[frameHead:]; size > uint64(len(rest)) {

@@ -82,7 +82,8 @@ func askGenerated(t testing.TB, to wirelab.Dialing) []asked {
 		}
 		all = append(all, a)
 	}
-	in := &gen.Rectangle{Lo: &gen.Point{Latitude: 400000000, Longitude: -750000000}, Hi: &gen.Point{Latitude: 420000000, Longitude: -730000000}}
+	in := &gen.Rectangle{Lo: &gen.Point{Latitude: 400000000, Longitude: -750000000}, Hi: &gen.Point{Latitude: 420000000,
+		Longitude: -730000000}}
 	list := asked{
 		method:   grpccall.Method{Path: gen.RouteGuide_ListFeatures_FullMethodName, ServerStreaming: true},
 		messages: [][]byte{wire(t, in)},

@@ -149,7 +149,8 @@ func compile(ctx context.Context, read func(string) ([]byte, error), paths, name
 	from := &sources{read: read}
 	var found complaints
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: paths, Accessor: from.open}),
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: paths,
+			Accessor: from.open}),
 		Reporter:       reporter.NewReporter(found.add, nil),
 		SourceInfoMode: protocompile.SourceInfoNone,
 	}
@@ -183,7 +184,8 @@ func compile(ctx context.Context, read func(string) ([]byte, error), paths, name
 	}
 	s, err := build(texts, nil)
 	if err == nil && len(s.services) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: no service is declared there; give the file that has one", strings.Join(names, ", "))
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: no service is declared there; give the file that has one",
+			strings.Join(names, ", "))
 	}
 	return s, err
 }

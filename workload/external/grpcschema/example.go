@@ -131,7 +131,8 @@ func (e *example) value(field protoreflect.FieldDescriptor, open []protoreflect.
 			return
 		}
 		e.text.WriteString(quoted(string(field.Enum().Values().Get(0).Name())))
-	case protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.Sint64Kind, protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind:
+	case protoreflect.Int64Kind, protoreflect.Uint64Kind, protoreflect.Sint64Kind, protoreflect.Fixed64Kind,
+		protoreflect.Sfixed64Kind:
 		e.text.WriteString(`"0"`)
 	default:
 		e.text.WriteString("0")

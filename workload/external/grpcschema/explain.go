@@ -122,7 +122,8 @@ func wrongValue(field protoreflect.FieldDescriptor, value any, at string, depth 
 func numberFits(kind protoreflect.Kind, text string) bool {
 	var err error
 	switch kind {
-	case protoreflect.BoolKind, protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
+	case protoreflect.BoolKind, protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind,
+		protoreflect.GroupKind:
 		return false
 	case protoreflect.FloatKind, protoreflect.DoubleKind:
 		_, err = strconv.ParseFloat(text, 64)

@@ -73,7 +73,8 @@ func ownService(text *descriptorpb.FileDescriptorProto, m *Method) []*descriptor
 		}
 		for _, method := range service.GetMethod() {
 			if method.GetName() == string(m.desc.Name()) {
-				return []*descriptorpb.ServiceDescriptorProto{{Name: service.Name, Method: []*descriptorpb.MethodDescriptorProto{method}}}
+				return []*descriptorpb.ServiceDescriptorProto{{Name: service.Name,
+					Method: []*descriptorpb.MethodDescriptorProto{method}}}
 			}
 		}
 	}
@@ -131,5 +132,6 @@ func ParseMethod(data []byte) (*Method, error) {
 			return m, nil
 		}
 	}
-	return nil, wirelab.Errorf(wirelab.InvalidArgument, "schema of a method: it does not have the method %.100q that it names", path)
+	return nil, wirelab.Errorf(wirelab.InvalidArgument,
+		"schema of a method: it does not have the method %.100q that it names", path)
 }

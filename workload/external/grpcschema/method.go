@@ -118,7 +118,8 @@ func (m *Method) whole() error {
 // JSON mapping. Equal requests are equal bytes. Nothing at all is the message without fields.
 func (m *Method) Encode(text []byte) ([]byte, error) {
 	if len(text) > 4*maxMessage {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d bytes of JSON", m.Name(), 4*maxMessage)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d bytes of JSON", m.Name(),
+			4*maxMessage)
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}")
@@ -153,7 +154,8 @@ func (m *Method) EncodeAll(text []byte) ([][]byte, error) {
 		return [][]byte{one}, nil
 	}
 	if len(text) > 4*maxRequest {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d bytes of JSON", m.Name(), 4*maxRequest)
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: more than %d bytes of JSON", m.Name(),
+			4*maxRequest)
 	}
 	texts, err := m.split(text)
 	if err != nil {
@@ -167,7 +169,8 @@ func (m *Method) EncodeAll(text []byte) ([][]byte, error) {
 			return nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d: %s", i+1, said(err))
 		}
 		if total += len(wire); total > maxRequest {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: its messages have more than %d bytes", m.Name(), maxRequest)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "request of %s: its messages have more than %d bytes", m.Name(),
+				maxRequest)
 		}
 		all = append(all, wire)
 	}

@@ -107,7 +107,8 @@ func (q *inquiry) list() ([]string, error) {
 	}
 	if e := answer.GetErrorResponse(); e != nil {
 		return nil, wirelab.Errorf(wirelab.Unavailable,
-			"the server's reflection does not list services: %.200q; give .proto files or a protoset instead", e.GetErrorMessage())
+			"the server's reflection does not list services: %.200q; give .proto files or a protoset instead",
+			e.GetErrorMessage())
 	}
 	var names []string
 	for _, s := range answer.GetListServicesResponse().GetService() {
@@ -117,9 +118,11 @@ func (q *inquiry) list() ([]string, error) {
 	names = slices.Compact(names)
 	switch {
 	case len(names) == 0:
-		return nil, wirelab.Errorf(wirelab.Unavailable, "the server's reflection lists no service; give .proto files or a protoset instead")
+		return nil, wirelab.Errorf(wirelab.Unavailable,
+			"the server's reflection lists no service; give .proto files or a protoset instead")
 	case len(names) > maxServices:
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "the server's reflection lists more than %d services", maxServices)
+		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "the server's reflection lists more than %d services",
+			maxServices)
 	}
 	return names, nil
 }
@@ -133,7 +136,8 @@ func (q *inquiry) service(name string) error {
 		return err
 	}
 	if e := answer.GetErrorResponse(); e != nil {
-		q.missing[name] = wirelab.Errorf(wirelab.InvalidArgument, "the server's reflection does not describe it: %.200q", e.GetErrorMessage())
+		q.missing[name] = wirelab.Errorf(wirelab.InvalidArgument, "the server's reflection does not describe it: %.200q",
+			e.GetErrorMessage())
 		return nil
 	}
 	return q.take(answer)
@@ -144,7 +148,8 @@ func (q *inquiry) take(answer *reflection.ServerReflectionResponse) error {
 	for _, data := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		text := new(descriptorpb.FileDescriptorProto)
 		if err := proto.Unmarshal(data, text); err != nil {
-			return wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "the server's reflection sent what is no descriptor: %s", plain(err))
+			return wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable,
+				"the server's reflection sent what is no descriptor: %s", plain(err))
 		}
 		if q.texts[text.GetName()] != nil {
 			continue
@@ -199,7 +204,8 @@ func (q *inquiry) schema(services []string) (*Schema, error) {
 	}
 	if len(s.services) == 0 {
 		for name, why := range q.missing {
-			return nil, wirelab.Errorf(wirelab.Unavailable, "%s cannot be called: %s; give .proto files or a protoset instead", name, said(why))
+			return nil, wirelab.Errorf(wirelab.Unavailable, "%s cannot be called: %s; give .proto files or a protoset instead",
+				name, said(why))
 		}
 	}
 	return s, nil

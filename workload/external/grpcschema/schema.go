@@ -96,7 +96,8 @@ func (s *Schema) Find(name string) (*Method, error) {
 		return found[0], nil
 	}
 	if len(found) > 1 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%.100q is the name of %d methods: say %s", name, len(found), alternatives(found))
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%.100q is the name of %d methods: say %s", name, len(found),
+			alternatives(found))
 	}
 	for service, err := range s.broken {
 		if strings.HasPrefix(wanted, service+".") {

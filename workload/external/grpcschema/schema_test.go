@@ -82,7 +82,8 @@ func TestFind(t *testing.T) {
 	t.Parallel()
 	s := compiled(t)
 	for _, name := range []string{
-		"shop.v1.Cart/AddItem", "/shop.v1.Cart/AddItem", "shop.v1.Cart.AddItem", "Cart/AddItem", "Cart.AddItem", "v1.Cart/AddItem", "AddItem",
+		"shop.v1.Cart/AddItem", "/shop.v1.Cart/AddItem", "shop.v1.Cart.AddItem", "Cart/AddItem", "Cart.AddItem",
+		"v1.Cart/AddItem", "AddItem",
 	} {
 		if m := find(t, s, name); m.Path != "/shop.v1.Cart/AddItem" {
 			t.Errorf("%s is %s", name, m.Path)
@@ -184,7 +185,8 @@ func TestEncodeAll(t *testing.T) {
 	t.Parallel()
 	m := find(t, compiled(t), "Fill")
 	for text, want := range map[string]int{
-		`[{"sku":"a"},{"sku":"b"}]`: 2, `{"sku":"a"}`: 1, "{\"sku\":\"a\"}\n{}\n\n{\"sku\":\"b\"}\n": 3, "": 0, "[]": 0, " [ {} ] ": 1,
+		`[{"sku":"a"},{"sku":"b"}]`: 2, `{"sku":"a"}`: 1, "{\"sku\":\"a\"}\n{}\n\n{\"sku\":\"b\"}\n": 3, "": 0, "[]": 0,
+		" [ {} ] ": 1,
 	} {
 		all, err := m.EncodeAll([]byte(text))
 		if err != nil || len(all) != want {
@@ -214,12 +216,15 @@ func TestDecodeUnknown(t *testing.T) {
 	t.Parallel()
 	m := find(t, compiled(t), "AddItem")
 	for wire, want := range map[string]string{
-		"":                                      `{"id":"","total":0,"items":[],"by":{}}`,
-		"\x10\x07":                              `{"id":"","total":7,"items":[],"by":{}}`,
-		"\xc0\x3e\x01":                          `{"id":"","total":0,"items":[],"by":{},"$unknown":{"":"wD4B"}}`,
-		"\x22\x03\xc0\x3e\x01":                  `{"id":"","total":0,"items":[],"sum":{"currency":"","units":"0"},"by":{},"$unknown":{"/sum":"wD4B"}}`,
-		"\x2a\x07\x0a\x03x/y\x12\x00":           `{"id":"","total":0,"items":[],"note":{},"by":{},"$unknown":{"/note":" x/y"}}`,
-		"\x32\x08\x0a\x01/\x12\x03\xc0\x3e\x01": `{"id":"","total":0,"items":[],"by":{"/":{"currency":"","units":"0"}},"$unknown":{"/by/~1":"wD4B"}}`,
+		"":             `{"id":"","total":0,"items":[],"by":{}}`,
+		"\x10\x07":     `{"id":"","total":7,"items":[],"by":{}}`,
+		"\xc0\x3e\x01": `{"id":"","total":0,"items":[],"by":{},"$unknown":{"":"wD4B"}}`,
+		"\x22\x03\xc0\x3e\x01": `{"id":"","total":0,"items":[],"sum":{"currency":"","units":"0"},` +
+			`"by":{},"$unknown":{"/sum":"wD4B"}}`,
+		"\x2a\x07\x0a\x03x/y\x12\x00": `{"id":"","total":0,"items":[],"note":{},"by":{},` +
+			`"$unknown":{"/note":" x/y"}}`,
+		"\x32\x08\x0a\x01/\x12\x03\xc0\x3e\x01": `{"id":"","total":0,"items":[],` +
+			`"by":{"/":{"currency":"","units":"0"}},"$unknown":{"/by/~1":"wD4B"}}`,
 	} {
 		got, err := m.Decode([]byte(wire))
 		if err != nil || string(got) != want {
@@ -228,7 +233,8 @@ func TestDecodeUnknown(t *testing.T) {
 	}
 	note := "\x0a\x0fx/shop.v1.Money\x12\x05\x10\x05\xc0\x3e\x01"
 	got, err := m.Decode([]byte("\x2a" + string(rune(len(note))) + note))
-	if err != nil || !strings.Contains(string(got), `"$unknown":{"/note":"wD4B"}`) || !strings.Contains(string(got), `"units":"5"`) {
+	if err != nil || !strings.Contains(string(got), `"$unknown":{"/note":"wD4B"}`) || !strings.Contains(string(got),
+		`"units":"5"`) {
 		t.Errorf("%s, %v", got, err)
 	}
 	if got, err := find(t, compiled(t), "Count").Decode([]byte("\x08\x05\xc0\x3e\x01")); err != nil ||
@@ -262,7 +268,8 @@ func TestExample(t *testing.T) {
 	if err := json.Unmarshal(find(t, s, "AddItem").Example(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"sku", "qty", "kind", "prices", "paper", "madeAt", "label", "gift", "extra", "more", "seen", "weight", "number"} {
+	for _, name := range []string{"sku", "qty", "kind", "prices", "paper", "madeAt", "label", "gift", "extra", "more",
+		"seen", "weight", "number"} {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("no %s: %v", name, fields)
 		}
@@ -323,7 +330,8 @@ func protoset(t testing.TB, imports bool) []byte {
 		t.Fatal(err)
 	}
 	if !imports {
-		set.File = slices.DeleteFunc(set.File, func(f *descriptorpb.FileDescriptorProto) bool { return f.GetName() != "shop/v1/cart.proto" })
+		set.File = slices.DeleteFunc(set.File,
+			func(f *descriptorpb.FileDescriptorProto) bool { return f.GetName() != "shop/v1/cart.proto" })
 	}
 	data, err = proto.Marshal(&descriptorpb.FileDescriptorSet{File: set.File})
 	if err != nil {

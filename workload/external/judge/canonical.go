@@ -48,7 +48,8 @@ func (w *writer) canonical(text []byte) ([]byte, bool) {
 			return nil, false
 		}
 		// Two numbers or words that touch are no two values.
-		if last := w.text[w.at-1]; w.at < len(w.text) && w.at > before && last != '}' && last != ']' && last != '"' && !isSpace(w.text[w.at]) {
+		if last := w.text[w.at-1]; w.at < len(w.text) && w.at > before && last != '}' && last != ']' && last != '"' &&
+			!isSpace(w.text[w.at]) {
 			return nil, false
 		}
 	}

@@ -115,7 +115,8 @@ func New(rule Rule, options ...Option) (*Judge, error) {
 // record keeps recorded replies.
 func (j *Judge) record(replies []request.Reply) error {
 	if len(replies) == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "mode %q, and no reply is recorded: record some, or take %q", File, Learnt)
+		return wirelab.Errorf(wirelab.InvalidArgument, "mode %q, and no reply is recorded: record some, or take %q", File,
+			Learnt)
 	}
 	if len(replies) > MaxRequests {
 		return wirelab.Errorf(wirelab.InvalidArgument, "%d recorded replies; at most %d", len(replies), MaxRequests)
@@ -302,5 +303,6 @@ func (j *Judge) Says() string {
 	case File:
 		return status + " and body of replies compared with recorded ones" + without + "; header fields not compared"
 	}
-	return status + " and body of replies compared with the first to the same request" + without + "; header fields not compared"
+	return status + " and body of replies compared with the first to the same request" + without +
+		"; header fields not compared"
 }

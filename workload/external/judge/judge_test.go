@@ -57,12 +57,14 @@ func TestLearnt(t *testing.T) {
 		ignore          []string
 	}{
 		{first, "", "", nil},
-		{` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `, "", "", nil},
+		{` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `, "", "",
+			nil},
 		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price", nil},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/items/*/price"}},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/x", "/items/0"}},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/*"}},
-		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price", []string{"/items/1/price", "/price"}},
+		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price",
+			[]string{"/items/1/price", "/price"}},
 		{strings.Replace(first, `,"none":null`, "", 1), "none at /none", "null at /none", nil},
 		{strings.Replace(first, `,"none":null`, "", 1), "", "", []string{"/none"}},
 		{strings.Replace(first, `null`, `null,"new~/":[1]`, 1), "[1] at /new~0~1", "none at /new~0~1", nil},
@@ -70,10 +72,13 @@ func TestLearnt(t *testing.T) {
 		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `{"id":"y","price":3} at /items/1`, nil},
 		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `_ at /items/1`, []string{"/items/*"}},
 		{strings.Replace(first, `"a":1`, `"a":"1"`, 1), `"1" at /a`, "1 at /a", nil},
-		{strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`, "1 at /a", nil},
+		{strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`, "1 at /a",
+			nil},
 		{`[1]`, `[1]`, `{"a":1,"items":[{"id":"x","price":125e-1},{"id":"y","price":…`, nil},
-		{`oops`, "of 4 bytes with oops at byte 0", `85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
-		{``, "of 0 bytes with nothing at byte 0", `85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
+		{`oops`, "of 4 bytes with oops at byte 0",
+			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
+		{``, "of 0 bytes with nothing at byte 0",
+			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
 	} {
 		j := newJudge(t, judge.Rule{Mode: judge.Learnt, Ignore: c.ignore})
 		for index, body := range []string{first, "another"} {
@@ -105,7 +110,8 @@ func TestLearntStream(t *testing.T) {
 		t.Error(err)
 	}
 	lines[7777] = `{"n":7778,"at":"13:00"}`
-	wantMismatch(t, "line 7777", j.Check(0, reply(200, strings.Join(lines, "\n"))), "7778 at value 7777 /n", "7777 at value 7777 /n")
+	wantMismatch(t, "line 7777", j.Check(0, reply(200, strings.Join(lines, "\n"))), "7778 at value 7777 /n",
+		"7777 at value 7777 /n")
 }
 
 func TestStatus(t *testing.T) {
@@ -173,7 +179,8 @@ func TestFile(t *testing.T) {
 	wantMismatch(t, "any good status", j.Check(1, reply(204, `plain`)), "", "")
 	wantMismatch(t, "no good status", j.Check(1, reply(404, `plain`)), "of status 404 with plain", "status OK or 2xx")
 	wantMismatch(t, "recorded failure", j.Check(2, reply(404, "")), "", "")
-	if err := j.Check(3, reply(200, "")); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), "request 3") {
+	if err := j.Check(3, reply(200, "")); wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(),
+		"request 3") {
 		t.Error(err)
 	}
 }
@@ -182,7 +189,8 @@ func TestFile(t *testing.T) {
 func TestDecoding(t *testing.T) {
 	t.Parallel()
 	decoded := 0
-	j := newJudge(t, judge.Rule{Mode: judge.Learnt, Ignore: []string{"/b"}}, judge.Decoding(func(body []byte) ([]byte, error) {
+	j := newJudge(t, judge.Rule{Mode: judge.Learnt, Ignore: []string{"/b"}}, judge.Decoding(func(body []byte) ([]byte,
+		error) {
 		decoded++
 		if len(body) != 2 {
 			return nil, errors.New("too short")
@@ -224,7 +232,8 @@ func TestRules(t *testing.T) {
 		{judge.Rule{Mode: judge.Schema, Schema: json.RawMessage(`{"$ref":"file:///etc/passwd"}`)}, "$defs"},
 		{judge.Rule{Mode: judge.Schema, Schema: json.RawMessage(`{"$ref":"http://example.com/x.json"}`)}, "$defs"},
 	} {
-		if _, err := judge.New(c.rule); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), c.say) {
+		if _, err := judge.New(c.rule); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument ||
+			!strings.Contains(err.Error(), c.say) {
 			t.Errorf("%+v: %v, want %q", c.rule, err, c.say)
 		}
 	}
@@ -243,7 +252,8 @@ func TestBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.Check(7, large); wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(), "64 MiB: send fewer") {
+	if err := j.Check(7, large); wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(),
+		"64 MiB: send fewer") {
 		t.Error(err)
 	}
 	if err := j.Check(3, large); err != nil {
@@ -332,12 +342,15 @@ func TestSays(t *testing.T) {
 		want string
 	}{
 		{judge.Rule{Mode: judge.Status, Status: "2xx"}, "replies not compared beyond their status (2xx)"},
-		{judge.Rule{Mode: judge.Learnt}, "status and body of replies compared with the first to the same request; header fields not compared"},
+		{judge.Rule{Mode: judge.Learnt},
+			"status and body of replies compared with the first to the same request; header fields not compared"},
 		{
 			judge.Rule{Mode: judge.Learnt, Status: "200", Ignore: []string{"/a", "/b", "/c", "/d"}},
-			"status (200) and body of replies compared with the first to the same request without /a, /b, /c and 1 more; header fields not compared",
+			"status (200) and body of replies compared with the first to the same request " +
+				"without /a, /b, /c and 1 more; header fields not compared",
 		},
-		{judge.Rule{Mode: judge.File, Replies: []request.Reply{{}}}, "status and body of replies compared with recorded ones; header fields not compared"},
+		{judge.Rule{Mode: judge.File, Replies: []request.Reply{{}}},
+			"status and body of replies compared with recorded ones; header fields not compared"},
 		{
 			judge.Rule{Mode: judge.Schema, Schema: json.RawMessage(`{}`)},
 			"status and form of replies checked by a JSON Schema; their values not compared beyond it",
@@ -369,7 +382,8 @@ func BenchmarkCheck(b *testing.B) {
 	var body strings.Builder
 	body.WriteString(`{"at":"2026-01-01T00:00:00Z","items":[`)
 	for i := range 10 {
-		fmt.Fprintf(&body, `%s{"id":"item-%d","price":%d.50,"tags":["a","b"],"stock":%d}`, strings.Repeat(",", min(i, 1)), i, i, i*7)
+		fmt.Fprintf(&body, `%s{"id":"item-%d","price":%d.50,"tags":["a","b"],"stock":%d}`, strings.Repeat(",", min(i, 1)), i,
+			i, i*7)
 	}
 	body.WriteString(`]}`)
 	first := reply(200, body.String())
