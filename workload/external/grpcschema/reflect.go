@@ -166,7 +166,10 @@ func (q *inquiry) take(answer *reflection.ServerReflectionResponse) error {
 // not have is left out: it may be options alone.
 func (q *inquiry) imports() error {
 	asked := map[string]bool{}
-	for i := 0; i < len(q.order); i++ { // it grows meanwhile
+	for i := 0; ; i++ {
+		if i == len(q.order) { // which grows in the loop
+			return nil
+		}
 		for _, path := range q.texts[q.order[i]].GetDependency() {
 			if q.texts[path] != nil || asked[path] {
 				continue
@@ -185,7 +188,6 @@ func (q *inquiry) imports() error {
 			}
 		}
 	}
-	return nil
 }
 
 // schema makes one of what was answered.

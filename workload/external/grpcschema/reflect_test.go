@@ -144,7 +144,7 @@ func (f *fake) ServerReflectionInfo(call reflectionv1.ServerReflection_ServerRef
 	for {
 		q, err := call.Recv()
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // the client has asked all it wants to
 		}
 		a := &reflectionv1.ServerReflectionResponse{}
 		var files [][]byte
