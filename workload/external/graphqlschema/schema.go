@@ -100,7 +100,7 @@ func (s *Schema) Find(name string) (Operation, error) {
 // Check returns what is wrong with a document, at FILE:LINE:COLUMN. operation is the one that is to be
 // performed, "" where there is but one; variables are those that are given with it.
 func (s *Schema) Check(name, document, operation string, variables map[string]any) error {
-	doc, err := ParseDocument(name, document)
+	doc, err := parse(name, document)
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,13 @@ func (s *Schema) Check(name, document, operation string, variables map[string]an
 	return nil
 }
 
-// ParseDocument reads a document without a schema, so that it is known to be GraphQL at least.
-func ParseDocument(name, document string) (*ast.QueryDocument, error) {
+// Syntax returns what is wrong with a document of which no schema is known: whether it is GraphQL at all.
+func Syntax(name, document string) error {
+	_, err := parse(name, document)
+	return err
+}
+
+func parse(name, document string) (*ast.QueryDocument, error) {
 	if len(document) > maxDocument {
 		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s: a document of more than %d bytes", name, maxDocument)
 	}

@@ -240,6 +240,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Without a schema it is still known whether a document is GraphQL.
+func TestSyntax(t *testing.T) {
+	t.Parallel()
+	if err := graphqlschema.Syntax("q.graphql", "{ anything(at: 1) { all } }"); err != nil {
+		t.Error(err)
+	}
+	wantError(t, graphqlschema.Syntax("q.graphql", "{\n  a(\n}"), wirelab.InvalidArgument, "q.graphql:3:1: ")
+}
+
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, say := range map[string][]string{

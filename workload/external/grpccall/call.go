@@ -122,6 +122,8 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 type Reply struct {
 	// Messages are those of the reply, in their order. They are the Reply's own until its next use.
 	Messages [][]byte
+	// Status is the number of gRPC's status, 0 for OK: the table of errors has fewer codes than gRPC.
+	Status int
 	// Want is whether Header and Trailer are to be filled; they cost something.
 	Want            bool
 	Header, Trailer []request.Field // by name; values of names in "-bin" are in base64
@@ -131,7 +133,7 @@ type Reply struct {
 
 // reset makes the reply empty, and keeps its buffers.
 func (r *Reply) reset() {
-	r.Messages, r.Header, r.Trailer, r.size = r.Messages[:0], nil, nil, 0
+	r.Messages, r.Status, r.Header, r.Trailer, r.size = r.Messages[:0], 0, nil, nil, 0
 }
 
 // next returns the room for the next message.
@@ -163,7 +165,7 @@ func Frame(messages [][]byte) []byte {
 	framed := make([]byte, 0, size)
 	for _, m := range messages {
 		framed = append(framed, 0)
-		framed = binary.BigEndian.AppendUint32(framed, uint32(len(m))) //nolint:gosec // bounded by MaxMessage
+		framed = binary.BigEndian.AppendUint32(framed, uint32(len(m)))
 		framed = append(framed, m...)
 	}
 	return framed

@@ -136,6 +136,9 @@ func TestKinds(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
+			if reply.Status != 0 {
+				t.Errorf("%s: status %d", name, reply.Status)
+			}
 			if !slices.EqualFunc(reply.Messages, encode(t, c.reply...), bytes.Equal) {
 				t.Errorf("%s: %.100q", name, reply.Messages)
 			}
@@ -183,6 +186,9 @@ func TestFailures(t *testing.T) {
 			err = stub.Do(t.Context(), r, &reply)
 			if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.say) {
 				t.Errorf("%s %+v: %v, want %v", library, c.method, err, c.code)
+			}
+			if failed := codes.FailedPrecondition; c.code == wirelab.Conflict && reply.Status != int(failed) {
+				t.Errorf("%s %+v: status %d", library, c.method, reply.Status)
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())

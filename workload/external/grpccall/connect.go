@@ -112,7 +112,10 @@ func (s *connectStub) Do(ctx context.Context, r *Request, reply *Reply) error {
 			}
 		}
 		reply.told(in.ResponseHeader(), in.ResponseTrailer())
-		return wireconnect.Decode(in.Err())
+		if err := in.Err(); err != nil {
+			return reply.failed(err)
+		}
+		return nil
 	case !r.method.ServerStreaming:
 		return s.clientStream(c.CallClientStream(ctx), r, reply)
 	}
@@ -182,8 +185,9 @@ func (r *Reply) told(header, trailer http.Header) {
 	}
 }
 
-// failed keeps the metadata of an error and returns it.
+// failed notes the status and the metadata of an error of connect-go and returns the error.
 func (r *Reply) failed(err error) error {
+	r.Status = int(connect.CodeOf(err))
 	var coded *connect.Error
 	if r.Want && errors.As(err, &coded) {
 		r.Trailer = fieldsOf(coded.Meta())

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	wiregrpc "wirelab/wire/grpc"
 )
@@ -80,7 +81,7 @@ func (s grpcStub) Do(ctx context.Context, r *Request, reply *Reply) error {
 		err := s.conn.Invoke(ctx, r.method.Path, &r.messages[0], reply.next(), with...)
 		if err != nil {
 			reply.Messages = reply.Messages[:0]
-			return wiregrpc.Decode(err)
+			return reply.refused(err)
 		}
 		return reply.count()
 	}
@@ -94,7 +95,7 @@ func (s grpcStub) stream(ctx context.Context, r *Request, reply *Reply, with []g
 	call, err := s.conn.NewStream(ctx, r.desc, r.method.Path, with...)
 	if err != nil {
 		cancel()
-		return wiregrpc.Decode(err)
+		return reply.refused(err)
 	}
 	send := func() {
 		for i := range r.messages {
@@ -125,7 +126,7 @@ func (s grpcStub) stream(ctx context.Context, r *Request, reply *Reply, with []g
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
-			return wiregrpc.Decode(err)
+			return reply.refused(err)
 		}
 		if err := reply.count(); err != nil {
 			return err
@@ -134,6 +135,12 @@ func (s grpcStub) stream(ctx context.Context, r *Request, reply *Reply, with []g
 			return nil // grpc-go has read the status with it
 		}
 	}
+}
+
+// refused notes the status of an error of grpc-go and returns the error.
+func (r *Reply) refused(err error) error {
+	r.Status = int(status.Code(err))
+	return wiregrpc.Decode(err)
 }
 
 // direct is the size in bytes below which a single message is sent without a goroutine: any
