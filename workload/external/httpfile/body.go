@@ -67,6 +67,11 @@ func (r *reader) body(q *request.Request, i, end int) error {
 		lines = append(lines, line)
 		i++
 	}
+	return r.sent(q, first, lines)
+}
+
+// sent makes the body of its lines, in the way of its media type.
+func (r *reader) sent(q *request.Request, first int, lines []string) error {
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
 		lines = lines[:len(lines)-1]
 	}

@@ -160,7 +160,8 @@ func TestRead(t *testing.T) {
 func TestWindows(t *testing.T) {
 	text := "POST http://a/\r\nA: b\r\n\r\nx\r\ny\r\n\r\n### get it\r\nGET b\r\n"
 	got, _, err := httpfile.Read("a.http", []byte(text), sources)
-	if err != nil || len(got) != 2 || string(got[0].Body) != "x\ny" || got[1].URL != "http://b" || got[1].Name != "get it" {
+	if err != nil || len(got) != 2 || string(got[0].Body) != "x\ny" || got[1].URL != "http://b" ||
+		got[1].Name != "get it" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
