@@ -233,6 +233,10 @@ func (r *reader) set(c *call, shown, name string, v word) (err error) {
 	case "referer":
 		return r.field(c, v.line, "Referer", strings.TrimSuffix(v.text, ";auto"))
 	case "range":
+		if !strings.ContainsAny(v.text, "-,") {
+			// curl takes a single number as where the range begins.
+			v.text += "-"
+		}
 		return r.field(c, v.line, "Range", "bytes="+v.text)
 	case "oauth2-bearer":
 		return r.field(c, v.line, "Authorization", "Bearer "+v.text)
@@ -328,6 +332,9 @@ func hidden(text string) string {
 func (r *reader) finish(c *call) error {
 	if len(c.urls) == 0 {
 		return r.faultf(c.line, "the command has no URL; write one such as http://localhost:8080/items")
+	}
+	if sent := c.hasData && !c.get; sent && (c.upload != nil || c.head) {
+		return r.faultf(c.line, "-d is a body, and the command has -T or -I too; leave one of them")
 	}
 	made := request.Request{At: strings.TrimSuffix(request.Place(r.name, c.line), ": "), Method: c.verb()}
 	if c.upload != nil {

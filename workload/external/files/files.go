@@ -38,6 +38,7 @@ var endings = map[string]Kind{
 var (
 	curlLine = regexp.MustCompile(`(?im)^\s*(?:[$%>]\s+)?(?:\S*[/\\])?curl(?:\.exe)?\s`)
 	httpLine = regexp.MustCompile(`(?m)^\s*(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\s+(?:https?://|/|\{\{|localhost)`)
+	harStart = regexp.MustCompile(`^\{\s*"log"\s*:`)
 	harMark  = regexp.MustCompile(`"(?:log|entries)"\s*:`)
 	postman  = regexp.MustCompile(`"_postman_id"|schema\.getpostman\.com`)
 )
@@ -54,16 +55,15 @@ func KindOf(name string, data []byte) Kind {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
 	start := data[:min(len(data), sniffed)]
 	if bytes.HasPrefix(start, []byte("{")) {
-		kind, version := openapi.Dialect(start)
-		switch {
-		case kind != "" && version != "":
-			return OpenAPI
-		case harMark.Match(start):
+		// The version of an OpenAPI document may stand at its end, behind paths that are named as parts of a HAR file.
+		if harStart.Match(start) {
 			return HAR
 		}
-		// The version may stand at the end.
-		if kind, _ = openapi.Dialect(data); kind != "" {
+		if kind, _ := openapi.Dialect(data); kind != "" {
 			return OpenAPI
+		}
+		if harMark.Match(start) {
+			return HAR
 		}
 		first, _, several := bytes.Cut(data, []byte("\n"))
 		if several && bytes.HasSuffix(bytes.TrimSpace(first), []byte("}")) {
@@ -107,6 +107,9 @@ func Read(name string, data []byte, from request.Sources) ([]request.Request, []
 		"and OpenAPI documents are read: give it the ending .har, .curl, .http or .yaml")
 }
 
+// mostNotes is how many operations that are left out are named.
+const mostNotes = 100
+
 // operations returns the requests of an OpenAPI document.
 func operations(name string, data []byte) ([]request.Request, []string, error) {
 	doc, err := openapi.Read(name, data)
@@ -115,8 +118,12 @@ func operations(name string, data []byte) ([]request.Request, []string, error) {
 	}
 	notes := doc.Notes
 	var out []request.Request
+	left := 0
 	for _, op := range doc.Operations {
 		if len(op.Lacks) > 0 {
+			if left++; left > mostNotes {
+				continue
+			}
 			const most = 5
 			var lacks []string
 			for _, l := range op.Lacks[:min(len(op.Lacks), most)] {
@@ -135,6 +142,9 @@ func operations(name string, data []byte) ([]request.Request, []string, error) {
 			q.URL = doc.Servers[0] + q.URL
 		}
 		out = append(out, q)
+	}
+	if left > mostNotes {
+		notes = append(notes, fmt.Sprintf("%s: %d more operations are left out for such reasons", name, left-mostNotes))
 	}
 	if out == nil {
 		return nil, nil, request.Faultf(name, 0, "each operation lacks a value that the document has no example of; "+

@@ -25,6 +25,8 @@ func TestKindOf(t *testing.T) {
 		{"a.json", document, files.OpenAPI},
 		{"a.json", `{"paths": {}, "swagger": "2.0"}`, files.OpenAPI},
 		{"a.json", "{\"paths\": {\"" + strings.Repeat("x", 100_000) + "\": {}},\n\"openapi\": \"3.1.0\"}", files.OpenAPI},
+		{"a.json", `{"paths": {"/log": {"x": {"log": 1, "entries": 2}}}, "openapi": "3.0.1"}`, files.OpenAPI},
+		{"a.json", `{"version": 1, "log": {"entries": []}}`, files.HAR},
 		{"api.yml", "# api\nopenapi: 3.0.1\n", files.OpenAPI},
 		{"api", "swagger: '2.0'\n", files.OpenAPI},
 		{"a.sh", "#!/bin/sh\ncurl \\\n http://a", files.Curl},
