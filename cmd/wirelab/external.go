@@ -18,6 +18,7 @@ import (
 	"wirelab/plan"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
+	"wirelab/workload/external/request"
 )
 
 // foreign is the work of a run that is no workload of ours.
@@ -138,6 +139,18 @@ func (a *app) sources(file string) external.Sources {
 				return nil, cli.Unread("", name, err)
 			}
 			return data, nil
+		},
+	}
+}
+
+// readerSources are where what a file of requests names is found.
+func (a *app) readerSources(file string) request.Sources {
+	from := a.sources(file)
+	return request.Sources{
+		Open: func(name string) ([]byte, error) { return from.Read(context.Background(), name) },
+		Lookup: func(name string) (string, bool) {
+			value := from.Getenv(name)
+			return value, value != ""
 		},
 	}
 }

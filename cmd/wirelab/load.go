@@ -177,7 +177,10 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return err
 	}
-	if arm.Driver == "" && tried.rawWhy == "" {
+	if p, err = f.comparing(ctx, a, p, d, tried); err != nil {
+		return err
+	}
+	if arm.Driver == "" && a.rawWhy(p.Operation, arm, tried) == "" {
 		arm.Driver = plan.DriverRaw
 	}
 	p.Arms = []plan.Arm{arm}
@@ -205,31 +208,52 @@ func (f *loadFlags) rated(p plan.Plan) ratedFlags {
 	return r
 }
 
-// trial is what one call before all others told.
-type trial struct {
-	rawWhy string // why the raw driver cannot make such calls; "" if it can
-}
-
-// tried makes one call, so that what cannot be reached is told at once, and in plain words.
-func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (t trial, err error) {
-	cell, err := a.foreign.service.Cell(arm.Protocol)
-	if err != nil {
-		return t, err
-	}
+// tried makes the call twice before all others, so that what cannot be reached is told at once, and in plain words.
+func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (external.Trial, error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
 	answered := a.Waiting("a first reply of "+arm.Target, trialTime)
-	_, replies, err := ask(ctx, cell, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation, nil)
+	t, err := a.foreign.service.Try(ctx, arm.Protocol, wirelab.Dialing{Address: arm.Target, Foreign: true}, operation, true)
 	answered()
 	if err != nil {
+		said := ""
+		if len(t.Text) > 0 {
+			said = ": " + firstWords(t.Text)
+		}
 		coded := wirelab.Public(err)
-		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s", arm.Name, coded.Message))
-	}
-	t.rawWhy = a.foreign.service.RawWhy(operation, arm.Protocol)
-	if reply, ok := replies[0].(request.Reply); ok && t.rawWhy == "" && reply.Proto == "HTTP/1.0" {
-		t.rawWhy = "the server speaks HTTP/1.0, which opens a connection for each call"
+		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s", arm.Name, a.hidden(coded.Message), a.hidden(said)))
 	}
 	return t, nil
+}
+
+// comparing decides how replies are compared where the user does not say: what differed between the first two is ignored.
+func (f *loadFlags) comparing(ctx context.Context, a *app, p plan.Plan, d external.Description, t external.Trial) (plan.Plan, error) {
+	if f.expect != "" || len(f.ignore) > 0 || len(t.Vary) == 0 && !t.Whole {
+		return p, nil
+	}
+	o := d.Operations[p.Operation]
+	if t.Whole {
+		o.Expect = external.Status
+		a.Note("the replies to two equal calls differ, so only their status is compared; --expect FILE compares by a JSON Schema")
+	} else {
+		o.Ignore = t.Vary
+		a.Note("the replies to two equal calls differ at %s, which is not compared; --ignore says so for other places", strings.Join(t.Vary, ", "))
+	}
+	d.Operations[p.Operation] = o
+	text, err := yaml.Marshal(d)
+	if err != nil {
+		return p, err
+	}
+	p.External = []plan.External{{Text: string(text)}}
+	return a.foreignWork(ctx, p)
+}
+
+// rawWhy is why the raw driver cannot make calls as the first one was; "" if it can.
+func (a *app) rawWhy(operation string, arm plan.Arm, t external.Trial) string {
+	if why := a.foreign.service.RawWhy(operation, arm.Protocol); why != "" || t.Reply.Proto != "HTTP/1.0" {
+		return why
+	}
+	return "the server speaks HTTP/1.0, which opens a connection for each call"
 }
 
 // trialTime is how long the first call may take.

@@ -48,7 +48,7 @@ func (d *Description) check() error {
 }
 
 func (w WireText) check(field string) error {
-	if _, err := w.read(field); err != nil {
+	if _, err := w.Read(field); err != nil {
 		return err
 	}
 	for name, value := range w.Headers {
@@ -116,7 +116,7 @@ func (d *Description) checkOperation(field string, o OperationText) error {
 
 // check refuses what a call over another kind of wire has.
 func (c CallText) check(field string, w WireText) error {
-	read, err := w.read("")
+	read, err := w.Read("")
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func (c CallText) check(field string, w WireText) error {
 	return nil
 }
 
-// read makes a wire of its text; secrets and files are not looked at.
-func (w WireText) read(field string) (Wire, error) {
+// Read makes a wire of its text; secrets and files are not looked at.
+func (w WireText) Read(field string) (Wire, error) {
 	at, err := url.Parse(w.Target)
 	if err != nil || at.Host == "" {
 		return Wire{}, bad(field+".target", "%.100q is no URL with a host, such as http://localhost:8080 or grpc://localhost:9000", w.Target)

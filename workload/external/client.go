@@ -52,8 +52,9 @@ type loaded struct {
 	*Operation
 	requests []*prepared
 	judge    *judge.Judge
-	free     bool // nothing says which status a right reply has: any that is no failure
-	graph    bool // replies of GraphQL may be errors though their status is 200
+	decode   func([]byte) ([]byte, error) // makes JSON of a reply; nil: it is what it is
+	free     bool                         // nothing says which status a right reply has: any that is no failure
+	graph    bool                         // replies of GraphQL may be errors though their status is 200
 }
 
 func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirelab.Client, error) {
@@ -92,7 +93,12 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 	}
 	l.free = calls.Rule.Status == "" && calls.Rule.Mode != judge.File
 	var err error
-	l.judge, err = judgeOf(w, &calls)
+	if w.Kind == GRPC {
+		if l.decode, err = decoding(&calls); err != nil {
+			return nil, err
+		}
+	}
+	l.judge, err = judgeOf(calls.Rule, l.decode)
 	return l, err
 }
 

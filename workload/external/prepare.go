@@ -38,6 +38,7 @@ type preparing struct {
 	Sources
 	env      *environment
 	bytes    int
+	requests []request.Request             // of the operation at hand, from a file that has them whole
 	contents map[string][]byte             // of files that are bodies
 	schemas  map[string]*grpcschema.Schema // by wire
 }
@@ -54,7 +55,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 	}
 	p.Service = d.Service
 	for _, name := range slices.Sorted(maps.Keys(d.Wires)) {
-		wire, err := d.Wires[name].read("wires." + name)
+		wire, err := d.Wires[name].Read("wires." + name)
 		if err != nil {
 			return p, nil, err
 		}
@@ -77,6 +78,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 // operation prepares one operation over each wire that it has a call for.
 func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (Operation, error) {
 	text, field := w.Operations[name], "operations."+name
+	w.requests = nil
 	table, err := w.table(ctx, field, text.Rows)
 	if err != nil {
 		return Operation{}, err
@@ -130,6 +132,9 @@ func (w *preparing) calls(ctx context.Context, field string, wire Wire, call Cal
 	calls.Messages = call.Messages
 	if call, err = w.expanded(field, wire, call); err != nil {
 		return calls, err
+	}
+	if w.requests != nil {
+		return w.recorded(wire, call, w.requests)
 	}
 	if call.File != "" {
 		data, err := w.Read(ctx, call.File)

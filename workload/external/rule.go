@@ -45,16 +45,12 @@ type Step struct {
 	Save map[string]string `json:"save,omitempty"`
 }
 
-// judgeOf is the judge of an operation's replies over a wire.
-func judgeOf(w Wire, calls *Calls) (*judge.Judge, error) {
-	if w.Kind != GRPC {
-		return judge.New(calls.Rule)
+// judgeOf is the judge of a rule. decode makes JSON of a reply; nil: it is what it is.
+func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error)) (*judge.Judge, error) {
+	if decode == nil {
+		return judge.New(rule)
 	}
-	decode, err := decoding(calls)
-	if err != nil {
-		return nil, err
-	}
-	return judge.New(calls.Rule, judge.Decoding(decode))
+	return judge.New(rule, judge.Decoding(decode))
 }
 
 // rule is what a right reply is, as the judge knows it.

@@ -3,11 +3,14 @@ package external
 import (
 	"context"
 	"maps"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"wirelab"
+	"wirelab/workload/external/files"
+	"wirelab/workload/external/request"
 	"wirelab/workload/external/rows"
 )
 
@@ -21,6 +24,11 @@ func (w *preparing) table(ctx context.Context, field, name string) ([]rows.Row, 
 		return nil, wirelab.Public(err).Behind(field + ".rows: ")
 	}
 	var table []rows.Row
+	switch filepath.Ext(name) {
+	case ".csv", ".ndjson", ".jsonl":
+	default:
+		return nil, w.whole(field, name, data)
+	}
 	if filepath.Ext(name) == ".csv" {
 		table, err = rows.ReadCSV(name, data)
 	} else {
@@ -30,6 +38,47 @@ func (w *preparing) table(ctx context.Context, field, name string) ([]rows.Row, 
 		err = bad(field+".rows", "%s has no rows", name)
 	}
 	return table, err
+}
+
+// whole reads a file that has requests, and not rows of which to make some.
+func (w *preparing) whole(field, name string, data []byte) error {
+	all, _, err := files.Read(name, data, request.Sources{
+		Open: func(name string) ([]byte, error) { return w.Read(context.Background(), name) },
+		Lookup: func(name string) (string, bool) {
+			value := w.Getenv(name)
+			return value, value != ""
+		},
+	})
+	if err == nil && len(all) == 0 {
+		err = bad(field+".rows", "%s has no requests", name)
+	}
+	w.requests = all
+	return err
+}
+
+// recorded are the requests of a file, as they are sent over a wire: to its host, whichever they were sent to before.
+func (w *preparing) recorded(wire Wire, call CallText, all []request.Request) (Calls, error) {
+	calls := Calls{Messages: call.Messages}
+	hosts := map[string]bool{}
+	for _, r := range all {
+		at, err := url.Parse(r.URL)
+		if err != nil {
+			return calls, bad(r.At, "%v", err)
+		}
+		hosts[at.Host] = true
+		if len(hosts) > 1 && at.Host != wire.Authority {
+			continue // of another service: pages have files of many
+		}
+		r.URL = at.RequestURI()
+		r.Fields = slices.DeleteFunc(slices.Clone(r.Fields), func(f request.Field) bool {
+			return request.OfConnection(f.Name) || strings.EqualFold(f.Name, "host") || strings.EqualFold(f.Name, "accept-encoding")
+		})
+		for _, f := range fieldsOf(call.Headers) {
+			r.Fields = append(slices.DeleteFunc(r.Fields, func(was request.Field) bool { return strings.EqualFold(was.Name, f.Name) }), f)
+		}
+		calls.Requests = append(calls.Requests, r)
+	}
+	return calls, nil
 }
 
 // shape is a call whose texts have places for values of a row.

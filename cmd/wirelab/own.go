@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/cobra"
+
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/plan"
+	"wirelab/workload/external"
+	"wirelab/workload/external/discover"
+)
+
+// checkedCall is what "own check --json" prints of one call.
+type checkedCall struct {
+	Operation string   `json:"operation"`
+	Wire      string   `json:"wire"`
+	Status    int      `json:"status,omitempty"`
+	Bytes     int      `json:"bytes"`
+	Reply     string   `json:"reply,omitempty"`
+	Compared  string   `json:"compared,omitempty"`
+	Vary      []string `json:"vary,omitempty"`
+	Raw       string   `json:"raw,omitempty"` // why the raw driver cannot carry it
+	Error     string   `json:"error,omitempty"`
+}
+
+func newOwnCommand(a *app) *cobra.Command {
+	own := &cobra.Command{
+		Use:   "own",
+		Short: "Describe a service of your own, and check the description",
+		Long: `A description of a service is a file in YAML: where the service runs or how it is
+started, its wires, its operations with their requests, and what a right reply is.
+With it wirelab compares wires, services and versions: see wirelab compare --help.`,
+		Example: `  wirelab own init grpc://localhost:9000 -o shop.yaml
+  wirelab own check shop.yaml
+  wirelab compare shop.yaml:rest shop.yaml:grpc --operation list`,
+	}
+	own.AddCommand(newOwnInitCommand(a), newOwnCheckCommand(a))
+	return own
+}
+
+func newOwnInitCommand(a *app) *cobra.Command {
+	var headers []string
+	var to, name string
+	var secure secureFlags
+	c := &cobra.Command{
+		Use:   "init TARGET|FILE",
+		Short: "Write a description of a service from what it, or a file, says of itself",
+		Long: `Init writes the description of a service. It asks
+
+  grpc://HOST:PORT        by server reflection
+  http://HOST:PORT        for its OpenAPI document at the usual paths
+  http://HOST/graphql     by introspection, after the word graphql
+
+or reads a file: OpenAPI, .proto, a protoset, HAR, curl command lines, or .http.
+Values come from examples in it; what has no example is left as {{.name}}, to be
+filled from rows.`,
+		Example: `  wirelab own init grpc://localhost:9000 -o shop.yaml
+  wirelab own init graphql http://localhost:8080/graphql
+  wirelab own init openapi.yaml -o shop.yaml`,
+		Args: cli.Arguments(1, 2, "one URL or file, such as grpc://localhost:9000 or openapi.yaml"),
+	}
+	c.Flags().StringArrayVarP(&headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
+	c.Flags().StringVarP(&to, "output", "o", "", "write to this `file`, which must not exist (default: standard output)")
+	c.Flags().StringVar(&name, "name", "", "the `name` of the service (default: from its host or file)")
+	secure.register(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		given, err := a.typedHeaders(headers)
+		if err != nil {
+			return err
+		}
+		d, notes, err := a.discovered(c.Context(), args, given, secure)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			d.Service = name
+		}
+		for _, note := range notes {
+			a.Note("%s", note)
+		}
+		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true))
+		if err != nil {
+			return err
+		}
+		if to == "" {
+			return a.Printf("%s", text)
+		}
+		return a.writeNew(to, text)
+	}
+	return c
+}
+
+// writeNew writes a file that is not there yet.
+func (a *app) writeNew(name string, text []byte) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return cli.Usage("%s: %v; give another file, or remove it", name, err)
+	}
+	_, err = file.Write(text)
+	if err = cli.Both(err, file.Close()); err == nil {
+		a.Note("written to %s; next: wirelab own check %s", name, name)
+	}
+	return err
+}
+
+// discovered makes a description of what a target, or a file, says.
+func (a *app) discovered(
+	ctx context.Context, args []string, headers map[string]string, secure secureFlags,
+) (d external.Description, notes []string, err error) {
+	target := args[len(args)-1]
+	at, err := url.Parse(target)
+	if err != nil || at.Host == "" {
+		data, err := a.readFile(ctx, "", target, externalFileLimit)
+		if err != nil {
+			return d, nil, err
+		}
+		return discover.File(ctx, target, data, a.readerSources(target))
+	}
+	wire := external.WireText{Target: target, Headers: headers, TLS: external.TLSText{
+		CA: secure.CA, Cert: secure.Cert, Key: secure.Key, Name: secure.ServerName, Insecure: secure.Insecure,
+	}}
+	if len(args) == 2 {
+		wire.Kind = external.Kind(args[0])
+	}
+	return discover.Target(ctx, serviceName(at.Hostname()), wire, a.sources(""), func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
+		return a.reflected(ctx, w.Address, w, text)
+	})
+}
+
+func newOwnCheckCommand(a *app) *cobra.Command {
+	var operations []string
+	var asJSON *bool
+	c := &cobra.Command{
+		Use:   "check FILE[:WIRE]",
+		Short: "Make each call of a description once, and print what came",
+		Long: `Check makes each call of a description twice, one after the other, and prints what
+came. It says what differs from one reply to the next, and has to be ignored where
+replies are compared. A service that its description starts is started for that.
+
+Exit code 0: each call was answered; 1: some call was not.`,
+		Example: `  wirelab own check shop.yaml
+  wirelab own check shop.yaml:rest --operation list --json`,
+		Args: cli.Arguments(1, 1, "the file of a description, such as shop.yaml"),
+	}
+	c.Flags().StringSliceVar(&operations, "operation", nil, "check only these `operations`")
+	c.Flags().StringVar(&a.mayLoad, "i-may-load", "", "the `host` of the service, where that is not this machine and you may call it")
+	asJSON = cli.JSONFlag(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return a.checkOwn(c.Context(), args[0], operations, *asJSON)
+	}
+	return c
+}
+
+// checkOwn makes each call of a description.
+func (a *app) checkOwn(ctx context.Context, arg string, operations []string, asJSON bool) error {
+	file, only := arg, ""
+	if at := strings.LastIndex(arg, ":"); at > 0 && described(arg[:at]) {
+		file, only = arg[:at], arg[at+1:]
+	}
+	if _, err := a.foreignPlan(ctx, plan.Plan{External: []plan.External{{File: file}}}); err != nil {
+		return err
+	}
+	var all []checkedCall
+	failed := 0
+	for _, w := range a.foreign.service.Wires {
+		if only != "" && w.Name != only {
+			continue
+		}
+		calls, err := a.checkWire(ctx, w, operations)
+		if err != nil {
+			return err
+		}
+		for _, call := range calls {
+			if call.Error != "" {
+				failed++
+			}
+			all = append(all, call)
+			if !asJSON {
+				if err := a.printChecked(call); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	var err error
+	if asJSON {
+		err = a.PrintJSON(all)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0:
+		return cli.Usage("%s has no such wire or operation", arg)
+	case failed > 0:
+		return cli.With(exitFailed, wirelab.Errorf(wirelab.Unavailable, "%d of %d calls were not answered as they should be", failed, len(all)))
+	}
+	return nil
+}
+
+// checkWire makes the calls of one wire, before a server that is started for them where its description says how.
+func (a *app) checkWire(ctx context.Context, w external.Wire, operations []string) (all []checkedCall, err error) {
+	address := w.Address
+	if start := a.foreign.starts[w.Name]; start != nil {
+		server, err := a.launched(ctx, start, w.Name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = cli.Both(err, server.Stop()) }()
+		address = server.Ready().Address
+	}
+	for _, o := range a.foreign.service.Operations {
+		if _, carried := o.Calls[w.Name]; !carried || len(operations) > 0 && !slices.Contains(operations, o.Name) {
+			continue
+		}
+		call := checkedCall{Operation: o.Name, Wire: w.Name, Raw: a.foreign.service.RawWhy(o.Name, w.Name), Compared: a.foreign.service.Says(w.Name, o.Name)}
+		ctx, cancel := context.WithTimeout(ctx, trialTime)
+		t, err := a.foreign.service.Try(ctx, w.Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name, true)
+		cancel()
+		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body), a.hidden(firstWords(t.Text)), t.Vary
+		switch {
+		case err != nil:
+			call.Error = a.hidden(wirelab.Public(err).Message)
+		case t.Whole:
+			call.Vary = []string{"(all of it)"}
+		}
+		all = append(all, call)
+	}
+	return all, nil
+}
+
+// printChecked prints one call.
+func (a *app) printChecked(c checkedCall) error {
+	if c.Error != "" {
+		return a.Printf("✗ %s over %s: %s\n", c.Operation, c.Wire, c.Error)
+	}
+	if err := a.Printf("✓ %s over %s: status %d, %d bytes\n", c.Operation, c.Wire, c.Status, c.Bytes); err != nil {
+		return err
+	}
+	for _, line := range []struct{ what, text string }{
+		{"reply   ", c.Reply}, {"differs ", strings.Join(c.Vary, ", ")}, {"compared", c.Compared}, {"raw     ", c.Raw},
+	} {
+		if line.text == "" {
+			continue
+		}
+		text := line.text
+		switch strings.TrimSpace(line.what) {
+		case "differs":
+			text += " from one reply to the next: put it under ignore, or expect status"
+		case "raw":
+			text = "the library's client calls, since the raw driver cannot: " + text
+		}
+		if err := a.Printf("%s", cli.Hang("  "+line.what, 12, text, a.columns())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// briefMost is how many characters of a reply a line shows.
+const briefMost = 200
+
+// firstWords is the beginning of a text, on one line.
+func firstWords(text []byte) string {
+	line := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(string(text), "\uFFFD")), " "))
+	if len(line) > briefMost {
+		return string(line[:briefMost-1]) + "…"
+	}
+	return plan.Harmless(string(line), false)
+}

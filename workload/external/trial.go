@@ -1,0 +1,86 @@
+package external
+
+import (
+	"context"
+	"slices"
+
+	"wirelab"
+	"wirelab/workload/external/judge"
+	"wirelab/workload/external/request"
+)
+
+// Trial is what calls tell before any load.
+type Trial struct {
+	Request request.Request
+	Reply   request.Reply
+	// Text is the reply's body for people: JSON where it can be.
+	Text []byte
+	// Vary are JSON pointers to where the replies to two equal calls differed. Whole is that they differed as a whole.
+	Vary  []string
+	Whole bool
+}
+
+// Try makes the first call of an operation over a wire; twice tells what differs in the replies from call to call. A
+// status that says that the call failed is an error, with the trial that had it.
+func (p *Prepared) Try(ctx context.Context, wire string, to wirelab.Dialing, operation string, twice bool) (t Trial, err error) {
+	w, known := p.wire(wire)
+	if !known {
+		_, err := p.Cell(wire)
+		return t, err
+	}
+	l, err := p.load(operation, w)
+	if err != nil {
+		return t, err
+	}
+	if err := w.Trust(&to); err != nil {
+		return t, err
+	}
+	over, err := open(ctx, w, to)
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = over.Close() }() // what was wanted has come, or has failed
+	t.Request = l.requests[0].Request
+	s := newScratch(w)
+	if t.Reply, t.Text, err = l.tried(ctx, over, s); err != nil || !twice {
+		return t, err
+	}
+	again, text, err := l.tried(ctx, over, s)
+	if err != nil {
+		return t, err
+	}
+	vary, ok := judge.Vary(t.Text, text)
+	t.Vary, t.Whole = vary, !ok || again.Status != t.Reply.Status
+	return t, nil
+}
+
+// tried makes the first call of the operation.
+func (l *loaded) tried(ctx context.Context, over port, s *scratch) (reply request.Reply, text []byte, err error) {
+	if reply, err = over.call(ctx, l.requests[0], s); err != nil {
+		return reply, nil, err
+	}
+	reply.Body = slices.Clone(reply.Body)
+	text = reply.Body
+	if l.decode != nil {
+		if text, err = l.decode(reply.Body); err != nil {
+			return reply, nil, err
+		}
+	}
+	if err := refused(reply.Status); err != nil && l.free {
+		return reply, text, err
+	}
+	if l.graph {
+		err = graphErrors(reply.Body)
+	}
+	return reply, text, err
+}
+
+// Says tells what is compared of the replies to an operation over a wire, and what is not.
+func (p *Prepared) Says(wire, operation string) string {
+	w, _ := p.wire(wire)
+	l, err := p.load(operation, w)
+	if err != nil {
+		return ""
+	}
+	return l.judge.Says()
+}
