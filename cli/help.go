@@ -44,13 +44,20 @@ func GroupFlags(c *cobra.Command, groups []FlagGroup) {
 	}
 	for _, g := range groups {
 		for _, name := range g.Names {
-			if f := c.Flags().Lookup(name); f != nil {
+			if f := c.Flags().Lookup(name); f != nil && f.Annotations[groupAnnotation] == nil {
 				if f.Annotations == nil {
 					f.Annotations = map[string][]string{}
 				}
 				f.Annotations[groupAnnotation] = []string{g.Heading}
 			}
 		}
+	}
+}
+
+// Common keeps flags of a command out of the groups, where a group has the name for another's.
+func Common(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		flags.Lookup(name).Annotations = map[string][]string{groupAnnotation: {}}
 	}
 }
 

@@ -19,6 +19,10 @@ var flagGroups = []cli.FlagGroup{
 	{Heading: "How calls are made", Names: []string{
 		"arrivals", "speed-up", "replay", "spread", "driver", "requests", "data", "deadline", "connections", "tls", "encoding", "transport", "steps",
 	}},
+	{Heading: "Services of your own", Names: []string{
+		"operation", "start", "base", "head", "build", "i-may-load", "http", "proto", "protoset", "import-path", "messages",
+		"cookies", "proxy", "unix-socket", "rows", "expect", "ignore", "dry-run",
+	}},
 	{Heading: "Targets over TLS", Names: []string{"ca", "cert", "key", "server-name", "insecure"}},
 	{Heading: "Streams", Names: []string{"streams", "reader"}},
 	{Heading: "Message brokers", Names: []string{"scenario", "size", "batch", "groups", "reader-delay", "durability", "nodes"}},

@@ -37,22 +37,25 @@ refuses a number, load prints the reason instead.
 
 TARGET is a URL. Its scheme says how the service is called:
 
-  http://localhost:8080/items            HTTP/1.1; --http 2 or 3 for the others
-  grpc://localhost:9000/shop.Cart/Add    gRPC, by reflection, --proto or --protoset
+  http://localhost:8080/items            HTTP; --http 2 or 3 for other versions
+  grpc://localhost:9000/shop.Cart/Add    gRPC, by reflection or --proto
   graphql http://localhost:8080/graphql  GraphQL; -d has the document
-  ws://localhost:8080/feed               WebSocket: sends -d, and reads a message
+  ws://localhost:8080/feed               WebSocket: sends -d, reads a message
   sse://localhost:8080/events            event stream: reads one event
 
-https://, grpcs:// and wss:// are the same over TLS. To call more than one
-operation, or to compare, write a description: wirelab own init TARGET makes one.
-
-A reply is right if it equals the first good one to the same request (--expect
-learnt; --ignore says what may differ), if its status is a success (--expect
-status), or if a JSON Schema describes it (--expect FILE). What failed is counted
-by its cause, and a wrong reply makes all figures invalid.`
+A reply is right if it equals the first one to the same request; what differs
+between two calls before the load is left out. What failed is counted by its
+cause. A wrong reply makes all figures invalid. To call several operations, or to
+compare, write a description: wirelab own init TARGET.`
 
 // loadDetails is what --help-all explains as well.
-const loadDetails = `Secrets: a header such as Authorization is sent, and is in no result. ${NAME} in a
+const loadDetails = `https://, grpcs:// and wss:// are the same over TLS.
+
+Replies: --expect learnt compares each with the first to the same request, but for
+what --ignore names; --expect status looks at the status only; --expect FILE has
+the JSON Schema of a right reply.
+
+Secrets: a header such as Authorization is sent, and is in no result. ${NAME} in a
 header, a path or a body stands for a variable of the environment, whose value is
 hidden in the same way.
 
@@ -116,6 +119,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	flags.BoolVar(&f.dry, "dry-run", false, "print what would be sent, and send nothing")
 	flags.StringVar(&f.mayLoad, "i-may-load", "", "the `host` of TARGET, where it is not this machine and you may load it")
 	f.conduct.register(a, flags)
+	cli.Common(flags, "data")
 	command.MarkFlagsMutuallyExclusive("in-flight", "rate")
 	command.MarkFlagsMutuallyExclusive("curve", "capacity")
 }
@@ -123,7 +127,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 func (f *loadFlags) requestFlags(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.method, "method", "X", "", "method of HTTP (default GET; POST with --data)")
 	flags.StringVarP(&f.data, "data", "d", "", "what is sent: `text`, @FILE, or - for standard input; of gRPC JSON, of GraphQL the document")
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a `header`, or metadata of gRPC, as 'Name: value'; can be given several times")
+	flags.StringArrayVarP(&f.headers, "header", "H", nil, "a `header`, or metadata, as 'Name: value'")
 	flags.StringVar(&f.rows, "rows", "", "`file` of NDJSON or CSV: a request for each row, whose fields stand for {{.field}} in the URL, headers and data")
 	flags.StringVar(&f.version, "http", "", "version of HTTP: 1, 2 or 3 (default 1; 2 of gRPC)")
 	flags.StringVar(&f.schema, "proto", "", "of gRPC: .proto `file` of the service (default: reflection)")
