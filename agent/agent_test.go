@@ -165,6 +165,31 @@ func TestDriverMeasuresWhatItIsTold(t *testing.T) {
 	}
 }
 
+// A driver that is told what the server has used asks for it after each window, and judges by
+// it too. Another order ends the warm-up, and so does the end of all.
+func TestDriverIsToldWhatTheServerUsed(t *testing.T) {
+	t.Parallel()
+	window := func(used time.Duration) control.Order {
+		return control.Order{Warm: &control.Warm{Least: plan.Duration(20 * time.Millisecond), Served: new(plan.Duration(used))}}
+	}
+	orders := []control.Order{dial(control.Load{InFlight: 1, Connections: 1}), window(0), window(1), {Usage: &struct{}{}}}
+	// More and more from one window to the next, for as long as a warm-up may last.
+	for i := range 162 {
+		orders = append(orders, window(time.Duration(i*i*i)*time.Second))
+	}
+	orders = append(orders, window(0))
+	replies := drive(t, cell(false, nil), orders...)[1:]
+	for i, r := range replies {
+		over := i == 4+160
+		if r.Error != "" || (r.Warm != nil) != over || i > 0 && i != 3 && !over && r.Window == nil {
+			t.Fatalf("reply %d: %+v", i, r)
+		}
+	}
+	if w := replies[164].Warm; w.Steady || w.Windows != 160 || len(w.Cost) != 160 {
+		t.Errorf("a server that uses more and more: steady %v after %d windows, %d costs", w.Steady, w.Windows, len(w.Cost))
+	}
+}
+
 // Each order that makes no sense is refused in words, and the driver goes on.
 func TestDriverRefuses(t *testing.T) {
 	t.Parallel()

@@ -184,11 +184,11 @@ func first(i int, what string, err error) error {
 }
 
 // Warm implements [Load].
-func (p *prepared) Warm(ctx context.Context, order control.Warm) (*load.Warmth, error) {
+func (p *prepared) Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error) {
 	if p.feeds != nil {
-		return p.feeds.warm(ctx, p.Plan.Deadline, order)
+		return p.feeds.warm(ctx, p.Plan.Deadline, order, served)
 	}
-	warmth, err := p.Meter.Warm(ctx, order)
+	warmth, err := p.Meter.Warm(ctx, order, served)
 	if err == nil && p.follow != nil {
 		err = p.follow.settle(ctx) // now, so that no slice pays for it
 	}

@@ -90,10 +90,10 @@ func (f *feedLoad) within(deadline, length, head time.Duration) load.FeedPlan {
 }
 
 // warm warms streams up in windows, each with streams of its own.
-func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm) (*load.Warmth, error) {
+func (f *feedLoad) warm(ctx context.Context, deadline time.Duration, order control.Warm, served Served) (*load.Warmth, error) {
 	p := f.within(deadline, max(time.Duration(order.Least)/warmWindows, fewCalls(f.all)), 0)
 	p.Share = 0 // a slow reader's server is warmed up by a fast one: nothing of it is timed
-	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit)}, p)
+	return f.runner.Warm(ctx, load.Warming{Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served}, p)
 }
 
 // streams runs one measured slice, with streams of its own.

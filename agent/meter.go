@@ -23,8 +23,8 @@ type Meter struct {
 // warmWindows is how many windows a warm-up has at least; see [load.Warming].
 const warmWindows = 20
 
-// Warm warms the load up in windows, as an order says.
-func (m *Meter) Warm(ctx context.Context, order control.Warm) (*load.Warmth, error) {
+// Warm warms the load up in windows, as an order says; see [Load].
+func (m *Meter) Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error) {
 	window := m.Plan
 	window.Duration = time.Duration(order.Least) / warmWindows
 	if s := window.Schedule; s != nil && s.Stages[0].From < rareRate {
@@ -48,7 +48,7 @@ func (m *Meter) Warm(ctx context.Context, order control.Warm) (*load.Warmth, err
 		even.Law, even.Gaps = load.Poisson, nil
 		window.Schedule = &even
 	}
-	return m.Runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows, Limit: time.Duration(order.Limit)})
+	return m.Runner.Warm(ctx, load.Warming{Plan: window, Windows: warmWindows, Limit: time.Duration(order.Limit), Served: served})
 }
 
 // rareRate is the rate, per second, below which a window would have to last longer than

@@ -17,12 +17,15 @@ import (
 
 // Load is a load that a driver has connected.
 type Load interface {
-	// Warm warms it up.
-	Warm(ctx context.Context, order control.Warm) (*load.Warmth, error)
+	// Warm warms it up. served tells what the server has used so far; nil: nobody knows.
+	Warm(ctx context.Context, order control.Warm, served Served) (*load.Warmth, error)
 	// Slice measures one slice of it.
 	Slice(ctx context.Context, order control.Slice) (*control.Measured, error)
 	io.Closer
 }
+
+// Served tells the CPU time that a server has used so far.
+type Served = func(context.Context) (time.Duration, error)
 
 // Pacer is a load that knows how long a call takes, since it has made some.
 type Pacer interface{ Pace() time.Duration }
@@ -90,11 +93,15 @@ type driver struct {
 	dial  Dial
 	loads []Load
 	dials []int // how many loads there were before each dial
+	warm  *warmUp
 }
 
 func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	var reply control.Reply
 	var err error
+	if order.Warm == nil {
+		d.giveUp()
+	}
 	switch {
 	case order.Usage != nil:
 		return usage(d.self)
@@ -108,7 +115,10 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 	case order.Warm != nil:
 		var l Load
 		if l, err = d.load(order.Warm.Load); err == nil {
-			reply.Warm, err = l.Warm(ctx, *order.Warm)
+			reply.Warm, err = d.warmed(ctx, l, *order.Warm)
+		}
+		if d.warm != nil {
+			reply.Window = &struct{}{}
 		}
 	case order.Slice != nil:
 		var l Load
@@ -166,6 +176,7 @@ func (d *driver) leave() error {
 }
 
 func (d *driver) close() error {
+	d.giveUp()
 	err := closeAll(d.loads)
 	d.loads, d.dials = nil, nil
 	return err

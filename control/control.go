@@ -54,7 +54,10 @@ type Reply struct {
 	Relayed *result.Relayed `json:"relayed,omitempty"`
 	Dialled *Dialled        `json:"dialled,omitempty"`
 	Warm    *load.Warmth    `json:"warm,omitempty"`
-	Slice   *Measured       `json:"slice,omitempty"`
+	// Window is that windows of a warm-up are over, and that it goes on when it is told
+	// what the server has used: see [Warm.Served].
+	Window *struct{} `json:"window,omitempty"`
+	Slice  *Measured `json:"slice,omitempty"`
 	// Met are the addresses that a driver's connections to a target reached so far.
 	Met []string `json:"met,omitempty"`
 }
@@ -180,6 +183,9 @@ type Warm struct {
 	Least plan.Duration `json:"least"`
 	// Limit is how long it may take in all; 0: no limit.
 	Limit plan.Duration `json:"limit,omitempty"`
+	// Served is the CPU time that the server has used so far; nil where nobody knows. With
+	// it the reply may be Window instead of Warm: the same order then says it again.
+	Served *plan.Duration `json:"served,omitempty"`
 }
 
 // Slice orders one measured slice of a load.

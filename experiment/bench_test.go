@@ -190,10 +190,13 @@ type doubler struct{}
 func (doubler) Double(_ context.Context, n number) (number, error) { return 2 * n, nil }
 
 func find(order control.Dial) (wirelab.Cell, error) {
-	protocol := order.Protocol
+	return toyOver(order.Protocol, doubler{}), nil
+}
+
+func toyOver(protocol string, service toy) wirelab.Cell {
 	w := wirelab.Workload[toy]{
 		Name: "toy",
-		New:  func() toy { return doubler{} },
+		New:  func() toy { return service },
 		Operations: []wirelab.Operation[toy]{
 			wirelab.Unary("Double", func(r *rand.Rand) number { return number(r.IntN(1000)) }, toy.Double),
 		},
@@ -203,7 +206,7 @@ func find(order control.Dial) (wirelab.Cell, error) {
 			Clients:  []wirelab.Dialer[toy]{{Library: "lines", Dial: dialLines}},
 		}},
 	}
-	return w.Erase().Cells[0], nil
+	return w.Erase().Cells[0]
 }
 
 func serveLines(how string) func(context.Context, wirelab.Endpoint, toy) error {

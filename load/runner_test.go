@@ -266,12 +266,6 @@ func TestWarm(t *testing.T) {
 	if err != nil || w.Steady || w.Windows != 20 {
 		t.Errorf("without extensions: %+v, %v", w, err)
 	}
-	// Calls are steady, but what is observed beside them is not.
-	grows := 0.0
-	w, err = warm(2, takes(ms), Warming{Observe: func(*Recording) []float64 { grows++; return []float64{1, grows} }})
-	if err != nil || w.Steady {
-		t.Errorf("a figure that grows: %+v, %v", w, err)
-	}
 	// A step in the last fifth is not for MSER-5 to see, but a trend.
 	w, err = warm(1, func() Call {
 		made := 0

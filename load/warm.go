@@ -3,6 +3,8 @@ package load
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"wirelab/stat"
@@ -21,9 +23,9 @@ type Warming struct {
 	// Limit is how long the warm-up may take: after it no window is begun. What is
 	// judged is what there is then; fewer than 20 windows are an error. 0: no limit.
 	Limit time.Duration
-	// Observe gives further figures of a window that must be steady too, such
-	// as the server's CPU time; always as many. nil: none.
-	Observe func(*Recording) []float64
+	// Served tells the CPU time that the server has used so far. What a call costs it must
+	// be steady too. It is asked before the first window, and after each. nil: nobody knows.
+	Served func(context.Context) (time.Duration, error)
 }
 
 // Warmth is how a warm-up went. A service that never is steady is a
@@ -38,8 +40,8 @@ type Warmth struct {
 	Extensions int // that were made
 	Took       time.Duration
 	// Median is each window's median response time in ns, Throughput its
-	// calls per second.
-	Median, Throughput []float64
+	// calls per second, Cost the server's CPU time for each call in ns; nil where nobody knows.
+	Median, Throughput, Cost []float64
 }
 
 // windowsLeast is how many windows can be judged.
@@ -51,8 +53,12 @@ const emptyLimit = 50
 // driftAlpha is the p below which a trend counts.
 const driftAlpha = 0.01
 
-// Warm runs windows until the median response time, the throughput, and what
-// Observe adds are steady, each by [stat.MSER5]. It returns early, with what
+// driftShare is by how much the second half of the windows kept must differ from the first for a trend in what a call
+// costs to matter: of many windows the test sees trends that nobody would look at.
+const driftShare = 0.03
+
+// Warm runs windows until the median response time, the throughput, and what a
+// call costs the server are steady, each by [stat.MSER5]. It returns early, with what
 // it has, when ctx ends; and with an error when a window completes no call.
 func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 	p := warming.Plan
@@ -60,7 +66,7 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 		p.Duration = 100 * time.Millisecond
 	}
 	var slowest time.Duration // call, if calls take longer than windows
-	return warming.warm(func(n int) ([]window, error) {
+	return warming.warm(ctx, func(n int) ([]window, error) {
 		if slowest > 0 {
 			// As many as fit into the time that one waits for calls anyhow: more are judged better.
 			n = max(n, min(int(slowest/p.Duration), togetherUsual))
@@ -72,7 +78,7 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.Schedule != nil && warming.Observe == nil && rec.Response.Quantile(0.5) > int64(p.Duration) {
+		if p.Schedule != nil && rec.Response.Quantile(0.5) > int64(p.Duration) {
 			slowest = time.Duration(rec.Response.Max())
 		}
 		return []window{windowOf(rec)}, nil
@@ -82,7 +88,7 @@ func (r *Runner) Warm(ctx context.Context, warming Warming) (*Warmth, error) {
 // Warm is as that of [Runner], with p in the place of warming.Plan: each window
 // opens streams of its own, as a slice does, so that opening them is warmed up too.
 func (r *FeedRunner) Warm(ctx context.Context, warming Warming, p FeedPlan) (*Warmth, error) {
-	return warming.warm(func(int) ([]window, error) {
+	return warming.warm(ctx, func(int) ([]window, error) {
 		rec, err := r.Run(ctx, p)
 		if err != nil {
 			return nil, err
@@ -96,19 +102,18 @@ type window struct {
 	sent, ok           uint64
 	median, throughput float64
 	errors             map[string]uint64
-	rec                *Recording // nil of one that was run together with others
 }
 
 func windowOf(rec *Recording) window {
 	return window{
-		sent: rec.Sent, ok: rec.OK, errors: rec.Errors, rec: rec,
+		sent: rec.Sent, ok: rec.OK, errors: rec.Errors,
 		median: float64(rec.Response.Quantile(0.5)), throughput: rec.Throughput(),
 	}
 }
 
 // warm runs windows until they are steady. run is asked for so many, and runs one at
 // least.
-func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) {
+func (warming Warming) warm(ctx context.Context, run func(n int) ([]window, error)) (*Warmth, error) {
 	goal, extensions := warming.Windows, warming.Extensions
 	if goal == 0 {
 		goal = windowsLeast
@@ -120,7 +125,10 @@ func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) 
 		extensions = 3
 	}
 	w, most := &Warmth{}, goal<<max(extensions, 0)
-	made := &made{began: time.Now(), limit: warming.Limit, errors: map[string]uint64{}}
+	made := &made{began: time.Now(), limit: warming.Limit, errors: map[string]uint64{}, served: warming.Served}
+	if _, err := made.spent(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		for len(w.Median) < goal {
 			if made.over() {
@@ -128,7 +136,7 @@ func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) 
 			}
 			all, err := run(goal - len(w.Median))
 			if err == nil {
-				err = made.add(w, all, warming.Observe)
+				err = made.add(ctx, w, all)
 			}
 			if err != nil {
 				w.Windows, w.Took = len(w.Median), time.Since(made.began)
@@ -139,7 +147,7 @@ func (warming Warming) warm(run func(n int) ([]window, error)) (*Warmth, error) 
 		if w.Windows < windowsLeast {
 			return w, made.late(w)
 		}
-		w.judge(append([][]float64{w.Median, w.Throughput}, made.more...))
+		w.judge()
 		if w.Steady || w.Extensions >= extensions || w.Windows >= most || made.over() {
 			return w, nil
 		}
@@ -155,17 +163,38 @@ type made struct {
 	empty  int           // windows without a call
 	sent   uint64
 	errors map[string]uint64
-	more   [][]float64 // one series for each of Observe's figures
+	served func(context.Context) (time.Duration, error) // nil: nobody knows
+	used   time.Duration                                // what it told last
 }
 
 // over reports whether the time is.
 func (m *made) over() bool { return m.limit > 0 && time.Since(m.began) > m.limit }
 
-// add takes windows in. A short one in which the machine never came to send is no
-// fault of the service, and not counted: it is run again, a few times.
-func (m *made) add(w *Warmth, all []window, observe func(*Recording) []float64) error {
+// spent is what the server has used since this was asked last.
+func (m *made) spent(ctx context.Context) (time.Duration, error) {
+	if m.served == nil {
+		return 0, nil
+	}
+	now, err := m.served(ctx)
+	since := now - m.used
+	m.used = now
+	return max(0, since), err
+}
+
+// add takes windows in that ended just now. A short one in which the machine never came to send is no
+// fault of the service, and not counted: it is run again, a few times. Windows that were run together share what they
+// cost: calls of several were under way at once.
+func (m *made) add(ctx context.Context, w *Warmth, all []window) error {
+	spent, err := m.spent(ctx)
+	if err != nil {
+		return err
+	}
+	sent := uint64(0)
 	for _, x := range all {
-		m.sent += x.sent
+		sent += x.sent
+	}
+	m.sent += sent
+	for _, x := range all {
 		for kind, n := range x.errors {
 			m.errors[kind] += n
 		}
@@ -176,8 +205,8 @@ func (m *made) add(w *Warmth, all []window, observe func(*Recording) []float64) 
 			return fmt.Errorf("no call of the warm-up succeeded: %s", Kinds(x.errors))
 		}
 		w.Median, w.Throughput = append(w.Median, x.median), append(w.Throughput, x.throughput)
-		if observe != nil {
-			m.more = observed(m.more, observe(x.rec))
+		if m.served != nil {
+			w.Cost = append(w.Cost, float64(spent)/float64(sent))
 		}
 	}
 	return nil
@@ -193,28 +222,52 @@ func (m *made) late(w *Warmth) error {
 		m.limit.Round(time.Millisecond), windowsLeast, len(w.Median), m.sent, failed)
 }
 
-// observed appends figure i to series i.
-func observed(series [][]float64, figures []float64) [][]float64 {
-	for i, v := range figures {
-		if i == len(series) {
-			series = append(series, nil)
-		}
-		series[i] = append(series[i], v)
-	}
-	return series
-}
-
-// judge sets Steady, Cut and Drifting from all series.
-func (w *Warmth) judge(series [][]float64) {
+// judge sets Steady, Cut and Drifting. What a call costs the server is what is claimed of it in the end, and goes on
+// falling in a server that compiles while it runs when calls are long as quick as the generator is: a trend in
+// that is not steady, whatever MSER-5 says, which does not see a late step.
+func (w *Warmth) judge() {
 	w.Steady, w.Cut, w.Drifting = true, 0, false
+	series := [][]float64{w.Median, w.Throughput}
+	if len(w.Cost) > 0 {
+		series = append(series, w.Cost)
+	}
 	for _, x := range series {
 		cut, steady := stat.MSER5(x)
 		w.Cut = max(w.Cut, cut)
 		w.Steady = w.Steady && steady
 	}
-	for _, x := range series {
-		if len(x) > w.Cut && stat.MannKendall(x[w.Cut:]) < driftAlpha {
-			w.Drifting = w.Steady
-		}
+	trend := func(x []float64) bool { return len(x) > w.Cut && stat.MannKendall(x[w.Cut:]) < driftAlpha }
+	if kept := w.Cost[min(w.Cut, len(w.Cost)):]; trend(w.Cost) && apart(kept) || late(kept) {
+		w.Steady = false
 	}
+	w.Drifting = w.Steady && slices.ContainsFunc(series, trend)
+}
+
+// apart reports whether the halves of a series differ by more than [driftShare].
+func apart(x []float64) bool {
+	first, second := mean(x[:len(x)/2]), mean(x[len(x)/2:])
+	return math.Abs(second-first) > driftShare*min(first, second)
+}
+
+// late reports whether the last windows of a series are on another level than all before, which is too late for a
+// trend: by more than [driftShare], and by more than such a few are ever apart that are alike.
+func late(x []float64) bool {
+	const few, surely = 5, 4 // windows; standard errors
+	if len(x) < 3*few {
+		return false
+	}
+	before, last := x[:len(x)-few], mean(x[len(x)-few:])
+	level, squares := mean(before), 0.0
+	for _, v := range before {
+		squares += (v - level) * (v - level)
+	}
+	off := math.Abs(last - level)
+	return off > driftShare*level && off > surely*math.Sqrt(squares/float64(len(before)-1)/few)
+}
+
+func mean(x []float64) (sum float64) {
+	for _, v := range x {
+		sum += v / float64(len(x))
+	}
+	return sum
 }

@@ -177,6 +177,7 @@ func refusalWords(c *result.Check) string {
 		result.Steal:           "the hypervisor gave the CPU to others",
 		result.Neighbours:      "other programs were using the CPU",
 		result.Steady:          "no steady state",
+		result.Settled:         "server CPU per request was still falling",
 		result.OnTime50:        "requests were sent late",
 		result.OnTime99:        "requests were sent late",
 		result.OnTime999:       "requests were sent late",

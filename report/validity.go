@@ -203,7 +203,7 @@ func spoiled(arm *result.ArmState) []string {
 	if len(whole) > 0 {
 		for _, c := range whole {
 			switch c.Gate {
-			case result.Steady:
+			case result.Steady, result.Settled:
 				add(": ", c) // a finding, which says by itself what it is
 			default:
 				add(": invalid: ", c)

@@ -112,6 +112,7 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	c.counts(path, t)
 	c.spent(path, t)
+	c.halves(path, t)
 	c.causes(path, t)
 	c.streams(p.Loads[t.Load], path, t)
 	c.followed(path, t)

@@ -230,7 +230,7 @@ func refusal(s *ArmState, trials []*Trial, metric string) *Check {
 			continue
 		}
 		switch c.Gate {
-		case Steady, Overload:
+		case Steady, Settled, Overload:
 			continue
 		case Answers:
 			if !slices.ContainsFunc(trials, func(t *Trial) bool { return t.Errors[WrongReply] > 0 }) {

@@ -23,6 +23,7 @@ const (
 	Recovery Gate = "recovery" // what was done to a broker, and what came of it, was over while anybody looked
 	Accounts Gate = "accounts" // 6: every call begun is accounted for
 	Steady   Gate = "steady"   // the warm-up reached a steady state
+	Settled  Gate = "settled"  // a call cost the server no less at the end of a round than at its beginning
 	Physics  Gate = "physics"  // 6: Little's law, in the closed loop
 	// 6: bytes moved for each call; no process used more CPU than it had; a
 	// server answered no more calls than one that does nothing.
@@ -62,7 +63,7 @@ const (
 // Gates returns all gates in the order they are applied.
 func Gates() []Gate {
 	return []Gate{
-		InPlay, Answers, Sequence, Entries, Delivery, Recovery, Accounts, Steady, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
+		InPlay, Answers, Sequence, Entries, Delivery, Recovery, Accounts, Steady, Settled, Physics, WireBytes, CPUTime, Ceiling, Schedule, Overload, Law,
 		OnTime50, OnTime99, OnTime999, GeneratorCPU, GeneratorWaits, GeneratorPauses,
 		Clock, Throttling, Steal, Neighbours, AboveFloor, DatabaseSeen,
 	}
@@ -179,7 +180,7 @@ func (s *ArmState) spoiled(m Metric) *Check {
 // verdict is what may be said of a metric that a gate spoiled: that the arm
 // was never steady is a finding of its own, and not a fault in measuring.
 func (c *Check) verdict() Verdict {
-	if c.Gate == Steady {
+	if c.Gate == Steady || c.Gate == Settled {
 		return Unsteady
 	}
 	return Invalid
@@ -290,6 +291,7 @@ func armState(g grid, l, a int) ArmState {
 	case s.load.Streaming():
 		s.answers()
 		s.steady()
+		s.settled()
 		s.streams()
 		s.database()
 	case s.load.Messaging():
@@ -306,6 +308,7 @@ func armState(g grid, l, a int) ArmState {
 		s.entries()
 		s.parts()
 		s.steady()
+		s.settled()
 		s.physics()
 		s.arrivals()
 		s.generator()

@@ -17,7 +17,7 @@ const Schema = 1
 
 // Minor is the version of the stored form within [Schema]. It goes up when a field is added; a result with a higher
 // one is read as far as it is understood, and marked.
-const Minor = 2
+const Minor = 3
 
 // Result is one experiment as it was run.
 type Result struct {
@@ -214,6 +214,9 @@ type Trial struct {
 	// Server is nil for a target that somebody else runs.
 	Server *Usage `json:"server,omitempty"`
 	Driver *Usage `json:"driver"`
+	// Halves are what the server used in each half of the slices; nil where that is not
+	// known, and in results that are older than the word.
+	Halves *Halves `json:"halves,omitempty"`
 	// Database is what was used behind the server; nil where nobody looked.
 	// Pool is how the server's connections to it were used; nil where it has none.
 	Database *DatabaseUse `json:"database,omitempty"`

@@ -78,3 +78,11 @@ func MannKendall(x []float64) float64 {
 	z := (math.Abs(s) - 1) / math.Sqrt(variance/18) // one less: s moves in steps of two
 	return min(1, 2*(1-distuv.UnitNormal.CDF(z)))
 }
+
+// SignTest is how probable it is that k or more of n go one way by chance.
+func SignTest(k, n int) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return 1 - distuv.Binomial{N: float64(n), P: 0.5}.CDF(float64(k-1))
+}

@@ -191,13 +191,13 @@ func wrong(a account.Account) string {
 }
 
 // Warm implements [agent.Load].
-func (p *prepared) Warm(ctx context.Context, order control.Warm) (warmth *load.Warmth, err error) {
+func (p *prepared) Warm(ctx context.Context, order control.Warm, served agent.Served) (warmth *load.Warmth, err error) {
 	r, err := p.live(ctx)
 	if r == nil {
 		return nil, err
 	}
 	if err == nil {
-		warmth, err = p.Meter.Warm(ctx, order)
+		warmth, err = p.Meter.Warm(ctx, order, served)
 		err = errors.Join(err, r.drain(ctx, p.patience(r.load)))
 	}
 	return warmth, errors.Join(err, r.over(ctx, p.lines))

@@ -1,0 +1,102 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// compiling is a server that uses twice as much CPU time for its first calls as later,
+// while its calls take as long as ever: counted in calls, it depends on no time.
+type compiling struct {
+	calls int // that it answered
+	warm  int // after so many it costs half
+	steep bool
+	used  time.Duration
+}
+
+func (c *compiling) call(ctx context.Context) error {
+	cost := 10 * time.Microsecond
+	switch left := c.warm - c.calls; {
+	case left > 0 && c.steep:
+		cost *= 2
+	case left > 0:
+		cost += cost * time.Duration(left) / time.Duration(c.warm)
+	}
+	c.calls++
+	// Some noise, always the same: figures of windows that are all alike are steady too soon.
+	c.used += cost + time.Duration(c.calls*7%11)*100*time.Nanosecond
+	return sleep(ctx, ms)
+}
+
+// A server that is compiled while it runs is not steady before that is over, although its
+// calls take as long from the first on.
+func TestWarmWatchesTheServersCPU(t *testing.T) {
+	t.Parallel()
+	const window = 100 // calls
+	warm := func(server *compiling, watched bool) (w *Warmth, err error) {
+		synctest.Test(t, func(t *testing.T) {
+			warming := Warming{Plan: Plan{Clock: TimerClock{}, Duration: window * ms}}
+			if watched {
+				warming.Served = func(context.Context) (time.Duration, error) { return server.used, nil }
+			}
+			w, err = NewRunner(workers(1, server.call)).Warm(t.Context(), warming)
+		})
+		return w, err
+	}
+	for _, windows := range []int{4, 9, 12, 15, 17, 19, 30, 70, 130, 150, 400} {
+		for _, steep := range []bool{true, false} {
+			if steep && windows > 19 {
+				continue // the first 20 are all alike, and nobody can know; the slices' halves tell
+			}
+			t.Run(fmt.Sprintf("%d windows, steep %v", windows, steep), func(t *testing.T) {
+				server := &compiling{warm: windows * window, steep: steep}
+				w, err := warm(server, true)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// Of the windows that were judged, one in five may be of before: no mean moves by much.
+				kept := w.Windows - w.Cut
+				if early := windows - w.Cut; w.Steady && (server.calls < server.warm || early > kept/5) {
+					t.Errorf("called steady after %d windows, %d cut, and it costs less after %d", w.Windows, w.Cut, windows)
+				}
+				if !w.Steady && windows < 100 {
+					t.Errorf("never steady in %d windows: %v", w.Windows, w.Cost)
+				}
+				if len(w.Cost) != w.Windows {
+					t.Errorf("%d windows, %d costs", w.Windows, len(w.Cost))
+				}
+			})
+		}
+	}
+	if w, err := warm(&compiling{}, true); err != nil || !w.Steady || w.Windows > 80 {
+		t.Errorf("a server that costs the same throughout: %+v, %v", w, err)
+	}
+	if w, err := warm(&compiling{warm: 1000 * window}, false); err != nil || w.Cost != nil {
+		t.Errorf("nobody knows what it costs: %+v, %v", w, err)
+	}
+}
+
+// Windows that are run together, since calls take longer than one, have the server's CPU too.
+func TestWarmTogetherHasTheServersCPU(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		used := time.Duration(0)
+		p := Plan{Clock: TimerClock{}, Schedule: ConstantRate(100), Duration: 50 * ms}
+		w, err := NewRunner(workers(64, takes(200*ms))).Warm(t.Context(), Warming{Plan: p, Served: func(context.Context) (time.Duration, error) {
+			used += ms
+			return used, nil
+		}})
+		if err != nil || len(w.Cost) != w.Windows {
+			t.Errorf("%+v, %v", w, err)
+		}
+		gone := errors.New("gone")
+		_, err = NewRunner(workers(64, takes(ms))).Warm(t.Context(), Warming{Plan: p, Served: func(context.Context) (time.Duration, error) { return 0, gone }})
+		if !errors.Is(err, gone) {
+			t.Errorf("a server whose CPU cannot be read: %v", err)
+		}
+	})
+}
