@@ -47,6 +47,8 @@ type Conductor struct {
 	// width is the primary metric's at the last round's end. It is worked out
 	// once for each round: its exact tests cost milliseconds, and slices are short.
 	width float64
+	// attached are processes of targets, by their ids.
+	attached map[string]*attached
 }
 
 // Phase is what the conductor is doing.

@@ -52,7 +52,7 @@ func (w *round) floor(ctx context.Context, a *armRun) (err error) {
 		defer func() { err = errors.Join(err, a.end(relay)) }()
 	}
 	loads, of := floorLoads(w.c.Plan)
-	if _, err := w.dial(ctx, a, reach, loads); err != nil {
+	if _, err := w.connect(ctx, a, reach, loads, false); err != nil {
 		return fmt.Errorf("before the null responder: %w", err)
 	}
 	var floors []*result.Floor
@@ -119,10 +119,7 @@ func floorOrder(p plan.Plan, l plan.Load, number int, seed uint64) *control.Slic
 // Floorless tells why an arm of a protocol has no floor; "" if it has one.
 // null is whether a null responder speaks its protocol.
 func Floorless(arm plan.Arm, null bool) string {
-	switch {
-	case arm.Target != "":
-		return "its server runs elsewhere, and a null responder would not"
-	case !null:
+	if !null {
 		return "no null responder speaks " + arm.Protocol
 	}
 	return ""

@@ -196,7 +196,13 @@ func serverCPU(t *result.Trial) plan.Duration {
 // start starts an arm's server and driver and connects them.
 func (w *round) start(ctx context.Context, a *armRun) error {
 	reach := control.Ready{Address: a.plan.Target, Authority: w.c.trusted(a.plan)}
-	if a.plan.Target == "" {
+	if a.plan.Target != "" {
+		server, err := w.attach(ctx, a)
+		if err != nil {
+			return err
+		}
+		a.server = server
+	} else {
 		err := within(ctx, w.c.patience(), "server not ready", func(ctx context.Context) (err error) {
 			a.server, err = w.c.Bench.Server(ctx, a.plan)
 			return err

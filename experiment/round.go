@@ -35,7 +35,7 @@ type round struct {
 type armRun struct {
 	index          int
 	plan           plan.Arm
-	server, driver Child           // server is nil where the arm has a target
+	server, driver Child           // server is nil where the arm has a target that nobody sees
 	relay          Child           // nil where the plan has none
 	trials         []*result.Trial // by load
 	pace           time.Duration   // how long its first calls took; 0: not known
@@ -167,14 +167,32 @@ func (w *round) firstFailure() error {
 // dial connects an arm's driver, for all these loads, to a server, and tells how long a
 // call took.
 func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load) (time.Duration, error) {
+	reply, err := w.connect(ctx, a, reach, loads, a.plan.Target != "")
+	if err != nil || reply.Dialled == nil {
+		return 0, err
+	}
+	w.met(a, reply)
+	arm := &w.result.Arms[a.index]
+	arm.TLS = append(arm.TLS, reply.Dialled.TLS...)
+	slices.Sort(arm.TLS)
+	arm.TLS = slices.Compact(arm.TLS)
+	return time.Duration(reply.Dialled.Pace), nil
+}
+
+// connect connects an arm's driver, for all these loads, to a server; foreign is that somebody else runs it.
+func (w *round) connect(ctx context.Context, a *armRun, reach control.Ready, loads []plan.Load, foreign bool) (control.Reply, error) {
 	p := w.c.Plan
 	order := control.Dial{
-		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Server, Client: a.plan.Client, Raw: a.plan.Raw(),
+		Workload: p.Workload, Protocol: a.plan.Protocol, Server: a.plan.Library(), Client: a.plan.Client, Raw: a.plan.Raw(),
 		External: w.c.External,
 		Own:      w.own(),
 		Data:     p.DataOf(a.plan),
 		Broker:   w.broker(a, reach),
-		Address:  reach.Address, Authority: reach.Authority, TLS: w.c.tls(a.plan), Target: a.plan.Target != "" || w.c.External != nil, Journals: reach.Journals, Stores: reach.Stores, Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+		Address:  reach.Address, Authority: reach.Authority, Journals: reach.Journals, Stores: reach.Stores,
+		Seed: w.seed, Once: w.once(a), Deadline: p.Deadline,
+	}
+	if foreign || w.c.External != nil {
+		order.Target, order.TLS = true, w.c.tls(a.plan)
 	}
 	for _, l := range loads {
 		order.Loads = append(order.Loads, control.Load{
@@ -186,16 +204,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 			Messages: control.Messages{Scenario: l.Scenario, Size: l.Size, Batch: l.Batch, Groups: l.Groups, Delay: l.Delay},
 		})
 	}
-	reply, err := a.driver.Ask(ctx, control.Order{Dial: &order})
-	if err != nil || reply.Dialled == nil {
-		return 0, err
-	}
-	w.met(a, reply)
-	arm := &w.result.Arms[a.index]
-	arm.TLS = append(arm.TLS, reply.Dialled.TLS...)
-	slices.Sort(arm.TLS)
-	arm.TLS = slices.Compact(arm.TLS)
-	return time.Duration(reply.Dialled.Pace), nil
+	return a.driver.Ask(ctx, control.Order{Dial: &order})
 }
 
 // broker says how an arm's message broker is to be used; nil where there is none.
@@ -415,7 +424,7 @@ func (w *round) stop(ctx context.Context) {
 				if child == nil {
 					continue
 				}
-				if used, err := child.CPU(); err == nil {
+				if used, err := child.CPU(); err == nil && counts(child) {
 					a.cpu += used
 				}
 				if ctx.Err() != nil {
@@ -433,6 +442,12 @@ func (w *round) stop(ctx context.Context) {
 		})
 	}
 	all.Wait()
+}
+
+// counts reports whether what a child used is to be counted: of one that several arms share once.
+func counts(child Child) bool {
+	shared, ok := child.(*attachedArm)
+	return !ok || shared.counts()
 }
 
 // tell reports a step. a may be nil, and l < 0 where there is none.

@@ -29,8 +29,9 @@ const (
 	inFlightMax    = 10_000
 	connectionsMax = 10_000
 	coresMax       = 1024
-	textMax        = 100 // characters
-	armNameMax     = 500 // characters; an arm's default name holds all its settings
+	pidMax         = 1 << 22 // of Linux
+	textMax        = 100     // characters
+	armNameMax     = 500     // characters; an arm's default name holds all its settings
 	softwareMax    = 200
 	aboutMax       = 2000
 
@@ -261,6 +262,7 @@ func (a Arm) check() error {
 		inRange("connections", a.Connections, 1, connectionsMax),
 		readable("name", a.Name, armNameMax),
 		checkTarget(a.Target),
+		a.checkPID(),
 	)
 }
 
@@ -270,6 +272,14 @@ func (a Arm) checkRaw() error {
 		return bad("client", a.Client, "left out with driver raw, which is a client of its own")
 	}
 	return nil
+}
+
+// checkPID checks that the process that is named is that of a target.
+func (a Arm) checkPID() error {
+	if a.PID != 0 && a.Target == "" {
+		return bad("pid", a.PID, "beside a target: it is the process of a server that is already running")
+	}
+	return inRange("pid", a.PID, 1, pidMax)
 }
 
 // checkTarget checks an address: a host and a port, both given.

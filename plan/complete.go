@@ -94,7 +94,7 @@ func (p Plan) Complete() (Plan, error) {
 		setDefault(&p.Primary, p.streamPrimary())
 	case open:
 		setDefault(&p.Primary, ResponseP99)
-	case p.remote():
+	case p.unseen():
 		// Of a server that runs elsewhere only the wire's end is seen.
 		setDefault(&p.Primary, Throughput)
 	default:
@@ -145,6 +145,22 @@ func (p Plan) staged() bool {
 // remote reports whether somebody else runs one of the servers.
 func (p Plan) remote() bool {
 	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return a.Target != "" })
+}
+
+// unseen reports whether what one of the servers uses cannot be known.
+func (p Plan) unseen() bool {
+	return slices.ContainsFunc(p.Arms, func(a Arm) bool { return !a.Seen() })
+}
+
+// checkSeen refuses a primary metric that cannot be known of an arm.
+func (p Plan) checkSeen(cpu, allocations string) error {
+	switch {
+	case p.unseen() && p.Primary == cpu:
+		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours: or give its process, pid= beside target=")
+	case p.remote() && p.Primary == allocations:
+		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
+	}
+	return nil
 }
 
 // complete fills in the bounds that were not given, as wide as they usually
@@ -248,10 +264,7 @@ func (p Plan) checkTogether() error {
 	if open && p.Primary == Throughput {
 		return bad("primary", p.Primary, "another metric in an open loop, where the plan itself sets the throughput")
 	}
-	if p.remote() && (p.Primary == ServerCPU || p.Primary == ServerAllocations) {
-		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
-	}
-	if err := first(p.checkStreaming(), p.checkMessaging(), p.checkTrips()); err != nil {
+	if err := first(p.checkSeen(ServerCPU, ServerAllocations), p.checkStreaming(), p.checkMessaging(), p.checkTrips()); err != nil {
 		return err
 	}
 	if err := first(p.checkCorner("explain.from", p.Explain.From), p.checkCorner("explain.to", p.Explain.To)); err != nil {

@@ -108,7 +108,8 @@ type Arm struct {
 	// Name labels the arm; default: its text form, see [Arm.String].
 	Name     string `json:"name,omitempty" yaml:"name,omitempty"`
 	Protocol string `json:"protocol" yaml:"protocol"`
-	// Server and Client are the libraries; empty: the binding's first.
+	// Server and Client are the libraries; empty: the binding's first. Of a
+	// Target, Server only names what serves there; empty: nobody knows.
 	Server string `json:"server,omitempty" yaml:"server,omitempty"`
 	Client string `json:"client,omitempty" yaml:"client,omitempty"`
 	// Driver is "client", the library that a user would use, or "raw", our own
@@ -131,9 +132,24 @@ type Arm struct {
 	// protocol, one for each call in flight on the others.
 	Connections int `json:"connections,omitempty" yaml:"connections,omitempty"`
 	// Target is the address of a server that somebody else runs; empty: one
-	// is started here. Its CPU and allocations are then unknown.
+	// is started here. Its allocations are then unknown, and so is its CPU without a PID.
 	Target string `json:"target,omitempty" yaml:"target,omitempty"`
+	// PID is the process that serves at Target, on this machine, with all that
+	// descends from it. 0: nobody says.
+	PID int `json:"pid,omitempty" yaml:"pid,omitempty"`
 }
+
+// Library is the library of ours that serves the arm; "" is the usual one. What Server says of
+// a target is what serves there, which may be any.
+func (a Arm) Library() string {
+	if a.Target != "" {
+		return ""
+	}
+	return a.Server
+}
+
+// Seen reports whether what the server uses can be known: it is started here, or its process is named.
+func (a Arm) Seen() bool { return a.Target == "" || a.PID != 0 }
 
 // Load is how an arm is driven: closed loop (InFlight) or open loop (Rate or
 // Stages), and with which calls.

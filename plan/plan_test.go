@@ -187,7 +187,7 @@ func TestParseArm(t *testing.T) {
 		"grpc,":                                  "not a setting",
 		"grpc,client":                            "not a setting",
 		"grpc,client=":                           "not a setting",
-		"grpc,colour=red":                        "known: client, connections, data, db, driver, durability, inject, name, queue, server, target",
+		"grpc,colour=red":                        "known: client, connections, data, db, driver, durability, inject, name, pid, queue, server, target",
 		"grpc,client=a,client=b":                 "client twice",
 		"grpc,connections=0":                     "1 to 10000",
 		"grpc,connections=-1":                    "1 to 10000",

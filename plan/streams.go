@@ -137,15 +137,13 @@ func (p Plan) checkStreaming() error {
 		return bad("requests", p.Requests, "left out with streams: each asks for all events, at its rate")
 	case p.Floor == FloorAuto:
 		return bad("floor", p.Floor, "none with streams, since a server that does nothing sends no events")
-	case p.remote() && (p.Primary == EventServerCPU || p.Primary == EventServerAllocations):
-		return bad("primary", p.Primary, "something seen from outside, since an arm has a target whose process is not ours")
 	}
-	return nil
+	return p.checkSeen(EventServerCPU, EventServerAllocations)
 }
 
 // streamPrimary is the metric that decides by default.
 func (p Plan) streamPrimary() string {
-	if p.remote() {
+	if p.unseen() {
 		return DeliveryP99
 	}
 	return EventServerCPU

@@ -78,18 +78,27 @@ func (a Arm) settings() string {
 		{"db", a.Database},
 		{"queue", a.Queue},
 		{"durability", a.Durability},
-		{"connections", strconv.Itoa(a.Connections)},
+		{"connections", counted(a.Connections)},
 		{"target", a.Target},
+		{"pid", counted(a.PID)},
 	} {
-		if s.value != "" && (s.key != "connections" || a.Connections != 0) {
+		if s.value != "" {
 			fmt.Fprintf(&text, ",%s=%s", s.key, s.value)
 		}
 	}
 	return text.String()
 }
 
+// counted is a number of an arm's text; "" is not given.
+func counted(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
 // ParseArm reads an arm: a protocol, then settings with commas between them,
-// each at most once: server, client, driver, inject, data, db, queue, durability, connections, target, name. Everything
+// each at most once: server, client, driver, inject, data, db, queue, durability, connections, target, pid, name. Everything
 // after "name=" is the name, commas too. Whether the protocol and libraries
 // exist is not known here.
 func ParseArm(text string) (Arm, error) {
@@ -143,6 +152,12 @@ func (a *Arm) set(key, value string) error {
 		a.Durability = value
 	case "target":
 		a.Target = value
+	case "pid":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 1 {
+			return bad("pid", value, "the id of a process, such as pgrep shows")
+		}
+		a.PID = n
 	case "name":
 		a.Name = value
 	case "connections":
@@ -152,7 +167,7 @@ func (a *Arm) set(key, value string) error {
 		}
 		a.Connections = n
 	default:
-		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "durability", "connections", "target", "name"})
+		return wirelab.UnknownName("setting", key, []string{"server", "client", "driver", "inject", "data", "db", "queue", "durability", "connections", "target", "pid", "name"})
 	}
 	return nil
 }

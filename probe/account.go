@@ -127,9 +127,9 @@ func (a *Account) runtime(usage *result.Usage) {
 		{Name: "/sched/pauses/total/gc:seconds"},
 	}
 	metrics.Read(samples)
-	usage.Allocations = samples[0].Value.Uint64() + samples[3].Value.Uint64()
-	usage.AllocatedBytes = samples[1].Value.Uint64()
-	usage.GarbageCycles = samples[2].Value.Uint64()
+	usage.Allocations = new(samples[0].Value.Uint64() + samples[3].Value.Uint64())
+	usage.AllocatedBytes = new(samples[1].Value.Uint64())
+	usage.GarbageCycles = new(samples[2].Value.Uint64())
 	pauses := samples[4].Value.Float64Histogram()
 	usage.PauseP99 = pauseP99(a.pauses, pauses.Counts, pauses.Buckets)
 	a.pauses = slices.Clone(pauses.Counts)

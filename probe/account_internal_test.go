@@ -90,7 +90,7 @@ func TestUsageOverAStretch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if used.Wall < plan.Duration(10*time.Millisecond) || used.CPU <= 0 || used.GarbageCycles == 0 || used.PauseP99 <= 0 || used.Waited < 0 || used.ResidentBytes == 0 {
+		if used.Wall < plan.Duration(10*time.Millisecond) || used.CPU <= 0 || *used.GarbageCycles == 0 || used.PauseP99 <= 0 || used.Waited < 0 || used.ResidentBytes == 0 {
 			t.Errorf("used %+v", used)
 		}
 	}

@@ -61,10 +61,10 @@ func TestAllocationsAreCounted(t *testing.T) {
 	}
 	runtime.KeepAlive(kept)
 	used := probe.Since(before, after)
-	if used.Allocations < n || used.Allocations > 2*n { // reading the counters, and the runtime, allocate too
-		t.Errorf("%d allocations counted for %d made", used.Allocations, n)
+	if *used.Allocations < n || *used.Allocations > 2*n { // reading the counters, and the runtime, allocate too
+		t.Errorf("%d allocations counted for %d made", *used.Allocations, n)
 	}
-	if used.AllocatedBytes < 8*n || used.GarbageCycles == 0 || after.ResidentBytes == 0 {
+	if *used.AllocatedBytes < 8*n || *used.GarbageCycles == 0 || after.ResidentBytes == 0 {
 		t.Errorf("used %+v", used)
 	}
 }

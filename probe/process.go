@@ -155,11 +155,11 @@ func ended(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(
 func Since(before, after result.Usage) result.Usage {
 	return result.Usage{
 		CPU:            after.CPU - before.CPU,
-		Allocations:    after.Allocations - before.Allocations,
-		AllocatedBytes: after.AllocatedBytes - before.AllocatedBytes,
-		VoluntaryWaits: after.VoluntaryWaits - before.VoluntaryWaits,
-		Preemptions:    after.Preemptions - before.Preemptions,
-		GarbageCycles:  after.GarbageCycles - before.GarbageCycles,
+		Allocations:    both(before.Allocations, after.Allocations, less),
+		AllocatedBytes: both(before.AllocatedBytes, after.AllocatedBytes, less),
+		VoluntaryWaits: less(before.VoluntaryWaits, after.VoluntaryWaits),
+		Preemptions:    less(before.Preemptions, after.Preemptions),
+		GarbageCycles:  both(before.GarbageCycles, after.GarbageCycles, less),
 		ResidentBytes:  after.ResidentBytes,
 		Wall:           after.Wall - before.Wall,
 		// Unlike the CPU's clock, what threads waited can be forgotten by the
@@ -172,14 +172,31 @@ func Since(before, after result.Usage) result.Usage {
 	}
 }
 
-// Add adds what was used over another stretch.
+// both works out a figure from two, where both are known.
+func both(a, b *uint64, of func(a, b uint64) uint64) *uint64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(of(*a, *b))
+}
+
+// less is by how much a count has grown; the kernel forgets those of threads that ended.
+func less(before, after uint64) uint64 { return after - min(after, before) }
+
+func plus(a, b uint64) uint64 { return a + b }
+
+// Add adds what was used over another stretch. What is not known of one is not known of all.
 func Add(sum *result.Usage, more result.Usage) {
+	if *sum == (result.Usage{}) {
+		*sum = more
+		return
+	}
 	sum.CPU += more.CPU
-	sum.Allocations += more.Allocations
-	sum.AllocatedBytes += more.AllocatedBytes
+	sum.Allocations = both(sum.Allocations, more.Allocations, plus)
+	sum.AllocatedBytes = both(sum.AllocatedBytes, more.AllocatedBytes, plus)
 	sum.VoluntaryWaits += more.VoluntaryWaits
 	sum.Preemptions += more.Preemptions
-	sum.GarbageCycles += more.GarbageCycles
+	sum.GarbageCycles = both(sum.GarbageCycles, more.GarbageCycles, plus)
 	sum.ResidentBytes = max(sum.ResidentBytes, more.ResidentBytes)
 	sum.Wall += more.Wall
 	sum.Waited += more.Waited

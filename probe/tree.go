@@ -401,3 +401,38 @@ func StartedAt(began uint64) (time.Time, error) {
 	since := time.Duration(began) * (time.Second / ticksPerSecond)
 	return time.Now().Add(since - time.Duration(boot.Nano())), nil
 }
+
+// affinity is which CPUs each thread of the tree may run on.
+func (t *Tree) affinity() (map[int]unix.CPUSet, error) {
+	found, err := t.find()
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]unix.CPUSet{}
+	for pid := range found {
+		tasks, err := os.ReadDir(path.Join("/proc", strconv.Itoa(pid), "task"))
+		if err != nil && !ended(err) {
+			return nil, err
+		}
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil {
+				return nil, err
+			}
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(id, &set); err == nil {
+				all[id] = set
+			} else if !ended(err) {
+				return nil, fmt.Errorf("CPUs of process %d: %w", pid, err)
+			}
+		}
+	}
+	return all, nil
+}
+
+func setAffinity(task int, set *unix.CPUSet) error {
+	if err := unix.SchedSetaffinity(task, set); err != nil && !ended(err) {
+		return fmt.Errorf("CPUs of process %d: %w", task, err)
+	}
+	return nil
+}

@@ -125,6 +125,7 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("TLS", strings.Join(filled(secured(r), unchecked(r)), "; "))
 	add("here", Resolves(r.Certificate))
 	add("run", run(r, a))
+	add("targets", lasting(r))
 	add("baseline", standIn(r))
 	add("checked", checked(a))
 	add("noise", noise(r))
@@ -162,11 +163,8 @@ func question(r *result.Result) string {
 
 func machine(r *result.Result) string {
 	place := ""
-	if r.Environment.CPUs > 0 {
-		place = "server and driver not pinned"
-	}
-	if p := r.Placement; len(p.ServerCPUs) > 0 || len(p.DriverCPUs) > 0 {
-		place = "server on CPU " + numbers(p.ServerCPUs) + ", driver on CPU " + numbers(p.DriverCPUs)
+	if p := r.Placement; r.Environment.CPUs > 0 || len(p.ServerCPUs) > 0 || len(p.DriverCPUs) > 0 {
+		place = placed(r)
 	}
 	return strings.Join(filled(Machine(r.Environment), place), ", ")
 }
@@ -310,26 +308,28 @@ func Arm(r *result.Result, arm int) string {
 		return ""
 	}
 	a := r.Arms[arm]
-	libraries := ""
+	libraries, target := "", r.TargetOf(arm)
 	switch {
-	case a.Server != "" && a.Server == a.Client:
-		libraries = a.Server + " on both sides"
+	case target != "" && r.ServerOf(arm) == "":
+		libraries = choose(a.Client != "", "client "+a.Client+", ", "") + "server unknown, at " + target + reached(target, a.Addresses)
+	case a.Server != "" && r.ServerOf(arm) == a.Client:
+		libraries = a.Client + " on both sides"
 	case a.Server != "" || a.Client != "":
-		libraries = "server " + a.Server + ", client " + a.Client
+		libraries = "server " + r.ServerOf(arm) + ", client " + a.Client
 	}
 	secure := ""
 	if a.Secure {
 		secure = "TLS"
 	}
 	elsewhere := ""
-	if arm < len(r.Plan.Arms) && r.Plan.Arms[arm].Target != "" {
-		elsewhere = "server at " + r.Plan.Arms[arm].Target + reached(r.Plan.Arms[arm].Target, a.Addresses)
+	if target != "" && r.ServerOf(arm) != "" {
+		elsewhere = "server at " + target + reached(target, a.Addresses)
 	}
 	style := ""
-	if a.Style == "generic" {
+	if a.Style == "generic" && target == "" {
 		style = "generic"
 	}
-	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, through(r, arm), a.Database, elsewhere), ", ")
+	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, through(r, arm), a.Database, elsewhere, process(a)), ", ")
 }
 
 // Notes are what is to be said about a load beside its tables: why arms are

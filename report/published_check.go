@@ -142,7 +142,11 @@ func windowTold(s scene) finding {
 
 // allocationsHidden is of allocations that are not those of the work.
 func allocationsHidden(s scene) finding {
-	if slices.ContainsFunc(s.trials, func(t *result.Trial) bool { return t.Server == nil || t.Server.Allocations == 0 }) {
+	unknown := func(t *result.Trial) bool {
+		n, known := t.Server.Allocated()
+		return !known || n == 0
+	}
+	if slices.ContainsFunc(s.trials, unknown) {
 		return finding{unseen, "what the server allocated is not known"}
 	}
 	return finding{gone, "the allocations of server and driver are counted, each by itself"}
@@ -294,9 +298,9 @@ func unequalSecurity(s scene) finding {
 func unlikeLibraries(s scene) finding {
 	var said, servers []string
 	for _, arm := range s.peers {
-		if arm < len(s.r.Arms) && s.r.Arms[arm].Server != "" {
-			servers = append(servers, s.r.Arms[arm].Server)
-			said = append(said, s.r.Arms[arm].Server+" serves "+s.r.ArmName(arm))
+		if server := s.r.ServedBy(arm); server != "" {
+			servers = append(servers, server)
+			said = append(said, server+" serves "+s.r.ArmName(arm))
 		}
 	}
 	if len(servers) == 0 {

@@ -55,7 +55,7 @@ func softwareHere(r *result.Result, arm int) string {
 		return ""
 	}
 	a, e := &r.Arms[arm], &r.Environment
-	server, client := versioned(e, cmp.Or(a.Broker, a.Server)), versioned(e, a.Client)
+	server, client := versioned(e, cmp.Or(a.Broker, r.ServedBy(arm))), versioned(e, a.Client)
 	if r.Plan.Arms[arm].Raw() {
 		client = "the raw driver"
 	}

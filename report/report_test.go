@@ -202,10 +202,10 @@ func TestAddressesOfTargets(t *testing.T) {
 		addresses []string
 		ends      string
 	}{
-		{nil, "server at service.example:80"},
-		{[]string{"service.example:80"}, "server at service.example:80"},
-		{many[:1], "server at service.example:80 (connected to 10.0.0.10:80)"},
-		{many[:2], "server at service.example:80 (connected to 10.0.0.10:80 and 10.0.0.11:80)"},
+		{nil, "server unknown, at service.example:80"},
+		{[]string{"service.example:80"}, "server unknown, at service.example:80"},
+		{many[:1], "server unknown, at service.example:80 (connected to 10.0.0.10:80)"},
+		{many[:2], "server unknown, at service.example:80 (connected to 10.0.0.10:80 and 10.0.0.11:80)"},
 		{many, "10.0.0.17:80 and 4 more)"},
 	} {
 		r.Arms[0].Addresses = c.addresses

@@ -51,7 +51,7 @@ func TestFailedChecksAreExplained(t *testing.T) {
 		},
 		{
 			"long pauses", func(t *result.Trial) {
-				t.Driver.PauseP99, t.Driver.GarbageCycles = plan.Duration(time.Millisecond), t.OK
+				t.Driver.PauseP99, t.Driver.GarbageCycles = plan.Duration(time.Millisecond), new(t.OK)
 			},
 			"failed: generator pauses (",
 			[]string{"in every round, which moved the mean by 100.0 %, p50 by"},

@@ -274,7 +274,7 @@ func Primary(p plan.Plan, load plan.Load) Metric {
 	if m, err := MetricByID(id); err != nil || !m.Under(load) || m.Counted {
 		id = plan.ServerCPU
 		for _, arm := range p.Arms {
-			if arm.Target != "" {
+			if !arm.Seen() {
 				id = plan.Throughput
 			}
 		}

@@ -33,7 +33,7 @@ func hand(arms, rounds int, cpu func(arm, round int) float64) *result.Result {
 			round.Trials = append(round.Trials, result.Trial{
 				Arm: a, Steady: true, Window: calls * each, Sent: calls, OK: calls, Completed: calls,
 				Response: h, Service: h, Lag: stat.NewHistogram(), WireSent: calls * 100, WireReceived: calls * 50,
-				Server: &result.Usage{CPU: plan.Duration(calls * 1000 * cpu(a, n))}, Driver: &result.Usage{CPU: calls * 1000},
+				Server: &result.Usage{CPU: plan.Duration(calls * 1000 * cpu(a, n))}, Driver: &result.Usage{Allocations: new(uint64), CPU: calls * 1000},
 			})
 		}
 		r.Rounds = append(r.Rounds, round)
@@ -288,7 +288,7 @@ func TestZerosGiveNoRatio(t *testing.T) {
 		t.Errorf("no allocations in either: %+v, %+v", both.Estimate, both.Difference)
 	}
 	for n := range r.Rounds {
-		r.Rounds[n].Trials[1].Driver = &result.Usage{Allocations: 5000}
+		r.Rounds[n].Trials[1].Driver = &result.Usage{Allocations: new(uint64(5000))}
 	}
 	if one := cell(t, result.Analyse(r), 0, plan.ClientAllocations, 1); one.Difference.Verdict != result.Unmeasured || one.Difference.Known || one.Estimate.Value != 5 {
 		t.Errorf("no allocations in the first: %+v", one.Difference)

@@ -296,16 +296,15 @@ func (x *explainer) unmeasured(r *route, end []int, missing []uint, t taken) str
 // inside says where a library changes with a transport or framing, since in one
 // language libraries differ as much as protocols do.
 func (x *explainer) inside(r *route, c corner) []string {
-	from, to := armOf(x.result(), c.from), armOf(x.result(), c.to)
-	if from.Server == to.Server && from.Client == to.Client || r.wire < 0 || r.start[r.wire] == x.levels(c.to)[r.wire] {
+	from, to, server := armOf(x.result(), c.from), armOf(x.result(), c.to), x.result().ServedBy
+	if server(c.from) == server(c.to) && from.Client == to.Client || r.wire < 0 || r.start[r.wire] == x.levels(c.to)[r.wire] {
 		return nil
 	}
 	where := r.changes[0].name
 	if r.split {
 		where = Transport + " or " + Framing
 		for a, w := range x.wires {
-			mid := armOf(x.result(), a)
-			if w.transport == to.Transport && w.framing == framingOf(from) && mid.Server == from.Server {
+			if w.transport == to.Transport && w.framing == framingOf(from) && server(a) == server(c.from) {
 				where = Framing
 			}
 		}
@@ -316,5 +315,5 @@ func (x *explainer) inside(r *route, c corner) []string {
 		}
 	}
 	return []string{fmt.Sprintf("the share of %s is also that of another library: %s serves %s, %s serves %s",
-		where, from.Server, x.result().ArmName(c.from), to.Server, x.result().ArmName(c.to))}
+		where, server(c.from), x.result().ArmName(c.from), server(c.to), x.result().ArmName(c.to))}
 }

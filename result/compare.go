@@ -124,7 +124,12 @@ func unknown(m Metric, trials []*Trial) string {
 			return "the database's processes are not on this host"
 		}
 		return "nobody looked at its database"
-	case plan.ServerCPU, plan.ServerAllocations, plan.EventServerCPU, plan.EventServerAllocations:
+	case plan.ServerAllocations, plan.EventServerAllocations:
+		if slices.ContainsFunc(trials, func(t *Trial) bool { return t.Server != nil }) {
+			return "only the server's own runtime could count them, and nobody asked it"
+		}
+		return "the server's process is not ours"
+	case plan.ServerCPU, plan.EventServerCPU:
 		return "the server's process is not ours"
 	case plan.ClientCPU, plan.ClientAllocations, plan.EventClientCPU, plan.EventClientAllocations:
 		return "the driver's use was not recorded"

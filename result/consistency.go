@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 
-	"wirelab/plan"
 	"wirelab/stat"
 )
 
@@ -105,11 +104,12 @@ func (c *consistency) round(r *Result, path string, round *Round) {
 			c.add(path, "the round has a failure of arm %d, and so no trial of it", t.Arm)
 		}
 		seen[at] = true
-		c.trial(r.Plan, path, t)
+		c.trial(r, path, t)
 	}
 }
 
-func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
+func (c *consistency) trial(r *Result, path string, t *Trial) {
+	p := r.Plan
 	c.counts(path, t)
 	c.spent(path, t)
 	c.halves(path, t)
@@ -123,8 +123,8 @@ func (c *consistency) trial(p plan.Plan, path string, t *Trial) {
 	if len(t.Order) != p.Slices {
 		c.add(path+".order", "%d slices, the plan has %d", len(t.Order), p.Slices)
 	}
-	if p.Arms[t.Arm].Target != "" && t.Server != nil {
-		c.add(path+".server", "the server is not ours, so nothing is known of it")
+	if p.Arms[t.Arm].Target != "" && t.Server != nil && armOf(r, t.Arm).Process == nil {
+		c.add(path+".server", "the server is not ours, and nobody knows its process, so nothing is known of it")
 	}
 }
 

@@ -127,7 +127,7 @@ func wiresOf(r *Result, arms int) []wire {
 		is := armOf(r, a)
 		w := wire{transport: is.Transport, framing: framingOf(is)}
 		bare[a] = w
-		add(servers, w, is.Server)
+		add(servers, w, r.ServedBy(a))
 		if !r.Plan.Arms[a].Raw() {
 			add(clients, w, is.Client)
 		}
@@ -135,7 +135,7 @@ func wiresOf(r *Result, arms int) []wire {
 	wires := slices.Clone(bare)
 	for a, w := range bare {
 		if len(servers[w]) > 1 {
-			wires[a].server = "served by " + armOf(r, a).Server
+			wires[a].server = "served by " + r.ServedBy(a)
 		}
 		if len(clients[w]) > 1 && !r.Plan.Arms[a].Raw() {
 			wires[a].client = "called by " + armOf(r, a).Client

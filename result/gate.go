@@ -243,6 +243,7 @@ func enough(failed, rounds int) bool { return float64(failed) <= spoiledShare*fl
 // subject is what the gates are applied to: an arm's trials under a load.
 type subject struct {
 	result *Result
+	arm    int
 	load   plan.Load
 	trials []*Trial
 	rounds []int // of each trial, from 0
@@ -269,7 +270,7 @@ func (s *subject) own() *stat.Histogram      { return s.together(&s.owns, ownLag
 
 // armState counts what an arm did and applies the gates to it.
 func armState(g grid, l, a int) ArmState {
-	s := subject{result: g.result, load: g.result.Plan.Loads[l], trials: g.of(l, a), state: &ArmState{Name: g.result.ArmName(a), Checks: []Check{}}}
+	s := subject{result: g.result, arm: a, load: g.result.Plan.Loads[l], trials: g.of(l, a), state: &ArmState{Name: g.result.ArmName(a), Checks: []Check{}}}
 	for n, t := range g.trials[l][a] {
 		if t != nil {
 			s.rounds = append(s.rounds, n)
@@ -286,6 +287,7 @@ func armState(g grid, l, a int) ArmState {
 		s.state.Achieved = float64(s.all.completed) / s.all.window.Seconds()
 	}
 	s.inPlay(a)
+	s.reopened()
 	switch {
 	case s.all.rounds == 0:
 	case s.load.Streaming():

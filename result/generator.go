@@ -86,7 +86,8 @@ func (s *subject) generatorWaits(cores int) {
 	c, known := sharing(GeneratorWaits, readings, failed, waitShare, "of wall time",
 		"the generator waited up to %s of the time for others to leave its CPU",
 		"up to %s of the time it waited for others to leave its CPU",
-		"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
+		choose(s.result.shares(s.arm), "keep the server off the load generator's cores: give its process with pid= beside target=, and --pin auto; else ", "")+
+			"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
 	if !known {
 		return
 	}
@@ -196,7 +197,7 @@ func pausedBy(t *Trial, q float64) (share float64, known bool) {
 // hit is the share of a trial's calls that can have met a pause: each
 // collection pauses twice, and holds up the calls in flight at the time.
 func hit(t *Trial, u *Usage) float64 {
-	return 2 * float64(u.GarbageCycles) * flight(t) / float64(t.Calls())
+	return 2 * float64(count(u.GarbageCycles)) * flight(t) / float64(t.Calls())
 }
 
 // shares adds a check of a share that is judged round by round.

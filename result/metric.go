@@ -157,7 +157,7 @@ func makeMetrics() []Metric {
 		perRequest(plan.ClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
 		perRequest(plan.WireSent, "sent", Size, func(t *Trial) (float64, bool) { return float64(t.WireSent), true }),
 		perRequest(plan.WireReceived, "received", Size, func(t *Trial) (float64, bool) { return float64(t.WireReceived), true }),
-		perRequest(plan.ServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Server) }),
+		perRequest(plan.ServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return served(t.Server) }),
 		perRequest(plan.ClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
 		Metric{
 			ID: Connections, Title: "connections opened while measuring", Short: "connections opened", Dimension: Number, Gain: "fewer", Loss: "more",
@@ -266,8 +266,29 @@ func cpu(u *Usage) (float64, bool) {
 }
 
 func allocations(u *Usage) (float64, bool) {
-	if u == nil {
+	n, known := u.Allocated()
+	return float64(n), known
+}
+
+// served is [allocations] of a server. Older results have 0 where nobody counted; a server
+// that counts allocates something to say so.
+func served(u *Usage) (float64, bool) {
+	n, known := allocations(u)
+	return n, known && (n > 0 || count(u.AllocatedBytes) > 0)
+}
+
+// Allocated is how many allocations a process made; known is false where nobody counted.
+func (u *Usage) Allocated() (n uint64, known bool) {
+	if u == nil || u.Allocations == nil {
 		return 0, false
 	}
-	return float64(u.Allocations), true
+	return *u.Allocations, true
+}
+
+// count is a number that may not be known, as one of nothing then.
+func count(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }

@@ -31,7 +31,7 @@ func TestPairsHaveRoom(t *testing.T) {
 				trial.Window, trial.Response, trial.Service = plan.Duration(calls*h.Mean()), h, h
 				trial.Driver.Wall = trial.Window
 				if a == 1 {
-					trial.Driver.PauseP99, trial.Driver.GarbageCycles = plan.Duration(pause), cycles
+					trial.Driver.PauseP99, trial.Driver.GarbageCycles = plan.Duration(pause), new(cycles)
 				}
 			}
 		}

@@ -65,7 +65,7 @@ func (s *subject) neighbours(readings []Reading, busy int) {
 			full++
 		}
 	}
-	fix := "stop what else runs here: wirelab doctor names it"
+	fix := s.result.whoElse("stop what else runs here: wirelab doctor names it")
 	_, held := s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		seen := s.shifts() && s.serverSeen(t) && used(t) != nil
 		return 0, !seen || serverWait(s.result, t, s.cores(s.result.Placement.ServerCPUs)) <= waitShare, true

@@ -62,7 +62,7 @@ func (c *consistency) searches(r *Result, o Objective, path string, round *Capac
 			c.add(path, "the round has a failure of arm %d, and so no search of it", s.Arm)
 		}
 		seen[s.Arm] = true
-		c.trial(r.Plan, path+".closed", &s.Closed)
+		c.trial(r, path+".closed", &s.Closed)
 		places = append(places, s.Closed.Order...)
 		_, told, wrong := r.Capacity.again(r, o, s)
 		for j := range s.Probes {

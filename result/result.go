@@ -94,11 +94,17 @@ type Arm struct {
 	// Addresses are those that connections to its target reached, at most some: a name may
 	// have several. nil of a server that was started here, and in results that are older than the word.
 	Addresses []string `json:"addresses,omitempty"`
-	Server    string   `json:"server"` // library
-	Client    string   `json:"client"` // library
-	Driver    string   `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
-	Style     string   `json:"style"`
-	Data      string   `json:"data,omitempty"` // set; "" is the workload's only one
+	// Here is that its target is of the machine that this ran on, and Process what serves
+	// there, if anybody knows. Of it what the kernel tells is known.
+	Here    bool     `json:"here,omitempty"`
+	Process *Process `json:"process,omitempty"`
+	// Server is the library that serves it. Of a target nobody knows it but who runs it: it is
+	// what the plan says, or "". Results of minor versions before 3 name our own there.
+	Server string `json:"server"`
+	Client string `json:"client"` // library
+	Driver string `json:"driver"` // plan.DriverClient or plan.DriverRaw; "" is the former
+	Style  string `json:"style"`
+	Data   string `json:"data,omitempty"` // set; "" is the workload's only one
 	// Database is what its server kept its data in, with the version:
 	// "PostgreSQL 15.18"; "" is memory.
 	Database string `json:"database,omitempty"`
@@ -112,6 +118,17 @@ type Arm struct {
 	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.
 	Out string `json:"out,omitempty"`
+}
+
+// Process is what serves at a target, with all that descends from it.
+type Process struct {
+	PIDs []int `json:"pids"` // one, or several that nobody of them started
+	// ByPort is that nobody named it: it listens at the address.
+	ByPort bool `json:"by_port,omitempty"`
+	// CPUs are those that it was put on while it was measured; nil: it ran where it runs.
+	// Unpinned is why it was not, though servers were to be.
+	CPUs     []int  `json:"cpus,omitempty"`
+	Unpinned string `json:"unpinned,omitempty"`
 }
 
 // Placement is where the processes ran: CPU numbers, nil when not pinned.
@@ -285,13 +302,15 @@ func (t *Trial) Calls() uint64 { return max(t.Watched, t.OK) }
 
 // Usage is what a process used over a stretch of time.
 type Usage struct {
-	CPU            plan.Duration `json:"cpu"` // user + system, all threads
-	Allocations    uint64        `json:"allocations"`
-	AllocatedBytes uint64        `json:"allocated_bytes"`
-	VoluntaryWaits uint64        `json:"voluntary_switches"`
-	Preemptions    uint64        `json:"involuntary_switches"`
-	ResidentBytes  uint64        `json:"resident_bytes"` // at the end
-	GarbageCycles  uint64        `json:"gc_cycles"`
+	CPU plan.Duration `json:"cpu"` // user + system, all threads
+	// Allocations, AllocatedBytes and GarbageCycles are what only its runtime knows: nil where
+	// nobody asked it. Results of minor versions before 3 have 0 in such a place.
+	Allocations    *uint64 `json:"allocations,omitempty"`
+	AllocatedBytes *uint64 `json:"allocated_bytes,omitempty"`
+	VoluntaryWaits uint64  `json:"voluntary_switches"`
+	Preemptions    uint64  `json:"involuntary_switches"`
+	ResidentBytes  uint64  `json:"resident_bytes"` // at the end
+	GarbageCycles  *uint64 `json:"gc_cycles,omitempty"`
 	// Wall is how long the stretch was; 0 where that was not recorded.
 	Wall plan.Duration `json:"wall,omitempty"`
 	// Waited is the time its threads were ready to run and waited for a CPU,

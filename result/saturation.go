@@ -212,7 +212,7 @@ func (s *subject) busy() []Busy {
 		take func(*Trial) (float64, bool)
 	}{
 		{"database", place.DatabaseCPUs, untilStored, databaseCPU},
-		{"server", place.ServerCPUs, untilStored, func(t *Trial) (float64, bool) { return cpu(t.Server) }},
+		{"server", s.result.serverCPUs(s.arm), untilStored, func(t *Trial) (float64, bool) { return cpu(t.Server) }},
 		{"client", place.DriverCPUs, stretch, func(t *Trial) (float64, bool) { return cpu(t.Driver) }},
 		{"relay", place.RelayCPUs, stretch, func(t *Trial) (float64, bool) {
 			if t.Relay == nil {

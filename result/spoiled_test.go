@@ -71,7 +71,7 @@ func TestEachGateRefuses(t *testing.T) {
 		}
 	}
 	paused := func(pause time.Duration, cycles uint64) func(*result.Trial) {
-		return func(t *result.Trial) { t.Driver.PauseP99, t.Driver.GarbageCycles = plan.Duration(pause), cycles }
+		return func(t *result.Trial) { t.Driver.PauseP99, t.Driver.GarbageCycles = plan.Duration(pause), new(cycles) }
 	}
 	for _, c := range []struct {
 		name    string

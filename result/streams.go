@@ -166,7 +166,7 @@ func streamMetrics() []Metric {
 		times(plan.JitterP99, "jitter p99", 0.99, jitter, "steadier", "less steady"),
 		perEvent(plan.EventClientCPU, "client CPU", Time, func(t *Trial) (float64, bool) { return cpu(t.Driver) }),
 		perEvent(plan.EventWireReceived, "received", Size, func(t *Trial) (float64, bool) { return float64(t.WireReceived), true }),
-		perEvent(plan.EventServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Server) }),
+		perEvent(plan.EventServerAllocations, "server allocs", Number, func(t *Trial) (float64, bool) { return served(t.Server) }),
 		perEvent(plan.EventClientAllocations, "client allocs", Number, func(t *Trial) (float64, bool) { return allocations(t.Driver) }),
 	}
 	counted := func(id string, of func(*Streams) uint64) Metric {

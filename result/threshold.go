@@ -255,8 +255,9 @@ func (t Threshold) Check(p plan.Plan) error {
 	}
 	for i, arm := range p.Arms {
 		if seen := t.Arm == "" || t.Relative && i == 0 || t.Arm == (&Result{Plan: p}).ArmName(i); seen && arm.Target != "" &&
-			(t.Metric == plan.ServerCPU || t.Metric == plan.ServerAllocations) {
-			return refuse(t.Text, "the server at %s is not ours, so its %s cannot be seen", arm.Target, m.Title)
+			(t.Metric == plan.ServerCPU && !arm.Seen() || t.Metric == plan.ServerAllocations) {
+			return refuse(t.Text, "the server at %s is not ours, so its %s cannot be seen%s", arm.Target, m.Title,
+				choose(t.Metric == plan.ServerCPU, "; if it runs here, give its process: pid= beside target=", ""))
 		}
 	}
 	return nil

@@ -57,7 +57,7 @@ func play(name string) {
 		case "good":
 			var mask unix.CPUSet
 			_ = unix.SchedGetaffinity(0, &mask)
-			_ = control.Write(os.Stdout, control.Reply{Usage: &result.Usage{Allocations: uint64(mask.Count())}})
+			_ = control.Write(os.Stdout, control.Reply{Usage: &result.Usage{Allocations: new(uint64(mask.Count()))}})
 		case "refuses":
 			_ = control.Write(os.Stdout, control.Reply{Error: "not today"})
 		case "dies":
@@ -129,8 +129,8 @@ func TestChildRunsOnItsCores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Usage.Allocations != 1 {
-		t.Errorf("the child may run on %d cores, want 1", r.Usage.Allocations)
+	if *r.Usage.Allocations != 1 {
+		t.Errorf("the child may run on %d cores, want 1", *r.Usage.Allocations)
 	}
 }
 

@@ -37,6 +37,8 @@ An ARM is a protocol, with or without settings. wirelab matrix lists protocols.
   grpc,server=connect-go            another server library
   grpc,connections=4                four connections instead of one
   grpc,target=127.0.0.1:50051       a server that is already running
+  grpc,target=127.0.0.1:50051,pid=4711,server=tonic
+                                    the same, with its process and its library
   grpc,driver=raw                   called by wirelab's own minimal client`
 
 // compareDetails is what --help-all explains beside it.

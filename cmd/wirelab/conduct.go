@@ -365,7 +365,7 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 	}
 	arms, cells := make([]result.Arm, 0, len(p.Arms)), make([]wirelab.Cell, 0, len(p.Arms))
 	for _, arm := range p.Arms {
-		cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
+		cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 		if err != nil {
 			return nil, err
 		}
@@ -394,6 +394,12 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 			Server: cell.Server, Client: cell.Client, Driver: plan.DriverClient, Style: string(cell.Style),
 			Floorless: experiment.Floorless(arm, cell.Null != nil || p.Messaging()),
 			Data:      dataName(work, p.DataOf(arm)),
+		}
+		if arm.Target != "" {
+			described.Server, described.Style = arm.Server, "" // of what serves there we know nothing
+			if p.Messaging() {
+				described.Floorless = "its broker runs elsewhere"
+			}
 		}
 		if arm.Raw() {
 			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw

@@ -264,7 +264,7 @@ func TestCompare(t *testing.T) {
 	}
 	c.shell(t).run("results", "show", "--full").wants(t, exitOK, []string{"http1-json", "grpc", r.ID, "seed", "1 call in flight", "4"}, nil)
 	for _, trial := range r.Rounds[0].Trials {
-		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || trial.Server.Allocations == 0 {
+		if trial.OK == 0 || trial.Server.CPU == 0 || trial.Driver.CPU == 0 || trial.WireSent == 0 || *trial.Server.Allocations == 0 {
 			t.Errorf("trial %+v lacks a cost", trial)
 		}
 	}

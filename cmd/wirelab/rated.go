@@ -91,7 +91,7 @@ func (a *app) rawFor(p plan.Plan, arm plan.Arm) bool {
 	if arm.Client != "" {
 		return false // a library was asked for
 	}
-	cell, err := a.cell(p.Workload, arm.Protocol, arm.Server, arm.Client)
+	cell, err := a.cell(p.Workload, arm.Protocol, arm.Library(), arm.Client)
 	return err == nil && rawCarries(cell, p.Operation) == nil
 }
 

@@ -128,7 +128,7 @@ func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) 
 			floor = figure(v)
 		}
 		all = append(all, []string{
-			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, is.Server, is.Client,
+			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,
 			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
 			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
 		})

@@ -20,7 +20,7 @@ func line(r *result.Result, round, arm int, load, metric, value, unit, steady, i
 		value, refused = "", value
 	}
 	return []string{
-		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, is.Server, is.Client,
+		r.ID, strconv.Itoa(round), load, r.ArmName(arm), is.Protocol, r.ServedBy(arm), is.Client,
 		metric, value, unit, "", "", steady, invalid, "", r.Early(arm), refused,
 	}
 }

@@ -166,8 +166,8 @@ func trial(s Setting, a, l int, drift float64, random *rand.Rand) result.Trial {
 	t.Sent, t.Completed = t.OK, t.OK
 	n := float64(t.OK)
 	batching := math.Pow(flight, -0.2) // a busy server serves more calls for each wake-up
-	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: t.OK * arm.ServerAllocs, ResidentBytes: 22 << 20, GarbageCycles: 9}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: t.OK*arm.ClientAllocs + random.Uint64N(50), ResidentBytes: 31 << 20, GarbageCycles: 12}
+	t.Server = &result.Usage{CPU: plan.Duration(n * float64(arm.ServerCPU) * own() * batching), Allocations: new(t.OK * arm.ServerAllocs), ResidentBytes: 22 << 20, GarbageCycles: new(uint64(9))}
+	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(arm.ClientCPU) * own() * batching), Allocations: new(t.OK*arm.ClientAllocs + random.Uint64N(50)), ResidentBytes: 31 << 20, GarbageCycles: new(uint64(12))}
 	t.WireSent, t.WireReceived = t.OK*cmp.Or(arm.Sent, 100), t.OK*cmp.Or(arm.Received, 100)
 	for _, u := range []*result.Usage{t.Server, t.Driver} {
 		u.Wall, u.Waited = t.Window, t.Window/50

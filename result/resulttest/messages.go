@@ -141,7 +141,7 @@ func (m mover) trial(p plan.Plan, load int, drift float64, random *rand.Rand) re
 	m.account(&t, l, slice, rate, median, away, random)
 	n := float64(t.Calls())
 	t.Server = &result.Usage{CPU: plan.Duration(n * float64(m.cpu) * own()), ResidentBytes: 610 << 20}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(m.client) * own()), Allocations: 11 * t.Calls(), ResidentBytes: 44 << 20}
+	t.Driver = &result.Usage{CPU: plan.Duration(n * float64(m.client) * own()), Allocations: new(11 * t.Calls()), ResidentBytes: 44 << 20}
 	for _, u := range []*result.Usage{t.Server, t.Driver} {
 		u.Wall, u.Waited, u.PauseP99 = plan.Duration(slice+slice/10), t.Window/50, plan.Duration(30*time.Microsecond)
 	}

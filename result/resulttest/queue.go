@@ -88,8 +88,8 @@ func (s Server) finish(t *result.Trial) {
 	t.Sent, t.OK = t.Planned, t.Planned
 	t.Completed = min(t.Completed, t.OK)
 	n, wall := float64(t.OK), t.Window+t.Drained // all calls have ended then
-	t.Server = &result.Usage{CPU: plan.Duration(n * 0.6e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: 20 * t.OK}
-	t.Driver = &result.Usage{CPU: plan.Duration(n * 0.2e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: 2 * t.OK}
+	t.Server = &result.Usage{CPU: plan.Duration(n * 0.6e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: new(20 * t.OK)}
+	t.Driver = &result.Usage{CPU: plan.Duration(n * 0.2e9 / s.Rate), Wall: wall, Waited: t.Window / 50, Allocations: new(2 * t.OK)}
 	t.WireSent, t.WireReceived = 120*t.OK, 90*t.OK
 }
 

@@ -76,7 +76,7 @@ func arms(r *result.Result) *table {
 			driver = plan.DriverClient
 		}
 		t.add(r.ID, i, text(r.ArmName(i)), text(a.Protocol), text(a.Transport), text(a.Framing), text(a.Encoding), a.Secure, a.Multiplexed,
-			text(a.Server), text(a.Client), text(driver), text(a.Style), text(a.Data), text(a.Database),
+			text(r.ServerOf(i)), text(a.Client), text(driver), text(a.Style), text(a.Data), text(a.Database),
 			text(p.Target), text(p.Inject), p.Connections, text(a.Out))
 	}
 	return t
@@ -171,7 +171,14 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 	}
 	var cpu, allocated, resident *int64
 	if s := t.Server; s != nil {
-		cpu, allocated, resident = new(int64(s.CPU)), new(count(s.Allocations)), new(count(s.ResidentBytes))
+		cpu, resident = new(int64(s.CPU)), new(count(s.ResidentBytes))
+		if allocated = allocations(s); allocated != nil && *allocated == 0 {
+			allocated = nil // older results have 0 where nobody counted
+		}
+	}
+	driverAllocations := int64(0) // the driver is ours, and always tells
+	if n := allocations(t.Driver); n != nil {
+		driverAllocations = *n
 	}
 	var mean *float64
 	if t.Response.Count() > 0 {
@@ -190,9 +197,17 @@ func (all trials) add(id string, round, place int, t *result.Trial, probe *resul
 	all.table.add(id, round, t.Arm, t.Load, place, rate, outcome,
 		t.Steady, t.Drifting, int64(t.Window), count(t.Planned), count(t.Sent), count(t.OK), count(t.Completed), count(t.Unsent), count(t.Late),
 		object(t.Errors), count(t.Calls()), cpu, allocated, resident,
-		int64(t.Driver.CPU), int64(benchmark.Wall(t)), count(t.Driver.Allocations), count(t.Driver.ResidentBytes),
+		int64(t.Driver.CPU), int64(benchmark.Wall(t)), driverAllocations, count(t.Driver.ResidentBytes),
 		count(t.WireSent), count(t.WireReceived), count(t.Connections), count(t.Open),
 		mean, at(t.Response, 0.5), at(t.Response, 0.9), at(t.Response, 0.99), at(t.Service, 0.5), at(t.Service, 0.99))
+}
+
+// allocations is NULL where nobody counted.
+func allocations(u *result.Usage) *int64 {
+	if n, known := u.Allocated(); known {
+		return new(count(n))
+	}
+	return nil
 }
 
 func capacities(r *result.Result, a *result.Analysis) *table {

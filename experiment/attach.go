@@ -1,0 +1,211 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"wirelab"
+	"wirelab/control"
+	"wirelab/plan"
+	"wirelab/probe"
+	"wirelab/result"
+)
+
+// attached are the processes of a target on this machine, which somebody else started and
+// runs. What they use is read from the kernel. Arms that they serve share them.
+type attached struct {
+	address string
+	trees   []*probe.Tree // the first is the one that was named
+	mu      sync.Mutex    // guards all below, and the trees, which know no goroutines
+	users   int           // arms in the round
+	counted bool          // one of them has taken its CPU for the round's
+	began   time.Duration // CPU that had been used before
+	restore func() error  // gives it back the CPUs it ran on; nil: it was not pinned
+}
+
+// attach finds the server of an arm that has a target: the process that the plan names, or
+// the one that listens there. It is nil where nobody can see it.
+func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
+	arm := &w.result.Arms[a.index]
+	arm.Here = probe.Here(ctx, a.plan.Target)
+	roots, named := []int{a.plan.PID}, a.plan.PID != 0
+	if !named {
+		if w.c.Plan.Messaging() || !arm.Here {
+			return nil, nil // a broker's work is not that of one process
+		}
+		network := "tcp"
+		if arm.Datagrams {
+			network = "udp"
+		}
+		roots = slices.DeleteFunc(probe.Listeners(ctx, network, a.plan.Target), func(pid int) bool { return probe.Descends(os.Getpid(), pid) })
+	}
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	found, err := w.c.attachTo(a.plan, roots)
+	if err != nil && !named {
+		return nil, nil //nolint:nilerr // it ended, or is nobody's business: then it is as if it had not been found
+	}
+	if err != nil {
+		return nil, err
+	}
+	arm.Process = &result.Process{PIDs: roots, ByPort: !named}
+	if cpus := w.result.Placement.ServerCPUs; named && len(cpus) > 0 {
+		if err := found.pin(cpus); err != nil {
+			arm.Process.Unpinned = strings.TrimSpace(err.Error())
+		} else {
+			arm.Process.CPUs = cpus
+		}
+	}
+	return &attachedArm{shared: found}, nil
+}
+
+// attachTo returns those processes, which arms of a round share.
+func (c *Conductor) attachTo(arm plan.Arm, roots []int) (*attached, error) {
+	key := fmt.Sprint(roots)
+	if one, ok := c.attached[key]; ok && one.users > 0 {
+		one.users++
+		return one, nil
+	}
+	one := &attached{address: arm.Target, users: 1}
+	for _, pid := range roots {
+		tree, err := probe.NewTree(pid)
+		if errors.Is(err, os.ErrProcessDone) {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it", arm.Name, pid, arm.Target)
+		}
+		if err == nil && probe.Descends(os.Getpid(), pid) {
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: process %d has started this wirelab, so it is not the server alone: give the server's own id", arm.Name, pid)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("arm %s: process %d cannot be read: %w", arm.Name, pid, err)
+		}
+		one.trees = append(one.trees, tree)
+	}
+	used, err := one.used()
+	if err != nil {
+		return nil, fmt.Errorf("arm %s: %w", arm.Name, err)
+	}
+	one.began = used
+	if c.attached == nil {
+		c.attached = map[string]*attached{}
+	}
+	c.attached[key] = one
+	return one, nil
+}
+
+// used is what the processes have used since they began.
+func (p *attached) used() (sum time.Duration, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, tree := range p.trees {
+		use, err := tree.Read()
+		if err != nil {
+			return 0, p.unread(tree, err)
+		}
+		sum += use.CPU
+	}
+	return sum, nil
+}
+
+// unread says why a process cannot be read.
+func (p *attached) unread(tree *probe.Tree, err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what it said", tree.Root(), p.address)
+	}
+	return fmt.Errorf("the CPU of process %d, the server at %s, cannot be read: %w", tree.Root(), p.address, err)
+}
+
+// pin puts the processes on these CPUs until the last arm has let go of them.
+func (p *attached) pin(cpus []int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.restore != nil {
+		return nil
+	}
+	var undo []func() error
+	p.restore = func() (all error) {
+		for _, one := range undo {
+			all = errors.Join(all, one())
+		}
+		return all
+	}
+	for _, tree := range p.trees {
+		one, err := tree.PinUntil(cpus)
+		if err != nil {
+			back := p.restore()
+			p.restore = nil
+			return errors.Join(err, back)
+		}
+		undo = append(undo, one)
+	}
+	return nil
+}
+
+// attachedArm is an arm's share of the processes that serve it.
+type attachedArm struct{ shared *attached }
+
+var _ Child = (*attachedArm)(nil)
+
+// Ready implements [Child].
+func (a *attachedArm) Ready() control.Ready { return control.Ready{Address: a.shared.address} }
+
+// Ask implements [Child]. It knows the order usage only, and of that what the kernel knows:
+// what the server allocated it alone could tell.
+func (a *attachedArm) Ask(_ context.Context, order control.Order) (control.Reply, error) {
+	if order.Usage == nil {
+		return control.Reply{}, errors.New("a server that somebody else runs knows the order usage only")
+	}
+	p := a.shared
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	used := &result.Usage{}
+	for _, tree := range p.trees {
+		use, err := tree.Read()
+		if err != nil {
+			return control.Reply{}, p.unread(tree, err)
+		}
+		for _, one := range use.Living {
+			used.ResidentBytes += probe.Resident(one.PID)
+		}
+	}
+	return control.Reply{Usage: used}, nil
+}
+
+// CPU implements [Child].
+func (a *attachedArm) CPU() (time.Duration, error) {
+	used, err := a.shared.used()
+	return used - a.shared.began, err
+}
+
+// counts reports whether the arm is the first that asks: processes that serve several arms
+// are no others', but only once.
+func (a *attachedArm) counts() bool {
+	a.shared.mu.Lock()
+	defer a.shared.mu.Unlock()
+	first := !a.shared.counted
+	a.shared.counted = true
+	return first
+}
+
+// Kill implements [Child]: it is not ours to end.
+func (*attachedArm) Kill() {}
+
+// Stop implements [Child]: the processes run on, where they ran before.
+func (a *attachedArm) Stop() error {
+	p := a.shared
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.users--
+	if p.users > 0 || p.restore == nil {
+		return nil
+	}
+	restore := p.restore
+	p.restore = nil
+	return restore()
+}
