@@ -43,7 +43,9 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 		if arm.Datagrams {
 			network = "udp"
 		}
-		roots = slices.DeleteFunc(probe.Listeners(ctx, network, a.plan.Target), func(pid int) bool { return probe.Descends(os.Getpid(), pid) })
+		roots = slices.DeleteFunc(probe.Listeners(ctx, network, a.plan.Target), func(pid int) bool {
+			return probe.Descends(os.Getpid(), pid)
+		})
 	}
 	if len(roots) == 0 {
 		return nil, nil
@@ -77,10 +79,12 @@ func (c *Conductor) attachTo(arm plan.Arm, roots []int) (*attached, error) {
 	for _, pid := range roots {
 		tree, err := probe.NewTree(pid)
 		if errors.Is(err, os.ErrProcessDone) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it", arm.Name, pid, arm.Target)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: there is no process %d: give the id of the server at %s, as pgrep or ps show it",
+				arm.Name, pid, arm.Target)
 		}
 		if err == nil && probe.Descends(os.Getpid(), pid) {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: process %d has started this wirelab, so it is not the server alone: give the server's own id", arm.Name, pid)
+			return nil, wirelab.Errorf(wirelab.InvalidArgument, "arm %s: process %d has started this wirelab, so it is not the server alone: give the server's own id",
+				arm.Name, pid)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("arm %s: process %d cannot be read: %w", arm.Name, pid, err)
@@ -116,7 +120,8 @@ func (p *attached) used() (sum time.Duration, err error) {
 // unread says why a process cannot be read.
 func (p *attached) unread(tree *probe.Tree, err error) error {
 	if errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what it said", tree.Root(), p.address)
+		return fmt.Errorf("process %d, the server at %s, ended while it was measured: start it again, and see what it said",
+			tree.Root(), p.address)
 	}
 	return fmt.Errorf("the CPU of process %d, the server at %s, cannot be read: %w", tree.Root(), p.address, err)
 }

@@ -66,7 +66,9 @@ func onePriced(t *testing.T, rounds int, price func(int64) time.Duration, observ
 		t.Fatal(err)
 	}
 	b := &priced{newBench(), price}
-	c := experiment.Conductor{Plan: p, Arms: []result.Arm{{Name: "lines", Protocol: "lines"}}, Bench: b, ID: "r-20261127-000000-0052", Observe: observe}
+	c := experiment.Conductor{
+		Plan: p, Arms: []result.Arm{{Name: "lines", Protocol: "lines"}}, Bench: b, ID: "r-20261127-000000-0052", Observe: observe,
+	}
 	r, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +118,8 @@ func TestServerThatGetsCheaperWhileMeasuredIsNotSteady(t *testing.T) {
 			}
 			for _, trial := range r.Rounds[0].Trials {
 				h := trial.Halves
-				if h == nil || h.First.Calls == 0 || h.Second.Calls == 0 || h.First.Calls+h.Second.Calls != trial.Calls() || h.First.CPU+h.Second.CPU != trial.Server.CPU {
+				if h == nil || h.First.Calls == 0 || h.Second.Calls == 0 ||
+					h.First.Calls+h.Second.Calls != trial.Calls() || h.First.CPU+h.Second.CPU != trial.Server.CPU {
 					t.Errorf("halves %+v of %d calls that cost %v", h, trial.Calls(), trial.Server.CPU)
 				}
 			}

@@ -75,7 +75,8 @@ func (s *subject) settled() {
 	down := mean < -halvesShare && stat.SignTest(fell, len(readings)) < halvesAlpha
 	up := mean > halvesShare && stat.SignTest(rose, len(readings)) < halvesAlpha
 	c := Check{
-		Gate: Settled, OK: !down, Limited: up, Value: mean, Limit: -halvesShare, AtLeast: true, Unit: "of server CPU per call", Rounds: readings,
+		Gate: Settled, OK: !down, Limited: up, Value: mean, Limit: -halvesShare, AtLeast: true, Rounds: readings,
+		Unit:   "of server CPU per call",
 		Detail: fmt.Sprintf("server CPU per call moved by %+.1f %% from the first half of the slices to the second", 100*mean),
 	}
 	switch {
