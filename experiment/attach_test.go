@@ -210,3 +210,22 @@ func TestTwoArmsOfOneProcess(t *testing.T) {
 		t.Errorf("failures %v", r.Rounds[0].Failures)
 	}
 }
+
+// One that may not be put on the servers' cores is measured where it runs, and said to be so.
+func TestTargetThatMayNotBePinned(t *testing.T) {
+	t.Parallel()
+	const none = 1000 // no CPU of a machine that runs tests
+	server := sleeper(t)
+	c := targeted(t, server.Process.Pid, outside(t))
+	c.Bench = &placedBench{newBench(), result.Placement{ServerCPUs: []int{none}, DriverCPUs: []int{0}}}
+	r, err := c.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.Arms[1].Process; p == nil || p.CPUs != nil || !strings.Contains(p.Unpinned, "pin process") {
+		t.Errorf("%+v", p)
+	}
+	if len(r.Rounds[0].Failures) > 0 || r.Rounds[0].Trials[0].Server == nil {
+		t.Errorf("not measured: %v", r.Rounds[0].Failures)
+	}
+}
