@@ -120,7 +120,7 @@ func TestServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if u := reply.Usage; u == nil || time.Duration(u.CPU) < before || u.ResidentBytes == 0 || u.Allocations != 0 {
+			if u := reply.Usage; u == nil || time.Duration(u.CPU) < before || u.ResidentBytes == 0 || u.Allocations != nil {
 				t.Errorf("it used %+v after %v", reply.Usage, before)
 			}
 			if used, err := p.Used(); err != nil || used.PeakBytes < used.Usage.ResidentBytes || len(used.Living) != 1 {
