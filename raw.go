@@ -33,6 +33,13 @@ type Lines interface {
 	Cancel(slot int, cause error)
 	// Traffic tells what has passed through the sockets so far.
 	Traffic() Traffic
+	// Outside is how long the slot's last call that ended spent outside the driver: from when the kernel had all of
+	// its request until it had the last byte of the reply. 0: nobody knows. It is asked for after the Turn in which the
+	// call ended.
+	Outside(slot int) time.Duration
+	// Steps is how often the clock was set since the lines were opened. A call during which it was has no known Outside,
+	// whatever Outside says.
+	Steps() uint64
 }
 
 // Traffic is what passed through a client's sockets: bytes as the kernel sees

@@ -392,7 +392,7 @@ func add(t *result.Trial, m *control.Measured) {
 	for _, h := range []struct {
 		into **stat.Histogram
 		from *stat.Histogram
-	}{{&t.Gaps, r.Gaps}, {&t.Wake, r.Wake}, {&t.Failed, r.Failed}, {&t.Punctual, r.Punctual}} {
+	}{{&t.Gaps, r.Gaps}, {&t.Wake, r.Wake}, {&t.Failed, r.Failed}, {&t.Punctual, r.Punctual}, {&t.Outside, r.Outside}} {
 		if h.from == nil || h.from.Count() == 0 {
 			continue
 		}

@@ -38,6 +38,16 @@ type TimedLines interface {
 	Ended(slot int) int64
 }
 
+// StampedLines are lines that know for how long a call was out of the driver's hands.
+type StampedLines interface {
+	Lines
+	// Outside is how long the slot's last call that ended was outside the driver, from when all of it was sent until the
+	// last byte of the reply had come; 0: nobody knows. It is asked for after the Turn that told of its end.
+	Outside(slot int) time.Duration
+	// Steps is how often the clock behind Outside was set so far.
+	Steps() uint64
+}
+
 // patience is the longest that a Turn waits, so that the end of a run's
 // context and of deadlines is seen in time.
 const patience = 20 * time.Millisecond
@@ -54,15 +64,16 @@ const (
 // pipeline performs the calls of [Lines].
 type pipeline struct {
 	*sheet
-	lines Lines
-	timed TimedLines // lines, where they want to know; else nil
-	calls []flight   // by slot
-	free  []int      // slots that carry no call
-	slots int        // that this run uses
+	lines     Lines
+	timed     TimedLines // lines, where they want to know; else nil
+	calls     []flight   // by slot
+	*outsides            // nil unless lines know how long calls were outside
+	free      []int      // slots that carry no call
+	slots     int        // that this run uses
 
 	now    int64 // the last reading of the clock
 	ended  uint64
-	onEnd  func(int, error) // over, made a value once
+	onEnd  func(int, error) // ends, made a value once
 	closed bool             // the loop: a call that ends makes room for the next
 	s      *slice
 }
@@ -70,14 +81,20 @@ type pipeline struct {
 // flight is a call under way.
 type flight struct {
 	due, sent int64
-	ready     bool // it could be made when it was due
+	held      int64 // see outsides.held
+	ready     bool  // it could be made when it was due
 	busy      bool
 }
 
 func newPipeline(lines Lines) *pipeline {
 	p := &pipeline{sheet: newSheet(), lines: lines, calls: make([]flight, lines.Slots())}
-	p.onEnd = p.over
-	if p.timed, _ = lines.(TimedLines); p.timed != nil {
+	p.onEnd = p.ends
+	p.timed, _ = lines.(TimedLines)
+	if stamped, ok := lines.(StampedLines); ok {
+		p.outside = stat.NewHistogram()
+		p.outsides = &outsides{lines: stamped}
+	}
+	if p.timed != nil || p.outsides != nil {
 		p.punctual = stat.NewHistogram()
 	}
 	return p
@@ -94,6 +111,10 @@ func (p *pipeline) run(s *slice, slots int) error {
 	defer func() { p.s = nil }()
 	if p.timed != nil {
 		p.timed.Window(s.begin, s.end)
+	}
+	if p.outsides != nil {
+		p.outsides.begin()
+		defer func() { p.outsides.end(p.sheet) }()
 	}
 	p.now = s.clock.Now()
 	if p.closed {
@@ -159,6 +180,9 @@ func (p *pipeline) begin(due, sent int64, ready bool) {
 	slot := p.free[last]
 	p.free = p.free[:last]
 	p.calls[slot] = flight{due: due, sent: sent, ready: ready, busy: true}
+	if p.outsides != nil && !p.closed {
+		p.calls[slot].held = p.hold(sent - due)
+	}
 	p.start(slot, due)
 }
 
@@ -185,26 +209,34 @@ func (p *pipeline) turn(wait time.Duration) error {
 	before, ended := p.now, p.ended
 	err := p.lines.Turn(wait, p.onEnd)
 	p.now = p.s.clock.Now()
+	if p.outsides != nil {
+		p.settle(p.sheet, p.calls[:p.slots])
+	}
 	if wait <= 0 && p.ended == ended && p.timed == nil {
 		p.spun += time.Duration(p.now - before)
 	}
 	return err
 }
 
-// over records the end of a call. One reading of the clock serves as its end
+// ends records the end of a call. One reading of the clock serves as its end
 // and, in the closed loop, the beginning of the next.
-func (p *pipeline) over(slot int, err error) {
+func (p *pipeline) ends(slot int, err error) {
 	p.ended++
 	s, call := p.s, &p.calls[slot]
 	end := s.clock.Now()
 	if p.timed != nil {
 		end = p.timed.Ended(slot)
-		if s.arrivals != nil && err == nil && call.due >= s.begin {
+	}
+	if err == nil && call.due >= s.begin {
+		if p.punctual != nil && s.arrivals != nil {
 			from := call.due
 			if call.ready {
 				from = call.sent
 			}
 			p.punctual.Record(end - from)
+		}
+		if p.outsides != nil {
+			p.over = append(p.over, past{slot: slot, took: end - call.sent, owed: max(0, call.held-(call.sent-call.due))})
 		}
 	}
 	p.record(s, call.due, call.sent, end, err)

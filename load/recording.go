@@ -28,6 +28,10 @@ type Recording struct {
 	// It tells what Wake does to Response. nil in the closed loop, and of lines that are not
 	// [TimedLines].
 	Punctual *stat.Histogram `json:",omitempty"`
+	// Outside is Service without what was lost in the driver: from when all of a call was sent until the last byte of its
+	// reply had come. What late calls kept others waiting for at the server is taken off too, and where nobody
+	// knows it is 0: so that no call would have taken less in a driver that never waited. nil without [StampedLines].
+	Outside *stat.Histogram `json:",omitempty"`
 	// Failed is due to end of the calls that failed, and due to given up of
 	// the arrivals never sent.
 	Failed *stat.Histogram
@@ -110,11 +114,17 @@ func (r *Recording) add(other *Recording) {
 		}
 		(*h.into).Merge(h.from)
 	}
-	if other.Punctual != nil {
-		if r.Punctual == nil {
-			r.Punctual = &stat.Histogram{}
+	for _, h := range [...]struct {
+		into **stat.Histogram
+		from *stat.Histogram
+	}{{&r.Punctual, other.Punctual}, {&r.Outside, other.Outside}} {
+		if h.from == nil {
+			continue
 		}
-		r.Punctual.Merge(other.Punctual)
+		if *h.into == nil {
+			*h.into = &stat.Histogram{}
+		}
+		(*h.into).Merge(h.from)
 	}
 	for i, h := range other.Parts {
 		if i == len(r.Parts) {

@@ -321,6 +321,9 @@ func (s *slice) recording(p Plan, sheets []*sheet) *Recording {
 			}
 			rec.Punctual.Merge(w.punctual)
 		}
+		if w.outside != nil {
+			rec.Outside = w.outside.Clone()
+		}
 		rec.Failed.Merge(w.failed)
 		rec.Sent += w.sent
 		rec.OK += w.ok

@@ -13,7 +13,7 @@ import (
 type sheet struct {
 	response, service, lag, wake, failed *stat.Histogram
 	parts                                []*stat.Histogram // of response, by when a call was due
-	punctual                             *stat.Histogram   // nil: nobody asks for it
+	punctual, outside                    *stat.Histogram   // nil: nobody asks for it
 
 	sent, ok, interrupted, late, completed uint64
 	errors                                 map[string]uint64
@@ -43,8 +43,10 @@ func (w *sheet) reset(now int64, parts int) {
 	w.lag.Reset()
 	w.wake.Reset()
 	w.failed.Reset()
-	if w.punctual != nil {
-		w.punctual.Reset()
+	for _, h := range []*stat.Histogram{w.punctual, w.outside} {
+		if h != nil {
+			h.Reset()
+		}
 	}
 	w.sent, w.ok, w.interrupted, w.late, w.completed = 0, 0, 0, 0, 0
 	clear(w.errors)

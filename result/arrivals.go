@@ -161,7 +161,7 @@ func (s *subject) lateness() {
 			if c.OK = c.OK || moved <= lagShare; !c.OK || is > most {
 				c.Value, c.Limit, c.Unit = moved, lagShare, "of the quantile"
 				if s.shifts() {
-					c.Moved = []Shift{{guarded, moved}}
+					c.Moved = []Shift{{Quantile: guarded, Share: moved}}
 				}
 				c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
 					by := movedBy(t.Punctual, t.Response, guarded)

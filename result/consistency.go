@@ -189,6 +189,9 @@ func (c *consistency) counts(path string, t *Trial) {
 	if t.Punctual != nil && t.Punctual.Count() != t.OK {
 		c.add(path+".punctual", "it holds %d times, %d calls were right", t.Punctual.Count(), t.OK)
 	}
+	if t.Outside != nil && t.Outside.Count() != t.OK {
+		c.add(path+".outside", "it holds %d times, %d calls were right", t.Outside.Count(), t.OK)
+	}
 	if t.Wake != nil && t.Wake.Count()+t.Late != t.Sent {
 		c.add(path+".wake", "it holds %d times, of %d calls made %d found nobody free", t.Wake.Count(), t.Sent, t.Late)
 	}

@@ -169,7 +169,10 @@ func (s *subject) generatorPauses() {
 		Fix:    choose(s.load.Streaming(), "a larger GOGC", "--driver raw, which makes no garbage, or a larger GOGC"),
 	}
 	if !c.OK {
-		s.judge(&c, fmt.Sprintf("%s, %s", stopped, inRounds(failed, len(readings))), pausedBy)
+		s.judge(&c, fmt.Sprintf("%s, %s", stopped, inRounds(failed, len(readings))), func(t *Trial, q float64) (float64, bool) {
+			bound, known := pausedBy(t, q)
+			return least(bound, known, t, q)
+		})
 		c.Detail = choose(c.OK, c.Detail, "generator stopped: "+c.Detail)
 	}
 	s.add(c)

@@ -20,10 +20,12 @@ func (s *subject) shifts() bool { return s.result.Minor >= 2 }
 type Shift struct {
 	Quantile float64 `json:"quantile"` // 0: the mean, and with it how many calls a closed loop made
 	Share    float64 `json:"share"`
+	// Limit is the share up to which the figure stays; 0, as in results of an earlier wirelab: 0.05.
+	Limit float64 `json:"limit,omitempty"`
 }
 
-// shifted are the figures that a disturbance is judged by, in this order. A p90 is within what is said of them.
-func shifted() []float64 { return []float64{0, 0.5, 0.9, 0.99, 0.999} }
+// limit is the share up to which a figure stays.
+func (d Shift) limit() float64 { return max(d.Limit, movedShare) }
 
 // flight is how many calls of a trial were in flight on average, by Little's law; at least one.
 func flight(t *Trial) float64 {
@@ -73,7 +75,8 @@ func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 // might do, and by tells what it can have done to a figure of a trial. Figures that it moved by little are kept. Where no
 // trial tells, the check fails for all.
 func (s *subject) judge(c *Check, did string, by func(t *Trial, q float64) (share float64, known bool)) {
-	at, most := -1.0, 0.0
+	at, most := -1.0, 0.0 // the figure that was moved most, for what it may be
+	limit, ok := movedShare, true
 	for _, q := range shifted() {
 		if q > 0 && !stat.Tail(q, s.rounded()).OK() {
 			continue // it is not published anyhow
@@ -90,24 +93,29 @@ func (s *subject) judge(c *Check, did string, by func(t *Trial, q float64) (shar
 		}
 		// A quantile is of all rounds together, and what its rounds' were moved by moved it by their mean.
 		share := sum / float64(n)
-		c.Moved = append(c.Moved, Shift{q, share})
-		if at < 0 || share > most {
-			at, most = q, share
+		shift := Shift{Quantile: q, Share: share}
+		if may := s.limit(q); may > movedShare {
+			shift.Limit = may
+		}
+		c.Moved = append(c.Moved, shift)
+		ok = ok && share <= shift.limit()
+		if at < 0 || share/shift.limit() > most/limit {
+			at, most, limit = q, share, shift.limit()
 		}
 	}
 	if len(c.Moved) == 0 {
 		return
 	}
-	c.OK, c.Value, c.Limit, c.Unit = most <= movedShare, most, movedShare, "of the figure"
+	c.OK, c.Value, c.Limit, c.Unit = ok, most, limit, "of the figure"
 	c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
 		share, known := by(t, at)
-		return share, share <= movedShare, known
+		return share, share <= limit, known
 	})
 	var words []string
 	for _, m := range c.Moved {
 		words = append(words, quantileName(m.Quantile)+" by "+percent(m.Share))
 	}
-	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "), percent(movedShare))
+	c.Detail = fmt.Sprintf("%s, which moved %s at most; the limit is %s", did, strings.Join(words, ", "), s.limitWords())
 }
 
 // rounded are the trials' times, as quantiles are published of them.
@@ -122,6 +130,14 @@ func (s *subject) rounded() []*stat.Histogram {
 	return all
 }
 
+// limitWords say what a figure may have been moved by.
+func (s *subject) limitWords() string {
+	if s.floors() {
+		return fmt.Sprintf("%s, or %v", percent(movedShare), brief(lagFloor))
+	}
+	return percent(movedShare)
+}
+
 func quantileName(q float64) string {
 	if q == 0 {
 		return "the mean"
@@ -131,16 +147,16 @@ func quantileName(q float64) string {
 
 // covers reports whether a metric is invalid when the check fails: one that was moved by little is not.
 func (c *Check) covers(m Metric) bool {
-	return c.Gate.covers(m) && (len(c.Moved) == 0 || c.OK || c.shift(m) > movedShare)
+	return c.Gate.covers(m) && (len(c.Moved) == 0 || c.OK || c.shift(m).Share > c.shift(m).limit())
 }
 
 // shift is what a check says of a metric: a quantile can be off by no more than the next higher one that was looked at.
-func (c *Check) shift(m Metric) float64 {
+func (c *Check) shift(m Metric) Shift {
 	at := slices.IndexFunc(c.Moved, func(d Shift) bool { return d.Quantile >= m.Quantile })
 	if at < 0 {
 		at = len(c.Moved) - 1
 	}
-	return c.Moved[at].Share
+	return c.Moved[at]
 }
 
 // moved is by which share of itself a metric of the arm can be too high, or a rate too low, by all that passed a
@@ -148,7 +164,7 @@ func (c *Check) shift(m Metric) float64 {
 func (s *ArmState) moved(m Metric) (share float64) {
 	for i := range s.Checks {
 		if c := &s.Checks[i]; len(c.Moved) > 0 && c.Gate.covers(m) {
-			share += c.shift(m)
+			share += c.shift(m).Share
 		}
 	}
 	return min(share, 0.99)
@@ -178,14 +194,15 @@ func (s *subject) hindered(t *Trial, q float64, server bool) (share float64, kno
 		return 0, false
 	}
 	at := s.result.Placement
-	mean := foreignDelay(t, u, foreignWait(s.result, t, s.cores(at.DriverCPUs)))
-	if server {
-		if !s.serverSeen(t) {
-			return 0, false
-		}
-		mean += foreignDelay(t, t.Server, serverWait(s.result, t, s.cores(at.ServerCPUs)))
+	driver := foreignDelay(t, u, foreignWait(s.result, t, s.cores(at.DriverCPUs)))
+	if !server {
+		return least(movedAtMost(t.Response, q, driver), true, t, q)
 	}
-	return movedAtMost(t.Response, q, mean), true
+	if !s.serverSeen(t) {
+		return 0, false
+	}
+	its := foreignDelay(t, t.Server, serverWait(s.result, t, s.cores(at.ServerCPUs)))
+	return movedByBoth(t, q, driver, its), true
 }
 
 // serverSeen reports whether a trial tells how long the server waited for a CPU that others had.

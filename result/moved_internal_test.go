@@ -69,7 +69,7 @@ func TestDelayed(t *testing.T) {
 // What was moved by little stays, with room for it in the interval; what was moved by much is refused, and alone.
 func TestFiguresAreJudgedOneByOne(t *testing.T) {
 	t.Parallel()
-	check := Check{Gate: GeneratorWaits, Moved: []Shift{{0, 0.02}, {0.5, 0.01}, {0.9, 0.04}, {0.99, 0.2}}}
+	check := Check{Gate: GeneratorWaits, Moved: []Shift{{Share: 0.02}, {Quantile: 0.5, Share: 0.01}, {Quantile: 0.9, Share: 0.04}, {Quantile: 0.99, Share: 0.2}}}
 	state := ArmState{Checks: []Check{check}}
 	for id, refused := range map[string]bool{
 		plan.ResponseMean: false, plan.ResponseP50: false, plan.ResponseP90: false, plan.ResponseP99: true, "response-p95": true,

@@ -267,6 +267,9 @@ type Trial struct {
 	// could be made when they were due made then. nil in the closed loop, and where nobody
 	// knows who kept a call waiting.
 	Punctual *stat.Histogram `json:"punctual,omitempty"`
+	// Outside is Service without what was lost in the driver, in ns: no call would have taken less had its driver never
+	// waited; 0 for those of which nobody knows. nil where the driver does not tell, and in results of an earlier wirelab.
+	Outside *stat.Histogram `json:"outside,omitempty"`
 	// Streams is what a load of streams tells beside times; nil of one that makes calls.
 	Streams *Streams `json:"streams,omitempty"`
 	// Parts is the CPU time of each process of a pipeline, by name; Server is of

@@ -32,27 +32,28 @@ type pace struct {
 	inject string
 	load   plan.Load
 	slice  time.Duration
+	driver string // as a plan has it
 }
 
 // paces are from 50 µs of work to a call of 2 s. Delays take no processor, so that a call waits for no other; work
 // does, and so it is not made side by side. Slices have some 40 calls at least, and laws are so narrow that chance
-// moves the mean of so few by 1 % at most.
-func paces() []pace {
+// moves the mean of so few by 1 % at most. Driver is as a plan has it.
+func paces(driver string) []pace {
 	rate := func(perSecond float64, inFlight int) plan.Load {
 		return plan.Load{Rate: perSecond, Arrivals: plan.Constant, InFlight: inFlight}
 	}
 	return []pace{
-		{"spin 50us", plan.Load{InFlight: 1}, 600 * time.Millisecond},
-		{"spin 50us", rate(200, 16), time.Second},
-		{"spin 50us", rate(900, 16), time.Second},
-		{"constant 1ms", plan.Load{InFlight: 1}, 600 * time.Millisecond},
-		{"constant 1ms", rate(200, 16), time.Second},
-		{"constant 2.6ms", rate(400, 16), time.Second},
-		{"bimodal 15ms 20ms 0.8", plan.Load{InFlight: 8}, 600 * time.Millisecond},
-		{"bimodal 15ms 20ms 0.8", rate(90, 16), time.Second},
-		{"constant 150ms", plan.Load{InFlight: 8}, time.Second},
-		{"constant 150ms", rate(40, 32), 1200 * time.Millisecond},
-		{"constant 2s", plan.Load{InFlight: 16}, 6 * time.Second},
+		{"spin 50us", plan.Load{InFlight: 1}, 600 * time.Millisecond, driver},
+		{"spin 50us", rate(200, 16), time.Second, driver},
+		{"spin 50us", rate(900, 16), time.Second, driver},
+		{"constant 1ms", plan.Load{InFlight: 1}, 600 * time.Millisecond, driver},
+		{"constant 1ms", rate(200, 16), time.Second, driver},
+		{"constant 2.6ms", rate(400, 16), time.Second, driver},
+		{"bimodal 15ms 20ms 0.8", plan.Load{InFlight: 8}, 600 * time.Millisecond, driver},
+		{"bimodal 15ms 20ms 0.8", rate(90, 16), time.Second, driver},
+		{"constant 150ms", plan.Load{InFlight: 8}, time.Second, driver},
+		{"constant 150ms", rate(40, 32), 1200 * time.Millisecond, driver},
+		{"constant 2s", plan.Load{InFlight: 16}, 6 * time.Second, driver},
 	}
 }
 
@@ -143,14 +144,18 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	by := map[company]*verdicts{alone: {}, besideDriver: {}, besideServer: {}}
 	var rows []result.Figure
 	var unable []string
+	chosen, companies, err := e.gates()
+	if err != nil {
+		return finding{}, err
+	}
 	for repeat := range choose(e, 1, 5) {
-		for i, p := range paces() {
+		for i, p := range chosen {
 			wire, err := wireTimes(ctx, e, p)
 			if err != nil {
 				unable = append(unable, fmt.Sprintf("%s: %s", p, fault.Text(err)))
 				continue
 			}
-			for _, with := range []company{alone, besideDriver, besideServer} {
+			for _, with := range companies {
 				one, err := p.classify(ctx, e, wire, with)
 				if ctx.Err() != nil {
 					return gatesFound(ctx, all, by, rows, unable)
@@ -166,7 +171,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 					Found: float64(one.trueRefused), High: float64(one.trues()),
 					Note: strings.Join(slices.Concat([]string{one.String()}, one.strict, one.wrong), "; "),
 				})
-				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(paces())+i+1, choose(e, 1, 5)*len(paces()), p, with, one))
+				e.Say(fmt.Sprintf("%d of %d: %s, %s: %s", repeat*len(chosen)+i+1, choose(e, 1, 5)*len(chosen), p, with, one))
 			}
 		}
 	}
@@ -204,7 +209,7 @@ func (p pace) String() string {
 // plan is how a pace is measured.
 func (p pace) plan(behaviour string) plan.Plan {
 	return plan.Plan{
-		Arms: []plan.Arm{{Protocol: faultWire, Inject: behaviour}}, Loads: []plan.Load{p.load},
+		Arms: []plan.Arm{{Protocol: faultWire, Inject: behaviour, Driver: p.driver}}, Loads: []plan.Load{p.load},
 		Rounds: plan.Rounds{Min: 3, Max: 3}, Slices: 1, Slice: plan.Duration(p.slice), WarmUp: plan.Duration(400 * time.Millisecond),
 	}
 }

@@ -60,7 +60,7 @@ func TestRunsAreClassified(t *testing.T) {
 // Every pace has a law, whose quantiles lie where no small share of its calls moves them.
 func TestPacesHaveLaws(t *testing.T) {
 	t.Parallel()
-	for _, p := range paces() {
+	for _, p := range paces("") {
 		truth, err := p.law()
 		if err != nil {
 			t.Errorf("%s: %v", p, err)

@@ -28,7 +28,8 @@ import (
 type selfTestOptions struct {
 	long, list, json, quiet bool
 	gates                   bool
-	only                    []string
+	only, loads, beside     []string
+	driver                  string
 	seed                    uint64
 }
 
@@ -64,10 +65,16 @@ Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
 	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
+	c.Flags().StringSliceVar(&o.loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name, such as bimodal or 2s")
+	c.Flags().StringSliceVar(&o.beside, "beside", nil, "with --gates: only beside `what`: alone, driver or server (a process on that core)")
+	c.Flags().StringVar(&o.driver, "driver", "", "with --gates: the `driver`, client or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if !o.gates && (len(o.loads) > 0 || len(o.beside) > 0 || o.driver != "") {
+			return wirelab.Errorf(wirelab.InvalidArgument, "--loads, --beside and --driver choose runs of --gates")
+		}
 		if o.gates {
 			o.only = append(o.only, selftest.Gates().Name)
 		}
@@ -200,6 +207,7 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 	e := selftest.Env{
 		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.arms(ctx, p) },
 		Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		Loads: o.loads, Beside: o.beside, Driver: o.driver,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {
 			saying.Lock()

@@ -10,8 +10,13 @@ type call struct {
 	cause    error // why it ends, if it is ending
 
 	on      *line // carries it, while it flies
+	alone   bool  // it began while nothing else was under way there
 	tries   uint8 // how often it was sent again
 	refused bool  // by a server that carried others: it rests until one of them ends
+
+	written int64 // when the kernel had all of it, by the clock of stamps; 0: nobody knows
+	replied int64 // written, of the last call that ended
+	outside int64 // of the last call that ended: see wirelab.Lines
 
 	// HTTP/2
 	stream uint32
@@ -53,4 +58,6 @@ type client interface {
 	closed()
 	// spent reports whether no more calls can begin, though those under way go on.
 	spent() bool
+	// last reports whether what was received last ended with the end of a call.
+	last() bool
 }

@@ -64,6 +64,9 @@ func (h *connFramed) output() *[]byte { return &h.out }
 
 func (h *connFramed) spent() bool { return false }
 
+// last: there is one call, and what comes behind it is a breach.
+func (h *connFramed) last() bool { return h.call == nil || !h.began }
+
 func (h *connFramed) closed() {}
 
 func (h *connFramed) begin(c *call) {

@@ -31,6 +31,9 @@ func (h *conn1) output() *[]byte { return &h.out }
 
 func (h *conn1) spent() bool { return h.closes }
 
+// last: there is one call, and what comes behind it is a breach.
+func (h *conn1) last() bool { return h.call == nil || !h.began }
+
 func (h *conn1) begin(c *call) {
 	h.call, h.began, h.skips = c, false, 0
 	h.out = append(h.out, c.exchange.text...)

@@ -259,8 +259,11 @@ func (h *conn2) drop(c *call) {
 func (h *conn2) finish(c *call, err error) {
 	h.drop(c)
 	h.admit()
+	h.behind = false
 	h.ended(c, err)
 }
+
+func (h *conn2) last() bool { return !h.behind }
 
 // admit begins the calls that waited for the peer to allow another stream.
 func (h *conn2) admit() {

@@ -40,6 +40,13 @@ type lines struct {
 	free    []int32 // keys
 	edition int32   // of the events of a connection, to tell those of the key's last
 
+	stamps  *stamps
+	reading *line // whose bytes take reads
+	take    func([]byte) (int, error)
+	ended   int     // calls, by what was read last
+	latest  *call   // of them
+	fresh   []*call // begun, and not said yet when they were written
+
 	dirty []*line
 	over  []*call // ending: told by the next turn
 	rest  []*call // resting, or no longer
@@ -58,8 +65,9 @@ func openLines(ctx context.Context, p *plan) (wirelab.Lines, error) {
 	}
 	l := &lines{
 		plan: p, base: context.WithoutCancel(ctx), poll: poll, buffers: newBuffers(p.over.Secure), heads: heads{},
-		calls: make([]call, p.slots), current: make([]*line, p.connections),
+		calls: make([]call, p.slots), current: make([]*line, p.connections), stamps: newStamps(),
 	}
+	l.take = func(p []byte) (int, error) { return l.stamps.read(l.reading.socket, p) }
 	for i := range l.calls {
 		l.calls[i].slot = i
 		// Apart, so that not all ask the same at once.
@@ -80,6 +88,7 @@ func (l *lines) open(ctx context.Context, place int) error {
 	if err != nil {
 		return err
 	}
+	sock.stamp()
 	n := &line{channel: *channel, socket: sock, place: place}
 	n.client = l.newClient((l.slots+l.connections-1)/l.connections, l.heads, l.finish, l.again)
 	n.end = n.client
@@ -151,6 +160,9 @@ func (l *lines) launch(c *call) {
 	}
 	c.answer.reset(c.exchange)
 	c.state, c.on = flying, n
+	if c.alone, c.written = n.flying == 0, 0; c.alone {
+		l.fresh = append(l.fresh, c)
+	}
 	n.flying++
 	n.client.begin(c)
 	l.mark(n)
@@ -186,6 +198,9 @@ func (l *lines) finish(c *call, err error) {
 		n.room++
 	}
 	c.on, c.state = nil, idle
+	c.outside, c.replied = 0, c.written
+	l.ended++
+	l.latest = c
 	l.told = true
 	l.tell(c.slot, err)
 }
@@ -220,6 +235,7 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 	l.settleOver()
 	l.resume()
 	l.flush()
+	l.wrote()
 	if l.told || len(l.over) > 0 {
 		wait = 0 // there is something for the caller to do
 	}
@@ -234,9 +250,13 @@ func (l *lines) Turn(wait time.Duration, ended func(slot int, err error)) error 
 			continue // closed since, by what an event before it led to
 		}
 		l.serve(n, event.Events)
+		if ready <= stampEach {
+			l.wrote()
+		}
 	}
 	l.resume()
 	l.flush()
+	l.wrote()
 	return nil
 }
 
@@ -251,6 +271,7 @@ func (l *lines) settleOver() {
 	l.over = l.spare[:0]
 	for _, c := range over {
 		cause := c.cause
+		c.outside = 0
 		c.state, c.cause = idle, nil
 		l.tell(c.slot, cause)
 	}
@@ -262,7 +283,12 @@ func (l *lines) serve(n *line, events uint32) {
 	listed := n.dirty
 	n.dirty = true // its output is sent below
 	if events&^unix.EPOLLOUT != 0 {
-		err := n.pull(l.buffers, n.read)
+		only := n.flying == 1
+		l.reading, l.ended = n, 0
+		err := n.pull(l.buffers, l.take)
+		if err == nil && only && l.ended == 1 && len(n.rest) == 0 && n.client.last() && !n.client.spent() {
+			l.latest.left(l.stamps.at)
+		}
 		if errors.Is(err, io.EOF) {
 			n.client.closed()
 			err = io.ErrUnexpectedEOF

@@ -45,8 +45,9 @@ type session struct {
 	frame   int   // bytes of a frame
 	window  int64 // of the connection
 
-	taken   int // bytes of DATA since our window was last topped up
-	chatter int // bytes of answers in out
+	behind  bool // the last frame ended no call
+	taken   int  // bytes of DATA since our window was last topped up
+	chatter int  // bytes of answers in out
 
 	// A header block whose end has not come.
 	open    uint32 // its stream; 0: none
@@ -89,6 +90,7 @@ func (s *session) receive(data []byte) (int, error) {
 			return n, err
 		}
 		n += size
+		s.behind = true
 		if err := s.take(&f); err != nil {
 			return n, err
 		}

@@ -1,0 +1,66 @@
+package result
+
+// floorMost is the share of a figure that the floor of its limit is at most: what may be a third too high says little.
+const floorMost = 1.0 / 3
+
+// limit is the share of a figure that a disturbance may have moved it by: 5 %. Where it was measured what was lost in the
+// driver it is lagFloor at least, as for lateness and pauses: that is what a machine takes now more and now less to wake.
+func (s *subject) limit(q float64) float64 {
+	if !s.floors() {
+		return movedShare
+	}
+	is := s.response().Mean()
+	if q > 0 {
+		is = float64(s.response().Quantile(q))
+	}
+	return max(movedShare, min(floorMost, float64(lagFloor)/max(1, is)))
+}
+
+// floors reports whether a trial's driver told what was lost in it, each time.
+func (s *subject) floors() bool {
+	for _, t := range s.trials {
+		if _, known := lostInDriver(t, 0); !known {
+			return false
+		}
+	}
+	return s.result.Minor >= 3 && len(s.trials) > 0
+}
+
+// lostInDriver is by which share of itself a trial's figure is too high, at most, by all that its driver did:
+// no call would have taken less than its Outside if the driver had never waited, so that no quantile would have
+// been lower. known is false where nobody measured it.
+func lostInDriver(t *Trial, q float64) (share float64, known bool) {
+	h := t.Outside
+	if h.Count() == 0 || t.Response.Count() != h.Count() {
+		return 0, false
+	}
+	is, was := t.Response.Mean(), h.Mean()
+	if q > 0 {
+		is, was = float64(t.Response.Quantile(q)), float64(h.Quantile(q))
+	}
+	return min(1, max(0, (is-was)/max(1, is))), true
+}
+
+// least is the lower one of a bound and what was measured of the driver: each is at least what was moved.
+func least(bound float64, known bool, t *Trial, q float64) (share float64, isKnown bool) {
+	if lost, measured := lostInDriver(t, q); measured {
+		if !known || lost < bound {
+			return lost, true
+		}
+	}
+	return bound, known
+}
+
+// shifted are the figures that a disturbance is judged by, in this order. A p90 is within what is said of them.
+func shifted() []float64 { return []float64{0, 0.5, 0.9, 0.99, 0.999} }
+
+// movedByBoth is by which share of itself a trial's figure can be too high, if calls were longer by so many nanoseconds
+// on average for what the driver waited, and for what the server did. Where it was measured what was lost in the driver,
+// calls took as long as they were outside without it, and what the server waited is in that.
+func movedByBoth(t *Trial, q, driver, server float64) float64 {
+	bound := movedAtMost(t.Response, q, driver+server)
+	if lost, measured := lostInDriver(t, q); measured {
+		bound = min(bound, lost+(1-lost)*movedAtMost(t.Outside, q, server))
+	}
+	return bound
+}

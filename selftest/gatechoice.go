@@ -1,0 +1,48 @@
+package selftest
+
+import (
+	"slices"
+	"strings"
+
+	"wirelab"
+	"wirelab/plan"
+)
+
+// companies names the companies, as they are chosen.
+var companies = []struct {
+	word string
+	with company
+}{{"alone", alone}, {"driver", besideDriver}, {"server", besideServer}}
+
+// gates are the paces and the companies that were asked for.
+func (e Env) gates() ([]pace, []company, error) {
+	if e.Driver != "" && e.Driver != plan.DriverClient && e.Driver != plan.DriverRaw {
+		return nil, nil, wirelab.UnknownName("driver", e.Driver, []string{plan.DriverClient, plan.DriverRaw}, "")
+	}
+	var chosen []pace
+	var names []string
+	for _, p := range paces(e.Driver) {
+		names = append(names, p.String())
+		if len(e.Loads) == 0 || slices.ContainsFunc(e.Loads, func(word string) bool { return strings.Contains(p.String(), word) }) {
+			chosen = append(chosen, p)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "no load of the gates has %s in its name; they are: %s",
+			strings.Join(e.Loads, " or "), strings.Join(names, "; "))
+	}
+	var with []company
+	words := make([]string, len(companies))
+	for i, b := range companies {
+		words[i] = b.word
+		if len(e.Beside) == 0 || slices.Contains(e.Beside, b.word) {
+			with = append(with, b.with)
+		}
+	}
+	for _, word := range e.Beside {
+		if !slices.Contains(words, word) {
+			return nil, nil, wirelab.UnknownName("company", word, words, "")
+		}
+	}
+	return chosen, with, nil
+}
