@@ -19,10 +19,10 @@ type past struct {
 	owed int64 // that calls before it may have kept it waiting at the server
 }
 
-// A call that is made late may keep others waiting at the server, which then have it to do at once. Those made
-// together with it wait as long at most. Those made later find what is left of that, which is less with each that such a
-// call in turn keeps waiting: heldShare is what simulations ask for (docs/adr/0055).
-// heldLeast is what nobody is said to be kept by.
+// A call that is made late may keep others waiting at the server, which then have it to do at once. Those made together
+// with it wait as long at most. Those made later find what is left of that, which is less with each that such a call in
+// turn keeps waiting: heldShare is what simulations ask for (docs/adr/0055). heldLeast is what nobody is said to be
+// kept by.
 const (
 	heldLeast = int64(20 * time.Microsecond)
 	heldShare = 0.9

@@ -84,9 +84,9 @@ func (l *simulated) Turn(wait time.Duration, ended func(int, error)) error {
 	return nil
 }
 
-// Whatever law a server has, whether calls wait for each other there, and however the driver is kept: one quantile in a hundred of
-// what is recorded as outside is above that of a driver that was never kept, at most, and few are far below it. Only where calls
-// wait for each other is there one at all.
+// Whatever law a server has, whether calls wait for each other there, and however the driver is kept: one quantile in a
+// hundred of what is recorded as outside is above that of a driver that was never kept, at most, and few are far below
+// it. Only where calls wait for each other is there one at all.
 func TestOutsideIsNoMoreThanWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

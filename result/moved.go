@@ -77,6 +77,7 @@ func movedAtMost(h *stat.Histogram, q, mean float64) float64 {
 func (s *subject) judge(c *Check, did string, by func(t *Trial, q float64) (share float64, known bool)) {
 	at, most := -1.0, 0.0 // the figure that was moved most, for what it may be
 	limit, ok := movedShare, true
+	var pool *Trial // nil until asked for
 	for _, q := range shifted() {
 		if q > 0 && !stat.Tail(q, s.rounded()).OK() {
 			continue // it is not published anyhow
@@ -91,8 +92,16 @@ func (s *subject) judge(c *Check, did string, by func(t *Trial, q float64) (shar
 		if n == 0 {
 			continue
 		}
-		// A quantile is of all rounds together, and what its rounds' were moved by moved it by their mean.
 		share := sum / float64(n)
+		if pool == nil && s.pools() && n == len(s.trials) {
+			pool = s.pool()
+		}
+		// A mean is that of the rounds. A quantile is of all their calls together, and is judged by what became of those.
+		if q > 0 && pool != nil {
+			if together, known := by(pool, q); known {
+				share = together
+			}
+		}
 		shift := Shift{Quantile: q, Share: share}
 		if may := s.limit(q); may > movedShare {
 			shift.Limit = may

@@ -1,10 +1,58 @@
 package result
 
+import "wirelab/stat"
+
+// pools reports whether quantiles are judged by the calls of all rounds together, of which they are made. In results of
+// an earlier wirelab they were judged by what the rounds' own were moved by, on average.
+func (s *subject) pools() bool { return s.result.Minor >= 3 }
+
+// pool is the trials as one, as far as disturbances are judged by it.
+func (s *subject) pool() *Trial {
+	all := &Trial{
+		Response: s.response(), Service: s.service(),
+		Outside: merge(s.trials, func(t *Trial) *stat.Histogram { return t.Outside }),
+	}
+	for _, t := range s.trials {
+		all.OK += t.OK
+		all.Watched += t.Calls()
+		all.Window += t.Window
+		all.Driver = all.Driver.with(t.Driver)
+		all.Server = all.Server.with(t.Server)
+		if d := t.Database; d != nil && d.Processes != nil {
+			if all.Database == nil {
+				all.Database = &DatabaseUse{Processes: &DatabaseProcesses{CPUs: d.Processes.CPUs}}
+			}
+			all.Database.Processes.CPU += d.Processes.CPU
+		}
+	}
+	return all
+}
+
+// with is what was used in two stretches, as far as disturbances are judged by it.
+func (u *Usage) with(next *Usage) *Usage {
+	if u == nil {
+		return next
+	}
+	if next == nil {
+		return u
+	}
+	sum := *u
+	sum.CPU += next.CPU
+	sum.Wall += next.Wall
+	sum.Waited += next.Waited
+	sum.Runs += next.Runs
+	sum.Others += next.Others
+	sum.GarbageCycles += next.GarbageCycles
+	sum.PauseP99 = max(u.PauseP99, next.PauseP99)
+	return &sum
+}
+
 // floorMost is the share of a figure that the floor of its limit is at most: what may be a third too high says little.
 const floorMost = 1.0 / 3
 
-// limit is the share of a figure that a disturbance may have moved it by: 5 %. Where it was measured what was lost in the
-// driver it is lagFloor at least, as for lateness and pauses: that is what a machine takes now more and now less to wake.
+// limit is the share of a figure that a disturbance may have moved it by: 5 %. Where it was measured what was lost in
+// the driver it is lagFloor at least, as for lateness and pauses: that is what a machine takes now more and now less to
+// wake.
 func (s *subject) limit(q float64) float64 {
 	if !s.floors() {
 		return movedShare
@@ -55,8 +103,8 @@ func least(bound float64, known bool, t *Trial, q float64) (share float64, isKno
 func shifted() []float64 { return []float64{0, 0.5, 0.9, 0.99, 0.999} }
 
 // movedByBoth is by which share of itself a trial's figure can be too high, if calls were longer by so many nanoseconds
-// on average for what the driver waited, and for what the server did. Where it was measured what was lost in the driver,
-// calls took as long as they were outside without it, and what the server waited is in that.
+// on average for what the driver waited, and for what the server did. Where it was measured what was lost in the
+// driver, calls took as long as they were outside without it, and what the server waited is in that.
 func movedByBoth(t *Trial, q, driver, server float64) float64 {
 	bound := movedAtMost(t.Response, q, driver+server)
 	if lost, measured := lostInDriver(t, q); measured {

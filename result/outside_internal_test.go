@@ -43,8 +43,8 @@ func waited(random *rand.Rand) (t *Trial, honest *stat.Histogram, driver, server
 	return t, honest, driver / float64(n), server / float64(n)
 }
 
-// Whatever laws, waits and unknown calls there are, no figure was moved by more than is said of both together, and less is
-// said than without measuring.
+// Whatever laws, waits and unknown calls there are, no figure was moved by more than is said of both together, and less
+// is said than without measuring.
 func TestMovedByBoth(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -145,6 +145,40 @@ func TestWaitsAreJudgedByWhatWasLost(t *testing.T) {
 			if (m.Limit > movedShare) != (c.minor >= 3 && c.is < time.Millisecond) {
 				t.Errorf("%s: limit %v", c.name, m.Limit)
 			}
+		}
+	}
+}
+
+// A quantile is of the calls of all rounds together. A round in which most calls were kept waiting moves its own median
+// by much, and that of all by little.
+func TestQuantilesAreJudgedTogether(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		minor int
+		kept  []uint64 // calls of 500 that were, by round
+		ok    bool
+	}{{3, []uint64{0, 0, 300}, true}, {2, []uint64{0, 0, 300}, false}, {3, []uint64{200, 300, 400}, false}} {
+		s := &subject{state: &ArmState{}, result: &Result{Minor: c.minor, Environment: Environment{CPUs: 2}}}
+		for n, kept := range c.kept {
+			h, outside := &stat.Histogram{}, &stat.Histogram{}
+			outside.RecordN(15e6, 500)
+			h.RecordN(15e6, 500-kept)
+			h.RecordN(20e6, kept)
+			s.trials = append(s.trials, &Trial{
+				OK: 500, Window: plan.Duration(time.Second), Response: h, Service: h, Outside: outside,
+				Driver: &Usage{Wall: plan.Duration(time.Second)},
+			})
+			s.rounds = append(s.rounds, n)
+		}
+		var check Check
+		s.judge(&check, "it waited", func(t *Trial, q float64) (float64, bool) {
+			if q != 0.5 {
+				return 0, true
+			}
+			return lostInDriver(t, q)
+		})
+		if check.OK != c.ok {
+			t.Errorf("%d: %+v", c.minor, check)
 		}
 	}
 }

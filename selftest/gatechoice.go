@@ -23,7 +23,8 @@ func (e Env) gates() ([]pace, []company, error) {
 	var names []string
 	for _, p := range paces(e.Driver) {
 		names = append(names, p.String())
-		if len(e.Loads) == 0 || slices.ContainsFunc(e.Loads, func(word string) bool { return strings.Contains(p.String(), word) }) {
+		named := func(word string) bool { return strings.Contains(p.String(), word) }
+		if len(e.Loads) == 0 || slices.ContainsFunc(e.Loads, named) {
 			chosen = append(chosen, p)
 		}
 	}

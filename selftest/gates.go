@@ -148,6 +148,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
+	whole := len(e.Loads) == 0 && len(e.Beside) == 0 // then there are runs of either kind
 	for repeat := range choose(e, 1, 5) {
 		for i, p := range chosen {
 			wire, err := wireTimes(ctx, e, p)
@@ -158,7 +159,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 			for _, with := range companies {
 				one, err := p.classify(ctx, e, wire, with)
 				if ctx.Err() != nil {
-					return gatesFound(ctx, all, by, rows, unable)
+					return gatesFound(ctx, all, by, rows, unable, whole)
 				}
 				if err != nil {
 					unable = append(unable, fmt.Sprintf("%s, %s: %s", p, with, fault.Text(err)))
@@ -175,16 +176,19 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 			}
 		}
 	}
-	return gatesFound(ctx, all, by, rows, unable)
+	return gatesFound(ctx, all, by, rows, unable, whole)
 }
 
-// gatesFound is what came of the runs that there were, also of those before an interruption.
-func gatesFound(ctx context.Context, all verdicts, by map[company]*verdicts, rows []result.Figure, unable []string) (finding, error) {
+// gatesFound is what came of the runs that there were, also of those before an interruption. Whole tells that none was
+// left out by choice.
+func gatesFound(
+	ctx context.Context, all verdicts, by map[company]*verdicts, rows []result.Figure, unable []string, whole bool,
+) (finding, error) {
 	if len(rows) == 0 && ctx.Err() != nil {
 		return finding{}, context.Cause(ctx)
 	}
 	f := judged(fmt.Sprintf("%s: %s; %s: %s; %s: %s", alone, by[alone], besideDriver, by[besideDriver], besideServer, by[besideServer]), append(all.figures(), rows...)...)
-	f.pass = f.pass && all.trueRuns > 0 && all.falseRuns > 0
+	f.pass = f.pass && (!whole || all.trueRuns > 0 && all.falseRuns > 0)
 	if ctx.Err() != nil {
 		f.found = fmt.Sprintf("interrupted after %d runs; %s", len(rows), f.found)
 	}
@@ -223,16 +227,24 @@ func wireTimes(ctx context.Context, e Env, p pace) (*stat.Histogram, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool := &stat.Histogram{}
+	return calmest(r)
+}
+
+// calmest is the round in which a wire took the least. What else runs makes calls longer and none shorter, and a law
+// to which a neighbour's doing was added would call true what is false.
+func calmest(r *result.Result) (*stat.Histogram, error) {
+	var least *stat.Histogram
 	for _, round := range r.Rounds {
 		for _, trial := range round.Trials {
-			pool.Merge(trial.Response)
+			if h := trial.Response; h.Count() > 0 && (least == nil || h.Mean() < least.Mean()) {
+				least = h
+			}
 		}
 	}
-	if pool.Count() == 0 {
+	if least == nil {
 		return nil, errors.New("the server that does nothing answered nothing")
 	}
-	return pool, nil
+	return least, nil
 }
 
 // classify measures a pace and tells of each number whether it is true, and whether it was published.

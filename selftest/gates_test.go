@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"wirelab/result"
+	"wirelab/stat"
 )
 
 // A number is counted by what it is and by what was done with it.
@@ -73,6 +74,50 @@ func TestPacesHaveLaws(t *testing.T) {
 		}
 		if _, err := p.plan(p.inject).Complete(); err != nil && !strings.Contains(err.Error(), "workload") {
 			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// A wire that a neighbour slowed down in a round is known from the others.
+func TestWireIsThatOfTheCalmestRound(t *testing.T) {
+	t.Parallel()
+	r := &result.Result{}
+	for _, took := range []int64{68e6, 1e5, 2e5} {
+		h := &stat.Histogram{}
+		h.RecordN(took, 300)
+		r.Rounds = append(r.Rounds, result.Round{Trials: []result.Trial{{Response: h}}})
+	}
+	if h, err := calmest(r); err != nil || h.Max() > 101e3 {
+		t.Errorf("%v, %v", h.Max(), err)
+	}
+	if _, err := calmest(&result.Result{Rounds: []result.Round{{Trials: []result.Trial{{}}}}}); err == nil {
+		t.Error("nothing was answered")
+	}
+}
+
+// Runs are chosen by words of their names; a word that chooses nothing is told.
+func TestGatesAreChosen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		e           Env
+		loads, with int
+		says        string
+	}{
+		{Env{}, 11, 3, ""},
+		{Env{Loads: []string{"bimodal", "2s"}, Beside: []string{"driver", "alone"}, Driver: "raw"}, 3, 2, ""},
+		{Env{Loads: []string{"bimodel"}}, 0, 0, "no load of the gates has bimodel"},
+		{Env{Beside: []string{"client"}}, 0, 0, "unknown company"},
+		{Env{Driver: "fast"}, 0, 0, "unknown driver"},
+	} {
+		loads, with, err := c.e.gates()
+		if c.says != "" {
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%+v: %v, want %q", c.e, err, c.says)
+			}
+			continue
+		}
+		if err != nil || len(loads) != c.loads || len(with) != c.with || loads[0].driver != c.e.Driver {
+			t.Errorf("%+v: %d loads, %d companies, %v", c.e, len(loads), len(with), err)
 		}
 	}
 }

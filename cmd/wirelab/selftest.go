@@ -56,6 +56,7 @@ shows nothing for this reason is called refused.
 Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 		Example: `  wirelab selftest
   wirelab selftest --gates
+  wirelab selftest --gates --driver raw --loads bimodal,2s --beside driver,server
   wirelab selftest --only truth,stopped
   wirelab selftest --list
   wirelab selftest --long --json`,
@@ -65,8 +66,8 @@ Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 	c.Flags().BoolVar(&o.list, "list", false, "list the tests and run none")
 	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
-	c.Flags().StringSliceVar(&o.loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name, such as bimodal or 2s")
-	c.Flags().StringSliceVar(&o.beside, "beside", nil, "with --gates: only beside `what`: alone, driver or server (a process on that core)")
+	c.Flags().StringSliceVar(&o.loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name")
+	c.Flags().StringSliceVar(&o.beside, "beside", nil, "with --gates: beside `what`: alone, driver or server (another program on its core)")
 	c.Flags().StringVar(&o.driver, "driver", "", "with --gates: the `driver`, client or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")

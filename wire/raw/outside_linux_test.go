@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A reply that the driver leaves in the kernel is not outside for as long, and what is outside is no more than the call took.
-// The time of others beside it on a connection is not known.
+// A reply that the driver leaves in the kernel is not outside for as long, and what is outside is no more than the call
+// took. The time of others beside it on a connection is not known.
 func TestOutside(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -26,12 +26,12 @@ type stamps struct {
 // stampSize is room for the one control message that is asked for.
 const stampSize = 64
 
-// stepLeast is by how many nanoseconds two readings of both clocks must differ to call it a step: more than it takes to read them.
-// Both are slewed alike, so that nothing but setting one moves it.
+// stepLeast is by how many nanoseconds two readings of both clocks must differ to call it a step: more than it takes to
+// read them. Both are slewed alike, so that nothing but setting one moves it.
 const stepLeast = 20_000
 
-// stampEach is up to how many events of a turn the clock is read after each: where there are more, it is read once after all, so
-// that it costs a busy driver little. Calls then count as written later than they were.
+// stampEach is up to how many events of a turn the clock is read after each: where there are more, it is read once
+// after all, so that it costs a busy driver little. Calls then count as written later than they were.
 const stampEach = 4
 
 func newStamps() *stamps {
@@ -64,7 +64,8 @@ func (s *stamps) read(from socket, p []byte) (int, error) {
 	}
 	from.received.Add(uint64(n))
 	head := (*unix.Cmsghdr)(unsafe.Pointer(&s.control[0]))
-	if int(s.message.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) && head.Level == unix.SOL_SOCKET && head.Type == unix.SO_TIMESTAMPNS {
+	whole := int(s.message.Controllen) >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{})))
+	if whole && head.Level == unix.SOL_SOCKET && head.Type == unix.SO_TIMESTAMPNS {
 		s.at = (*unix.Timespec)(unsafe.Pointer(&s.control[unix.CmsgLen(0)])).Nano()
 	}
 	return int(n), nil
