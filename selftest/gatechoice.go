@@ -12,7 +12,13 @@ import (
 var companies = []struct {
 	word string
 	with company
-}{{"alone", alone}, {"driver", besideDriver}, {"server", besideServer}}
+}{{"none", alone}, {"driver", besideDriver}, {"server", besideServer}}
+
+// CheckGates tells what is wrong with how runs of [Gates] were chosen.
+func (e Env) CheckGates() error {
+	_, _, err := e.gates()
+	return err
+}
 
 // gates are the paces and the companies that were asked for.
 func (e Env) gates() ([]pace, []company, error) {
@@ -36,13 +42,13 @@ func (e Env) gates() ([]pace, []company, error) {
 	words := make([]string, len(companies))
 	for i, b := range companies {
 		words[i] = b.word
-		if len(e.Beside) == 0 || slices.Contains(e.Beside, b.word) {
+		if len(e.Busy) == 0 || slices.Contains(e.Busy, b.word) {
 			with = append(with, b.with)
 		}
 	}
-	for _, word := range e.Beside {
+	for _, word := range e.Busy {
 		if !slices.Contains(words, word) {
-			return nil, nil, wirelab.UnknownName("company", word, words, "")
+			return nil, nil, wirelab.UnknownName("core", word, words, "")
 		}
 	}
 	return chosen, with, nil

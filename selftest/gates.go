@@ -148,7 +148,7 @@ func runGates(ctx context.Context, e Env) (finding, error) {
 	if err != nil {
 		return finding{}, err
 	}
-	whole := len(e.Loads) == 0 && len(e.Beside) == 0 // then there are runs of either kind
+	whole := len(e.Loads) == 0 && len(e.Busy) == 0 // then there are runs of either kind
 	for repeat := range choose(e, 1, 5) {
 		for i, p := range chosen {
 			wire, err := wireTimes(ctx, e, p)

@@ -104,9 +104,9 @@ func TestGatesAreChosen(t *testing.T) {
 		says        string
 	}{
 		{Env{}, 11, 3, ""},
-		{Env{Loads: []string{"bimodal", "2s"}, Beside: []string{"driver", "alone"}, Driver: "raw"}, 3, 2, ""},
+		{Env{Loads: []string{"bimodal", "2s"}, Busy: []string{"driver", "none"}, Driver: "raw"}, 3, 2, ""},
 		{Env{Loads: []string{"bimodel"}}, 0, 0, "no load of the gates has bimodel"},
-		{Env{Beside: []string{"client"}}, 0, 0, "unknown company"},
+		{Env{Busy: []string{"client"}}, 0, 0, "unknown core"},
 		{Env{Driver: "fast"}, 0, 0, "unknown driver"},
 	} {
 		loads, with, err := c.e.gates()

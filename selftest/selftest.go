@@ -36,10 +36,10 @@ type Env struct {
 	Say func(line string)
 	// Long asks for the long form.
 	Long bool
-	// Loads, Beside and Driver choose runs of [Gates]: those whose names have one of the words in them, and by which
+	// Loads, Busy and Driver choose runs of [Gates]: those whose names have one of the words in them, and by which
 	// driver they are made. nil is all of them, and "" the usual driver.
-	Loads, Beside []string
-	Driver        string
+	Loads, Busy []string
+	Driver      string
 	// Seed draws what is drawn in computed tests.
 	Seed uint64
 }

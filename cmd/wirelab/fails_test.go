@@ -93,7 +93,7 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 			file:                      exitUsage,
 			"quick --results " + away: exitFailed,
 		},
-		"selftest": {"--only nope": exitUsage, "--results " + away: exitFailed},
+		"selftest": {"--only nope": exitUsage, "--gates --loads nope": exitUsage, "--driver raw": exitUsage, "--results " + away: exitFailed},
 		"serve": {
 			"nope grpc":                          exitUsage,
 			"ledger grpc --db " + away:           exitFailed,

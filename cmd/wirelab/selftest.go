@@ -28,7 +28,7 @@ import (
 type selfTestOptions struct {
 	long, list, json, quiet bool
 	gates                   bool
-	only, loads, beside     []string
+	only, loads, busy       []string
 	driver                  string
 	seed                    uint64
 }
@@ -56,7 +56,7 @@ shows nothing for this reason is called refused.
 Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 		Example: `  wirelab selftest
   wirelab selftest --gates
-  wirelab selftest --gates --driver raw --loads bimodal,2s --beside driver,server
+  wirelab selftest --gates --driver raw --loads bimodal,2s --busy driver,server
   wirelab selftest --only truth,stopped
   wirelab selftest --list
   wirelab selftest --long --json`,
@@ -67,14 +67,17 @@ Exit code 0: every test passed; 1: one failed; 3: some were refused.`,
 	c.Flags().BoolVar(&o.gates, "gates", false, "count how many true numbers the checks refuse, and how many false ones they let pass")
 	c.Flags().StringSliceVar(&o.only, "only", nil, "run only these tests, by `name`, separated by commas")
 	c.Flags().StringSliceVar(&o.loads, "loads", nil, "with --gates: only the loads with one of these `words` in their name")
-	c.Flags().StringSliceVar(&o.beside, "beside", nil, "with --gates: beside `what`: alone, driver or server (another program on its core)")
+	c.Flags().StringSliceVar(&o.busy, "busy", nil, "with --gates: the `core` that another program uses too: none, driver or server")
 	c.Flags().StringVar(&o.driver, "driver", "", "with --gates: the `driver`, client or raw")
 	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
 	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
 	c.Flags().Uint64Var(&o.seed, "seed", 1, "seed of the random numbers")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if !o.gates && (len(o.loads) > 0 || len(o.beside) > 0 || o.driver != "") {
-			return wirelab.Errorf(wirelab.InvalidArgument, "--loads, --beside and --driver choose runs of --gates")
+		if !o.gates && (len(o.loads) > 0 || len(o.busy) > 0 || o.driver != "") {
+			return wirelab.Errorf(wirelab.InvalidArgument, "--loads, --busy and --driver choose runs of --gates")
+		}
+		if err := (selftest.Env{Loads: o.loads, Busy: o.busy, Driver: o.driver}).CheckGates(); err != nil {
+			return err
 		}
 		if o.gates {
 			o.only = append(o.only, selftest.Gates().Name)
@@ -208,7 +211,7 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 	e := selftest.Env{
 		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.arms(ctx, p) },
 		Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
-		Loads: o.loads, Beside: o.beside, Driver: o.driver,
+		Loads: o.loads, Busy: o.busy, Driver: o.driver,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {
 			saying.Lock()
