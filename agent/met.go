@@ -42,5 +42,15 @@ func (m *met) secure(state tls.ConnectionState) {
 // Met implements [Meeter].
 func (p *prepared) Met() []string { return p.reached.list() }
 
+// Learnt implements [Learner].
+func (p *prepared) Learnt() (all []string) {
+	for _, c := range p.open {
+		if one, ok := c.(Learner); ok {
+			all = append(all, one.Learnt()...)
+		}
+	}
+	return all
+}
+
 // TLS implements [Secured].
 func (p *prepared) TLS() []string { return p.tls.list() }

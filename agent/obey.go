@@ -36,6 +36,9 @@ type Secured interface{ TLS() []string }
 // Meeter is a load that knows which addresses of a target its connections reached.
 type Meeter interface{ Met() []string }
 
+// Learner is a load that knows what its first calls were answered, as [control.Dialled] has it.
+type Learner interface{ Learnt() []string }
+
 // Dial connects the loads of an order and sees that they are answered rightly. Those
 // that it returns beside an error are closed like the others.
 type Dial func(ctx context.Context, order control.Dial) ([]Load, error)
@@ -109,7 +112,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 		var loads []Load
 		loads, err = d.dial(ctx, *order.Dial)
 		d.dials, d.loads = append(d.dials, len(d.loads)), append(d.loads, loads...)
-		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: told(loads, Secured.TLS)}
+		reply.Dialled = &control.Dialled{Pace: plan.Duration(pace(loads)), TLS: told(loads, Secured.TLS), Learnt: told(loads, Learner.Learnt)}
 	case order.Leave != nil:
 		err = d.leave()
 	case order.Warm != nil:

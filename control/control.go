@@ -140,6 +140,9 @@ type Dialled struct {
 	Pace plan.Duration `json:"pace"`
 	// TLS are the versions that the connections negotiated, "1.3"; nil without TLS.
 	TLS []string `json:"tls,omitempty"`
+	// Learnt are digests of what the first calls were answered, by their requests, where replies are compared with
+	// those: "OPERATION INDEX DIGEST". Of services that are not ours, and of their first requests only.
+	Learnt []string `json:"learnt,omitempty"`
 }
 
 // Broker says how a message broker is to be used.

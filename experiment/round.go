@@ -40,6 +40,7 @@ type armRun struct {
 	trials         []*result.Trial // by load
 	pace           time.Duration   // how long its first calls took; 0: not known
 	paces          []time.Duration // by load, after its warm-up
+	learnt         []string        // what the first calls were answered, as [control.Dialled] has it
 	failed         error           // why it is no longer in the round
 	cpu            time.Duration   // used by all children
 	stopped        bool            // all children
@@ -101,6 +102,7 @@ func (w *round) trials(ctx context.Context) error {
 		w.tell(Starting, a, -1)
 		a.failed = w.start(ctx, a)
 	}
+	w.versionsDiffer()
 	started := w.firstFailure()
 	if started == nil || w.number > 0 {
 		w.warm(ctx)
@@ -176,6 +178,7 @@ func (w *round) dial(ctx context.Context, a *armRun, reach control.Ready, loads 
 	arm.TLS = append(arm.TLS, reply.Dialled.TLS...)
 	slices.Sort(arm.TLS)
 	arm.TLS = slices.Compact(arm.TLS)
+	a.learnt = reply.Dialled.Learnt
 	return time.Duration(reply.Dialled.Pace), nil
 }
 

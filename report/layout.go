@@ -128,6 +128,8 @@ func Facts(r *result.Result, a *result.Analysis) []Fact {
 	add("targets", lasting(r))
 	add("baseline", standIn(r))
 	add("checked", checked(a))
+	add("compared", Compared(r))
+	add("versions", strings.Join(DifferNotes(r), "; "))
 	add("noise", noise(r))
 	add("remade", result.RemadeWords(r))
 	add("resolves", resolution(a))

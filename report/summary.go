@@ -97,6 +97,7 @@ func Summarise(r *result.Result, a *result.Analysis, j *result.Judgement) Summar
 	s.answer(loads)
 	s.Refused = append(s.Refused, s.refusals.lines(len(loads))...)
 	s.Refused = append(s.Refused, AbsentNotes(r)...)
+	s.Refused = append(s.Refused, DifferNotes(r)...)
 	s.key(loads)
 	s.trust(loads)
 	s.Next = next(r, a, loads)
@@ -223,7 +224,11 @@ func signOf(v result.Verdict) string {
 // trust is how many answers were checked, how long it took, and what the run
 // could have seen.
 func (s *summary) trust(loads []*result.LoadAnalysis) {
-	text := capitalised(checkedBriefly(s.a)) + ". " + counted(s.a.Rounds, "round")
+	text := capitalised(checkedBriefly(s.a))
+	if how := Compared(s.r); how != "" {
+		text += ": " + how
+	}
+	text += ". " + counted(s.a.Rounds, "round")
 	if took := s.r.Ended.Sub(s.r.Began); took > 0 && !s.r.Began.IsZero() {
 		text += " in " + roughly(took)
 	}

@@ -42,7 +42,9 @@ func (u *Usage) with(next *Usage) *Usage {
 	sum.Waited += next.Waited
 	sum.Runs += next.Runs
 	sum.Others += next.Others
-	sum.GarbageCycles += next.GarbageCycles
+	if u.GarbageCycles != nil || next.GarbageCycles != nil {
+		sum.GarbageCycles = new(count(u.GarbageCycles) + count(next.GarbageCycles))
+	}
 	sum.PauseP99 = max(u.PauseP99, next.PauseP99)
 	return &sum
 }

@@ -114,6 +114,11 @@ type Arm struct {
 	// Handover is what a caller's word stands for; nil where an arm is no
 	// pipeline nor compared with one, and in results that are older than the word.
 	Handover *Handover `json:"handover,omitempty"`
+	// Compared is what is compared of replies of a service that is not ours, and what is not: "status and body…"; "" of
+	// ours, whose replies are compared with a reference.
+	Compared string `json:"compared,omitempty"`
+	// Differs is how its replies differ from those of another version of the same service; "" if they do not.
+	Differs string `json:"differs,omitempty"`
 	// Floorless is why its trials have no floor; "" if they have.
 	Floorless string `json:"floorless,omitempty"`
 	// Out is why the arm was taken out of the experiment; "" if it was not.

@@ -401,6 +401,9 @@ func (a *app) arms(ctx context.Context, p plan.Plan) ([]result.Arm, error) {
 				described.Floorless = "its broker runs elsewhere"
 			}
 		}
+		if a.foreign != nil && len(p.External) > 0 {
+			described.Compared = a.foreign.service.Says(arm.Protocol, p.Operation)
+		}
 		if arm.Raw() {
 			described.Driver, described.Client = plan.DriverRaw, plan.DriverRaw
 		}

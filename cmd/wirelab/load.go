@@ -112,7 +112,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	addDeadlineFlag(flags, &f.plan.Deadline, "10s")
 	flags.StringVar(&f.plan.Primary, "primary", "", "metric that decides, for --until")
 	flags.Uint64Var(&f.plan.Seed, "seed", 0, "seed of the random order (default: random, and printed)")
-	flags.StringVar(&f.plan.Pin, "pin", "", "auto: the load generator on cores of its own; none (default auto)")
+	flags.StringVar(&f.plan.Pin, "pin", "", "auto: load generator and server on different cores; none (default auto)")
 	flags.StringVar(&f.slo, "slo", "", "an `objective`, such as 'p99<20ms,errors<0.1%': a threshold, or what --capacity finds the limit of")
 	flags.BoolVar(&f.curve, "curve", false, "measure at rising rates, up to overload; see wirelab curve")
 	flags.BoolVar(&f.capacity, "capacity", false, "find the highest rate that keeps --slo; see wirelab capacity")

@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -147,6 +148,37 @@ func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error 
 	return l.judge.Check(i, reply)
 }
 
+// learntMost is how many requests of an operation are told what they were answered.
+const learntMost = 64
+
+// Learnt tells what the calls so far were answered, as "OPERATION INDEX DIGEST".
+func (c *client) Learnt() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.loaded {
+		all = append(all, l.learnt()...)
+	}
+	return all
+}
+
+func (l *loaded) learnt() (all []string) {
+	for index, digest := range l.judge.Digests() {
+		if index < learntMost {
+			all = append(all, fmt.Sprintf("%s %d %s", l.Name, index, digest))
+		}
+	}
+	return all
+}
+
+// learning are lines that know what their calls were answered.
+type learning struct {
+	wirelab.Lines
+	*loaded
+}
+
+// Learnt tells what the calls so far were answered, as "OPERATION INDEX DIGEST".
+func (l learning) Learnt() []string { return l.learnt() }
+
 // Follow implements [wirelab.Client]: what a foreign call hands over is not known.
 func (c *client) Follow(operation, _ string, _ uint64) (call func(context.Context) error, last func() string, err error) {
 	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation, c.service.Service)
@@ -193,5 +225,9 @@ func (p *Prepared) dialRaw(
 		checks[at] = func(ctx context.Context, over port) error { return l.check(ctx, over, i, s) }
 	}
 	driver := raw.Driver(w.over(), nil, func(t *raw.Transport, _, _ string) port { return w.replayed(t) })
-	return driver.Dial(ctx, to, slots, checks)
+	lines, err := driver.Dial(ctx, to, slots, checks)
+	if err != nil {
+		return nil, err
+	}
+	return learning{lines, l}, nil
 }
