@@ -45,25 +45,31 @@ func (b *bench) one(ctx context.Context, s scenario, tool string) (done outcome,
 		return done, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	if tool == ours {
-		return b.drive(ctx, s, server.Ready().Address)
+	if tool == ours || tool == load {
+		return b.drive(ctx, s, tool, server.Ready().Address)
 	}
 	return b.rival(ctx, s, tool, server.Ready().Address)
 }
 
 // drive runs our raw driver as a process of its own.
-func (b *bench) drive(ctx context.Context, s scenario, address string) (done outcome, err error) {
+func (b *bench) drive(ctx context.Context, s scenario, tool, address string) (done outcome, err error) {
 	driver, err := target.Start(ctx, target.Command{Name: "driver", Path: b.wirelab, Args: []string{"drive"}, CPUs: []int{generatorCPU}})
 	if err != nil {
 		return done, err
 	}
 	defer func() { err = errors.Join(err, driver.Stop()) }()
-	_, err = driver.Ask(ctx, control.Order{Dial: &control.Dial{
+	dial := &control.Dial{
 		Workload: "routeguide", Protocol: s.protocol, Raw: true, Address: address,
 		Seed: b.seed, Deadline: plan.Duration(10 * time.Second),
 		Loads: []control.Load{{Operation: "GetFeature", InFlight: s.connections * s.streams, Connections: s.connections}},
-	}})
-	if err != nil {
+	}
+	if tool == load {
+		if dial.External, err = described(ctx, s, address, filepath.Join(b.files, "guide.proto")); err != nil {
+			return done, err
+		}
+		dial.Target = true
+	}
+	if _, err = driver.Ask(ctx, control.Order{Dial: dial}); err != nil {
 		return done, err
 	}
 	reply, err := driver.Ask(ctx, control.Order{Slice: &control.Slice{For: plan.Duration(time.Duration(b.seconds) * time.Second)}})

@@ -110,7 +110,7 @@ func (b *bench) all(ctx context.Context) ([]outcome, error) {
 		if !strings.Contains(s.name, b.only) {
 			continue
 		}
-		tools := slices.DeleteFunc(slices.Clone(s.tools), func(t string) bool { return t != ours && b.paths[t] == "" })
+		tools := slices.DeleteFunc(slices.Clone(s.tools), func(t string) bool { return t != ours && t != load && b.paths[t] == "" })
 		for round := range b.rounds {
 			random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 			for _, t := range tools {
@@ -135,7 +135,7 @@ func (b *bench) prepare() error {
 		}
 	}
 	b.paths = map[string]string{}
-	for _, tool := range []string{"wrk", "h2load", "ghz"} {
+	for _, tool := range []string{"wrk", "h2load", "ghz", "k6"} {
 		path, err := b.find(tool)
 		if err != nil {
 			fmt.Fprintf(b.progress, "MISSING: %s: %v; its rows are left out. scripts/rivals installs it.\n", tool, err)

@@ -11,8 +11,12 @@ import (
 	"wirelab/workload/routeguide/gen"
 )
 
-// ours is the raw driver's name among the tools.
-const ours = "wirelab raw"
+// The raw driver's names among the tools: with our own binding, and as wirelab load has it, by a description of a service
+// that it does not know.
+const (
+	ours = "wirelab raw"
+	load = "wirelab load"
+)
 
 // scenario is a server with the connections and calls that it is put under.
 type scenario struct {
@@ -23,31 +27,33 @@ type scenario struct {
 	streams     int // calls in flight on each connection
 	tools       []string
 	targets     map[string]float64 // rival to the most that ours may cost by its
+	load        map[string]float64 // the same of load
 }
 
 // scenarios are those that the engine's figures are held against.
 func scenarios() []scenario {
-	grpc := []string{ours, "h2load", "ghz"}
+	grpc := []string{ours, load, "h2load", "ghz", "k6"}
+	loads := map[string]float64{ours: 1.05, "wrk": 0.9, "ghz": 0.1, "k6": 0.1}
 	return []scenario{
 		{
 			"HTTP/1.1, 50 connections, null responder", "http1-json", true, 50, 1,
-			[]string{ours, "wrk", "h2load"},
-			map[string]float64{"wrk": 1},
+			[]string{ours, load, "wrk", "h2load", "k6"},
+			map[string]float64{"wrk": 1}, loads,
 		},
 		{
 			"gRPC, 10 connections x 10 calls, null responder", "grpc", true, 10, 10,
 			grpc,
-			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+			map[string]float64{"h2load": 0.6, "ghz": 0.15}, loads,
 		},
 		{
 			"gRPC, 1 connection x 100 calls, null responder", "grpc", true, 1, 100,
 			grpc,
-			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+			map[string]float64{"h2load": 0.6, "ghz": 0.15}, loads,
 		},
 		{
 			"gRPC, 50 connections x 1 call, grpc-go server", "grpc", false, 50, 1,
 			grpc,
-			map[string]float64{"h2load": 0.95, "ghz": 0.4},
+			map[string]float64{"h2load": 0.95, "ghz": 0.4}, nil,
 		},
 	}
 }
@@ -65,6 +71,23 @@ func requestFiles() map[string]string {
 		"body.json": requestJSON,
 		"post.lua": fmt.Sprintf("wrk.method = \"POST\"\nwrk.body = '%s'\nwrk.headers[\"Content-Type\"] = \"application/json\"\n",
 			requestJSON),
+		"http.js": fmt.Sprintf(`import http from 'k6/http';
+export default function () {
+  http.post(__ENV.URL, '%s', { headers: { 'Content-Type': 'application/json' } });
+}
+`, requestJSON),
+		"grpc.js": fmt.Sprintf(`import grpc from 'k6/net/grpc';
+const client = new grpc.Client();
+client.load([__ENV.FOLDER], 'guide.proto');
+let connected = false;
+export default function () {
+  if (!connected) {
+    client.connect(__ENV.ADDRESS, { plaintext: true });
+    connected = true;
+  }
+  client.invoke('routeguide.RouteGuide/GetFeature', %s);
+}
+`, requestJSON),
 		"body.proto": point(),
 		// As gRPC has it in a body: not compressed, its length, itself.
 		"body.grpc": "\x00" + string(binary.BigEndian.AppendUint32(nil, uint32(len(point())))) + point(),
@@ -91,6 +114,16 @@ func (b *bench) arguments(s scenario, tool, address string) []string {
 	file := func(name string) string { return filepath.Join(b.files, name) }
 	seconds, connections := strconv.Itoa(b.seconds), strconv.Itoa(s.connections)
 	switch {
+	case tool == "k6" && s.protocol != "grpc":
+		return []string{
+			"run", "--quiet", "--no-usage-report", "--vus", connections, "--duration", seconds + "s",
+			"-e", "URL=http://" + address + httpPath, file("http.js"),
+		}
+	case tool == "k6":
+		return []string{
+			"run", "--quiet", "--no-usage-report", "--vus", strconv.Itoa(s.connections * s.streams), "--duration", seconds + "s",
+			"-e", "ADDRESS=" + address, "-e", "FOLDER=" + b.files, file("grpc.js"),
+		}
 	case tool == "wrk":
 		return []string{"-t1", "-c" + connections, "-d" + seconds + "s", "-s", file("post.lua"), "http://" + address + httpPath}
 	case tool == "h2load" && s.protocol != "grpc":

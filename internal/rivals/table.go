@@ -17,8 +17,7 @@ func printTable(out io.Writer, found []outcome) {
 		if !slices.ContainsFunc(found, func(o outcome) bool { return o.Scenario == s.name }) {
 			continue
 		}
-		fmt.Fprintf(table, "%s\n  generator\tCPU µs/request\t95 %% CI\trequests/s\tours by it\t95 %% CI\tat most\t\n", s.name)
-		own := costs(found, s.name, ours)
+		fmt.Fprintf(table, "%s\n  generator\tCPU µs/request\t95 %% CI\trequests/s\traw by it\t95 %% CI\tat most\tload by it\t95 %% CI\tat most\t\n", s.name)
 		for _, tool := range s.tools {
 			cost := costs(found, s.name, tool)
 			if len(cost) < 2 {
@@ -28,23 +27,24 @@ func printTable(out io.Writer, found []outcome) {
 			if err != nil {
 				continue // not reached: a run without requests is an error before
 			}
-			fmt.Fprintf(table, "  %s\t%.2f\t%.2f to %.2f\t%.0f\t%s\t\n",
-				tool, mean.Value, mean.Low, mean.High, rate(found, s.name, tool), against(s, tool, own, cost))
+			fmt.Fprintf(table, "  %s\t%.2f\t%.2f to %.2f\t%.0f\t%s\t%s\t\n",
+				tool, mean.Value, mean.Low, mean.High, rate(found, s.name, tool),
+				against(s.targets, ours, tool, costs(found, s.name, ours), cost), against(s.load, load, tool, costs(found, s.name, load), cost))
 		}
 	}
 }
 
-// against compares our cost with a rival's, round by round.
-func against(s scenario, tool string, own, theirs []float64) string {
-	if tool == ours {
+// against compares the cost of one of ours with a rival's, round by round.
+func against(targets map[string]float64, own, tool string, cost, theirs []float64) string {
+	if tool == own {
 		return "\t\t"
 	}
-	e, err := stat.PairedRatio(theirs, own, stat.DefaultAlpha)
+	e, err := stat.PairedRatio(theirs, cost, stat.DefaultAlpha)
 	if err != nil {
 		return "\t\t"
 	}
 	limit := ""
-	if most, ok := s.targets[tool]; ok {
+	if most, ok := targets[tool]; ok {
 		limit = fmt.Sprintf("%.2f: ", most)
 		if e.Ratio <= most {
 			limit += "met"
