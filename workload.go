@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"time"
 )
 
 // Workload is a kind of work: a domain service S, its operations, and the
@@ -227,6 +228,17 @@ type Client interface {
 	// and else the stream's error; each call of it is a stream of its own, and
 	// several may be open at once.
 	Feed(operation string, rate int64) (func(ctx context.Context, each func(Stamp, error) bool) error, error)
+}
+
+// Stepping is a [Client] whose operations may be chains: calls that are made one after the other, each of what the ones
+// before were answered.
+type Stepping interface {
+	Client
+	// Steps are the names of an operation's calls, in their order; nil of one that is a single call.
+	Steps(operation string) []string
+	// StepCaller is as Caller, of a chain. After each call, took has how long each of its steps took, from when its
+	// request was sent until the whole reply had come; of a call that failed, those that it came to.
+	StepCaller(operation, requests string, seed uint64, took []time.Duration) (func(context.Context) error, error)
 }
 
 // Erase returns the workload as a [Work].

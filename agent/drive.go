@@ -205,12 +205,18 @@ func (p *prepared) Slice(ctx context.Context, order control.Slice) (*control.Mea
 			return nil, err
 		}
 	}
+	if p.steps != nil {
+		p.steps.reset()
+	}
 	made := p.made()
 	measured, err := p.Meter.Slice(ctx, order)
 	if err != nil {
 		return nil, err
 	}
 	measured.Calls = p.made() - made
+	if p.steps != nil {
+		measured.Steps = p.steps.times()
+	}
 	if p.follow != nil {
 		ended := measured.Recording.Began.Add(time.Duration(order.For))
 		measured.Followed, err = p.follow.account(ctx, ended)

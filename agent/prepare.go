@@ -31,6 +31,7 @@ type prepared struct {
 	follow *follower
 	watch  func(load.Ended)
 	feeds  *feedLoad // nil unless the load holds streams, and then there are no calls
+	steps  *stepped  // nil unless calls are chains
 }
 
 // calls counts one worker's calls, those not recorded included: the totals
@@ -72,8 +73,17 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 			return f.follow(client, l.Operation, l.Requests, seed)
 		}
 	}
+	if p.steps = newStepped(dialled, l.Operation, l.InFlight); p.steps != nil && f == nil {
+		p.watch = p.steps.watch
+	}
 	callers := make([]load.Call, l.InFlight)
 	for i := range callers {
+		open := open
+		if p.steps != nil {
+			open = func(client wirelab.Client, seed uint64) (load.Call, error) {
+				return p.steps.open(i, client, l.Operation, l.Requests, seed)
+			}
+		}
 		call, err := open(dialled[i%len(dialled)], seeds.Uint64()^once)
 		if err != nil {
 			return p, err

@@ -222,6 +222,8 @@ type Measured struct {
 	Followed *result.Followed `json:"followed,omitempty"`
 	// Messages is what became of those that were sent.
 	Messages *result.Messages `json:"messages,omitempty"`
+	// Steps are the times of each call of a chain; nil where calls are single ones.
+	Steps []result.Step `json:"steps,omitempty"`
 }
 
 // Reader reads lines of type T. A line that is too long or not what is

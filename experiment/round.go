@@ -378,6 +378,7 @@ func add(t *result.Trial, m *control.Measured) {
 	if m.Messages != nil {
 		t.Messages = t.Messages.Add(*m.Messages)
 	}
+	t.Steps = result.AddSteps(t.Steps, m.Steps)
 	if m.Streams != nil {
 		t.Streams = t.Streams.Add(*m.Streams)
 	}

@@ -70,6 +70,8 @@ type ArmState struct {
 	Parts   []PartState `json:"parts,omitempty"`
 	// Messages is what became of what it sent; nil of a load that sends no messages.
 	Messages *MessageState `json:"messages,omitempty"`
+	// Steps is how long each call of a chain takes; nil where calls are single ones.
+	Steps []StepState `json:"steps,omitempty"`
 	// Causes tell why its calls failed, the most frequent first; nil where none did, and of
 	// results that do not tell.
 	Causes stat.Causes `json:"causes,omitempty"`

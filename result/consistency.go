@@ -114,6 +114,7 @@ func (c *consistency) trial(r *Result, path string, t *Trial) {
 	c.spent(path, t)
 	c.halves(path, t)
 	c.causes(path, t)
+	c.steps(path, t)
 	c.streams(p.Loads[t.Load], path, t)
 	c.followed(path, t)
 	c.messages(path, t, p.Loads[t.Load])

@@ -309,6 +309,7 @@ func armState(g grid, l, a int) ArmState {
 		s.answers()
 		s.entries()
 		s.parts()
+		s.steps()
 		s.steady()
 		s.settled()
 		s.physics()

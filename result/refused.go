@@ -136,6 +136,9 @@ func (s *subject) refuse() {
 		p.Refused.move("cpu", &p.CPU, why(plan.ServerCPU))
 		p.Refused.move("share", &p.Share, why(plan.ServerCPU))
 	}
+	for i := range state.Steps {
+		state.Steps[i].refuse(why)
+	}
 	if d := state.Database; d != nil && whole != "" {
 		for i := range d.Counts {
 			c := &d.Counts[i]

@@ -275,6 +275,9 @@ type Trial struct {
 	// Outside is Service without what was lost in the driver, in ns: no call would have taken less had its driver never
 	// waited; 0 for those of which nobody knows. nil where the driver does not tell, and in results of an earlier wirelab.
 	Outside *stat.Histogram `json:"outside,omitempty"`
+	// Steps are the calls of which each call of a chain is made, with the times of each; nil of a call that is single,
+	// and in results that are older than the word. A step's times are of OK calls, from sent to the whole reply, in ns.
+	Steps []Step `json:"steps,omitempty"`
 	// Streams is what a load of streams tells beside times; nil of one that makes calls.
 	Streams *Streams `json:"streams,omitempty"`
 	// Parts is the CPU time of each process of a pipeline, by name; Server is of

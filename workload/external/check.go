@@ -92,14 +92,8 @@ func (d *Description) checkOperation(field string, o OperationText) error {
 			return err
 		}
 	}
-	for i, s := range o.Steps {
-		of, known := d.Operations[s.Call]
-		if !known {
-			return wirelab.Public(wirelab.UnknownName("operation", s.Call, slices.Sorted(maps.Keys(d.Operations)))).Behind(field + ".steps: ")
-		}
-		if len(of.Steps) > 0 {
-			return bad(field+".steps", "step %d is a chain itself: a chain has calls only", i+1)
-		}
+	if err := d.checkSteps(field, o); err != nil {
+		return err
 	}
 	switch o.Expect {
 	case "", Learnt, Status, Recorded:

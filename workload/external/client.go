@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"wirelab"
 	"wirelab/wire/raw"
@@ -36,6 +37,7 @@ type prepared struct {
 	http    *http.Request // template, never sent itself; nil of gRPC
 	grpc    *grpccall.Request
 	streams bool // whether its reply is a stream of gRPC
+	fields  bool // whether the header fields of its reply are wanted
 }
 
 // client is the [wirelab.Client] over a wire.
@@ -56,6 +58,7 @@ type loaded struct {
 	decode   func([]byte) ([]byte, error) // makes JSON of a reply; nil: it is what it is
 	free     bool                         // nothing says which status a right reply has: any that is no failure
 	graph    bool                         // replies of GraphQL may be errors though their status is 200
+	chain    *chain                       // nil: it is one call
 }
 
 func (p *Prepared) dial(ctx context.Context, w Wire, to wirelab.Dialing) (wirelab.Client, error) {
@@ -84,19 +87,30 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s: %s", name, why)
 	}
 	calls := o.Calls[w.Name]
-	l := &loaded{Operation: o, graph: w.Kind == GraphQL}
+	if len(calls.Steps) > 0 {
+		chain, err := newChain(w, &calls)
+		return &loaded{Operation: o, chain: chain}, err
+	}
+	l, err := newLoaded(w, &calls)
+	l.Operation = o
+	return l, err
+}
+
+// newLoaded makes requests ready, and what judges their replies.
+func newLoaded(w Wire, calls *Calls) (*loaded, error) {
+	l := &loaded{graph: w.Kind == GraphQL}
 	for _, r := range calls.Requests {
-		made, err := w.prepare(r, &calls)
+		made, err := w.prepare(r, calls)
 		if err != nil {
-			return nil, err
+			return l, err
 		}
 		l.requests = append(l.requests, made)
 	}
 	l.free = calls.Rule.Status == "" && calls.Rule.Mode != judge.File
 	var err error
 	if w.Kind == GRPC {
-		if l.decode, err = decoding(&calls); err != nil {
-			return nil, err
+		if l.decode, err = decoding(calls); err != nil {
+			return l, err
 		}
 	}
 	l.judge, err = judgeOf(calls.Rule, l.decode)
@@ -123,6 +137,9 @@ func (c *client) Caller(operation, _ string, seed uint64) (func(context.Context)
 	if err != nil {
 		return nil, err
 	}
+	if l.chain != nil {
+		return l.chain.caller(c, seed, nil), nil
+	}
 	order, next, s := series(len(l.requests), seed), 0, newScratch(c.wire)
 	return func(ctx context.Context) error {
 		i := order[next%len(order)]
@@ -137,6 +154,11 @@ func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error 
 	if err != nil {
 		return err
 	}
+	return l.right(i, reply)
+}
+
+// right judges the reply to a request.
+func (l *loaded) right(i int, reply request.Reply) error {
 	if err := refused(reply.Status); err != nil && l.free {
 		return err
 	}
@@ -179,6 +201,27 @@ type learning struct {
 // Learnt tells what the calls so far were answered, as "OPERATION INDEX DIGEST".
 func (l learning) Learnt() []string { return l.learnt() }
 
+// Steps implements [wirelab.Stepping].
+func (c *client) Steps(operation string) []string {
+	l, err := c.operation(operation)
+	if err != nil || l.chain == nil {
+		return nil
+	}
+	return l.chain.names()
+}
+
+// StepCaller implements [wirelab.Stepping].
+func (c *client) StepCaller(operation, _ string, seed uint64, took []time.Duration) (func(context.Context) error, error) {
+	l, err := c.operation(operation)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.chain == nil || len(took) != len(l.chain.steps):
+		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s has no %d steps", operation, len(took))
+	}
+	return l.chain.caller(c, seed, took), nil
+}
+
 // Follow implements [wirelab.Client]: what a foreign call hands over is not known.
 func (c *client) Follow(operation, _ string, _ uint64) (call func(context.Context) error, last func() string, err error) {
 	return nil, nil, wirelab.Errorf(wirelab.Unimplemented, "%s of %s hands over nothing that can be followed", operation, c.service.Service)
@@ -199,6 +242,10 @@ func (c *client) Call(ctx context.Context, operation string, data []byte) (any, 
 	if data != nil {
 		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "requests of %s are those of its description", c.service.Service)
 	}
+	if l.chain != nil {
+		t, err := l.chain.tried(ctx, c.port)
+		return t.Request, []any{t.Reply}, err
+	}
 	s := newScratch(c.wire)
 	reply, err := c.call(ctx, l.requests[0], s)
 	if err != nil {
@@ -218,6 +265,9 @@ func (p *Prepared) dialRaw(
 	l, err := p.load(operation, w)
 	if err != nil {
 		return nil, err
+	}
+	if why := rawHole(l.Operation, w); why != "" {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", operation, why)
 	}
 	checks := make([]wirelab.Check[port], len(l.requests))
 	for at, i := range series(len(l.requests), seed) {

@@ -80,14 +80,16 @@ type OperationText struct {
 	Status string `json:"status,omitempty" yaml:"status,omitempty"`
 	// Repeatable is that a request may be sent again though its method does not say so.
 	Repeatable *bool `json:"repeatable,omitempty" yaml:"repeatable,omitempty"`
-	// Steps make the operation a chain of others.
+	// Steps make the operation a chain of others, over each wire that has them all. Rows are then those of the chain:
+	// {{.field}} in a call of a step stands for a row's field, or for what an earlier step saved.
 	Steps []StepText `json:"steps,omitempty" yaml:"steps,omitempty"`
 }
 
 // StepText is one call of a chain.
 type StepText struct {
 	Call string `json:"call" yaml:"call"`
-	// Save are what later steps use of its reply as {{.name}}: JSON pointers by names.
+	// Save are what later steps use of its reply as {{.name}}, by names: JSON pointers, such as /items/0/id, or header
+	// fields, as header:Location.
 	Save map[string]string `json:"save,omitempty" yaml:"save,omitempty"`
 }
 

@@ -88,11 +88,12 @@ func (p *grpcPort) Close() error { return p.close() }
 
 // call implements [port].
 func (p *grpcPort) call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error) {
+	s.grpc.Want = c.fields
 	if err := p.Do(ctx, c.grpc, &s.grpc); err != nil {
 		return request.Reply{}, err
 	}
 	messages := s.grpc.Messages
-	reply := request.Reply{Status: http.StatusOK, Proto: "HTTP/2.0"}
+	reply := request.Reply{Status: http.StatusOK, Proto: "HTTP/2.0", Fields: s.grpc.Header}
 	if !c.streams && len(messages) == 1 {
 		reply.Body = messages[0]
 		return reply, nil

@@ -165,6 +165,9 @@ func (p *httpPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 		s.cookies.SetCookies(r.URL, resp.Cookies())
 	}
 	reply := request.Reply{Status: resp.StatusCode, Proto: resp.Proto}
+	if c.fields {
+		reply.Fields = fieldsOfHeader(resp.Header)
+	}
 	if p.wire.Kind == SSE && resp.StatusCode == http.StatusOK {
 		reply.Body, err = readEvents(resp, c.calls.Messages)
 	} else {

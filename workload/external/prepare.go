@@ -39,8 +39,8 @@ type preparing struct {
 	env      *environment
 	bytes    int
 	requests []request.Request             // of the operation at hand, from a file that has them whole
-	contents map[string][]byte             // of files that are bodies
 	schemas  map[string]*grpcschema.Schema // by wire
+	chains   map[string]string             // by an operation that cannot be called alone: the chain it is a step of
 }
 
 // Prepare renders and encodes every request. secrets are the values that came from the environment: they must be shown
@@ -51,7 +51,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 	}
 	w := &preparing{
 		Description: d, Sources: from, env: &environment{get: from.Getenv},
-		contents: map[string][]byte{}, schemas: map[string]*grpcschema.Schema{},
+		schemas: map[string]*grpcschema.Schema{}, chains: map[string]string{},
 	}
 	p.Service = d.Service
 	for _, name := range slices.Sorted(maps.Keys(d.Wires)) {
@@ -64,6 +64,9 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 			return p, nil, err
 		}
 		p.Wires = append(p.Wires, wire)
+	}
+	if err := w.inChains(); err != nil {
+		return p, nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Operations)) {
 		o, err := w.operation(ctx, name, p.Wires)
@@ -83,7 +86,13 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 	if err != nil {
 		return Operation{}, err
 	}
-	o := Operation{Name: name, Kind: wirelab.UnaryCall, Repeatable: true, Calls: map[string]Calls{}}
+	o := Operation{Name: name, Kind: wirelab.UnaryCall, Repeatable: true, Calls: map[string]Calls{}, StepOf: w.chains[name]}
+	switch {
+	case len(text.Steps) > 0:
+		return o, w.chain(ctx, field, text, wires, table, &o)
+	case o.StepOf != "":
+		return o, nil
+	}
 	for _, wire := range wires {
 		call, given := text.Calls[wire.Name]
 		if !given {
@@ -97,15 +106,10 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 			return o, err
 		}
 		for i := range calls.Requests {
-			r := &calls.Requests[i]
-			w.bytes += len(r.Body) + len(r.URL)
-			for _, m := range r.Messages {
-				w.bytes += len(m)
-			}
-			o.Repeatable = o.Repeatable && repeatable(r.Method) && wire.Kind != GRPC
+			o.Repeatable = o.Repeatable && repeatable(calls.Requests[i].Method) && wire.Kind != GRPC
 		}
-		if w.bytes > bytesLimit {
-			return o, bad(field, "the requests have more than %d MiB in all; give fewer rows, or smaller ones", bytesLimit>>20)
+		if err := w.count(field, &calls); err != nil {
+			return o, err
 		}
 		if calls.Rule, err = w.rule(ctx, field, text, calls); err != nil {
 			return o, err
@@ -116,6 +120,21 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 		o.Repeatable = *text.Repeatable
 	}
 	return o, nil
+}
+
+// count adds the size of requests to that of all.
+func (w *preparing) count(field string, calls *Calls) error {
+	for i := range calls.Requests {
+		r := &calls.Requests[i]
+		w.bytes += len(r.Body) + len(r.URL)
+		for _, m := range r.Messages {
+			w.bytes += len(m)
+		}
+	}
+	if w.bytes > bytesLimit {
+		return bad(field, "the requests have more than %d MiB in all; give fewer rows, or smaller ones", bytesLimit>>20)
+	}
+	return nil
 }
 
 // repeatable is whether a request of that method may be sent again (RFC 9110, 9.2.2).
@@ -129,69 +148,94 @@ func repeatable(method string) bool {
 
 // calls renders the requests of an operation over one wire: one for each row, or one in all.
 func (w *preparing) calls(ctx context.Context, field string, wire Wire, call CallText, table []rows.Row) (calls Calls, err error) {
-	calls.Messages = call.Messages
-	if call, err = w.expanded(field, wire, call); err != nil {
-		return calls, err
-	}
 	if w.requests != nil {
-		return w.recorded(wire, call, w.requests)
-	}
-	if call.File != "" {
-		data, err := w.Read(ctx, call.File)
-		if err != nil {
-			return calls, wirelab.Public(err).Behind(field + ".file: ")
-		}
-		w.contents[call.File] = data
-	}
-	var method *grpcschema.Method
-	if wire.Kind == GRPC {
-		if method, err = w.method(ctx, field, wire, call.Call); err != nil {
+		calls.Messages = call.Messages
+		if call, err = w.expanded(field, wire, call); err != nil {
 			return calls, err
 		}
-		if calls.Method, err = method.Marshal(); err != nil {
-			return calls, wirelab.Public(err).Behind(field + ": ")
+		return w.recorded(wire, call, w.requests)
+	}
+	call, making, err := w.ready(ctx, field, wire, call, &calls)
+	if err != nil {
+		return calls, err
+	}
+	return calls, making.requests(field, call, table, &calls)
+}
+
+// ready makes a call one whose requests can be made of it, whatever is left to fill in.
+func (w *preparing) ready(ctx context.Context, field string, wire Wire, call CallText, into *Calls) (CallText, maker, error) {
+	making := maker{wire: wire, target: w.Wires[wire.Name].Target}
+	into.Messages = call.Messages
+	call, err := w.expanded(field, wire, call)
+	if err != nil {
+		return call, making, err
+	}
+	if call.File != "" {
+		if making.content, err = w.Read(ctx, call.File); err != nil {
+			return call, making, wirelab.Public(err).Behind(field + ".file: ")
 		}
 	}
+	if wire.Kind == GRPC {
+		if making.method, err = w.method(ctx, field, wire, call.Call); err != nil {
+			return call, making, err
+		}
+		if into.Method, err = making.method.Marshal(); err != nil {
+			return call, making, wirelab.Public(err).Behind(field + ": ")
+		}
+	}
+	return call, making, nil
+}
+
+// maker makes requests of calls over a wire.
+type maker struct {
+	wire    Wire
+	target  string             // URL
+	content []byte             // of the file that is the body
+	method  *grpcschema.Method // nil but of gRPC
+}
+
+// requests makes those of a call: one for each row, or one in all.
+func (w maker) requests(field string, call CallText, table []rows.Row, into *Calls) error {
 	if table == nil {
-		r, err := w.render(field, wire, call, method)
-		calls.Requests = []request.Request{r}
-		return calls, err
+		r, err := w.render(field, call)
+		into.Requests = []request.Request{r}
+		return err
 	}
 	shape, err := newShape(field, call)
 	if err != nil {
-		return calls, err
+		return err
 	}
 	for _, row := range table {
 		filled, err := shape.fill(row)
 		if err != nil {
-			return calls, err
+			return err
 		}
-		r, err := w.render(row.At, wire, filled, method)
+		r, err := w.render(row.At, filled)
 		if err != nil {
-			return calls, err
+			return err
 		}
 		r.At = row.At
-		calls.Requests = append(calls.Requests, r)
+		into.Requests = append(into.Requests, r)
 	}
-	return calls, nil
+	return nil
 }
 
 // render makes the request of a call that has nothing left to fill in.
-func (w *preparing) render(field string, wire Wire, call CallText, method *grpcschema.Method) (request.Request, error) {
-	if method != nil {
-		return w.grpc(field, call, method)
+func (w maker) render(field string, call CallText) (request.Request, error) {
+	if w.method != nil {
+		return w.grpc(field, call)
 	}
-	return w.http(field, wire, call)
+	return w.http(field, call)
 }
 
 // grpc is one request of gRPC.
-func (w *preparing) grpc(field string, call CallText, method *grpcschema.Method) (r request.Request, err error) {
-	r.Method, r.URL = http.MethodPost, method.Path
+func (w maker) grpc(field string, call CallText) (r request.Request, err error) {
+	r.Method, r.URL = http.MethodPost, w.method.Path
 	text, err := encode(field+".message", call.Message)
 	if err != nil {
 		return r, err
 	}
-	if r.Messages, err = method.EncodeAll(text); err != nil {
+	if r.Messages, err = w.method.EncodeAll(text); err != nil {
 		return r, wirelab.Public(err).Behind(field + ".message: ")
 	}
 	r.Fields = fieldsOf(call.Headers)
@@ -199,8 +243,8 @@ func (w *preparing) grpc(field string, call CallText, method *grpcschema.Method)
 }
 
 // http is one request of HTTP, or of what lies on it.
-func (w *preparing) http(field string, wire Wire, call CallText) (r request.Request, err error) {
-	base, err := url.Parse(w.Wires[wire.Name].Target)
+func (w maker) http(field string, call CallText) (r request.Request, err error) {
+	base, err := url.Parse(w.target)
 	if err != nil {
 		return r, bad(field, "%v", err)
 	}
@@ -222,7 +266,7 @@ func (w *preparing) http(field string, wire Wire, call CallText) (r request.Requ
 		at.Path = "/"
 	}
 	r.URL = at.RequestURI()
-	if r.Body, err = w.body(field, wire, call); err != nil {
+	if r.Body, err = w.body(field, call); err != nil {
 		return r, err
 	}
 	for _, value := range call.Send {
@@ -232,8 +276,8 @@ func (w *preparing) http(field string, wire Wire, call CallText) (r request.Requ
 		}
 		r.Messages = append(r.Messages, m)
 	}
-	r.Method = methodOf(wire, call, len(r.Body) > 0)
-	r.Fields = withUsual(fieldsOf(call.Headers), wire, call, r.Body)
+	r.Method = methodOf(w.wire, call, len(r.Body) > 0)
+	r.Fields = withUsual(fieldsOf(call.Headers), w.wire, call, r.Body)
 	return r, nil
 }
 
@@ -248,16 +292,16 @@ func methodOf(wire Wire, call CallText, hasBody bool) string {
 }
 
 // body is what a request has as its body.
-func (w *preparing) body(field string, wire Wire, call CallText) ([]byte, error) {
+func (w maker) body(field string, call CallText) ([]byte, error) {
 	switch {
-	case wire.Kind == GraphQL:
+	case w.wire.Kind == GraphQL:
 		asked := map[string]any{"query": call.Document}
 		if len(call.Variables) > 0 {
 			asked["variables"] = call.Variables
 		}
 		return encode(field+".variables", asked)
 	case call.File != "":
-		return w.contents[call.File], nil
+		return w.content, nil
 	case call.Body != nil:
 		return encode(field+".body", call.Body)
 	}

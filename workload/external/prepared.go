@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -62,15 +63,19 @@ type Operation struct {
 	Repeatable bool `json:"repeatable,omitempty"`
 	// Calls are its requests by the name of a wire. A wire that is missing cannot carry it.
 	Calls map[string]Calls `json:"calls,omitempty"`
+	// StepOf is the chain that it is a step of, where it cannot be called alone: its requests use what came before.
+	StepOf string `json:"step_of,omitempty"`
 }
 
 // Calls are the requests of an operation over one wire.
 type Calls struct {
-	Requests []request.Request `json:"requests"`
+	Requests []request.Request `json:"requests,omitempty"`
 	// Rule is what a right reply is.
 	Rule judge.Rule `json:"rule"`
-	// Steps make it a chain: see [Step].
-	Steps []Step `json:"steps,omitempty"`
+	// Steps make it a chain: see [Step]. It has no requests of its own then. Rows are what its steps make requests of
+	// in the call, beside what they save.
+	Steps []Step           `json:"steps,omitempty"`
+	Rows  []map[string]any `json:"rows,omitempty"`
 	// Messages is how many events of a stream, or messages of a WebSocket, a call reads until it is over. Default: 1.
 	Messages int `json:"messages,omitempty"`
 	// Method is what gRPC knows of the method, serialised.
@@ -80,7 +85,9 @@ type Calls struct {
 // ParsePrepared reads what [json.Marshal] wrote.
 func ParsePrepared(data []byte) (Prepared, error) {
 	var p Prepared
-	if err := json.Unmarshal(data, &p); err != nil {
+	from := json.NewDecoder(bytes.NewReader(data))
+	from.UseNumber() // those of texts stay as they were written
+	if err := from.Decode(&p); err != nil {
 		return p, wirelab.Errorf(wirelab.InvalidArgument, "prepared service: %v", err)
 	}
 	return p, p.check()
@@ -93,8 +100,11 @@ func (p *Prepared) check() error {
 	}
 	for i := range p.Operations {
 		for wire, calls := range p.Operations[i].Calls {
-			if _, known := p.wire(wire); !known || len(calls.Requests) == 0 {
+			if _, known := p.wire(wire); !known || len(calls.Requests) == 0 && len(calls.Steps) == 0 {
 				return wirelab.Errorf(wirelab.InvalidArgument, "operation %s: %d requests over %q", p.Operations[i].Name, len(calls.Requests), wire)
+			}
+			if err := checkChain(calls); err != nil {
+				return wirelab.Public(err).Behind("operation " + p.Operations[i].Name + ": ")
 			}
 		}
 	}

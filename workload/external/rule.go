@@ -39,12 +39,6 @@ func graphErrors(body []byte) error {
 	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %.200s", reply.Errors[0].Message)
 }
 
-// Step is one call of a chain.
-type Step struct {
-	Call string            `json:"call"`
-	Save map[string]string `json:"save,omitempty"`
-}
-
 // judgeOf is the judge of a rule. decode makes JSON of a reply; nil: it is what it is.
 func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error)) (*judge.Judge, error) {
 	if decode == nil {

@@ -194,3 +194,15 @@ func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, 
 	}
 	return call, err
 }
+
+// fields are the names of what the call has places for, one for each place.
+func (s *shape) fields() []string {
+	all := s.path.Fields()
+	for _, name := range slices.Sorted(maps.Keys(s.texts)) {
+		all = append(all, s.texts[name].Fields()...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.values)) {
+		all = append(all, s.values[name].Fields()...)
+	}
+	return all
+}

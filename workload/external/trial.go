@@ -40,6 +40,12 @@ func (p *Prepared) Try(ctx context.Context, wire string, to wirelab.Dialing, ope
 		return t, err
 	}
 	defer func() { _ = over.Close() }() // what was wanted has come, or has failed
+	if l.chain != nil {
+		if t, err = l.chain.tried(ctx, over); err == nil && twice {
+			_, err = l.chain.tried(ctx, over) // judged by the first
+		}
+		return t, err
+	}
 	t.Request = l.requests[0].Request
 	s := newScratch(w)
 	if t.Reply, t.Text, err = l.tried(ctx, over, s); err != nil || !twice {
@@ -81,6 +87,9 @@ func (p *Prepared) Says(wire, operation string) string {
 	l, err := p.load(operation, w)
 	if err != nil {
 		return ""
+	}
+	if l.chain != nil {
+		return l.chain.says()
 	}
 	return l.judge.Says()
 }

@@ -86,6 +86,9 @@ func (p *Prepared) hole(o *Operation, w Wire) string {
 	if _, carried := o.Calls[w.Name]; carried {
 		return ""
 	}
+	if o.StepOf != "" {
+		return fmt.Sprintf("it is a step of %s, and its request has what an earlier step saves: measure %s", o.StepOf, o.StepOf)
+	}
 	return fmt.Sprintf("the description of %s gives it no call over %s", p.Service, w.Name)
 }
 

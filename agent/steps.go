@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"time"
+
+	"wirelab"
+	"wirelab/load"
+	"wirelab/result"
+	"wirelab/stat"
+)
+
+// stepped takes down how long the steps of chains take: of the calls that are recorded, and that came back right.
+type stepped struct {
+	names   []string
+	callers []stepCaller
+}
+
+// stepCaller is one caller's, so that nothing is shared while calls are made.
+type stepCaller struct {
+	took  []time.Duration // of the last call
+	times []*stat.Histogram
+	_     [16]byte // fills a cache line
+}
+
+// newStepped is nil where an operation is no chain.
+func newStepped(clients []wirelab.Client, operation string, callers int) *stepped {
+	client, can := clients[0].(wirelab.Stepping)
+	if !can {
+		return nil
+	}
+	names := client.Steps(operation)
+	if len(names) == 0 {
+		return nil
+	}
+	s := &stepped{names: names, callers: make([]stepCaller, callers)}
+	for i := range s.callers {
+		c := &s.callers[i]
+		c.took = make([]time.Duration, len(names))
+		for range names {
+			c.times = append(c.times, &stat.Histogram{}) // takes memory only for the times that there are
+		}
+	}
+	return s
+}
+
+// open opens a caller whose steps are timed.
+func (s *stepped) open(i int, client wirelab.Client, operation, requests string, seed uint64) (load.Call, error) {
+	stepping, can := client.(wirelab.Stepping)
+	if !can {
+		return nil, wirelab.Errorf(wirelab.Unimplemented, "%s: the client does not time steps", operation)
+	}
+	return stepping.StepCaller(operation, requests, seed, s.callers[i].took)
+}
+
+// watch takes down a call that has ended, as [load.Plan.Watch] says.
+func (s *stepped) watch(e load.Ended) {
+	if !e.Recorded || e.Err != nil {
+		return
+	}
+	c := &s.callers[e.Caller]
+	for i, took := range c.took {
+		c.times[i].Record(int64(took))
+	}
+}
+
+// reset forgets what was taken down.
+func (s *stepped) reset() {
+	for i := range s.callers {
+		for _, h := range s.callers[i].times {
+			h.Reset()
+		}
+	}
+}
+
+// times are those of all callers.
+func (s *stepped) times() []result.Step {
+	all := make([]result.Step, len(s.names))
+	for i, name := range s.names {
+		all[i] = result.Step{Name: name, Times: &stat.Histogram{}}
+		for c := range s.callers {
+			all[i].Times.Merge(s.callers[c].times[i])
+		}
+	}
+	return all
+}

@@ -1,0 +1,403 @@
+package external
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http/cookiejar"
+	"slices"
+	"strings"
+	"time"
+
+	"wirelab"
+	"wirelab/workload/external/grpcschema"
+	"wirelab/workload/external/judge"
+	"wirelab/workload/external/request"
+	"wirelab/workload/external/rows"
+)
+
+// chain is an operation of several calls, ready to be made over a wire. It is shared by all callers.
+type chain struct {
+	wire  Wire
+	steps []*chained
+	rows  []rows.Row // one at least; empty where steps need none in the call
+}
+
+// chained is a step.
+type chained struct {
+	*loaded        // with its requests: one for each row, or one in all; none where they are made in the call
+	name, text     string
+	call           *Calls
+	saves          []source
+	fields, parsed bool // whether header fields, and the body, are looked into
+	target         string
+	// shape and maker make the request in the call; nil where it is known.
+	shape *shape
+	maker maker
+}
+
+func newChain(w Wire, calls *Calls) (*chain, error) {
+	c := &chain{wire: w}
+	for i := range chainLength(*calls) {
+		row := rows.Row{At: fmt.Sprintf("row %d", i+1)}
+		if i < len(calls.Rows) {
+			row.Fields = calls.Rows[i]
+		}
+		c.rows = append(c.rows, row)
+	}
+	for i := range calls.Steps {
+		s, err := newChained(w, i, &calls.Steps[i])
+		if err != nil {
+			return nil, wirelab.Public(err).Behind(stepText(i, calls.Steps[i].Call) + ": ")
+		}
+		c.steps = append(c.steps, s)
+	}
+	return c, nil
+}
+
+func newChained(w Wire, i int, step *Step) (*chained, error) {
+	s := &chained{name: step.Call, text: stepText(i, step.Call), call: &step.Calls, target: step.Target}
+	var err error
+	if s.loaded, err = newLoaded(w, &step.Calls); err != nil {
+		return nil, err
+	}
+	if s.saves, err = sourcesOf(step.Save); err != nil {
+		return nil, err
+	}
+	for _, from := range s.saves {
+		s.fields, s.parsed = s.fields || from.header != "", s.parsed || from.header == ""
+	}
+	for _, r := range s.requests {
+		r.fields = s.fields
+	}
+	s.maker = maker{wire: w, target: step.Target, content: step.Content}
+	if w.Kind == GRPC {
+		if s.maker.method, err = grpcschema.ParseMethod(step.Calls.Method); err != nil {
+			return nil, err
+		}
+	}
+	if step.Text != nil {
+		s.shape, err = newShape(s.text, *step.Text)
+	}
+	return s, err
+}
+
+// names are those of the steps.
+func (c *chain) names() []string {
+	all := make([]string, len(c.steps))
+	for i, s := range c.steps {
+		all[i] = s.name
+	}
+	return all
+}
+
+// caller returns a function that goes through the chain, with the next row each time. took is nil, or has a place for each
+// step.
+func (c *chain) caller(over *client, seed uint64, took []time.Duration) func(context.Context) error {
+	order, next := series(len(c.rows), seed), 0
+	s := c.session(over.port)
+	return func(ctx context.Context) error {
+		i := order[next%len(order)]
+		next++
+		return s.run(ctx, i, took, nil)
+	}
+}
+
+// session is what one caller has of a chain: who it is to the service, and what it saved.
+type session struct {
+	*chain
+	over    port
+	scratch *scratch
+	fields  map[string]any // of the row, and those saved
+	saved   map[string]any
+}
+
+func (c *chain) session(over port) *session {
+	return &session{chain: c, over: over, scratch: newScratch(c.wire), fields: map[string]any{}, saved: map[string]any{}}
+}
+
+// run goes through the chain once, as somebody whom the service does not know yet. each, unless it is nil, is told of each
+// reply.
+func (s *session) run(ctx context.Context, i int, took []time.Duration, each func(*chained, *prepared, request.Reply)) error {
+	clear(s.saved)
+	clear(s.fields)
+	maps.Copy(s.fields, s.rows[i].Fields)
+	clear(took)
+	if s.scratch.cookies != nil {
+		s.scratch.cookies, _ = cookiejar.New(nil) // without options there is nothing that can fail
+	}
+	for n, step := range s.steps {
+		made, at, err := s.request(step, i)
+		if err != nil {
+			return s.failed(step, made, err)
+		}
+		began := time.Now()
+		reply, err := s.over.call(ctx, made, s.scratch)
+		if took != nil {
+			took[n] = time.Since(began)
+		}
+		if err == nil {
+			err = s.right(step, at, made, reply)
+		}
+		if err == nil {
+			err = s.save(step, reply)
+		}
+		if err != nil {
+			return s.failed(step, made, err)
+		}
+		if each != nil {
+			each(step, made, reply)
+		}
+	}
+	return nil
+}
+
+// request is what a step sends, and the index by which its reply is judged.
+func (s *session) request(step *chained, i int) (*prepared, int, error) {
+	if step.shape == nil {
+		at := i
+		if len(step.requests) == 1 {
+			at = 0
+		}
+		return step.requests[at], at, nil
+	}
+	unfit := func(what string) (*prepared, int, error) {
+		return nil, i, wirelab.Caused(unsaved, wirelab.InvalidArgument, "what earlier steps saved makes no request of it: %s", what)
+	}
+	// What errors of these would show may be a secret that was cut.
+	filled, err := step.shape.fill(rows.Row{At: s.rows[i].At, Fields: s.fields})
+	if err != nil {
+		return unfit("a value has not the form that its place needs")
+	}
+	for _, value := range filled.Headers {
+		if !request.FieldValue(value) {
+			return unfit("a value in a header has a line break, or what else no header can have")
+		}
+	}
+	r, err := step.maker.render(step.text, filled)
+	if err != nil {
+		return unfit("its path is none of this service, or its message does not fit the schema")
+	}
+	made, err := s.wire.prepare(r, step.call)
+	if err != nil {
+		return unfit("its path or a field cannot be sent")
+	}
+	made.fields = step.fields
+	return made, i, nil
+}
+
+// right judges the reply to a step.
+func (s *session) right(step *chained, at int, made *prepared, reply request.Reply) error {
+	err := step.loaded.right(at, reply)
+	var wrong *wirelab.Mismatch
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		return s.mismatch(step, at, made, reply, wrong)
+	case step.graph: // its error shows the beginning of a text
+		if secrets, few := s.secrets(step, made, &reply); few {
+			reply.Body = []byte(hide(string(reply.Body), secrets))
+			if again := step.loaded.right(at, reply); again != nil && !errors.As(again, &wrong) {
+				return again
+			}
+		}
+	}
+	return err
+}
+
+// save keeps what later steps use of a reply.
+func (s *session) save(step *chained, reply request.Reply) error {
+	if len(step.saves) == 0 {
+		return nil
+	}
+	body, err := step.document(reply.Body)
+	if err != nil {
+		return wirelab.Caused(unsaved, wirelab.Internal, "the reply cannot be read, so that nothing of it can be saved")
+	}
+	for _, from := range step.saves {
+		value, err := from.find(reply, body, s.wire, step.target)
+		if err != nil {
+			return err
+		}
+		s.saved[from.name], s.fields[from.name] = value, value
+	}
+	return nil
+}
+
+// document is a body as JSON, where something of it is wanted.
+func (c *chained) document(body []byte) ([]byte, error) {
+	if !c.parsed {
+		return nil, nil
+	}
+	return c.readable(body)
+}
+
+// readable is a body as JSON, or as it is where it may be anything.
+func (c *chained) readable(body []byte) ([]byte, error) {
+	if c.loaded.decode == nil {
+		return body, nil
+	}
+	return c.loaded.decode(body)
+}
+
+// The bounds of what is looked through for secrets, once a call has failed. Beyond them nothing is shown.
+const (
+	secretsMost = 256
+	maskedMost  = 1 << 20
+)
+
+// secrets are what no text may show: what was saved, by this step too, and the cookies. few is whether they can be looked
+// for.
+func (s *session) secrets(step *chained, made *prepared, reply *request.Reply) (all []string, few bool) {
+	for _, value := range s.saved {
+		all = secretTexts(all, value)
+	}
+	if reply != nil {
+		all = append(all, step.within(*reply, s.wire)...)
+	}
+	if s.scratch.cookies != nil && made != nil && made.http != nil {
+		for _, cookie := range s.scratch.cookies.Cookies(made.http.URL) {
+			all = append(all, cookie.Value)
+		}
+	}
+	return all, len(all) <= secretsMost
+}
+
+// within is what the step would save of a reply, as far as it is there.
+func (c *chained) within(reply request.Reply, w Wire) (all []string) {
+	body, err := c.document(reply.Body)
+	if err != nil {
+		return nil
+	}
+	for _, from := range c.saves {
+		if value, err := from.find(reply, body, w, c.target); err == nil {
+			all = secretTexts(all, value)
+		}
+	}
+	return all
+}
+
+// failed is the error of a step, without anything that was saved.
+func (s *session) failed(step *chained, made *prepared, err error) error {
+	var wrong *wirelab.Mismatch
+	if errors.As(err, &wrong) {
+		return &wirelab.Mismatch{Got: "to " + step.text + ": " + wrong.Got, Want: wrong.Want} // its secrets are hidden: see mismatch
+	}
+	coded := *wirelab.Public(err)
+	if secrets, few := s.secrets(step, made, nil); few {
+		coded.Message = hide(coded.Message, secrets)
+	} else {
+		coded.Message = "the call failed (what it was told is not shown: it may have what was saved)"
+	}
+	return coded.Behind(step.text + ": ")
+}
+
+// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may show a
+// part of such a value, so that the comparison is made again without them.
+func (s *session) mismatch(step *chained, at int, made *prepared, reply request.Reply, wrong *wirelab.Mismatch) *wirelab.Mismatch {
+	secrets, few := s.secrets(step, made, &reply)
+	first, known := step.judge.Kept(at)
+	if known {
+		secrets = append(secrets, step.within(first, s.wire)...)
+	}
+	if len(secrets) == 0 {
+		return wrong
+	}
+	masked := func(body []byte) []byte {
+		text, err := step.readable(body)
+		if err != nil || len(text) > maskedMost || !few || len(secrets) > 2*secretsMost {
+			return nil
+		}
+		return []byte(hide(string(text), secrets))
+	}
+	rule := judge.Rule{Mode: judge.Status, Status: step.call.Rule.Status}
+	if compared := step.call.Rule.Mode; compared == judge.Learnt && known {
+		rule.Mode, rule.Ignore = judge.File, step.call.Rule.Ignore
+		rule.Replies = []request.Reply{{Status: first.Status, Body: masked(first.Body)}}
+	}
+	again, err := judge.New(rule)
+	if err == nil {
+		var shown *wirelab.Mismatch
+		if errors.As(again.Check(0, request.Reply{Status: reply.Status, Body: masked(reply.Body)}), &shown) {
+			return shown
+		}
+	}
+	if rule.Mode == judge.Status { // the status is right: it is the form that is not
+		where, _, _ := strings.Cut(wrong.Got, " is wrong")
+		return &wirelab.Mismatch{Got: hide(where, secrets) + " is not that of its schema", Want: "one of the JSON Schema"}
+	}
+	return &wirelab.Mismatch{
+		Got: "with other values (not shown) of what is saved", Want: "those of the first reply; if they differ from reply to " +
+			"reply, write ignore: [" + strings.Join(step.pointers(), ", ") + "] in operation " + step.name,
+	}
+}
+
+// pointers are where in the body the step finds what it saves.
+func (c *chained) pointers() (all []string) {
+	for _, from := range c.saves {
+		if from.header == "" {
+			all = append(all, from.text)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// tried goes through the chain for people: the request and the reply of its last step, and the bodies of all replies as an
+// array, without what was saved.
+func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
+	s := c.session(over)
+	t.Text = []byte{'['}
+	err = s.run(ctx, 0, nil, func(step *chained, made *prepared, reply request.Reply) {
+		secrets, few := s.secrets(step, made, &reply)
+		text, err := step.readable(reply.Body)
+		if err != nil || !few || len(text) > maskedMost {
+			text = []byte("(not shown)")
+		}
+		if text = []byte(hide(string(text), secrets)); !json.Valid(text) {
+			text, _ = json.Marshal(string(text)) // a string always can be
+		}
+		if len(t.Text) > 1 {
+			t.Text = append(t.Text, ',')
+		}
+		t.Text = append(t.Text, text...)
+		t.Request = step.hiding(made.Request, secrets, few)
+		t.Reply = request.Reply{Status: reply.Status, Proto: reply.Proto, Body: text}
+	})
+	t.Text = append(t.Text, ']')
+	return t, err
+}
+
+// says tells what is compared of each reply, and what is not.
+func (c *chain) says() string {
+	all := make([]string, len(c.steps))
+	for i, s := range c.steps {
+		all[i] = s.text + ": " + s.judge.Says()
+		if s.shape != nil && s.call.Rule.Mode == judge.Status {
+			all[i] += ", since its request has what earlier steps saved"
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// hiding is a request without what was saved.
+func (c *chained) hiding(r request.Request, secrets []string, few bool) request.Request {
+	if c.shape == nil {
+		return r // it was known beforehand
+	}
+	if !few {
+		return request.Request{Method: r.Method}
+	}
+	r.URL, r.Body = hide(r.URL, secrets), []byte(hide(string(r.Body), secrets))
+	r.Fields = slices.Clone(r.Fields)
+	for i := range r.Fields {
+		r.Fields[i].Value = hide(r.Fields[i].Value, secrets)
+	}
+	if r.Messages != nil {
+		r.Messages = [][]byte{} // in the bytes of a message a text can be in any form
+	}
+	return r
+}

@@ -1,0 +1,233 @@
+package external
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"wirelab"
+	"wirelab/workload/external/request"
+)
+
+// source is where a value that a step saves stands in its reply.
+type source struct {
+	name   string
+	text   string   // as the description has it
+	header string   // "": it is in the body
+	parts  []string // of the JSON pointer
+}
+
+// pointerDepth is the most parts of a JSON pointer.
+const pointerDepth = 32
+
+// sourcesOf reads what a step saves, in the order of the names.
+func sourcesOf(save map[string]string) (all []source, err error) {
+	for _, name := range slices.Sorted(maps.Keys(save)) {
+		s := source{name: name, text: save[name]}
+		if !savedName.MatchString(name) {
+			return nil, bad(name[:min(len(name), 40)], "it must be a name like token, of letters, digits and _")
+		}
+		header, is := strings.CutPrefix(s.text, "header:")
+		if is {
+			s.header = strings.TrimSpace(header)
+			if !request.FieldName(s.header) {
+				return nil, bad(name, "%.60q names no header; write for example header:Location", s.text)
+			}
+			all = append(all, s)
+			continue
+		}
+		rest, is := strings.CutPrefix(s.text, "/")
+		if !is {
+			return nil, bad(name, "%.60q is no JSON pointer; one begins with a slash: /token, /items/0/id. A header is header:Location", s.text)
+		}
+		for part := range strings.SplitSeq(rest, "/") {
+			if len(s.parts) == pointerDepth {
+				return nil, bad(name, "JSON pointer %.60q has more than %d parts", s.text, pointerDepth)
+			}
+			s.parts = append(s.parts, strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~"))
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// unsaved is the cause of a reply that has not what a step saves of it.
+const unsaved wirelab.Cause = "nothing to save"
+
+// find returns the value in a reply. body is the reply's as JSON.
+func (s source) find(reply request.Reply, body []byte, w Wire, target string) (any, error) {
+	if s.header != "" {
+		value := request.Get(reply.Fields, s.header)
+		switch {
+		case value == "":
+			return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has no header %s, which is to be saved as %s", s.header, s.name)
+		case len(value) > savedLimit:
+			return nil, s.tooLarge()
+		case strings.EqualFold(s.header, "location"), strings.EqualFold(s.header, "content-location"):
+			return pathOf(value, w, target), nil
+		}
+		return value, nil
+	}
+	raw, found := pointed(body, s.parts)
+	switch {
+	case !found:
+		return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has nothing at %s, which is to be saved as %s", s.text, s.name)
+	case len(raw) > savedLimit:
+		return nil, s.tooLarge()
+	}
+	from := json.NewDecoder(bytes.NewReader(raw))
+	from.UseNumber()
+	var value any
+	if err := from.Decode(&value); err != nil || value == nil {
+		return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has null at %s, which is to be saved as %s", s.text, s.name)
+	}
+	return value, nil
+}
+
+func (s source) tooLarge() error {
+	return wirelab.Caused(unsaved, wirelab.ResourceExhausted,
+		"what is at %s has more than %d KiB: save a part of it", s.text, savedLimit>>10)
+}
+
+// pointed is what a JSON pointer leads to.
+func pointed(document []byte, parts []string) (json.RawMessage, bool) {
+	at := json.RawMessage(document)
+	for _, part := range parts {
+		at = bytes.TrimSpace(at)
+		switch {
+		case len(at) > 0 && at[0] == '{':
+			var members map[string]json.RawMessage
+			if json.Unmarshal(at, &members) != nil {
+				return nil, false
+			}
+			inner, has := members[part]
+			if !has {
+				return nil, false
+			}
+			at = inner
+		case len(at) > 0 && at[0] == '[':
+			var items []json.RawMessage
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 0 || json.Unmarshal(at, &items) != nil || n >= len(items) {
+				return nil, false
+			}
+			at = items[n]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// pathOf is a Location of the service itself as a path that calls can have: without scheme, host and what the target's
+// URL has before all paths. One of another host stays, and no request can be made of it.
+func pathOf(value string, w Wire, target string) string {
+	at, err := url.Parse(value)
+	if err != nil || at.Host != "" && (!strings.EqualFold(at.Host, w.Authority) || at.Scheme != "" && at.Scheme != w.scheme()) {
+		return value
+	}
+	path := at.EscapedPath()
+	if base, err := url.Parse(target); err == nil {
+		if rest, under := strings.CutPrefix(path, strings.TrimSuffix(base.EscapedPath(), "/")); under && strings.HasPrefix(rest, "/") {
+			path = rest
+		}
+	}
+	if at.RawQuery != "" {
+		path += "?" + at.RawQuery
+	}
+	return path
+}
+
+// hidden stands for a saved value in texts, as a secret does in results.
+const hidden = "(secret)"
+
+// hidingWhole is the length below which a value is hidden only where it stands alone: it would be found in words that have
+// nothing to do with it.
+const hidingWhole = 4
+
+// secretTexts adds the texts of a saved value: its own, or those within it.
+func secretTexts(all []string, value any) []string {
+	switch v := value.(type) {
+	case string:
+		if v != "" {
+			all = append(all, v)
+		}
+	case json.Number:
+		all = append(all, v.String())
+	case []any:
+		for _, one := range v {
+			all = secretTexts(all, one)
+		}
+	case map[string]any:
+		for _, one := range v {
+			all = secretTexts(all, one)
+		}
+	}
+	return all
+}
+
+// cutMost is the most of a secret's beginning that is looked for at the end of a text: texts are cut at less.
+const cutMost = 1 << 10
+
+// hide puts a sign in the place of secrets, in all forms that they take in requests, and of the beginning of one at which
+// a text was cut.
+func hide(text string, secrets []string) string {
+	secrets = slices.Clone(secrets)
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	for _, secret := range slices.Compact(secrets) {
+		quoted, _ := json.Marshal(secret) // a string always can be
+		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
+			if len(form) < hidingWhole {
+				text = hideWords(text, form)
+				continue
+			}
+			text = strings.ReplaceAll(text, form, hidden)
+			body := strings.TrimRight(text, "…\"")
+			for n := min(len(form)-1, cutMost); n >= hidingWhole; n-- {
+				if strings.HasSuffix(body, form[:n]) {
+					text = body[:len(body)-n] + hidden + text[len(body):]
+					break
+				}
+			}
+		}
+	}
+	return text
+}
+
+// hideWords hides a short secret where it is a word.
+func hideWords(text, word string) string {
+	inner := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, word)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		left, _ := utf8.DecodeLastRuneInString(before)
+		right, _ := utf8.DecodeRuneInString(after)
+		if before != "" && inner(left) || after != "" && inner(right) {
+			b.WriteString(word)
+		} else {
+			b.WriteString(hidden)
+		}
+		text = after
+	}
+}
+
+// fieldsOfHeader are the header fields of a reply.
+func fieldsOfHeader(header http.Header) (all []request.Field) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			all = append(all, request.Field{Name: name, Value: value})
+		}
+	}
+	return all
+}
