@@ -6,7 +6,6 @@ import (
 	"wirelab"
 	"wirelab/load"
 	"wirelab/result"
-	"wirelab/stat"
 )
 
 // stepped takes down how long the steps of chains take: of the calls that are recorded, and that came back right.
@@ -18,8 +17,7 @@ type stepped struct {
 // stepCaller is one caller's, so that nothing is shared while calls are made.
 type stepCaller struct {
 	took  []time.Duration // of the last call
-	times []*stat.Histogram
-	_     [16]byte // fills a cache line
+	times []result.Step
 }
 
 // newStepped is nil where an operation is no chain.
@@ -34,11 +32,7 @@ func newStepped(clients []wirelab.Client, operation string, callers int) *steppe
 	}
 	s := &stepped{names: names, callers: make([]stepCaller, callers)}
 	for i := range s.callers {
-		c := &s.callers[i]
-		c.took = make([]time.Duration, len(names))
-		for range names {
-			c.times = append(c.times, &stat.Histogram{}) // takes memory only for the times that there are
-		}
+		s.callers[i] = stepCaller{took: make([]time.Duration, len(names)), times: result.NewSteps(names)}
 	}
 	return s
 }
@@ -59,27 +53,24 @@ func (s *stepped) watch(e load.Ended) {
 	}
 	c := &s.callers[e.Caller]
 	for i, took := range c.took {
-		c.times[i].Record(int64(took))
+		c.times[i].Times.Record(int64(took))
 	}
 }
 
 // reset forgets what was taken down.
 func (s *stepped) reset() {
 	for i := range s.callers {
-		for _, h := range s.callers[i].times {
-			h.Reset()
+		for _, step := range s.callers[i].times {
+			step.Times.Reset()
 		}
 	}
 }
 
 // times are those of all callers.
 func (s *stepped) times() []result.Step {
-	all := make([]result.Step, len(s.names))
-	for i, name := range s.names {
-		all[i] = result.Step{Name: name, Times: &stat.Histogram{}}
-		for c := range s.callers {
-			all[i].Times.Merge(s.callers[c].times[i])
-		}
+	all := result.NewSteps(s.names)
+	for i := range s.callers {
+		all = result.AddSteps(all, s.callers[i].times)
 	}
 	return all
 }

@@ -14,6 +14,15 @@ type Step struct {
 	Times *stat.Histogram `json:"times"` // ns
 }
 
+// NewSteps are steps without a time. They take memory only for the times that there are.
+func NewSteps(names []string) []Step {
+	all := make([]Step, len(names))
+	for i, name := range names {
+		all[i] = Step{Name: name, Times: &stat.Histogram{}}
+	}
+	return all
+}
+
 // AddSteps adds the steps of another slice. What has other steps is of another chain, and left out.
 func AddSteps(to, more []Step) []Step {
 	if to == nil {

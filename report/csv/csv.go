@@ -53,6 +53,9 @@
 // "duplicated", "redelivered", "reordered", "displaced", "corrupted", "misrouted",
 // "stray", "peak-backlog". They are never refused.
 //
+// Of calls that are chains there are, for each step, numbered from 1, the metrics "step-1-NAME-p50", "step-1-NAME-p90" and
+// "step-1-NAME-p99". They are refused where the service times of the arm are.
+//
 // A text that a spreadsheet would take for a formula, such as an arm named "=1+1", has an apostrophe before it.
 //
 // What a trial does not tell has no row: throughput of an open loop, CPU of a
@@ -88,7 +91,7 @@ func Write(w io.Writer, r *result.Result) error {
 			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
 				continue
 			}
-			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t), messages(r, &a.Loads[t.Load], n, t)) {
+			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t), messages(r, &a.Loads[t.Load], n, t), steps(r, &a.Loads[t.Load], n, t)) {
 				if err := out.Write(row); err != nil {
 					return err
 				}

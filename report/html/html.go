@@ -187,7 +187,7 @@ func (s *sheet) load(l *result.LoadAnalysis) load {
 	}
 	shown := s.shownLoad(l)
 	p.Main, p.Numbers, p.Limits, p.Counts = s.mainTable(shown), s.allNumbers(shown), report.Saturation(l), s.counts(shown)
-	for _, f := range []*figure{s.entries(shown), s.messages(shown), s.processes(shown)} {
+	for _, f := range []*figure{s.entries(shown), s.messages(shown), s.processes(shown), s.steps(shown)} {
 		if f != nil {
 			p.Pipeline = append(p.Pipeline, f)
 		}

@@ -113,6 +113,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.columns(l, report.EntryColumns(l), report.EntryCaption)
 		p.messages(l)
 		p.columns(l, report.ProcessesOf(l).Columns(), report.ProcessCaption)
+		p.steps(l)
 	}
 	for _, line := range report.Validity(l) {
 		p.line("- **checks**: " + escape(line))
@@ -232,12 +233,26 @@ func (p *page) columns(l *result.LoadAnalysis, columns []report.ArmColumn, capti
 }
 
 // clients writes each stream by itself.
-func (p *page) clients(l *result.LoadAnalysis) {
-	rows := report.Clients(l)
+func (p *page) clients(l *result.LoadAnalysis) { p.listed(report.ClientHead(), report.Clients(l)) }
+
+// steps writes how long each call of a chain takes.
+func (p *page) steps(l *result.LoadAnalysis) {
+	rows := report.Steps(l)
+	for i := range rows {
+		rows[i][1] = escape(rows[i][1])
+	}
+	p.listed(report.StepHead(l), rows)
+	if len(rows) > 0 {
+		p.line(escape(report.StepCaption))
+		p.line("")
+	}
+}
+
+// listed writes rows that begin with an arm, of figures.
+func (p *page) listed(head []string, rows [][]string) {
 	if len(rows) == 0 {
 		return
 	}
-	head := report.ClientHead()
 	align := []string{"---"}
 	for range head[1:] {
 		align = append(align, "---:")

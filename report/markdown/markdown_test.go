@@ -18,7 +18,7 @@ func TestGolden(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*result.Result{
 		"messages": resulttest.Messages(), "scenarios": resulttest.MessageScenarios(),
-		"streams": resulttest.Streams(), "absent": resulttest.Absent(), "ledger": resulttest.Ledger(), "closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(),
+		"streams": resulttest.Streams(), "absent": resulttest.Absent(), "chained": resulttest.Chained(), "ledger": resulttest.Ledger(), "closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(),
 	} {
 		var got strings.Builder
 		if err := markdown.Write(&got, r); err != nil {

@@ -207,6 +207,7 @@ func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
 		p.blank()
 		p.pipeline(l)
 		p.messages(l)
+		p.chain(l)
 	}
 	p.labelled("checks    ", report.Validity(l))
 	p.labelled("limit     ", report.Saturation(l))
@@ -230,6 +231,29 @@ func (p *page) pipeline(l *result.LoadAnalysis) {
 		p.wrapped("", report.ProcessCaption, faint)
 		p.blank()
 	}
+}
+
+// chain writes how long each call of a chain takes.
+func (p *page) chain(l *result.LoadAnalysis) {
+	rows := report.Steps(l)
+	if len(rows) == 0 {
+		return
+	}
+	line := func(row []string) []cell {
+		cells := []cell{{text: cut(row[0], p.style.Width/3)}, {text: row[1]}}
+		for _, text := range row[2:] {
+			cells = append(cells, cell{text: text, right: true})
+		}
+		return cells
+	}
+	t := table{head: [][]cell{line(report.StepHead(l))}}
+	for _, row := range rows {
+		t.body = append(t.body, line(row))
+	}
+	p.wrapped("", report.StepTitle, bold)
+	p.table(t)
+	p.wrapped("", report.StepCaption, faint)
+	p.blank()
 }
 
 // labelled writes lines with a label before the first of them.

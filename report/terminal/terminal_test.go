@@ -22,7 +22,7 @@ func examples() map[string]*result.Result {
 	return map[string]*result.Result{
 		"closed": resulttest.Closed(), "open": resulttest.Open(), "troubled": resulttest.Troubled(),
 		"messages": resulttest.Messages(), "scenarios": resulttest.MessageScenarios(),
-		"streams": resulttest.Streams(), "absent": resulttest.Absent(),
+		"streams": resulttest.Streams(), "absent": resulttest.Absent(), "chained": resulttest.Chained(),
 		"ledger": resulttest.Ledger(), "ledger-elsewhere": resulttest.LedgerElsewhere(),
 		"short": resulttest.Short(3), "none": resulttest.Short(0), "one-arm": resulttest.OneArm(), "many-arms": resulttest.Many(), "long-names": resulttest.LongNames(),
 	}

@@ -171,6 +171,9 @@ func (s *session) request(step *chained, i int) (*prepared, int, error) {
 	if err != nil {
 		return unfit("a value has not the form that its place needs")
 	}
+	if s.wire.Kind != GRPC && filled.Path != "" && filled.Path[0] != '/' {
+		return unfit("its path does not begin with a slash")
+	}
 	for _, value := range filled.Headers {
 		if !request.FieldValue(value) {
 			return unfit("a value in a header has a line break, or what else no header can have")
@@ -199,7 +202,7 @@ func (s *session) right(step *chained, at int, made *prepared, reply request.Rep
 		return s.mismatch(step, at, made, reply, wrong)
 	case step.graph: // its error shows the beginning of a text
 		if secrets, few := s.secrets(step, made, &reply); few {
-			reply.Body = []byte(hide(string(reply.Body), secrets))
+			reply.Body = hideIn(reply.Body, secrets)
 			if again := step.loaded.right(at, reply); again != nil && !errors.As(again, &wrong) {
 				return again
 			}
@@ -288,7 +291,7 @@ func (s *session) failed(step *chained, made *prepared, err error) error {
 	}
 	coded := *wirelab.Public(err)
 	if secrets, few := s.secrets(step, made, nil); few {
-		coded.Message = hide(coded.Message, secrets)
+		coded.Message = hideCut(coded.Message, secrets)
 	} else {
 		coded.Message = "the call failed (what it was told is not shown: it may have what was saved)"
 	}
@@ -311,7 +314,7 @@ func (s *session) mismatch(step *chained, at int, made *prepared, reply request.
 		if err != nil || len(text) > maskedMost || !few || len(secrets) > 2*secretsMost {
 			return nil
 		}
-		return []byte(hide(string(text), secrets))
+		return hideIn(text, secrets)
 	}
 	rule := judge.Rule{Mode: judge.Status, Status: step.call.Rule.Status}
 	if compared := step.call.Rule.Mode; compared == judge.Learnt && known {
@@ -322,12 +325,19 @@ func (s *session) mismatch(step *chained, at int, made *prepared, reply request.
 	if err == nil {
 		var shown *wirelab.Mismatch
 		if errors.As(again.Check(0, request.Reply{Status: reply.Status, Body: masked(reply.Body)}), &shown) {
+			if rule.Mode == judge.File && !strings.HasPrefix(shown.Want, "status ") {
+				// What the first had was saved by somebody who is not known any more.
+				shown.Want = "what the first reply has there (not shown)"
+				if strings.HasPrefix(shown.Got, "none at ") {
+					shown.Got = "without something that the first has"
+				}
+			}
 			return shown
 		}
 	}
 	if rule.Mode == judge.Status { // the status is right: it is the form that is not
 		where, _, _ := strings.Cut(wrong.Got, " is wrong")
-		return &wirelab.Mismatch{Got: hide(where, secrets) + " is not that of its schema", Want: "one of the JSON Schema"}
+		return &wirelab.Mismatch{Got: hideCut(where, secrets) + " is not that of its schema", Want: "one of the JSON Schema"}
 	}
 	return &wirelab.Mismatch{
 		Got: "with other values (not shown) of what is saved", Want: "those of the first reply; if they differ from reply to " +
@@ -357,7 +367,7 @@ func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
 		if err != nil || !few || len(text) > maskedMost {
 			text = []byte("(not shown)")
 		}
-		if text = []byte(hide(string(text), secrets)); !json.Valid(text) {
+		if text = hideIn(text, secrets); !json.Valid(text) {
 			text, _ = json.Marshal(string(text)) // a string always can be
 		}
 		if len(t.Text) > 1 {
@@ -391,7 +401,7 @@ func (c *chained) hiding(r request.Request, secrets []string, few bool) request.
 	if !few {
 		return request.Request{Method: r.Method}
 	}
-	r.URL, r.Body = hide(r.URL, secrets), []byte(hide(string(r.Body), secrets))
+	r.URL, r.Body = hide(r.URL, secrets), hideIn(r.Body, secrets)
 	r.Fields = slices.Clone(r.Fields)
 	for i := range r.Fields {
 		r.Fields[i].Value = hide(r.Fields[i].Value, secrets)

@@ -67,7 +67,7 @@ func checkHeader(field, name, value string) error {
 	if strings.ContainsAny(value, "\r\n\x00") {
 		return bad(field+"."+name, "its value has a line break")
 	}
-	if request.Secret(name) && value != "" && !strings.Contains(value, "${") {
+	if request.Secret(name) && value != "" && !strings.Contains(value, "${") && !strings.Contains(value, "{{") {
 		return bad(field+"."+name, "is a secret, and files are shared: take it from the environment, as in ${TOKEN}")
 	}
 	return nil

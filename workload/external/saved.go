@@ -176,8 +176,7 @@ func secretTexts(all []string, value any) []string {
 // cutMost is the most of a secret's beginning that is looked for at the end of a text: texts are cut at less.
 const cutMost = 1 << 10
 
-// hide puts a sign in the place of secrets, in all forms that they take in requests, and of the beginning of one at which
-// a text was cut.
+// hide puts a sign in the place of secrets, in all forms that they take in requests.
 func hide(text string, secrets []string) string {
 	secrets = slices.Clone(secrets)
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
@@ -189,16 +188,61 @@ func hide(text string, secrets []string) string {
 				continue
 			}
 			text = strings.ReplaceAll(text, form, hidden)
-			body := strings.TrimRight(text, "…\"")
-			for n := min(len(form)-1, cutMost); n >= hidingWhole; n-- {
-				if strings.HasSuffix(body, form[:n]) {
-					text = body[:len(body)-n] + hidden + text[len(body):]
-					break
-				}
+		}
+	}
+	return text
+}
+
+// hideCut is hide of a text that may have been cut within a secret.
+func hideCut(text string, secrets []string) string {
+	text = hide(text, secrets)
+	body := strings.TrimRight(text, "…\"")
+	for _, secret := range secrets {
+		for n := min(len(secret)-1, cutMost); n >= hidingWhole; n-- {
+			if strings.HasSuffix(body, secret[:n]) {
+				return body[:len(body)-n] + hidden + text[len(body):]
 			}
 		}
 	}
 	return text
+}
+
+// hideIn is a document without secrets: as JSON if it is JSON.
+func hideIn(document []byte, secrets []string) []byte {
+	from := json.NewDecoder(bytes.NewReader(document))
+	from.UseNumber()
+	var value any
+	if !json.Valid(document) || from.Decode(&value) != nil {
+		return []byte(hide(string(document), secrets))
+	}
+	text, err := encode("", hideValue(value, secrets))
+	if _, is := value.(string); is || err != nil {
+		text, _ = json.Marshal(hide(string(document), secrets)) // a string always can be
+	}
+	return text
+}
+
+// hideValue is a value as JSON has it without secrets.
+func hideValue(value any, secrets []string) any {
+	switch v := value.(type) {
+	case string:
+		return hide(v, secrets)
+	case json.Number:
+		if slices.Contains(secrets, v.String()) {
+			return hidden
+		}
+	case []any:
+		for i := range v {
+			v[i] = hideValue(v[i], secrets)
+		}
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, inner := range v {
+			all[hide(name, secrets)] = hideValue(inner, secrets)
+		}
+		return all
+	}
+	return value
 }
 
 // hideWords hides a short secret where it is a word.

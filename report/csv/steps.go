@@ -1,0 +1,29 @@
+package csv
+
+import (
+	"fmt"
+	"strconv"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// steps are the rows of a trial's chains: the times of each step.
+func steps(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+	var all [][]string
+	arm := &l.Arms[t.Arm]
+	for i, s := range t.Steps {
+		for _, q := range []struct {
+			name, gated string
+			at          float64
+			least       uint64 // calls of which ten are beyond it
+		}{{"p50", plan.ServiceP50, 0.5, 20}, {"p90", plan.ServiceP90, 0.9, 100}, {"p99", plan.ServiceP99, 0.99, 1000}} {
+			if s.Times.Count() < q.least {
+				continue
+			}
+			all = append(all, line(r, round+1, t.Arm, l.Name, fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), figure(float64(s.Times.Quantile(q.at))),
+				"ns", strconv.FormatBool(t.Steady), arm.Why(result.MustMetric(q.gated))))
+		}
+	}
+	return all
+}
