@@ -37,7 +37,9 @@ func Hide(text string, secrets []string) string {
 }
 
 // hasLines reports whether a field may hold a text of several lines: a description, or errors that were joined.
-func hasLines(field string) bool { return field == "About" || field == "Why" || field == "Out" || field == "Text" }
+func hasLines(field string) bool {
+	return field == "About" || field == "Why" || field == "Out" || field == "Text"
+}
 
 // texts changes the texts in a value that can be set. lines is whether a text may be of several lines.
 func texts(v reflect.Value, lines bool, change func(text string, lines bool) string) {

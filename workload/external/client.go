@@ -184,6 +184,9 @@ func (c *client) Learnt() (all []string) {
 }
 
 func (l *loaded) learnt() (all []string) {
+	if l.judge == nil {
+		return nil // a chain's steps have judges of their own, and what they ask differs from call to call
+	}
 	for index, digest := range l.judge.Digests() {
 		if index < learntMost {
 			all = append(all, fmt.Sprintf("%s %d %s", l.Name, index, digest))
