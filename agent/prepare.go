@@ -73,7 +73,10 @@ func prepareClients(ctx context.Context, cell wirelab.Cell, to wirelab.Dialing, 
 			return f.follow(client, l.Operation, l.Requests, seed)
 		}
 	}
-	if p.steps = newStepped(dialled, l.Operation, l.InFlight); p.steps != nil && f == nil {
+	if f == nil {
+		p.steps = newStepped(dialled, l.Operation, l.InFlight)
+	}
+	if p.steps != nil {
 		p.watch = p.steps.watch
 	}
 	callers := make([]load.Call, l.InFlight)

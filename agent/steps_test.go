@@ -29,8 +29,8 @@ operations:
       - {call: take}
 `
 
-// chained is a driver's cell over a server that makes other calls before it answers one of its paths: as many round trips
-// as a step has none of.
+// chained is a driver's cell over a server that makes other calls before it answers one of its paths, so that this step
+// is the longest, however fast the machine is.
 func chained(t *testing.T, slow string) (wirelab.Cell, string) {
 	t.Helper()
 	const more = 25

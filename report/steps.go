@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"wirelab/result"
 )
@@ -10,14 +11,17 @@ import (
 const StepTitle = "What each step takes"
 
 // StepCaption says what the columns of [Steps] are of.
-const StepCaption = "Times of each call of a chain, of the chains that came back right, from when its request was sent until its whole " +
-	"reply had come. The share is of the time of all chains; what is missing to 100 % passes in the load generator, " +
-	"between one reply and the next request."
+const StepCaption = "Times of each call of a chain, of the chains that came back right, from when its request was sent " +
+	"until its whole reply had come. The share is of the time of all chains; what is missing to 100 % passes in the " +
+	"load generator, between one reply and the next request."
 
 // StepHead heads the columns of [Steps].
 func StepHead(l *result.LoadAnalysis) []string {
-	unit := stepUnit(l).Name
-	return []string{"arm", "step", "p50 " + unit, "p90 " + unit, "p99 " + unit, "share"}
+	head := []string{"arm", "step"}
+	for _, q := range []string{"p50", "p90", "p99"} {
+		head = append(head, strings.TrimSpace(q+" "+stepUnit(l).Name))
+	}
+	return append(head, "share")
 }
 
 // Steps are the calls of which each call of a load is made, one by one and over all rounds; none where calls are single
@@ -32,7 +36,8 @@ func Steps(l *result.LoadAnalysis) [][]string {
 				name = l.Arms[a].Name
 			}
 			rows = append(rows, []string{
-				name, strconv.Itoa(i+1) + " " + s.Name, Value(s.P50, unit), Value(s.P90, unit), Value(s.P99, unit), stepShare(s.Share),
+				name, strconv.Itoa(i+1) + " " + s.Name,
+				Value(s.P50, unit), Value(s.P90, unit), Value(s.P99, unit), stepShare(s.Share),
 			})
 		}
 	}
@@ -50,7 +55,7 @@ func stepShare(e result.Estimate) string {
 	return Absent
 }
 
-// stepUnit is the one unit of all times.
+// stepUnit is the one unit of all times; none where there is no time that would have it.
 func stepUnit(l *result.LoadAnalysis) Unit {
 	var values []float64
 	for a := range l.Arms {
@@ -63,6 +68,9 @@ func stepUnit(l *result.LoadAnalysis) Unit {
 				}
 			}
 		}
+	}
+	if len(values) == 0 {
+		return Unit{Size: 1}
 	}
 	return UnitFor(result.Time, values...)
 }

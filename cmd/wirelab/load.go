@@ -451,8 +451,8 @@ func thresholdsOf(slo string) (all []string, err error) {
 func (a *app) printRequests(p plan.Plan) error {
 	for _, o := range a.foreign.service.Operations {
 		for _, w := range a.foreign.service.Wires {
-			for _, r := range o.Calls[w.Name].Requests {
-				if err := a.Printf("%s\n", a.hidden(external.Text(w, r))); err != nil {
+			for _, text := range o.Calls[w.Name].Texts(w) {
+				if err := a.Printf("%s\n", a.hidden(text)); err != nil {
 					return err
 				}
 			}

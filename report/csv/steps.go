@@ -21,8 +21,9 @@ func steps(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial)
 			if s.Times.Count() < q.least {
 				continue
 			}
-			all = append(all, line(r, round+1, t.Arm, l.Name, fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), figure(float64(s.Times.Quantile(q.at))),
-				"ns", strconv.FormatBool(t.Steady), arm.Why(result.MustMetric(q.gated))))
+			metric, value := fmt.Sprintf("step-%d-%s-%s", i+1, s.Name, q.name), figure(float64(s.Times.Quantile(q.at)))
+			steady, why := strconv.FormatBool(t.Steady), arm.Why(result.MustMetric(q.gated))
+			all = append(all, line(r, round+1, t.Arm, l.Name, metric, value, "ns", steady, why))
 		}
 	}
 	return all

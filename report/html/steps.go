@@ -13,7 +13,9 @@ func (s *sheet) steps(l *result.LoadAnalysis) *figure {
 	if len(rows) == 0 {
 		return nil
 	}
-	f := &figure{ID: fmt.Sprintf("steps-%d", l.Load+1), Title: report.StepTitle, Caption: report.StepCaption, Head: report.StepHead(l)}
+	f := &figure{
+		ID: fmt.Sprintf("steps-%d", l.Load+1), Title: report.StepTitle, Caption: report.StepCaption, Head: report.StepHead(l),
+	}
 	var arm *result.ArmState
 	for _, row := range rows {
 		line := []cell{words(row[0]), words(row[1])}
@@ -34,7 +36,9 @@ func (s *sheet) steps(l *result.LoadAnalysis) *figure {
 	}
 	for a := range l.Arms {
 		for i, step := range l.Arms[a].Steps {
-			raw = append(raw, []string{l.Arms[a].Name, itoa(i + 1), step.Name, known(step.P50), known(step.P90), known(step.P99), known(step.Share)})
+			raw = append(raw, []string{
+				l.Arms[a].Name, itoa(i + 1), step.Name, known(step.P50), known(step.P90), known(step.P99), known(step.Share),
+			})
 		}
 	}
 	f.data(s.file("steps", l), raw)

@@ -17,8 +17,8 @@ import (
 const (
 	stepsLimit = 32 // steps of a chain
 	savesLimit = 32 // values that a step saves
-	// placesLimit is the most places of a step's call that have what earlier steps saved, and savedLimit the most bytes of
-	// each value: so a request that is made in the call has at most 4 MiB of them.
+	// placesLimit is the most places of a step's call that have what earlier steps saved, and savedLimit the most bytes
+	// of each value: so a request that is made in the call has at most 4 MiB of them.
 	placesLimit = 64
 	savedLimit  = 64 << 10
 )
@@ -29,8 +29,8 @@ type Step struct {
 	Save map[string]string `json:"save,omitempty"`
 	// Calls has its requests: one for each row of the chain, or one in all. None: they are made in the call, of Text.
 	Calls Calls `json:"calls"`
-	// Text has places for what earlier steps saved, and nothing else that is not known beforehand. Target is the URL of the
-	// wire, and Content what is in the file that Text names.
+	// Text has places for what earlier steps saved, and for fields of a row. Target is the URL of the wire, and Content
+	// what is in the file that Text names.
 	Text    *CallText `json:"text,omitempty"`
 	Target  string    `json:"target,omitempty"`
 	Content []byte    `json:"content,omitempty"`
@@ -49,14 +49,15 @@ func (d *Description) checkSteps(field string, o OperationText) error {
 	case len(o.Steps) > stepsLimit:
 		return bad(field+".steps", "there are %d; a chain has at most %d", len(o.Steps), stepsLimit)
 	case o.Expect != "" || o.Schema != "" || o.Status != "" || len(o.Ignore) > 0:
-		return bad(field, "what a right reply is, is said of the operations that are the steps; leave expect, ignore, schema "+
-			"and status out here")
+		return bad(field, "what a right reply is, is said of the operations that are the steps; leave expect, ignore, "+
+			"schema and status out here")
 	}
 	for i, s := range o.Steps {
 		at := fmt.Sprintf("%s.steps: step %d", field, i+1)
 		of, known := d.Operations[s.Call]
 		if !known {
-			return wirelab.Public(wirelab.UnknownName("operation", s.Call, slices.Sorted(maps.Keys(d.Operations)))).Behind(at + ": ")
+			unknown := wirelab.UnknownName("operation", s.Call, slices.Sorted(maps.Keys(d.Operations)))
+			return wirelab.Public(unknown).Behind(at + ": ")
 		}
 		if len(of.Steps) > 0 {
 			return bad(at, "%s is a chain itself: a chain has calls only", s.Call)
@@ -107,9 +108,11 @@ func (w *preparing) inChains() error {
 }
 
 // chain prepares a chain over each wire that has a call for all of its steps.
-func (w *preparing) chain(ctx context.Context, field string, text OperationText, wires []Wire, table []rows.Row, o *Operation) error {
+func (w *preparing) chain(
+	ctx context.Context, field string, text OperationText, wires []Wire, table []rows.Row, o *Operation,
+) error {
 	if w.requests != nil {
-		return bad(field+".rows", "%s has requests; the rows of a chain are NDJSON or CSV, of values for the calls of its steps", text.Rows)
+		return bad(field+".rows", "%s has requests; rows of a chain are NDJSON or CSV, of values for its steps", text.Rows)
 	}
 	for _, wire := range wires {
 		if !w.carries(text.Steps, wire.Name) {
@@ -183,14 +186,15 @@ func (w *preparing) step(
 	}
 	switch {
 	case places > placesLimit:
-		return step, nil, bad(field, "what earlier steps saved is in %d places of it; at most %d are filled in each call", places, placesLimit)
+		return step, nil, bad(field, "what earlier steps saved is in %d places of it; at most %d are filled in each call",
+			places, placesLimit)
 	case places > 0:
 		if of.Expect == "" && len(of.Ignore) == 0 {
 			of.Expect = Status
 		}
 		if of.Expect == Recorded {
-			return step, nil, bad(field, "its request has what earlier steps saved, so that no recorded reply is of it: let %s expect "+
-				"status, schema or learnt", text.Call)
+			return step, nil, bad(field, "its request has what earlier steps saved, so that no recorded reply is of it: "+
+				"let %s expect status, schema or learnt", text.Call)
 		}
 		step.Text, step.Content = &call, making.content
 		w.bytes += len(making.content)
@@ -283,9 +287,14 @@ func (c Calls) Texts(w Wire) (all []string) {
 // shown is a request whose places are not filled.
 func (s *Step) shown(w Wire) string {
 	call := s.Text
-	r := request.Request{Method: methodOf(w, *call, call.Body != nil || call.File != ""), URL: call.Path, Fields: fieldsOf(call.Headers)}
-	for i, name := range slices.Sorted(maps.Keys(call.Query)) {
-		r.URL += map[bool]string{true: "?", false: "&"}[i == 0 && !strings.Contains(r.URL, "?")] + name + "=" + call.Query[name]
+	r := request.Request{URL: call.Path, Fields: fieldsOf(call.Headers)}
+	r.Method = methodOf(w, *call, call.Body != nil || call.File != "")
+	for _, name := range slices.Sorted(maps.Keys(call.Query)) {
+		between := "?"
+		if strings.Contains(r.URL, "?") {
+			between = "&"
+		}
+		r.URL += between + name + "=" + call.Query[name]
 	}
 	content := call.Body
 	switch w.Kind {

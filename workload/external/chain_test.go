@@ -131,7 +131,7 @@ func dialled(t *testing.T, p external.Prepared, wire, address string) wirelab.St
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := cell.Dial(t.Context(), wirelab.Dialing{Address: address, Foreign: true})
+	client, err := cell.Dial(t.Context(), wirelab.Dialing{Address: address, Foreign: true, Connections: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestChainThatFails(t *testing.T) {
 	}{
 		"no token": {cause: "nothing to save", says: "step 1 (login): the reply has nothing at /token, which is to be saved as token"},
 		"refusal":  {cause: "status 418", says: "step 3 (buy): status 418 I'm a teapot"},
-		"nowhere": {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
+		"nowhere":  {other: []string{"{{.at}}", "/nowhere"}, cause: "status 404", says: "step 3 (buy): status 404"},
 		"varied": {
 			other: []string{", ignore: [/token]", ""},
 			says:  "reply to step 1 (login): with other values (not shown) of what is saved, want those of the first reply; if they differ from reply to reply, write ignore: [/token] in operation login",

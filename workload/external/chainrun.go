@@ -93,8 +93,8 @@ func (c *chain) names() []string {
 	return all
 }
 
-// caller returns a function that goes through the chain, with the next row each time. took is nil, or has a place for each
-// step.
+// caller returns a function that goes through the chain, with the next row each time. took is nil, or has a place for
+// each step.
 func (c *chain) caller(over *client, seed uint64, took []time.Duration) func(context.Context) error {
 	order, next := series(len(c.rows), seed), 0
 	s := c.session(over.port)
@@ -118,9 +118,11 @@ func (c *chain) session(over port) *session {
 	return &session{chain: c, over: over, scratch: newScratch(c.wire), fields: map[string]any{}, saved: map[string]any{}}
 }
 
-// run goes through the chain once, as somebody whom the service does not know yet. each, unless it is nil, is told of each
-// reply.
-func (s *session) run(ctx context.Context, i int, took []time.Duration, each func(*chained, *prepared, request.Reply)) error {
+// run goes through the chain once, as somebody whom the service does not know yet. each, unless it is nil, is told of
+// each reply.
+func (s *session) run(
+	ctx context.Context, i int, took []time.Duration, each func(*chained, *prepared, request.Reply),
+) error {
 	clear(s.saved)
 	clear(s.fields)
 	maps.Copy(s.fields, s.rows[i].Fields)
@@ -164,7 +166,8 @@ func (s *session) request(step *chained, i int) (*prepared, int, error) {
 		return step.requests[at], at, nil
 	}
 	unfit := func(what string) (*prepared, int, error) {
-		return nil, i, wirelab.Caused(unsaved, wirelab.InvalidArgument, "what earlier steps saved makes no request of it: %s", what)
+		return nil, i, wirelab.Caused(unsaved, wirelab.InvalidArgument,
+			"what earlier steps saved makes no request of it: %s", what)
 	}
 	// What errors of these would show may be a secret that was cut.
 	filled, err := step.shape.fill(rows.Row{At: s.rows[i].At, Fields: s.fields})
@@ -252,8 +255,8 @@ const (
 	maskedMost  = 1 << 20
 )
 
-// secrets are what no text may show: what was saved, by this step too, and the cookies. few is whether they can be looked
-// for.
+// secrets are what no text may show: what was saved, by this step too, and the cookies. few is whether they can be
+// looked for.
 func (s *session) secrets(step *chained, made *prepared, reply *request.Reply) (all []string, few bool) {
 	for _, value := range s.saved {
 		all = secretTexts(all, value)
@@ -287,7 +290,7 @@ func (c *chained) within(reply request.Reply, w Wire) (all []string) {
 func (s *session) failed(step *chained, made *prepared, err error) error {
 	var wrong *wirelab.Mismatch
 	if errors.As(err, &wrong) {
-		return &wirelab.Mismatch{Got: "to " + step.text + ": " + wrong.Got, Want: wrong.Want} // its secrets are hidden: see mismatch
+		return &wirelab.Mismatch{Got: "to " + step.text + ": " + wrong.Got, Want: wrong.Want} // without secrets: see mismatch
 	}
 	coded := *wirelab.Public(err)
 	if secrets, few := s.secrets(step, made, nil); few {
@@ -298,9 +301,11 @@ func (s *session) failed(step *chained, made *prepared, err error) error {
 	return coded.Behind(step.text + ": ")
 }
 
-// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may show a
-// part of such a value, so that the comparison is made again without them.
-func (s *session) mismatch(step *chained, at int, made *prepared, reply request.Reply, wrong *wirelab.Mismatch) *wirelab.Mismatch {
+// mismatch tells how a reply is wrong without what is saved of it, or of an earlier one. The text that there is may show
+// a part of such a value, so that the comparison is made again without them.
+func (s *session) mismatch(
+	step *chained, at int, made *prepared, reply request.Reply, wrong *wirelab.Mismatch,
+) *wirelab.Mismatch {
 	secrets, few := s.secrets(step, made, &reply)
 	first, known := step.judge.Kept(at)
 	if known {
@@ -340,8 +345,9 @@ func (s *session) mismatch(step *chained, at int, made *prepared, reply request.
 		return &wirelab.Mismatch{Got: hideCut(where, secrets) + " is not that of its schema", Want: "one of the JSON Schema"}
 	}
 	return &wirelab.Mismatch{
-		Got: "with other values (not shown) of what is saved", Want: "those of the first reply; if they differ from reply to " +
-			"reply, write ignore: [" + strings.Join(step.pointers(), ", ") + "] in operation " + step.name,
+		Got: "with other values (not shown) of what is saved",
+		Want: "those of the first reply; if they differ from reply to reply, write ignore: [" +
+			strings.Join(step.pointers(), ", ") + "] in operation " + step.name,
 	}
 }
 
@@ -356,8 +362,8 @@ func (c *chained) pointers() (all []string) {
 	return all
 }
 
-// tried goes through the chain for people: the request and the reply of its last step, and the bodies of all replies as an
-// array, without what was saved.
+// tried goes through the chain for people: the request and the reply of its last step, and the bodies of all replies as
+// an array, without what was saved.
 func (c *chain) tried(ctx context.Context, over port) (t Trial, err error) {
 	s := c.session(over)
 	t.Text = []byte{'['}

@@ -86,7 +86,9 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 	if err != nil {
 		return Operation{}, err
 	}
-	o := Operation{Name: name, Kind: wirelab.UnaryCall, Repeatable: true, Calls: map[string]Calls{}, StepOf: w.chains[name]}
+	o := Operation{
+		Name: name, Kind: wirelab.UnaryCall, Repeatable: true, Calls: map[string]Calls{}, StepOf: w.chains[name],
+	}
 	switch {
 	case len(text.Steps) > 0:
 		return o, w.chain(ctx, field, text, wires, table, &o)
@@ -163,7 +165,9 @@ func (w *preparing) calls(ctx context.Context, field string, wire Wire, call Cal
 }
 
 // ready makes a call one whose requests can be made of it, whatever is left to fill in.
-func (w *preparing) ready(ctx context.Context, field string, wire Wire, call CallText, into *Calls) (CallText, maker, error) {
+func (w *preparing) ready(
+	ctx context.Context, field string, wire Wire, call CallText, into *Calls,
+) (CallText, maker, error) {
 	making := maker{wire: wire, target: w.Wires[wire.Name].Target}
 	into.Messages = call.Messages
 	call, err := w.expanded(field, wire, call)

@@ -45,7 +45,8 @@ func sourcesOf(save map[string]string) (all []source, err error) {
 		}
 		rest, is := strings.CutPrefix(s.text, "/")
 		if !is {
-			return nil, bad(name, "%.60q is no JSON pointer; one begins with a slash: /token, /items/0/id. A header is header:Location", s.text)
+			return nil, bad(name, "%.60q is no JSON pointer; one begins with a slash: /token, /items/0/id. "+
+				"A header is header:Location", s.text)
 		}
 		for part := range strings.SplitSeq(rest, "/") {
 			if len(s.parts) == pointerDepth {
@@ -67,7 +68,7 @@ func (s source) find(reply request.Reply, body []byte, w Wire, target string) (a
 		value := request.Get(reply.Fields, s.header)
 		switch {
 		case value == "":
-			return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has no header %s, which is to be saved as %s", s.header, s.name)
+			return nil, s.missing("no header " + s.header)
 		case len(value) > savedLimit:
 			return nil, s.tooLarge()
 		case strings.EqualFold(s.header, "location"), strings.EqualFold(s.header, "content-location"):
@@ -78,7 +79,7 @@ func (s source) find(reply request.Reply, body []byte, w Wire, target string) (a
 	raw, found := pointed(body, s.parts)
 	switch {
 	case !found:
-		return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has nothing at %s, which is to be saved as %s", s.text, s.name)
+		return nil, s.missing("nothing at " + s.text)
 	case len(raw) > savedLimit:
 		return nil, s.tooLarge()
 	}
@@ -86,9 +87,14 @@ func (s source) find(reply request.Reply, body []byte, w Wire, target string) (a
 	from.UseNumber()
 	var value any
 	if err := from.Decode(&value); err != nil || value == nil {
-		return nil, wirelab.Caused(unsaved, wirelab.Internal, "the reply has null at %s, which is to be saved as %s", s.text, s.name)
+		return nil, s.missing("null at " + s.text)
 	}
 	return value, nil
+}
+
+// missing is the error of a reply without the value.
+func (s source) missing(what string) error {
+	return wirelab.Caused(unsaved, wirelab.Internal, "the reply has %s, which is to be saved as %s", what, s.name)
 }
 
 func (s source) tooLarge() error {
@@ -130,12 +136,13 @@ func pointed(document []byte, parts []string) (json.RawMessage, bool) {
 // URL has before all paths. One of another host stays, and no request can be made of it.
 func pathOf(value string, w Wire, target string) string {
 	at, err := url.Parse(value)
-	if err != nil || at.Host != "" && (!strings.EqualFold(at.Host, w.Authority) || at.Scheme != "" && at.Scheme != w.scheme()) {
+	if err != nil || at.Host != "" && !strings.EqualFold(at.Host, w.Authority) || at.Scheme != "" && at.Scheme != w.scheme() {
 		return value
 	}
 	path := at.EscapedPath()
 	if base, err := url.Parse(target); err == nil {
-		if rest, under := strings.CutPrefix(path, strings.TrimSuffix(base.EscapedPath(), "/")); under && strings.HasPrefix(rest, "/") {
+		rest, under := strings.CutPrefix(path, strings.TrimSuffix(base.EscapedPath(), "/"))
+		if under && strings.HasPrefix(rest, "/") {
 			path = rest
 		}
 	}
@@ -148,8 +155,8 @@ func pathOf(value string, w Wire, target string) string {
 // hidden stands for a saved value in texts, as a secret does in results.
 const hidden = "(secret)"
 
-// hidingWhole is the length below which a value is hidden only where it stands alone: it would be found in words that have
-// nothing to do with it.
+// hidingWhole is the length below which a value is hidden only where it stands alone: it would be found in words that
+// have nothing to do with it.
 const hidingWhole = 4
 
 // secretTexts adds the texts of a saved value: its own, or those within it.
@@ -182,7 +189,8 @@ func hide(text string, secrets []string) string {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
 	for _, secret := range slices.Compact(secrets) {
 		quoted, _ := json.Marshal(secret) // a string always can be
-		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
+		forms := []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)}
+		for _, form := range forms {
 			if len(form) < hidingWhole {
 				text = hideWords(text, form)
 				continue

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func appendAll(into []byte, from io.Reader) ([]byte, error) {
 func (p *sockets) take(ctx context.Context, c *prepared) (*socket, error) {
 	p.mu.Lock()
 	for i, s := range p.idle {
-		if s.of == c || s.of.URL == c.URL {
+		if s.of == c || s.of.URL == c.URL && slices.Equal(s.of.Fields, c.Fields) {
 			p.idle = append(p.idle[:i], p.idle[i+1:]...)
 			p.mu.Unlock()
 			return s, nil
