@@ -141,10 +141,17 @@ func (s *started) environ() []string {
 
 // words are its command, in which $PORT_REST is the port of wire rest where a service has several.
 func (s *started) words(wire string) ([]string, error) {
+	ports, err := s.ports(wire)
+	if err != nil {
+		return nil, err
+	}
 	run := slices.Clone(s.Run)
+	for i := range run {
+		run[i] = ports.Replace(run[i])
+	}
 	if s.Command != "" {
-		var err error
-		if run, err = launch.ParseCommand(s.Command); err != nil {
+		// Ports are put in first: to what splits a command, other variables than $PORT are a shell's business.
+		if run, err = launch.ParseCommand(ports.Replace(s.Command)); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +162,13 @@ func (s *started) words(wire string) ([]string, error) {
 		}
 		run[0] = program
 	}
-	for _, other := range s.wires {
+	return run, nil
+}
+
+// ports puts ports in the place of $PORT_REST and the like: $PORT for the wire that is measured, free ones for the others.
+func (s *started) ports(wire string) (*strings.Replacer, error) {
+	var pairs []string
+	for _, other := range slices.Backward(slices.SortedFunc(slices.Values(s.wires), byLength)) {
 		name := "PORT_" + strings.ToUpper(strings.ReplaceAll(other, "-", "_"))
 		port := "$PORT"
 		if other != wire && !strings.HasSuffix(wire, "-"+other) {
@@ -165,12 +178,13 @@ func (s *started) words(wire string) ([]string, error) {
 			}
 			port = free
 		}
-		for i := range run {
-			run[i] = strings.NewReplacer("${"+name+"}", port, "$"+name, port).Replace(run[i])
-		}
+		pairs = append(pairs, "${"+name+"}", port, "$"+name, port)
 	}
-	return run, nil
+	return strings.NewReplacer(pairs...), nil
 }
+
+// byLength puts short texts first: $PORT_A must not be found in $PORT_AB.
+func byLength(a, b string) int { return len(a) - len(b) }
 
 // freePort is a port that nothing listened at a moment ago.
 func freePort() (string, error) {

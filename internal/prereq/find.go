@@ -126,6 +126,15 @@ func FindPython() error {
 	return nil
 }
 
+// FindNode tells why there is no Node.js with its npm, or nothing.
+func FindNode() error {
+	_, err := FindTool("node")
+	if err == nil {
+		_, err = FindTool("npm")
+	}
+	return err
+}
+
 // Denied reports whether an error says that the system does not let this user do it.
 func Denied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, exec.ErrNotFound)

@@ -42,6 +42,7 @@ var (
 	PostgreSQL = Thing{Name: "PostgreSQL", Packages: []string{"postgresql"}}
 	RabbitMQ   = Thing{Name: "RabbitMQ", Packages: []string{"rabbitmq-server"}}
 	Python     = Thing{Name: "Python", Packages: []string{"python3", "python3-venv"}}
+	Node       = Thing{Name: "Node.js", Packages: []string{"nodejs", "npm"}}
 	Curl       = Thing{Name: "curl", Packages: []string{"curl", "ca-certificates"}}
 	CCompiler  = Thing{Name: "a C compiler", Packages: []string{"gcc", "libc6-dev"}}
 )

@@ -39,6 +39,7 @@ func find(ctx context.Context) (lacking []lack) {
 	_, err = prereq.FindChromium()
 	check(prereq.Chromium, err)
 	check(prereq.Python, prereq.FindPython())
+	check(prereq.Node, prereq.FindNode())
 	check(prereq.Curl, tool("curl"))
 	check(prereq.Strace, tool("strace"))
 	check(prereq.Loop, tool("mount", "mkfs.ext4"))

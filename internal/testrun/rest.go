@@ -23,7 +23,8 @@ func experiments() []apart {
 			"TestAbsentArm", "TestArrivalsAreShownMadeAndReplayed", "TestCapacityRuns", "TestChaosFindsWhatIsMissing",
 			"TestChaosLosesNothing", "TestChaosOfRabbitMQAndOfNoBroker", "TestCompareMessages", "TestCompareOverNetwork",
 			"TestCompareViaNetem", "TestCurveFindsItsRates", "TestCurveIsHonestInOverload", "TestDatabaseIsKilledInMidRun",
-			"TestDocServes", // it builds grpcurl, where that is not installed
+			"TestDocServes",       // it builds grpcurl, where that is not installed
+			"TestExampleServices", // it fetches packages of Node.js and Go
 			"TestExperimentTellsHowFarItIs", "TestExplainMeasures", "TestMessagesAreInterrupted", "TestMessagesConductorIsKilled",
 			"TestQueuesOfArms", "TestUpLoggingAPartDies", "TestUpLoggingAll", "TestUpLoggingLosesNothing", "TestUpLoggingSweeps", "TestUpMessaging",
 		}},

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// item is what the shop sells.
+type item struct {
+	SKU   string `json:"sku"`
+	Name  string `json:"name"`
+	Cents int32  `json:"cents"`
+}
+
+// shop is the data behind both protocols.
+type shop struct {
+	mu    sync.RWMutex
+	items map[string]item
+}
+
+func newShop() *shop {
+	s := &shop{items: map[string]item{}}
+	for _, i := range []item{{"a1", "Notebook", 450}, {"b2", "Pencil", 120}, {"c3", "Ruler", 300}, {"d4", "Eraser", 90}} {
+		s.items[i.SKU] = i
+	}
+	return s
+}
+
+// list are all items, in the order of their ids.
+func (s *shop) list() []item {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]item, 0, len(s.items))
+	for _, i := range s.items {
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b item) int { return strings.Compare(a.SKU, b.SKU) })
+	return all
+}
+
+func (s *shop) get(sku string) (item, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	i, known := s.items[sku]
+	return i, known
+}
+
+// add adds an item, or puts it in the place of the one with its id.
+func (s *shop) add(i item) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.items[i.SKU] = i
+}
