@@ -87,6 +87,9 @@ func Summarise(r *result.Result, a *result.Analysis, j *result.Judgement) Summar
 	s.capacity()
 	loads := s.loads()
 	switch {
+	case s.alone(loads):
+		s.refusals.alone = true
+		s.single(loads)
 	case len(loads) > detailed:
 		s.matrix(loads)
 	default:
@@ -275,6 +278,9 @@ func (s *summary) trust(loads []*result.LoadAnalysis) {
 // have been told of above.
 func checkedBriefly(a *result.Analysis) string {
 	text := strings.Replace(checked(a), ", see below", "", 1)
+	if len(a.Loads) > 0 && len(a.Loads[0].Arms) == 1 {
+		text = strings.Replace(text, "wrong or failed ones from 1 of the arms", "others were wrong or failed", 1)
+	}
 	for _, what := range []string{"replies", "events"} {
 		text = strings.Replace(text, what+" right, none wrong", what+" checked, all correct", 1)
 	}
@@ -370,6 +376,10 @@ func heads(l *result.LoadAnalysis, m result.Metric) string {
 			return "p50"
 		}
 		return "ack p50"
+	case plan.ResponseP90, plan.ResponseP999:
+		if l.Scenario == "" {
+			return strings.TrimPrefix(m.ID, "response-")
+		}
 	case plan.ResponseP99:
 		if l.Scenario == "" {
 			return "p99"

@@ -27,7 +27,10 @@ func (s *summary) answer(loads []*result.LoadAnalysis) {
 		said = append(said, text)
 		measured = !all
 	}
-	if measured {
+	switch {
+	case measured && s.alone(loads):
+		said = append(said, s.aloneSaid(loads)...)
+	case measured:
 		if len(loads) > detailed {
 			said = append(said, s.many(loads)...)
 		} else {

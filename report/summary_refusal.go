@@ -10,7 +10,10 @@ import (
 )
 
 // refusals are the reasons why figures are missing, in the order in which they are met.
-type refusals struct{ all []*refusal }
+type refusals struct {
+	all   []*refusal
+	alone bool // there is one arm, whose name need not be said
+}
 
 // refusal is one reason.
 type refusal struct {
@@ -105,12 +108,12 @@ func beyond(a, b *result.Check) bool {
 func (all *refusals) lines(loads int) []string {
 	lines := make([]string, len(all.all))
 	for i, r := range all.all {
-		lines[i] = numerals[i] + " " + r.line(loads)
+		lines[i] = numerals[i] + " " + r.line(loads, all.alone)
 	}
 	return lines
 }
 
-func (r *refusal) line(of int) string {
+func (r *refusal) line(of int, alone bool) string {
 	if r.text != "" {
 		return r.text
 	}
@@ -129,9 +132,12 @@ func (r *refusal) line(of int) string {
 	if r.check != nil && r.check.Gate.Whole() {
 		what = "every figure"
 	}
-	who := list(arms)
-	if len(arms) > 3 {
-		who = fmt.Sprintf("%d arms", len(arms))
+	who := " of " + list(arms)
+	switch {
+	case alone:
+		who = ""
+	case len(arms) > 3:
+		who = fmt.Sprintf(" of %d arms", len(arms))
 	}
 	at := ""
 	if len(loads) < of {
@@ -144,7 +150,7 @@ func (r *refusal) line(of int) string {
 	if r.check == nil {
 		head = "no figure: "
 	}
-	return head + what + " of " + who + at + ": " + r.reason()
+	return head + what + who + at + ": " + r.reason()
 }
 
 // reason says why in one clause, with the worst number, and what to change.

@@ -96,7 +96,7 @@ func oneLine(text string) string {
 // remedy says what to do about calls that failed, by the most frequent cause.
 func (s *subject) remedy() string {
 	if len(s.state.Causes) == 0 {
-		return "find out why with wirelab call, and at a rate try a lower one or a longer deadline"
+		return "make one call yourself to find out why, and at a rate try a lower one or a longer deadline"
 	}
 	switch wirelab.Cause(s.state.Causes[0].Cause) {
 	case wirelab.TimedOut, "unfinished":
@@ -110,7 +110,7 @@ func (s *subject) remedy() string {
 	case wirelab.Descriptors:
 		return "raise the limit of open files (ulimit -n), or have fewer connections"
 	case WrongReply:
-		return "the server gives wrong replies: see what it says with wirelab call"
+		return "the server gives wrong replies: make one call yourself, and look"
 	}
-	return "see what the server says with wirelab call, and at a rate try a lower one or a longer --deadline"
+	return "see what the server says to one call of yours, and at a rate try a lower one or a longer --deadline"
 }

@@ -16,6 +16,7 @@ import (
 	"wirelab/report/terminal"
 	"wirelab/result"
 	"wirelab/result/resulttest"
+	"wirelab/stat"
 )
 
 // kind is a made-up result with its short answer: to analyse one takes long.
@@ -28,6 +29,7 @@ type kind struct {
 var kinds = sync.OnceValue(func() map[string]kind {
 	all := examples()
 	all["six"], all["busy"] = six(), busy()
+	all["alone"], all["alone-loads"], all["alone-failed"], all["alone-busy"] = alone(1), alone(1, 10, 50), failed(), held()
 	all["two"], all["operations"], all["pipeline"] = resulttest.Two(), resulttest.Operations(), resulttest.Pipeline()
 	all["curve"], all["capacity"] = resulttest.Curves(), resulttest.Capacity()
 	found := map[string]kind{}
@@ -60,6 +62,47 @@ func busy() *result.Result {
 				t.Driver.CPU = plan.Duration(0.95 * float64(t.Driver.Wall))
 			}
 		}
+	}
+	return r
+}
+
+// alone returns one arm whose server is not ours, under loads of so many calls in flight.
+func alone(inFlight ...int) *result.Result {
+	arm := resulttest.Arm{
+		Name: "http://localhost:8080/items", Protocol: "http1-json", ClientCPU: 12000, Response: 310 * time.Microsecond, Sent: 81, Received: 283, ClientAllocs: 1,
+	}
+	s := resulttest.Setting{Name: "load", About: "How fast does it answer?", Arms: []resulttest.Arm{arm}, Rounds: 12, Seed: 0x10ad}
+	for _, n := range inFlight {
+		s.Loads = append(s.Loads, plan.Load{InFlight: n})
+	}
+	r := resulttest.Make(s)
+	r.Plan.Arms[0].Target = "localhost:8080"
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			r.Rounds[n].Trials[i].Server = nil
+		}
+	}
+	return r
+}
+
+// failed returns [alone] where some calls got no answer that counts.
+func failed() *result.Result {
+	r := alone(10)
+	for n := range r.Rounds {
+		t := &r.Rounds[n].Trials[0]
+		t.Errors = map[string]uint64{"unavailable": 7}
+		t.Causes = stat.Causes{{Kind: "unavailable", Cause: "status 503", Count: 7, First: "status 503 Service Unavailable"}}
+		t.Sent += 7
+	}
+	return r
+}
+
+// held returns [alone] where the driver had to wait for others.
+func held() *result.Result {
+	r := alone(10)
+	for n := range r.Rounds {
+		t := &r.Rounds[n].Trials[0]
+		t.Driver.CPU = plan.Duration(0.95 * float64(t.Driver.Wall))
 	}
 	return r
 }

@@ -1,0 +1,209 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"wirelab/plan"
+	"wirelab/result"
+)
+
+// alone reports whether there is one arm that makes calls: then there is nothing to compare, and what is asked is how
+// fast it answers, how long the slowest calls take, and what failed.
+func (s *summary) alone(loads []*result.LoadAnalysis) bool {
+	if len(s.r.Plan.Arms) != 1 || len(loads) == 0 {
+		return false
+	}
+	for _, l := range loads {
+		if l.Scenario != "" || l.Streams > 0 || followed(l) || len(l.Libraries) > 0 || Empty(l) {
+			return false
+		}
+	}
+	return true
+}
+
+// aloneLooked are the metrics of one arm alone, the first of most weight.
+func aloneLooked(l *result.LoadAnalysis) []result.Metric {
+	ids := []string{plan.Throughput, plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999, plan.ServerCPU, plan.DatabaseCPU}
+	if l.Open {
+		ids = ids[1:]
+	}
+	var found []result.Metric
+	for _, m := range metrics(l, append(ids, l.Primary)) {
+		c := l.Row(m.ID).Cells[0].Estimate
+		switch {
+		case c.Known, c.Refused != nil:
+		case m.ID == plan.ResponseP999: // it is there once it has the calls that it needs
+			continue
+		case m.Quantile == 0 && m.ID != plan.Throughput && !gated(&l.Arms[0], m): // nobody could see it
+			continue
+		}
+		found = append(found, m)
+	}
+	return found
+}
+
+// single adds the one table of one arm: a row for each load.
+func (s *summary) single(loads []*result.LoadAnalysis) {
+	t := SummaryTable{}
+	kept := loads[:min(len(loads), 2*shownRows)]
+	if n := len(loads) - len(kept); n > 0 {
+		t.More = fmt.Sprintf("and %d more: --full", n)
+	}
+	var shown []result.Metric
+	for _, l := range kept {
+		t.Names = append(t.Names, tableTitle(s.r.Plan, l.Load))
+		for _, m := range aloneLooked(l) {
+			if !untold(l, m, l.Row(m.ID)) {
+				shown = metrics(l, append(ids(shown), m.ID))
+			}
+		}
+	}
+	for _, m := range shown {
+		var values []float64
+		for _, l := range kept {
+			if row := l.Row(m.ID); row != nil && row.Cells[0].Estimate.Known {
+				values = append(values, row.Cells[0].Estimate.Value)
+			}
+		}
+		unit := Unit{Size: 1}
+		if len(values) > 0 {
+			unit = UnitFor(m.Dimension, values...)
+		}
+		c := SummaryColumn{Head: heads(kept[0], m), Unit: unit.Name}
+		for _, l := range kept {
+			if l.Row(m.ID) == nil {
+				c.Cells = append(c.Cells, SummaryCell{})
+				continue
+			}
+			c.Cells = append(c.Cells, s.cell(l, m, 0, Value(l.Row(m.ID).Cells[0].Estimate, unit), c.Head))
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	if c, ok := s.bytes(kept[0], []int{0}); ok && len(kept) == 1 {
+		t.Columns = append(t.Columns, c)
+	}
+	s.Tables = append(s.Tables, t)
+}
+
+func ids(of []result.Metric) []string {
+	all := make([]string, len(of))
+	for i, m := range of {
+		all[i] = m.ID
+	}
+	return all
+}
+
+// aloneSaid says how the one arm did: under each load, or of many under the one where it answered most.
+func (s *summary) aloneSaid(loads []*result.LoadAnalysis) []string {
+	if len(loads) > detailed {
+		most := loads[0]
+		for _, l := range loads {
+			if row := l.Row(plan.Throughput); row != nil && row.Cells[0].Estimate.Value > most.Row(plan.Throughput).Cells[0].Estimate.Value {
+				most = l
+			}
+		}
+		if row := most.Row(plan.Throughput); row == nil || !row.Cells[0].Estimate.Known {
+			return nil
+		}
+		return []string{s.aloneUnder(most) + " That is the most of these loads."}
+	}
+	var said []string
+	for _, l := range loads {
+		said = append(said, s.aloneUnder(l))
+		if text := aloneFailed(l); text != "" {
+			said = append(said, text)
+		}
+	}
+	return said
+}
+
+// aloneUnder is what the arm did under a load: how many calls it answers, in which times, and what one costs.
+func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
+	known := func(id string) (string, result.Estimate, bool) {
+		m, err := l.Metric(id)
+		if err != nil || l.Row(id) == nil || !l.Row(id).Cells[0].Estimate.Known {
+			return "", result.Estimate{}, false
+		}
+		e := l.Row(id).Cells[0].Estimate
+		return With(e, RowUnit(m, l.Row(id))) + Marks(&l.Arms[0], m), e, true
+	}
+	name := l.Arms[0].Name
+	var did []string
+	if rate, e, ok := known(plan.Throughput); ok {
+		m, _ := l.Metric(plan.Throughput)
+		did = append(did, "answers "+strings.Replace(rate, "/s", "", 1)+" requests per second"+bounds(e, RowUnit(m, l.Row(plan.Throughput))))
+	}
+	var times []string
+	if p50, _, ok := known(plan.ResponseP50); ok {
+		times = append(times, "half of them within "+p50)
+	}
+	if p99, _, ok := known(plan.ResponseP99); ok {
+		times = append(times, "99 % within "+p99)
+	}
+	text := ""
+	switch {
+	case len(did) == 0 && len(times) == 0:
+		return fmt.Sprintf("%s, %s%s.%s", Load(s.r.Plan, l.Load), nothingShown(&l.Arms[0]), s.aloneWhy(l), costs(l, known))
+	case len(did) == 0:
+		text = name + " answers " + strings.Replace(list(times), "of them", "of its calls", 1)
+	case len(times) == 0:
+		text = name + " " + did[0]
+	default:
+		text = name + " " + did[0] + ", " + list(times)
+	}
+	return Load(s.r.Plan, l.Load) + ", " + text + "." + costs(l, known)
+}
+
+// nothingShown says that an arm has neither rate nor times, and first of all where that is since calls failed.
+func nothingShown(arm *result.ArmState) string {
+	for _, c := range arm.Failed() {
+		if found, _, ok := strings.Cut(c.Detail, ": "); ok && c.Gate == result.Answers {
+			return found + ", so that no figure of " + arm.Name + " is shown"
+		}
+	}
+	return "no rate and no time of " + arm.Name + " can be shown"
+}
+
+// costs is what a call costs the server, where that is known.
+func costs(l *result.LoadAnalysis, known func(string) (string, result.Estimate, bool)) string {
+	cpu, e, ok := known(plan.ServerCPU)
+	if !ok {
+		return ""
+	}
+	m, _ := l.Metric(plan.ServerCPU)
+	return " One costs the server " + cpu + " of CPU" + bounds(e, RowUnit(m, l.Row(plan.ServerCPU))) + "."
+}
+
+// aloneWhy points to the reasons why an arm has neither rate nor times.
+func (s *summary) aloneWhy(l *result.LoadAnalysis) string {
+	var marks []string
+	for _, m := range aloneLooked(l) {
+		if mark := s.refusals.markOf(s.r.Plan, l, 0, heads(l, m)); mark != "" && !slices.Contains(marks, mark) {
+			marks = append(marks, mark)
+		}
+	}
+	if len(marks) == 0 {
+		return ""
+	}
+	return " (" + list(marks) + " below)"
+}
+
+// aloneFailed says what failed where that refuses nothing: a check says it otherwise.
+func aloneFailed(l *result.LoadAnalysis) string {
+	arm := &l.Arms[0]
+	if len(arm.Causes) == 0 || len(arm.Invalid()) > 0 {
+		return ""
+	}
+	var total uint64
+	var parts []string
+	for _, c := range arm.Causes {
+		total += c.Count
+		parts = append(parts, result.Thousands(c.Count)+" "+c.Cause)
+	}
+	if len(parts) > shownFindings {
+		parts = append(parts[:shownFindings], "others")
+	}
+	return fmt.Sprintf("%s failed: %s.", counted(int(total), "call"), list(parts)) //nolint:gosec // so many calls are never made
+}
