@@ -58,7 +58,10 @@ func TestNothingThatFailsEndsWithZero(t *testing.T) {
 		"decide":    with(map[string]int{"latest --chaos " + absent: exitUsage}),
 		"doctor":    {"--burst 1ms": exitUsage, "--results " + away: exitFailed, "--results " + below: exitFailed},
 		"explain":   with(map[string]int{}),
+		"load":      {"nope": exitUsage, "http://127.0.0.1:1/": exitFailed, "http://127.0.0.1:1/ --slo nope": exitUsage},
 		"matrix":    {"nope": exitUsage},
+		"own check": {absent: exitUsage, file: exitUsage},
+		"own init":  {absent: exitUsage, "grpc://127.0.0.1:1": exitFailed},
 		"presets":   {"nope": exitUsage},
 		"relay": {
 			"--network nope --to 127.0.0.1:1":                     exitUsage,

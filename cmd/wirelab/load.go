@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -152,6 +151,9 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	case f.capacity && len(f.conduct.gate.failIf) > 0:
 		return cli.Usage("--fail-if is not for --capacity: its exit code says whether there is a capacity")
 	}
+	if err := f.readable(); err != nil {
+		return err
+	}
 	d, err := f.describe(ctx, a, args)
 	if err != nil {
 		return err
@@ -166,7 +168,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 		p.Operation = name
 	}
 	if p, err = a.foreignWork(ctx, p); err != nil {
-		return err
+		return asTyped(err, args[len(args)-1])
 	}
 	if f.dry {
 		return a.printRequests(p)
@@ -202,6 +204,23 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	return f.measure(ctx, a, p)
 }
 
+// readable refuses what cannot be read of the flags, before any call is made.
+func (f *loadFlags) readable() error {
+	if _, err := thresholdsOf(f.slo); err != nil {
+		return err
+	}
+	if f.until != "" {
+		if _, err := plan.ParseUntil(f.until); err != nil {
+			return err
+		}
+	}
+	if f.curve || f.capacity {
+		return nil // they read their rates themselves
+	}
+	p := f.plan
+	return f.parseLoads(&p)
+}
+
 // rated is what the commands that try rates take of the flags.
 func (f *loadFlags) rated(p plan.Plan) ratedFlags {
 	p.Loads = nil
@@ -225,7 +244,8 @@ func (a *app) tried(ctx context.Context, operation string, arm plan.Arm) (extern
 			said = ": " + firstWords(t.Text)
 		}
 		coded := wirelab.Public(err)
-		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s", arm.Name, a.hidden(coded.Message), a.hidden(said)))
+		return t, cli.With(exitFailed, wirelab.Caused(wirelab.CauseOf(err), coded.Code, "the first call to %s failed: %s%s%s", arm.Name, a.hidden(coded.Message), a.hidden(said),
+			hint(coded.Message+said, arm.Name)))
 	}
 	return t, nil
 }
@@ -294,23 +314,18 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 	if wire.Version == "" && f.version != "" {
 		return d, cli.Usage("--http %q: want 1, 2 or 3", f.version)
 	}
-	if len(args) == 2 {
-		wire.Kind, args = external.Kind(args[0]), args[1:]
+	at, kind, err := typedTarget(args)
+	if err != nil {
+		return d, err
 	}
-	at, err := url.Parse(args[0])
-	if err != nil || at.Host == "" {
-		return d, cli.Usage("%q is no URL with a host; write for example http://localhost:8080/items or grpc://localhost:9000/shop.Cart/AddItem", args[0])
-	}
+	wire.Kind = kind
 	call := external.CallText{Method: f.method, Messages: f.messagesOf}
 	wire.Target = at.Scheme + "://" + at.Host
-	if wire.Kind == external.GraphQL && len(args) == 0 {
-		return d, cli.Usage("graphql: want its URL too, such as graphql http://localhost:8080/graphql")
-	}
 	grpc := at.Scheme == "grpc" || at.Scheme == "grpcs" || wire.Kind == external.GRPC
 	if grpc {
 		call.Call = strings.TrimPrefix(at.Path, "/")
 	} else {
-		call.Path = at.RequestURI()
+		call.Path = typedPath(args[len(args)-1], at)
 	}
 	if at.User != nil {
 		return d, cli.Usage("a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")

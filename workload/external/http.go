@@ -198,6 +198,8 @@ func failed(ctx context.Context, w Wire, err error) error {
 		return wirelab.Public(ctx.Err())
 	case errors.As(err, &coded):
 		return coded
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return wirelab.Lost(wirelab.Unavailable, err, "%s closed the connection before its reply was whole", w.Address)
 	}
 	return wirelab.Lost(wirelab.Unavailable, err, "%s: %v", w.Address, err)
 }

@@ -14,8 +14,12 @@ import (
 // refused is the error of a reply whose status says that the call failed; nil where it does not. A status is the
 // service's own word, and not a wrong reply: it is counted by its cause.
 func refused(status int) error {
-	if status < http.StatusBadRequest {
+	switch {
+	case status < http.StatusMultipleChoices:
 		return nil
+	case status < http.StatusBadRequest:
+		return wirelab.Caused(wirelab.StatusCause(status), wirelab.Unimplemented,
+			"status %d %s, and redirects are not followed: call the address that it leads to", status, http.StatusText(status))
 	}
 	return wirelab.Caused(wirelab.StatusCause(status), httprpc.CodeOf(status), "status %d %s", status, http.StatusText(status))
 }
