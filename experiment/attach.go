@@ -52,7 +52,7 @@ func (w *round) attach(ctx context.Context, a *armRun) (Child, error) {
 	}
 	found, err := w.c.attachTo(a.plan, roots)
 	if err != nil && !named {
-		return nil, nil //nolint:nilerr // it ended, or is nobody's business: then it is as if it had not been found
+		return nil, nil // it ended, or is nobody's business: then it is as if it had not been found
 	}
 	if err != nil {
 		return nil, err

@@ -359,7 +359,7 @@ func TestServerThatDies(t *testing.T) {
 		t.Error("it is over before it died")
 	default:
 	}
-	_, _ = http.Get("http://" + p.Ready().Address + "/die") // it answers nothing
+	_, _ = http.Get("http://" + p.Ready().Address + "/die") //nolint:bodyclose // it answers nothing
 	<-p.Over()
 	const want = "server of shop died: exit status 3; its last words: out of luck"
 	_, err := p.Ask(t.Context(), control.Order{Usage: &struct{}{}})
@@ -390,26 +390,31 @@ func TestWhatCannotBeStarted(t *testing.T) {
 		want string
 	}{
 		{
-			"no such file", launch.Spec{Run: []string{"./shop"}, Dir: folder},
+			"no such file",
+			launch.Spec{Run: []string{"./shop"}, Dir: folder},
 			wirelab.NotFound, "there is no program ./shop in " + folder + "; build it first",
 		},
 		{
-			"not on the path", launch.Spec{Run: []string{"no-such-shop"}},
+			"not on the path",
+			launch.Spec{Run: []string{"no-such-shop"}},
 			wirelab.NotFound, "there is no program no-such-shop; build it first",
 		},
 		{
-			"no folder", launch.Spec{Run: []string{"true"}, Dir: folder + "/none"},
+			"no folder",
+			launch.Spec{Run: []string{"true"}, Dir: folder + "/none"},
 			wirelab.NotFound, "the folder " + folder + "/none is not there",
 		},
 		{"no program", launch.Spec{Run: []string{"./plain"}, Dir: folder}, wirelab.NotFound, "chmod +x"},
 		{"text", launch.Spec{Run: []string{"./text"}, Dir: folder}, wirelab.NotFound, "begins with #!"},
 		{"nothing", launch.Spec{}, wirelab.InvalidArgument, "no command"},
 		{
-			"a name as host", launch.Spec{Run: []string{"true"}, Host: "localhost"},
+			"a name as host",
+			launch.Spec{Run: []string{"true"}, Host: "localhost"},
 			wirelab.InvalidArgument, "no IP address",
 		},
 		{
-			"a way that is not known", launch.Spec{Run: []string{"true"}, Ready: "udp"},
+			"a way that is not known",
+			launch.Spec{Run: []string{"true"}, Ready: "udp"},
 			wirelab.InvalidArgument, `"udp" is not known; write tcp`,
 		},
 	} {

@@ -46,10 +46,10 @@ const (
 // ParseReady reads one as a person writes it.
 func ParseReady(text string) (Ready, error) {
 	r := Ready(text)
-	switch {
-	case r == "":
+	switch r {
+	case "":
 		return TCP, nil
-	case r == TCP, r == GRPC, r == Line:
+	case TCP, GRPC, Line:
 		return r, nil
 	}
 	if scheme, path, ok := strings.Cut(text, ":"); ok && (scheme == "http" || scheme == "https") {

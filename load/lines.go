@@ -114,7 +114,7 @@ func (p *pipeline) run(s *slice, slots int) error {
 	}
 	if p.outsides != nil {
 		p.outsides.begin()
-		defer func() { p.outsides.end(p.sheet) }()
+		defer func() { p.end(p.sheet) }()
 	}
 	p.now = s.clock.Now()
 	if p.closed {

@@ -18,8 +18,11 @@ func TestLineageOf(t *testing.T) {
 		{"a plain name", "24551 (postgres)" + tail, lineage{24550, 24551, 34567, 150 * time.Millisecond, false}, true},
 		{"a name that looks like the rest", "24551 (a) S 1 (b))" + tail, lineage{24550, 24551, 34567, 150 * time.Millisecond, false}, true},
 		{"it has ended", "7 (a) Z" + strings.Replace(tail, " S", "", 1), lineage{24550, 24551, 34567, 150 * time.Millisecond, true}, true},
-		{"its first thread alone has ended", "7 (a) Z" + strings.Replace(tail[2:], " 20 0 1 0 ", " 20 0 2 0 ", 1),
-			lineage{24550, 24551, 34567, 150 * time.Millisecond, false}, true},
+		{
+			"its first thread alone has ended", "7 (a) Z" + strings.Replace(tail[2:], " 20 0 1 0 ", " 20 0 2 0 ", 1),
+			lineage{24550, 24551, 34567, 150 * time.Millisecond, false},
+			true,
+		},
 		{"cut short", "24551 (postgres) S 24550", lineage{}, false},
 		{"nothing", "", lineage{}, false},
 	} {

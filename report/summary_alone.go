@@ -142,7 +142,7 @@ func (s *summary) aloneUnder(l *result.LoadAnalysis) string {
 	if p99, _, ok := known(plan.ResponseP99); ok {
 		times = append(times, "99 % within "+p99)
 	}
-	text := ""
+	var text string
 	switch {
 	case len(did) == 0 && len(times) == 0:
 		return fmt.Sprintf("%s, %s%s.%s", Load(s.r.Plan, l.Load), nothingShown(&l.Arms[0]), s.aloneWhy(l), costs(l, known))

@@ -71,11 +71,11 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		if err != nil {
 			return p, err
 		}
-		if sum := hex.EncodeToString(read.Sum(nil)); e.Digest != "" && e.Digest != sum {
+		sum := hex.EncodeToString(read.Sum(nil))
+		if e.Digest != "" && e.Digest != sum {
 			return p, cli.Usage("the files that %s names have changed since it was measured: put back what they were, or measure it anew", e.File)
-		} else { //nolint:revive // the two belong together
-			e.Digest = sum
 		}
+		e.Digest = sum
 		if e.As != "" {
 			prepared.Service = e.As
 		}

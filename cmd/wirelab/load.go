@@ -417,7 +417,7 @@ func serviceName(text string) string {
 
 // operationOf is a name for what is called: the last word of the path.
 func operationOf(path string) string {
-	words := strings.FieldsFunc(path, func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') })
+	words := strings.FieldsFunc(path, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
 	if len(words) == 0 {
 		return "call"
 	}

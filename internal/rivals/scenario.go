@@ -38,22 +38,26 @@ func scenarios() []scenario {
 		{
 			"HTTP/1.1, 50 connections, null responder", "http1-json", true, 50, 1,
 			[]string{ours, load, "wrk", "h2load", "k6"},
-			map[string]float64{"wrk": 1}, loads,
+			map[string]float64{"wrk": 1},
+			loads,
 		},
 		{
 			"gRPC, 10 connections x 10 calls, null responder", "grpc", true, 10, 10,
 			grpc,
-			map[string]float64{"h2load": 0.6, "ghz": 0.15}, loads,
+			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+			loads,
 		},
 		{
 			"gRPC, 1 connection x 100 calls, null responder", "grpc", true, 1, 100,
 			grpc,
-			map[string]float64{"h2load": 0.6, "ghz": 0.15}, loads,
+			map[string]float64{"h2load": 0.6, "ghz": 0.15},
+			loads,
 		},
 		{
 			"gRPC, 50 connections x 1 call, grpc-go server", "grpc", false, 50, 1,
 			grpc,
-			map[string]float64{"h2load": 0.95, "ghz": 0.4}, nil,
+			map[string]float64{"h2load": 0.95, "ghz": 0.4},
+			nil,
 		},
 	}
 }

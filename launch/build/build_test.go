@@ -226,20 +226,25 @@ func TestWhatCannotBeBuilt(t *testing.T) {
 		{"no such branch", p.spec("git:mian", ""), wirelab.NotFound, `my shop has no branch, tag or commit "mian"`},
 		{"an option", p.spec("git:--all", ""), wirelab.NotFound, `no branch, tag or commit "--all"`},
 		{
-			"no repository", build.Spec{Repo: filepath.Dir(plain), Ref: "git:main"},
+			"no repository",
+			build.Spec{Repo: filepath.Dir(plain), Ref: "git:main"},
 			wirelab.NotFound, "is not in a git repository",
 		},
 		{"no folder", build.Spec{Repo: plain + "x", Ref: "git:main"}, wirelab.NotFound, "is no folder"},
 		{"no path", p.spec("main", ""), wirelab.NotFound, "for a branch, tag or commit write git:main"},
 		{"no program", p.spec(plain, ""), wirelab.InvalidArgument, "neither a folder nor a program"},
-		{"it fails", p.spec("git:main", "echo first; echo the compiler says no >&2; exit 2"), wirelab.Unavailable,
-			"exit status 2\nfirst\nthe compiler says no"},
 		{
-			"a folder that it has not", build.Spec{Repo: p.dir, Ref: "git:main", Dir: "src", Cache: p.cache},
+			"it fails", p.spec("git:main", "echo first; echo the compiler says no >&2; exit 2"), wirelab.Unavailable,
+			"exit status 2\nfirst\nthe compiler says no",
+		},
+		{
+			"a folder that it has not",
+			build.Spec{Repo: p.dir, Ref: "git:main", Dir: "src", Cache: p.cache},
 			wirelab.NotFound, "git:main has no folder",
 		},
 		{
-			"a folder outside", build.Spec{Repo: p.dir, Ref: "git:main", Dir: "../x"},
+			"a folder outside",
+			build.Spec{Repo: p.dir, Ref: "git:main", Dir: "../x"},
 			wirelab.InvalidArgument, "is not below",
 		},
 	} {

@@ -29,7 +29,7 @@ const tellable = 50 * time.Millisecond
 // request is what one call sends.
 type request struct {
 	method, path string
-	host         string // that it names; "": the address of the server
+	host         string  // that it names; "": the address of the server
 	fields       []field // sorted; without those of the connection and content-length
 	body         []byte
 	length       bool   // whether the body's length is announced

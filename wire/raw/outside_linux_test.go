@@ -15,8 +15,11 @@ func TestOutside(t *testing.T) {
 		slots    int
 		known    bool
 	}{
-		{"http1-json", false, 1, true}, {"http1-tls-proto", true, 1, true}, {"raw-tcp", false, 1, true},
-		{"grpc", false, 1, true}, {"grpc", false, 4, false},
+		{"http1-json", false, 1, true},
+		{"http1-tls-proto", true, 1, true},
+		{"raw-tcp", false, 1, true},
+		{"grpc", false, 1, true},
+		{"grpc", false, 4, false},
 	} {
 		t.Run(c.protocol, func(t *testing.T) {
 			t.Parallel()

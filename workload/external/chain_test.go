@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 // shop is a service that one has to log in to. Each login has a token of its own, and a session.
 type shop struct {
 	logins, lists, buys atomic.Int64
-	break_              string // what is wrong
+	spoil               string // what is wrong
 }
 
 func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +44,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(&who)
 		token := fmt.Sprintf("token-of-%s-%06d", who.User, n)
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "session-" + token})
-		switch s.break_ {
+		switch s.spoil {
 		case "no token":
 			reply(http.StatusOK, map[string]any{"user": who.User})
 		case "another form":
@@ -58,7 +58,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(http.StatusForbidden, map[string]any{"error": "the session is not that of " + token})
 	case r.URL.Path == "/v1/items":
 		n := s.lists.Add(1)
-		if s.break_ == "echo" {
+		if s.spoil == "echo" {
 			reply(http.StatusOK, map[string]any{"for": token, "n": n, "items": []any{map[string]any{"id": 7}}})
 			return
 		}
@@ -66,7 +66,7 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(http.StatusOK, map[string]any{"items": []any{map[string]any{"id": 9007199254740993, "name": "a lamp"}}})
 	case r.URL.Path == "/v1/items/9007199254740993" && r.Method == http.MethodPost:
 		var order struct{ ID json.Number }
-		if json.NewDecoder(r.Body).Decode(&order) != nil || order.ID != "9007199254740993" || s.break_ == "refusal" {
+		if json.NewDecoder(r.Body).Decode(&order) != nil || order.ID != "9007199254740993" || s.spoil == "refusal" {
 			reply(http.StatusTeapot, map[string]any{"error": "no"})
 			return
 		}
@@ -150,7 +150,7 @@ func dialled(t *testing.T, p external.Prepared, wire, address string) wirelab.St
 // opened is a shop with its description, with other texts in the place of some.
 func opened(t *testing.T, broken string, other ...string) (*shop, string, external.Prepared) {
 	t.Helper()
-	s := &shop{break_: broken}
+	s := &shop{spoil: broken}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	address := server.Listener.Addr().String()

@@ -196,7 +196,7 @@ func (s *session) request(step *chained, i int) (*prepared, int, error) {
 
 // right judges the reply to a step.
 func (s *session) right(step *chained, at int, made *prepared, reply request.Reply) error {
-	err := step.loaded.right(at, reply)
+	err := step.right(at, reply)
 	var wrong *wirelab.Mismatch
 	switch {
 	case err == nil:
@@ -206,7 +206,7 @@ func (s *session) right(step *chained, at int, made *prepared, reply request.Rep
 	case step.graph: // its error shows the beginning of a text
 		if secrets, few := s.secrets(step, made, &reply); few {
 			reply.Body = hideIn(reply.Body, secrets)
-			if again := step.loaded.right(at, reply); again != nil && !errors.As(again, &wrong) {
+			if again := step.right(at, reply); again != nil && !errors.As(again, &wrong) {
 				return again
 			}
 		}
@@ -243,10 +243,10 @@ func (c *chained) document(body []byte) ([]byte, error) {
 
 // readable is a body as JSON, or as it is where it may be anything.
 func (c *chained) readable(body []byte) ([]byte, error) {
-	if c.loaded.decode == nil {
+	if c.decode == nil {
 		return body, nil
 	}
-	return c.loaded.decode(body)
+	return c.decode(body)
 }
 
 // The bounds of what is looked through for secrets, once a call has failed. Beyond them nothing is shown.

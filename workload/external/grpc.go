@@ -111,7 +111,7 @@ func (c *prepared) grpcRequest() error {
 	c.streams = method.ServerStreaming
 	c.grpc, err = grpccall.New(grpccall.Method{
 		Path: method.Path, ClientStreaming: method.ClientStreaming, ServerStreaming: method.ServerStreaming,
-	}, c.Fields, c.Request.Messages)
+	}, c.Fields, c.Messages)
 	return err
 }
 

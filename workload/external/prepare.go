@@ -344,10 +344,10 @@ func withUsual(all []request.Field, wire Wire, call CallText, body []byte) []req
 			all = append(all, request.Field{Name: name, Value: value})
 		}
 	}
-	switch {
-	case wire.Kind == WebSocket:
+	switch wire.Kind {
+	case WebSocket:
 		return all
-	case wire.Kind == SSE:
+	case SSE:
 		add("Accept", "text/event-stream")
 	default:
 		add("Accept", "*/*")

@@ -56,26 +56,38 @@ func TestRead(t *testing.T) {
 		{"short for an option", "curl --sil --data-b x=1 " + at, "POST " + at + form + "x=1"},
 		{"put", "curl -X PUT " + at + " -H 'content-type: text/plain' -d x", "PUT " + at + " [content-type: text/plain] x"},
 		{"upload", "curl -T item.json http://localhost/up/", "PUT http://localhost/up/item.json {\"sku\":\r\n \"a\xff1\"}\n"},
-		{"json", "curl --json '{\"a\":' --json '1}' " + at,
-			"POST " + at + ` [Accept: application/json] [Content-Type: application/json] {"a":1}`},
-		{"encode", "curl " + at + " --data-urlencode 'q=a b&c' --data-urlencode '=x=y' --data-urlencode 'p q'",
-			"POST " + at + form + "q=a%20b%26c&x%3Dy&p%20q"},
-		{"encode file", "curl -G " + at + " --data-urlencode n@item.json",
-			"GET " + at + "?n=%7B%22sku%22%3A%0D%0A%20%22a%FF1%22%7D%0A"},
+		{
+			"json", "curl --json '{\"a\":' --json '1}' " + at,
+			"POST " + at + ` [Accept: application/json] [Content-Type: application/json] {"a":1}`,
+		},
+		{
+			"encode", "curl " + at + " --data-urlencode 'q=a b&c' --data-urlencode '=x=y' --data-urlencode 'p q'",
+			"POST " + at + form + "q=a%20b%26c&x%3Dy&p%20q",
+		},
+		{
+			"encode file", "curl -G " + at + " --data-urlencode n@item.json",
+			"GET " + at + "?n=%7B%22sku%22%3A%0D%0A%20%22a%FF1%22%7D%0A",
+		},
 		{"get", "curl -G " + at + "?x=1 -d a=1 --url-query 'q=b c'", "GET " + at + "?x=1&q=b%20c&a=1"},
 		{"head", "curl -I " + at, "HEAD " + at},
 		{"user", "curl -u u:p " + at, "GET " + at + " [Authorization: Basic dTpw]"},
 		{"user in URL", "curl http://u:p@localhost/", "GET http://localhost/ [Authorization: Basic dTpw]"},
 		{"range", "curl -r 600 " + at, "GET " + at + " [Range: bytes=600-]"},
 		{"cookies", "curl -b a=1 -b 'b=2; c=3' " + at, "GET " + at + " [Cookie: a=1; b=2; c=3]"},
-		{"agent", "curl -A me -e http://x -r 0-9 --oauth2-bearer t " + at,
-			"GET " + at + " [User-Agent: me] [Referer: http://x] [Range: bytes=0-9] [Authorization: Bearer t]"},
-		{"fields", "curl -H 'A: b:c' -H 'X-Empty;' -H 'Accept:' -H ':authority: x' -H 'Content-Length: 3' " + at,
-			"GET " + at + " [A: b:c] [X-Empty: ]"},
+		{
+			"agent", "curl -A me -e http://x -r 0-9 --oauth2-bearer t " + at,
+			"GET " + at + " [User-Agent: me] [Referer: http://x] [Range: bytes=0-9] [Authorization: Bearer t]",
+		},
+		{
+			"fields", "curl -H 'A: b:c' -H 'X-Empty;' -H 'Accept:' -H ':authority: x' -H 'Content-Length: 3' " + at,
+			"GET " + at + " [A: b:c] [X-Empty: ]",
+		},
 		{"removed", "curl -H 'Content-Type:' -d x " + at, "POST " + at + " x"},
 		{"field file", "curl -H @fields " + at, "GET " + at + " [X-A: 1] [X-B: 2]"},
-		{"ignored", "curl -k --compressed -o /dev/null -w '%{http_code}' --retry 3 --no-keepalive --http2 -m 5 " + at,
-			"GET " + at},
+		{
+			"ignored", "curl -k --compressed -o /dev/null -w '%{http_code}' --retry 3 --no-keepalive --http2 -m 5 " + at,
+			"GET " + at,
+		},
 		{"continued", "curl -X POST \\\n  -H 'A: b' \\\r\n " + at, "POST " + at + " [A: b]"},
 		{"double quotes", `curl -d "a \"b\" \$c \d" ` + at, "POST " + at + form + `a "b" $c \d`},
 		{"ANSI", `curl -d $'a\'b\n\u00e9\x41\101\ud83d\ude00\q' ` + at, "POST " + at + form + "a'b\néAA😀\\q"},
@@ -86,17 +98,25 @@ func TestRead(t *testing.T) {
 		{"dollar", "curl -d '$x' -d \"5$\" " + at, "POST " + at + form + "$x&5$"},
 		{"piped", "curl -s " + at + " 2>/dev/null | jq .", "GET " + at},
 		{"written", "curl " + at + " > 'a b' 2>&1", "GET " + at},
-		{"several", "curl a.example/1 a.example/2; curl b.example && curl c.example/ --next -d x d.example",
+		{
+			"several", "curl a.example/1 a.example/2; curl b.example && curl c.example/ --next -d x d.example",
 			"GET http://a.example/1\nGET http://a.example/2\nGET http://b.example\nGET http://c.example/\n" +
-				"POST http://d.example" + form + "x"},
-		{"brackets", "curl 'http://localhost/?a[]=1' -g 'http://localhost/{a}'",
-			"GET http://localhost/?a[]=1\nGET http://localhost/{a}"},
+				"POST http://d.example" + form + "x",
+		},
+		{
+			"brackets", "curl 'http://localhost/?a[]=1' -g 'http://localhost/{a}'",
+			"GET http://localhost/?a[]=1\nGET http://localhost/{a}",
+		},
 		{"IPv6", "curl 'http://[::1]:8080/items'", "GET http://[::1]:8080/items"},
-		{"cmd", "curl ^\"http://localhost:8080/items?a=1^&b=^%^20^\" ^\r\n  -H ^\"content-type: application/json^\" ^\r\n" +
-			"  --data-raw ^\"^{^\\^\"sku^\\^\":^\\^\"a1^\\^\"^}^\" &\r\ncurl http://localhost/\r\n",
-			`POST ` + at + `?a=1&b=%20 [content-type: application/json] {"sku":"a1"}` + "\nGET http://localhost/"},
-		{"cmd, quoted", "curl \"http://localhost:8080/items\" ^\n  -H \"A: b ^ c\" ^\n  -d \"x\\\\y \\\"z\\\"\"",
-			"POST " + at + " [A: b ^ c]" + form + `x\\y "z"`},
+		{
+			"cmd", "curl ^\"http://localhost:8080/items?a=1^&b=^%^20^\" ^\r\n  -H ^\"content-type: application/json^\" ^\r\n" +
+				"  --data-raw ^\"^{^\\^\"sku^\\^\":^\\^\"a1^\\^\"^}^\" &\r\ncurl http://localhost/\r\n",
+			`POST ` + at + `?a=1&b=%20 [content-type: application/json] {"sku":"a1"}` + "\nGET http://localhost/",
+		},
+		{
+			"cmd, quoted", "curl \"http://localhost:8080/items\" ^\n  -H \"A: b ^ c\" ^\n  -d \"x\\\\y \\\"z\\\"\"",
+			"POST " + at + " [A: b ^ c]" + form + `x\\y "z"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, _, err := curl.Read("a.sh", []byte(c.text), sources)
@@ -143,14 +163,18 @@ func TestFaults(t *testing.T) {
 		{"method", "curl -X 'A B' a", `a.sh:1: -X is followed by "A B", which is no method; write one such as POST`},
 		{"password", "curl -u me a", "a.sh:1: -u has no password; write USER:PASSWORD"},
 		{"cookie file", "curl -b jar a", "a.sh:1: -b names a file of cookies; write the cookies themselves"},
-		{"field", "curl -H 'Bearer s3cret' a",
-			`a.sh:1: -H is followed by "Bearer …", which has no colon; write 'Name: value'`},
+		{
+			"field", "curl -H 'Bearer s3cret' a",
+			`a.sh:1: -H is followed by "Bearer …", which has no colon; write 'Name: value'`,
+		},
 		{"field name", "curl -H 'a b: c' a", `a.sh:1: -H is followed by "a b", which is no name of a header field`},
 		{"field value", "curl -H $'a: b\\x01' a", "a.sh:1: the value of a has control characters"},
 		{"file", "curl -d @none a", `a.sh:1: "none" cannot be read: no such file`},
 		{"input", "curl -d @- a", "a.sh:1: @- reads the standard input; name a file: @FILE"},
-		{"URL", "curl 'http://u:s3cret@a/b c?t=s3cret'",
-			`a.sh:1: the URL "http://…@a/b c?…" has a ' ' in it; write a space as %20`},
+		{
+			"URL", "curl 'http://u:s3cret@a/b c?t=s3cret'",
+			`a.sh:1: the URL "http://…@a/b c?…" has a ' ' in it; write a space as %20`,
+		},
 		{"scheme", "curl ftp://a", `a.sh:1: the URL's scheme is "ftp"; write http or https`},
 		{"only a path", "curl /items", `a.sh:1: the URL "/items" names no host`},
 		{"several URLs", "curl 'http://a/{b,c}'", `a.sh:1: curl makes several URLs of "http://a/{b,c}"; write each of them`},

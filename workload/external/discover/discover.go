@@ -48,20 +48,20 @@ const documentLimit = 32 << 20
 func File(ctx context.Context, name string, data []byte, from request.Sources) (external.Description, []string, error) {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 	d := external.Description{Service: serviceName(base), Operations: map[string]external.OperationText{}}
-	switch ext := filepath.Ext(name); {
-	case ext == ".proto":
+	switch filepath.Ext(name) {
+	case ".proto":
 		schema, err := grpcschema.Compile(ctx, []string{name}, nil)
 		if err != nil {
 			return d, nil, err
 		}
 		return fromGRPC(d, external.WireText{Target: "grpc://localhost:9000", Schema: name}, schema)
-	case ext == ".protoset" || ext == ".binpb" || ext == ".pb":
+	case ".protoset", ".binpb", ".pb":
 		schema, err := grpcschema.Protoset(name, data)
 		if err != nil {
 			return d, nil, err
 		}
 		return fromGRPC(d, external.WireText{Target: "grpc://localhost:9000", Schema: name}, schema)
-	case ext == ".graphql" || ext == ".gql":
+	case ".graphql", ".gql":
 		schema, err := graphqlschema.Parse(name, data)
 		if err != nil {
 			return d, nil, err

@@ -50,14 +50,20 @@ func TestRead(t *testing.T) {
 		{name: "a.har", text: `{"log": {"entries": [{"request": {"method": "GET", "url": "http://a/"}}]}}`, url: "http://a/"},
 		{name: "a.sh", text: "curl a.example", url: "http://a.example"},
 		{name: "a.http", text: "GET http://a/b", url: "http://a/b"},
-		{name: "a.json", text: document, url: "http://localhost/v1/a",
-			note: "a.json: one is left out: the document has no example of path id"},
+		{
+			name: "a.json", text: document, url: "http://localhost/v1/a",
+			note: "a.json: one is left out: the document has no example of path id",
+		},
 		{name: "a.csv", text: "a,b\n", fault: "a.csv: the file has rows of values, and no requests; name it as the rows"},
 		{name: "a.txt", text: "nothing", fault: "a.txt: the kind of the file is not known; HAR files, curl commands"},
-		{name: "a.json", text: `{"info": {"_postman_id": "1"}}`,
-			fault: "a.json: the file is a collection of Postman; export"},
-		{name: "a.yaml", text: "openapi: 3.0.0\npaths: {'/{a}': {get: {}}}\n",
-			fault: "a.yaml: each operation lacks a value that the document has no example of"},
+		{
+			name: "a.json", text: `{"info": {"_postman_id": "1"}}`,
+			fault: "a.json: the file is a collection of Postman; export",
+		},
+		{
+			name: "a.yaml", text: "openapi: 3.0.0\npaths: {'/{a}': {get: {}}}\n",
+			fault: "a.yaml: each operation lacks a value that the document has no example of",
+		},
 		{name: "a.yaml", text: "openapi: 3.0.0\n", fault: "a.yaml: there are no paths"},
 	} {
 		got, notes, err := files.Read(c.name, []byte(c.text), request.Sources{})

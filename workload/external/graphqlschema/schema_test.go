@@ -118,8 +118,10 @@ func TestIntrospectionOff(t *testing.T) {
 	for reply, say := range map[string][]string{
 		"<html>not here</html>": {"<html>not here", "/graphql?"},
 		"":                      {"nothing"},
-		`{"data":{"__schema":{"queryType":{"name":"A"},"types":[{"kind":"OBJECT","name":"A b"}]}}}`: {"A b",
-			"no name of GraphQL"},
+		`{"data":{"__schema":{"queryType":{"name":"A"},"types":[{"kind":"OBJECT","name":"A b"}]}}}`: {
+			"A b",
+			"no name of GraphQL",
+		},
 		`{"data":{"__schema":{"queryType":{"name":"A"},"types":[{"kind":"WHAT","name":"A"}]}}}`: {"WHAT"},
 		`{"data":{"__schema":{}}}`: {"has"},
 		`{"data":{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT",` +
@@ -218,10 +220,14 @@ func TestCheck(t *testing.T) {
 		{"{ item(id: [1) }", "", nil, []string{"q.graphql:1:"}},
 		{"query A { version } query B { version }", "", nil, []string{"2 operations", "A, B"}},
 		{"query A { version }", "B", nil, []string{"unknown operation of q.graphql"}},
-		{"query A($id: ID!) { item(id: $id) { id } }", "", nil,
-			[]string{"q.graphql:1:9: variable $id is not given; it is ID!"}},
-		{"query A($id: ID!) { item(id: $id) { id } }", "", map[string]any{"id": 1, "idd": 2}, []string{`"idd"`,
-			"did you mean id"}},
+		{
+			"query A($id: ID!) { item(id: $id) { id } }", "", nil,
+			[]string{"q.graphql:1:9: variable $id is not given; it is ID!"},
+		},
+		{"query A($id: ID!) { item(id: $id) { id } }", "", map[string]any{"id": 1, "idd": 2}, []string{
+			`"idd"`,
+			"did you mean id",
+		}},
 		{"{ version }", "", map[string]any{"x": 2}, []string{`"x"`, "has none"}},
 		{"", "", nil, []string{"no operation"}},
 		{"fragment A on Item { id }", "", nil, []string{"no operation"}},

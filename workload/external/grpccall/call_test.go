@@ -115,13 +115,21 @@ func TestKinds(t *testing.T) {
 		}{
 			{grpccall.Method{Path: "/a.B/One"}, []string{"x"}, []string{"x"}},
 			{grpccall.Method{Path: "/a.B/One"}, []string{""}, []string{""}},
-			{grpccall.Method{Path: "/a.B/List", ServerStreaming: true}, []string{"long\n\x00"}, []string{"long\n\x00",
-				"long\n\x00", "long\n\x00"}},
-			{grpccall.Method{Path: "/a.B/List", ServerStreaming: true}, []string{strings.Repeat("x", 1<<20)},
-				slices.Repeat([]string{strings.Repeat("x", 1<<20)}, 3)},
+			{grpccall.Method{Path: "/a.B/List", ServerStreaming: true}, []string{"long\n\x00"}, []string{
+				"long\n\x00",
+				"long\n\x00", "long\n\x00",
+			}},
+			{
+				grpccall.Method{Path: "/a.B/List", ServerStreaming: true},
+				[]string{strings.Repeat("x", 1<<20)},
+				slices.Repeat([]string{strings.Repeat("x", 1<<20)}, 3),
+			},
 			{grpccall.Method{Path: "/a.B/Sum", ClientStreaming: true}, []string{"a", "b", "c"}, []string{"a"}},
-			{grpccall.Method{Path: "/a.B/Chat", ClientStreaming: true, ServerStreaming: true}, []string{"a", "", "c"},
-				[]string{"a", "", "c"}},
+			{
+				grpccall.Method{Path: "/a.B/Chat", ClientStreaming: true, ServerStreaming: true},
+				[]string{"a", "", "c"},
+				[]string{"a", "", "c"},
+			},
 			{grpccall.Method{Path: "/a.B/Chat", ClientStreaming: true, ServerStreaming: true}, nil, nil},
 		} {
 			name := fmt.Sprintf("%s %s %.20q", library, c.method.Path, c.sent)
@@ -171,8 +179,11 @@ func TestFailures(t *testing.T) {
 			{grpccall.Method{Path: "/a.B/Fail", ClientStreaming: true}, wirelab.Conflict, "not now"},
 			{grpccall.Method{Path: "/a.B/Fail", ClientStreaming: true, ServerStreaming: true}, wirelab.Conflict, "not now"},
 			{grpccall.Method{Path: "/a.B/Endless", ServerStreaming: true}, wirelab.ResourceExhausted, "more than"},
-			{grpccall.Method{Path: "/a.B/Endless", ClientStreaming: true, ServerStreaming: true}, wirelab.ResourceExhausted,
-				"more than"},
+			{
+				grpccall.Method{Path: "/a.B/Endless", ClientStreaming: true, ServerStreaming: true},
+				wirelab.ResourceExhausted,
+				"more than",
+			},
 		} {
 			messages := encode(t, "x")
 			if c.method.ClientStreaming { // more than any window has room for
@@ -240,8 +251,11 @@ func TestRefused(t *testing.T) {
 		{unary, nil, nil, "takes one message, and there are 0"},
 		{unary, nil, [][]byte{nil, nil}, "takes one message, and there are 2"},
 		{unary, nil, [][]byte{make([]byte, grpccall.MaxMessage+1)}, "at most"},
-		{grpccall.Method{Path: "/a/b", ClientStreaming: true}, nil, slices.Repeat([][]byte{make([]byte, 8<<20)}, 3),
-			"of one call"},
+		{
+			grpccall.Method{Path: "/a/b", ClientStreaming: true},
+			nil, slices.Repeat([][]byte{make([]byte, 8<<20)}, 3),
+			"of one call",
+		},
 		{unary, []request.Field{{Name: "grpc-timeout", Value: "1S"}}, one, "belongs to gRPC"},
 		{unary, []request.Field{{Name: "Content-Type", Value: "x"}}, one, "belongs to gRPC"},
 		{unary, []request.Field{{Name: "a b", Value: "x"}}, one, "letters, digits"},

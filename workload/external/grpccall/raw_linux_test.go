@@ -71,7 +71,9 @@ func askGenerated(t testing.TB, to wirelab.Dialing) []asked {
 	stub := gen.NewRouteGuideClient(conn)
 	var all []asked
 	points := []*gen.Point{
-		{Latitude: 409146138, Longitude: -746188906}, {}, {Latitude: 407838351, Longitude: -746143763},
+		{Latitude: 409146138, Longitude: -746188906},
+		{},
+		{Latitude: 407838351, Longitude: -746143763},
 		{Latitude: 1 << 30, Longitude: 5}, // out of range: an error
 	}
 	for _, p := range points {
@@ -82,8 +84,10 @@ func askGenerated(t testing.TB, to wirelab.Dialing) []asked {
 		}
 		all = append(all, a)
 	}
-	in := &gen.Rectangle{Lo: &gen.Point{Latitude: 400000000, Longitude: -750000000}, Hi: &gen.Point{Latitude: 420000000,
-		Longitude: -730000000}}
+	in := &gen.Rectangle{Lo: &gen.Point{Latitude: 400000000, Longitude: -750000000}, Hi: &gen.Point{
+		Latitude:  420000000,
+		Longitude: -730000000,
+	}}
 	list := asked{
 		method:   grpccall.Method{Path: gen.RouteGuide_ListFeatures_FullMethodName, ServerStreaming: true},
 		messages: [][]byte{wire(t, in)},

@@ -149,8 +149,10 @@ func compile(ctx context.Context, read func(string) ([]byte, error), paths, name
 	from := &sources{read: read}
 	var found complaints
 	compiler := protocompile.Compiler{
-		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: paths,
-			Accessor: from.open}),
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{
+			ImportPaths: paths,
+			Accessor:    from.open,
+		}),
 		Reporter:       reporter.NewReporter(found.add, nil),
 		SourceInfoMode: protocompile.SourceInfoNone,
 	}

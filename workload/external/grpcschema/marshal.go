@@ -73,8 +73,10 @@ func ownService(text *descriptorpb.FileDescriptorProto, m *Method) []*descriptor
 		}
 		for _, method := range service.GetMethod() {
 			if method.GetName() == string(m.desc.Name()) {
-				return []*descriptorpb.ServiceDescriptorProto{{Name: service.Name,
-					Method: []*descriptorpb.MethodDescriptorProto{method}}}
+				return []*descriptorpb.ServiceDescriptorProto{{
+					Name:   service.Name,
+					Method: []*descriptorpb.MethodDescriptorProto{method},
+				}}
 			}
 		}
 	}

@@ -264,19 +264,29 @@ func TestReflectMisbehaving(t *testing.T) {
 		say  string
 	}{
 		"none": {fake{}, wirelab.Unavailable, "lists no service"},
-		"many": {fake{services: strings.Split(strings.Repeat("abc ", 1)+many(), " ")}, wirelab.ResourceExhausted,
-			"1024 services"},
+		"many": {
+			fake{services: strings.Split(strings.Repeat("abc ", 1)+many(), " ")},
+			wirelab.ResourceExhausted,
+			"1024 services",
+		},
 		"garbage": {fake{services: []string{"a.B"}, symbol: garbage}, wirelab.Unavailable, "no descriptor"},
 		"deep":    {fake{services: []string{"a.B"}, symbol: deep, file: deep}, wirelab.ResourceExhausted, "files"},
 		"large":   {fake{services: []string{"a.B"}, symbol: large}, wirelab.ResourceExhausted, ""},
 		"itself":  {fake{services: []string{"a.B"}, symbol: self}, wirelab.InvalidArgument, "imports itself"},
 		"ends":    {fake{instead: func(stream) error { return nil }}, wirelab.Unavailable, "ended before its answer"},
-		"fails": {fake{instead: func(stream) error { return status.Error(codes.PermissionDenied, "who are you") }},
-			wirelab.PermissionDenied, "who are you"},
-		"off": {fake{instead: func(stream) error { return status.Error(codes.Unimplemented, "off") }},
-			wirelab.Unimplemented, "does not offer"},
-		"refuses": {fake{services: []string{"a.B"}, symbol: func(string) [][]byte { return nil }}, wirelab.Unavailable,
-			"no such thing"},
+		"fails": {
+			fake{instead: func(stream) error { return status.Error(codes.PermissionDenied, "who are you") }},
+			wirelab.PermissionDenied, "who are you",
+		},
+		"off": {
+			fake{instead: func(stream) error { return status.Error(codes.Unimplemented, "off") }},
+			wirelab.Unimplemented, "does not offer",
+		},
+		"refuses": {
+			fake{services: []string{"a.B"}, symbol: func(string) [][]byte { return nil }},
+			wirelab.Unavailable,
+			"no such thing",
+		},
 	} {
 		_, err := reflectFake(t, &c.fake)
 		if err == nil {

@@ -268,8 +268,10 @@ func TestExample(t *testing.T) {
 	if err := json.Unmarshal(find(t, s, "AddItem").Example(), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"sku", "qty", "kind", "prices", "paper", "madeAt", "label", "gift", "extra", "more",
-		"seen", "weight", "number"} {
+	for _, name := range []string{
+		"sku", "qty", "kind", "prices", "paper", "madeAt", "label", "gift", "extra", "more",
+		"seen", "weight", "number",
+	} {
 		if _, ok := fields[name]; !ok {
 			t.Errorf("no %s: %v", name, fields)
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -198,7 +199,7 @@ func (r *reader) entry(n, line int, e *entry) error {
 		return request.Faultf(r.name, line, `entry %d: "method" is %q; it is a word such as "GET"`,
 			n, request.Short(q.Method))
 	}
-	if q.Method == "CONNECT" {
+	if q.Method == http.MethodConnect {
 		r.notef(line, "entry %d is left out: CONNECT opens a tunnel of a proxy and asks no service", n)
 		return nil
 	}
@@ -212,8 +213,10 @@ func (r *reader) entry(n, line int, e *entry) error {
 		return err
 	}
 	if user != "" && request.Get(q.Fields, "Authorization") == "" {
-		q.Fields = append(q.Fields, request.Field{Name: "Authorization",
-			Value: "Basic " + base64.StdEncoding.EncodeToString([]byte(user))})
+		q.Fields = append(q.Fields, request.Field{
+			Name:  "Authorization",
+			Value: "Basic " + base64.StdEncoding.EncodeToString([]byte(user)),
+		})
 	}
 	kept, err := r.body(n, line, e, &q)
 	if err != nil || !kept {

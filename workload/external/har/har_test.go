@@ -59,7 +59,8 @@ func TestRead(t *testing.T) {
 		{
 			At: "shop.har: entry 1", Method: "POST", URL: "http://localhost:8080/items?a=b%20c", Body: []byte(`{"sku":"a1"}`),
 			Fields: []request.Field{
-				{Name: "content-type", Value: "application/json"}, {Name: "Cookie", Value: "a=b"},
+				{Name: "content-type", Value: "application/json"},
+				{Name: "Cookie", Value: "a=b"},
 				{Name: "accept-language", Value: "de, en"},
 			},
 			Reply: &request.Reply{
@@ -113,18 +114,28 @@ func TestFaults(t *testing.T) {
 		{"no list", `{"log": {"entries": {}}}`, `a.har:1: "entries" is no list`},
 		{"no entry", `{"log": {"entries": []}}`, "a.har:1: there is no entry that can be sent; record some requests"},
 		{"more", entry(`{"request": {"method": "GET", "url": "http://a"}}`) + "\n{}", "a.har:4: there is more after the end"},
-		{"status", entry(`{"request": {"method": "GET", "url": "http://a"}, "response": {"status": "200"}}`),
-			`a.har:2: in the entry that begins here "response.status" is string; a number is right`},
+		{
+			"status", entry(`{"request": {"method": "GET", "url": "http://a"}, "response": {"status": "200"}}`),
+			`a.har:2: in the entry that begins here "response.status" is string; a number is right`,
+		},
 		{"method", entry(`{"request": {"method": "", "url": "http://a"}}`), `a.har:2: entry 1: "method" is ""`},
 		{"URL", entry(`{"request": {"method": "GET", "url": "/a"}}`), `a.har:2: entry 1: "url" is "/a"; it is one such as`},
-		{"name", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a b"}]}}`),
-			`a.har:2: entry 1: "a b" is not the name of a header field`},
-		{"value", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a", "value": "\u0000"}]}}`),
-			"a.har:2: entry 1: the value of the header field a has control characters"},
-		{"base64", post(`}, "response": {"status": 200, "content": {"text": "§", "encoding": "base64"}}`),
-			`a.har:2: entry 1: the "text" of "content" is not base64, which its "encoding" says`},
-		{"encoding", post(`, "postData": {"text": "a", "encoding": "gzip"}}`),
-			`a.har:2: entry 1: the "text" of "postData" is not known in the encoding "gzip"`},
+		{
+			"name", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a b"}]}}`),
+			`a.har:2: entry 1: "a b" is not the name of a header field`,
+		},
+		{
+			"value", entry(`{"request": {"method": "GET", "url": "http://a", "headers": [{"name": "a", "value": "\u0000"}]}}`),
+			"a.har:2: entry 1: the value of the header field a has control characters",
+		},
+		{
+			"base64", post(`}, "response": {"status": 200, "content": {"text": "§", "encoding": "base64"}}`),
+			`a.har:2: entry 1: the "text" of "content" is not base64, which its "encoding" says`,
+		},
+		{
+			"encoding", post(`, "postData": {"text": "a", "encoding": "gzip"}}`),
+			`a.har:2: entry 1: the "text" of "postData" is not known in the encoding "gzip"`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := har.Read("a.har", []byte(c.text))

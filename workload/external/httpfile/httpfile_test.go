@@ -183,8 +183,10 @@ func TestFaults(t *testing.T) {
 		{"reply", "GET a/{{login.response.body.$.id}}", "a.http:1: {{login.response.body.$.id}} is taken from another reply"},
 		{"environment", "GET a/{{$processEnv NONE}}", "a.http:1: the variable NONE of the environment is not set"},
 		{"definition", "@a b\nGET a", `a.http:1: "@a b" sets no variable; write @name = value`},
-		{"field", "GET a\nBearer s3cret\n",
-			`a.http:2: "Bearer …" is no header field; write Name: value, and an empty line`},
+		{
+			"field", "GET a\nBearer s3cret\n",
+			`a.http:2: "Bearer …" is no header field; write Name: value, and an empty line`,
+		},
 		{"field value", "GET a\na: b\x01", "a.http:2: the value of a has control characters"},
 		{"URL", "GET http://a:b/c d", `a.http:1: "http://a:b/c%20d" is not a URL; write one such as`},
 		{"scheme", "GET ftp://a", `a.http:1: the URL's scheme is "ftp"; write http or https`},
@@ -194,13 +196,17 @@ func TestFaults(t *testing.T) {
 		{"a reply", "HTTP/1.1 200 OK\nA: b", "a.http:1: a reply stands where a request is expected"},
 		{"file", "POST a\n\n< none", `a.http:3: "none" cannot be read: no such file`},
 		{"encoding", "POST a\n\n<@latin1 x", `a.http:3: the file is read in the encoding "latin1"; save it as UTF-8`},
-		{"no separator", "POST a\n\nx\n> ./a.js\n\n# b\nPOST b",
-			`a.http:7: "POST …" follows what is done with the reply; write ###`},
+		{
+			"no separator", "POST a\n\nx\n> ./a.js\n\n# b\nPOST b",
+			`a.http:7: "POST …" follows what is done with the reply; write ###`,
+		},
 		{"digest", "GET a\nAuthorization: Digest u p", "a.http:2: the server must be asked first for Digest"},
 		{"editor's", "GET a\nAuthorization: AWS x", "a.http:2: AWS is made by an editor; write the field as it is sent"},
 		{"boundary", "POST a\nContent-Type: multipart/form-data\n\nx", "a.http:4: the field Content-Type has no boundary"},
-		{"GraphQL", "POST a\nX-Request-Type: GraphQL\n\n{a}\n\n{b}",
-			"a.http:1: the variables of this GraphQL query are not JSON"},
+		{
+			"GraphQL", "POST a\nX-Request-Type: GraphQL\n\n{a}\n\n{b}",
+			"a.http:1: the variables of this GraphQL query are not JSON",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := httpfile.Read("a.http", []byte(c.text), sources)

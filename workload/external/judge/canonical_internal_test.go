@@ -148,8 +148,11 @@ func FuzzCheck(f *testing.F) {
 	f.Add([]byte(`{"a":{"b":"\"}"}}`), []byte(`{"a":{"b":"\"}x"}}`), "/*/c", "OK", []byte(`{"enum":[1e9999]}`))
 	f.Fuzz(func(t *testing.T, first, second []byte, ignore, status string, schema []byte) {
 		for _, rule := range []Rule{
-			{Mode: Learnt, Ignore: []string{ignore}}, {Mode: Learnt}, {Mode: Status, Status: status},
-			{Mode: Schema, Schema: schema}, {Mode: File, Replies: []request.Reply{{Body: first}}},
+			{Mode: Learnt, Ignore: []string{ignore}},
+			{Mode: Learnt},
+			{Mode: Status, Status: status},
+			{Mode: Schema, Schema: schema},
+			{Mode: File, Replies: []request.Reply{{Body: first}}},
 		} {
 			j, err := New(rule)
 			if err != nil {

@@ -57,14 +57,18 @@ func TestLearnt(t *testing.T) {
 		ignore          []string
 	}{
 		{first, "", "", nil},
-		{` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `, "", "",
-			nil},
+		{
+			` { "none":null, "text":"\u00e9", "a":1.0, "items":[{"price":125e-1,"id":"x"},{"id":"y","price":0.3e1}] } `, "", "",
+			nil,
+		},
 		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price", nil},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/items/*/price"}},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/x", "/items/0"}},
 		{strings.Replace(first, "12.5", "13", 1), "", "", []string{"/*"}},
-		{strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price",
-			[]string{"/items/1/price", "/price"}},
+		{
+			strings.Replace(first, "12.5", "13", 1), "13 at /items/0/price", "12.5 at /items/0/price",
+			[]string{"/items/1/price", "/price"},
+		},
 		{strings.Replace(first, `,"none":null`, "", 1), "none at /none", "null at /none", nil},
 		{strings.Replace(first, `,"none":null`, "", 1), "", "", []string{"/none"}},
 		{strings.Replace(first, `null`, `null,"new~/":[1]`, 1), "[1] at /new~0~1", "none at /new~0~1", nil},
@@ -72,13 +76,19 @@ func TestLearnt(t *testing.T) {
 		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `{"id":"y","price":3} at /items/1`, nil},
 		{strings.Replace(first, `,{"id":"y","price":3}`, "", 1), "none at /items/1", `_ at /items/1`, []string{"/items/*"}},
 		{strings.Replace(first, `"a":1`, `"a":"1"`, 1), `"1" at /a`, "1 at /a", nil},
-		{strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`, "1 at /a",
-			nil},
+		{
+			strings.Replace(first, `"a":1`, `"a":10000000000000000000000001`, 1), `10000000000000000000000001 at /a`, "1 at /a",
+			nil,
+		},
 		{`[1]`, `[1]`, `{"a":1,"items":[{"id":"x","price":125e-1},{"id":"y","price":…`, nil},
-		{`oops`, "of 4 bytes with oops at byte 0",
-			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
-		{``, "of 0 bytes with nothing at byte 0",
-			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil},
+		{
+			`oops`, "of 4 bytes with oops at byte 0",
+			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil,
+		},
+		{
+			``, "of 0 bytes with nothing at byte 0",
+			`85 bytes with {"a":1,"items":[{"id":"x","price":12.5},{"id":"y","price":3}…`, nil,
+		},
 	} {
 		j := newJudge(t, judge.Rule{Mode: judge.Learnt, Ignore: c.ignore})
 		for index, body := range []string{first, "another"} {
@@ -190,7 +200,8 @@ func TestDecoding(t *testing.T) {
 	t.Parallel()
 	decoded := 0
 	j := newJudge(t, judge.Rule{Mode: judge.Learnt, Ignore: []string{"/b"}}, judge.Decoding(func(body []byte) ([]byte,
-		error) {
+		error,
+	) {
 		decoded++
 		if len(body) != 2 {
 			return nil, errors.New("too short")
@@ -342,15 +353,19 @@ func TestSays(t *testing.T) {
 		want string
 	}{
 		{judge.Rule{Mode: judge.Status, Status: "2xx"}, "replies not compared beyond their status (2xx)"},
-		{judge.Rule{Mode: judge.Learnt},
-			"status and body of replies compared with the first to the same request; header fields not compared"},
+		{
+			judge.Rule{Mode: judge.Learnt},
+			"status and body of replies compared with the first to the same request; header fields not compared",
+		},
 		{
 			judge.Rule{Mode: judge.Learnt, Status: "200", Ignore: []string{"/a", "/b", "/c", "/d"}},
 			"status (200) and body of replies compared with the first to the same request " +
 				"without /a, /b, /c and 1 more; header fields not compared",
 		},
-		{judge.Rule{Mode: judge.File, Replies: []request.Reply{{}}},
-			"status and body of replies compared with recorded ones; header fields not compared"},
+		{
+			judge.Rule{Mode: judge.File, Replies: []request.Reply{{}}},
+			"status and body of replies compared with recorded ones; header fields not compared",
+		},
 		{
 			judge.Rule{Mode: judge.Schema, Schema: json.RawMessage(`{}`)},
 			"status and form of replies checked by a JSON Schema; their values not compared beyond it",

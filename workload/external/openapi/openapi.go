@@ -7,6 +7,7 @@ package openapi
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -222,7 +223,8 @@ func asSyntax(data []byte, syntax **json.SyntaxError) bool {
 		return false
 	}
 	var unread json.RawMessage
-	fault, ok := json.Unmarshal(data, &unread).(*json.SyntaxError)
+	fault := new(json.SyntaxError)
+	ok := errors.As(json.Unmarshal(data, &unread), &fault)
 	*syntax = fault
 	return ok
 }

@@ -165,18 +165,24 @@ func sorted(t *testing.T, text []byte) string {
 
 func TestDialects(t *testing.T) {
 	for _, c := range []struct{ text, version, want string }{
-		{`{"swagger": "2.0", "info": {"title": "a", "version": "1"}, "host": "localhost",
+		{
+			`{"swagger": "2.0", "info": {"title": "a", "version": "1"}, "host": "localhost",
 			"basePath": "/v1", "schemes": ["http"], "paths": {"/a": {"post": {"operationId": "a",
 			"consumes": ["application/json"],
 			"parameters": [{"name": "b", "in": "body", "required": true, "schema": {"type": "object", "example": {"c": 1}}}],
 			"responses": {"200": {"description": "d", "schema": {"type": "string"}}}}}}}`,
-			"2.0", `a POST /a [Content-Type: application/json] {"c":1} lacks [] credentials [] reply 200 application/json`},
-		{"swagger: '2.0'\ninfo: {title: a, version: '1'}\npaths:\n  /a/{b}: {get: {responses: {'204': {description: d}}}}\n",
-			"2.0", "GET /a/{b} GET /a/{{.b}} lacks [{path b b}] credentials [] reply 204 "},
-		{`{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"get": {"parameters":
+			"2.0", `a POST /a [Content-Type: application/json] {"c":1} lacks [] credentials [] reply 200 application/json`,
+		},
+		{
+			"swagger: '2.0'\ninfo: {title: a, version: '1'}\npaths:\n  /a/{b}: {get: {responses: {'204': {description: d}}}}\n",
+			"2.0", "GET /a/{b} GET /a/{{.b}} lacks [{path b b}] credentials [] reply 204 ",
+		},
+		{
+			`{"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {"/a": {"get": {"parameters":
 			[{"name": "q", "in": "query", "required": true, "schema": {"type": ["string", "null"], "examples": ["x"]}},
 			{"name": "big", "in": "query", "required": true, "example": 12345678901234567890}]}}}}`,
-			"3.1.0", "GET /a GET /a?q=x&big={{.big | urlquery}} lacks [{query big big}] credentials [] reply 0 "},
+			"3.1.0", "GET /a GET /a?q=x&big={{.big | urlquery}} lacks [{query big big}] credentials [] reply 0 ",
+		},
 	} {
 		d, err := openapi.Read("a", []byte(c.text))
 		if err != nil {
@@ -197,14 +203,22 @@ func TestFaults(t *testing.T) {
 		{"old", `{"swagger": "1.2"}`, "a.yaml:1: the version is swagger 1.2"},
 		{"no paths", begin, "a.yaml: there are no paths; a document has paths: /items: get: …"},
 		{"no operation", begin + "paths: {/a: {}}\n", "a.yaml: there is no operation; a document has paths"},
-		{"file", begin + "paths:\n  /a:\n    $ref: other.yaml#/a\n",
-			`a.yaml:5: $ref is "other.yaml#/a", which is not in this document, and no other file and no network is read`},
-		{"network", begin + "paths: {/a: {get: {responses: {'200': {\n  $ref: 'http://169.254.169.254/a'}}}}}\n",
-			`a.yaml:4: $ref is "http://169.254.169.254/a", which is not in this document`},
-		{"unknown component", begin + "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/x'}}}}}\n",
-			`#/components/responses/x`},
-		{"broken JSON", "{\"openapi\": \"3.0.0\",\n \"paths\": {\"/a\": [}}",
-			"a.yaml:2: the JSON is broken: invalid character '}'"},
+		{
+			"file", begin + "paths:\n  /a:\n    $ref: other.yaml#/a\n",
+			`a.yaml:5: $ref is "other.yaml#/a", which is not in this document, and no other file and no network is read`,
+		},
+		{
+			"network", begin + "paths: {/a: {get: {responses: {'200': {\n  $ref: 'http://169.254.169.254/a'}}}}}\n",
+			`a.yaml:4: $ref is "http://169.254.169.254/a", which is not in this document`,
+		},
+		{
+			"unknown component", begin + "paths: {/a: {get: {responses: {'200': {$ref: '#/components/responses/x'}}}}}\n",
+			`#/components/responses/x`,
+		},
+		{
+			"broken JSON", "{\"openapi\": \"3.0.0\",\n \"paths\": {\"/a\": [}}",
+			"a.yaml:2: the JSON is broken: invalid character '}'",
+		},
 		{"broken YAML", "openapi: 3.0.0\npaths: {\n", "a.yaml:"},
 		{"kind", begin + "paths:\n  /a:\n    get:\n      operationId: {}\n", "a.yaml:6: "},
 	} {

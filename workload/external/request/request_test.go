@@ -19,8 +19,10 @@ func TestSecret(t *testing.T) {
 			t.Errorf("%s is not hidden", name)
 		}
 	}
-	for _, name := range []string{"Accept", "Content-Type", "User-Agent", "X-Request-Id", "If-None-Match", "page",
-		"monkey", "Author", ""} {
+	for _, name := range []string{
+		"Accept", "Content-Type", "User-Agent", "X-Request-Id", "If-None-Match", "page",
+		"monkey", "Author", "",
+	} {
 		if request.Secret(name) {
 			t.Errorf("%s is hidden", name)
 		}

@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 		wide += fmt.Sprintf("c%d,", i)
 	}
 	wide = strings.TrimSuffix(wide, ",")
-	ndjson := func(name string, data []byte) ([]rows.Row, error) { return rows.ReadNDJSON(name, data) }
+	ndjson := rows.ReadNDJSON
 	for _, c := range []struct {
 		name string
 		read func(string, []byte) ([]rows.Row, error)
@@ -57,17 +57,25 @@ func TestFaults(t *testing.T) {
 		{"many", ndjson, strings.Repeat("{}\n", rows.MostRows+1), fmt.Sprintf("a:%d: there are more than", rows.MostRows+1)},
 		{"CSV, nothing", rows.ReadCSV, "", "a:1: there is no row; the first line names the fields"},
 		{"CSV, no row", rows.ReadCSV, "a,b\n", "a:1: there is no row below the names of the fields"},
-		{"CSV, semicolons", rows.ReadCSV, "a;b\n1;2\n",
-			"a:1: the first line has no comma; separate the fields by commas, not by ';'"},
+		{
+			"CSV, semicolons", rows.ReadCSV, "a;b\n1;2\n",
+			"a:1: the first line has no comma; separate the fields by commas, not by ';'",
+		},
 		{"CSV, no name", rows.ReadCSV, "a,\n1,2\n", "a:1: field 2 has no name; the first line names all fields"},
 		{"CSV, name twice", rows.ReadCSV, "a,b,a\n", `a:1: two fields are named "a"; give each a name of its own`},
 		{"CSV, values", rows.ReadCSV, "a,b\n1,2\n1\n", "a:3: the row has 1 values, and the first line names 2 fields"},
-		{"CSV, quote", rows.ReadCSV, "a,b\n1,2\n1,\"x\" y\n",
-			`a:3: extraneous or missing " in quoted-field; put a value with quotes`},
-		{"CSV, many", rows.ReadCSV, "a\n" + strings.Repeat("1\n", rows.MostRows+1),
-			fmt.Sprintf("a:%d: there are more than", rows.MostRows+2)},
-		{"CSV, values in all", rows.ReadCSV, strings.Repeat(wide+"\n", 1+rows.MostValues/1000+1),
-			fmt.Sprintf("a:%d: there are more than %d values", rows.MostValues/1000+2, rows.MostValues)},
+		{
+			"CSV, quote", rows.ReadCSV, "a,b\n1,2\n1,\"x\" y\n",
+			`a:3: extraneous or missing " in quoted-field; put a value with quotes`,
+		},
+		{
+			"CSV, many", rows.ReadCSV, "a\n" + strings.Repeat("1\n", rows.MostRows+1),
+			fmt.Sprintf("a:%d: there are more than", rows.MostRows+2),
+		},
+		{
+			"CSV, values in all", rows.ReadCSV, strings.Repeat(wide+"\n", 1+rows.MostValues/1000+1),
+			fmt.Sprintf("a:%d: there are more than %d values", rows.MostValues/1000+2, rows.MostValues),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := c.read("a", []byte(c.text))
@@ -121,8 +129,10 @@ func render(where, text string) (any, error) {
 
 func TestTemplateFaults(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"{{.colour}}",
-			`body: items.ndjson:7: this row has no field "colour", which {{.colour}} asks for; it has in stock, n, no,`},
+		{
+			"{{.colour}}",
+			`body: items.ndjson:7: this row has no field "colour", which {{.colour}} asks for; it has in stock, n, no,`,
+		},
 		{"{{.user.age}}", `this row has no field "user.age", which {{.user.age}} asks for; it has name`},
 		{"{{.sku.a}}", `items.ndjson:7: "sku" of this row is no object, so {{.sku.a}} is nothing`},
 		{"{{.sku", "body: line 1: unclosed action; write {{.field}}"},
