@@ -185,6 +185,10 @@ func TestChain(t *testing.T) {
 			}
 		}
 	}
+	learnt := strings.Join(client.(interface{ Learnt() []string }).Learnt(), "\n")
+	if !strings.Contains(learnt, "checkout.1 0 ") || !strings.Contains(learnt, "checkout.1 1 ") || strings.Contains(learnt, "checkout.2") {
+		t.Errorf("learnt %s", learnt)
+	}
 	if s.logins.Load() != 5 || s.lists.Load() != 5 || s.buys.Load() != 5 {
 		t.Errorf("%d logins, %d lists, %d buys", s.logins.Load(), s.lists.Load(), s.buys.Load())
 	}

@@ -184,12 +184,23 @@ func (c *client) Learnt() (all []string) {
 }
 
 func (l *loaded) learnt() (all []string) {
-	if l.judge == nil {
-		return nil // a chain's steps have judges of their own, and what they ask differs from call to call
+	if l.chain == nil {
+		return l.answered(l.Name)
 	}
+	for n, step := range l.chain.steps {
+		if step.shape != nil {
+			continue // what it asks differs from call to call
+		}
+		all = append(all, step.answered(fmt.Sprintf("%s.%d", l.Name, n+1))...)
+	}
+	return all
+}
+
+// answered are the lines of one call.
+func (l *loaded) answered(name string) (all []string) {
 	for index, digest := range l.judge.Digests() {
 		if index < learntMost {
-			all = append(all, fmt.Sprintf("%s %d %s", l.Name, index, digest))
+			all = append(all, fmt.Sprintf("%s %d %s", name, index, digest))
 		}
 	}
 	return all
