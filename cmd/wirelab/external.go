@@ -27,6 +27,7 @@ type foreign struct {
 	service  external.Prepared
 	prepared json.RawMessage // the service, for drivers
 	secrets  []string
+	names    []string            // of the services
 	starts   map[string]*started // of the servers that are started here, by wire
 }
 
@@ -46,7 +47,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		return p, nil
 	}
 	var secrets []string
-	starts := map[string]*started{}
+	starts, names := map[string]*started{}, []string{}
 	for i, e := range p.External {
 		d, err := a.describedBy(ctx, &e)
 		if err != nil {
@@ -79,7 +80,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		if e.As != "" {
 			prepared.Service = e.As
 		}
-		described[i], all[i] = e, prepared
+		described[i], all[i], names = e, prepared, append(names, prepared.Service)
 		for _, w := range prepared.Wires {
 			switch {
 			case start == nil:
@@ -100,7 +101,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 		return p, err
 	}
 	p.External = described
-	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets, starts: starts}
+	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets, names: names, starts: starts}
 	a.works = append(slices.DeleteFunc(slices.Clone(a.works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
 	return p, nil
 }
@@ -156,31 +157,33 @@ func (a *app) readerSources(file string) request.Sources {
 }
 
 // externalArms replaces the arms that are wires of described services, as shop.yaml:rest, by what plans know them by.
-// of are the services; none where no arm is one.
-func externalArms(args []string) (arms []string, of []plan.External, err error) {
+// of are the services, none where no arm is one, and owners which of them each arm is of.
+func externalArms(args []string) (arms []string, of []plan.External, owners []int, err error) {
 	for _, arg := range args {
 		name, settings, more := strings.Cut(arg, ",")
 		at := strings.LastIndex(name, ":")
 		if at < 0 || !described(name[:at]) {
 			if described(name) {
-				return nil, nil, cli.Usage("%s: name the wire too, as in %s:rest; wirelab own check %s lists them", arg, name, name)
+				return nil, nil, nil, cli.Usage("%s: name the wire too, as in %s:rest; wirelab own check %s lists them", arg, name, name)
 			}
 			arms = append(arms, arg)
 			continue
 		}
 		file, wire := name[:at], name[at+1:]
-		if !slices.ContainsFunc(of, func(e plan.External) bool { return e.File == file }) {
-			of = append(of, plan.External{File: file})
+		owner := slices.IndexFunc(of, func(e plan.External) bool { return e.File == file })
+		if owner < 0 {
+			owner, of = len(of), append(of, plan.External{File: file})
 		}
+		owners = append(owners, owner)
 		if more {
 			wire += "," + settings
 		}
 		arms = append(arms, wire)
 	}
-	if len(of) > 0 && len(arms) != len(args) {
-		return nil, nil, cli.Usage("arms of ours and of external services cannot be compared: they do not do the same work")
+	if len(of) > 0 && len(owners) != len(args) {
+		return nil, nil, nil, cli.Usage("arms of ours and of external services cannot be compared: they do not do the same work")
 	}
-	return arms, of, nil
+	return arms, of, owners, nil
 }
 
 // described reports whether a word is the file of a description.

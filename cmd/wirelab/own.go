@@ -223,6 +223,7 @@ func (a *app) checkWire(ctx context.Context, w external.Wire, operations []strin
 		ctx, cancel := context.WithTimeout(ctx, trialTime)
 		t, err := a.foreign.service.Try(ctx, w.Name, wirelab.Dialing{Address: address, Foreign: true}, o.Name, true)
 		cancel()
+		t.Vary = slices.DeleteFunc(t.Vary, func(at string) bool { return slices.Contains(o.Calls[w.Name].Rule.Ignore, at) })
 		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body), a.hidden(firstWords(t.Text)), t.Vary
 		switch {
 		case err != nil:

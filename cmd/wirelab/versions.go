@@ -37,7 +37,7 @@ func (f *externalFlags) registerVersions(flags *pflag.FlagSet) {
 // returns the arms as plans know them.
 func (f *externalFlags) work(ctx context.Context, a *app, p *plan.Plan, workload string, args []string) ([]string, error) {
 	programs, args := programsOf(args)
-	arms, of, err := externalArms(args)
+	arms, of, owners, err := externalArms(args)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,7 @@ func (f *externalFlags) work(ctx context.Context, a *app, p *plan.Plan, workload
 	if workload != "" {
 		return nil, cli.Usage("--workload is of our workloads; of %s write --operation %s", of[0].File, workload)
 	}
+	services := len(of)
 	if of, arms, err = f.versions(of, arms, programs); err != nil {
 		return nil, err
 	}
@@ -72,6 +73,11 @@ func (f *externalFlags) work(ctx context.Context, a *app, p *plan.Plan, workload
 		return nil, err
 	}
 	p.Workload = a.foreign.service.Service
+	for i := range arms {
+		if services > 1 { // of several, a wire is named with its service
+			arms[i] = a.foreign.names[owners[i]] + "-" + arms[i]
+		}
+	}
 	if err := f.chooseOperation(a, p, arms); err != nil {
 		return nil, err
 	}
