@@ -40,7 +40,8 @@ func docBlocks(t *testing.T, language string) []doctest.Block {
 
 // serves reports whether a block starts a server that the lines after it use.
 func serves(b doctest.Block) bool {
-	return strings.Contains(b.Text, "bin/wirelab serve ") && strings.Contains(b.Text, "kill %1")
+	starts := strings.Contains(b.Text, "bin/wirelab serve ") || strings.HasPrefix(b.Text, "python3 examples/")
+	return starts && strings.Contains(b.Text, "kill %1")
 }
 
 // planned are the flags that keep a command from measuring.
@@ -48,6 +49,7 @@ var planned = map[string][]string{
 	"compare":  {"--print-plan"},
 	"run":      {"--print-plan"},
 	"explain":  {"--print-plan"},
+	"load":     {"--dry-run"},
 	"curve":    {"--print-plan", "--rates", "10,20,30"},
 	"capacity": {"--certificate", "planned"}, // has no plan: it is searched for
 	"replay":   {"--certificate", "planned"}, // the stored plan is run as it is
@@ -81,12 +83,8 @@ func TestDocCommands(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	dir := compared(t).dir // something to list, show and export
-	docs, err := filepath.Abs("../../docs")
-	if err == nil {
-		err = os.Symlink(docs, filepath.Join(dir, "docs"))
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, folder := range []string{"docs", "examples"} {
+		linked(t, dir, folder)
 	}
 	ran := map[string]bool{}
 	for _, block := range docBlocks(t, "sh") {
@@ -104,6 +102,18 @@ func TestDocCommands(t *testing.T) {
 	}
 	if len(ran) < 40 {
 		t.Errorf("only %d lines were run", len(ran))
+	}
+}
+
+// linked makes a folder of the project one of dir's.
+func linked(t *testing.T, dir, folder string) {
+	t.Helper()
+	to, err := filepath.Abs(filepath.Join("../..", folder))
+	if err == nil {
+		err = os.Symlink(to, filepath.Join(dir, folder))
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -125,6 +135,9 @@ func typed(t *testing.T, dir string, words []string) {
 		p.interrupt()
 		p.want(last.code)
 		return
+	}
+	if strings.Contains(strings.Join(words, " "), "own check examples/rest-python") {
+		prereq.Python.Need(t, prereq.FindPython())
 	}
 	codes := []int{exitOK}
 	for prefix, others := range unproved {
@@ -253,6 +266,9 @@ func TestDocServes(t *testing.T) {
 		served++
 		t.Run(block.Page+":"+strconv.Itoa(block.Line), func(t *testing.T) {
 			t.Parallel()
+			if strings.HasPrefix(block.Text, "python3 ") {
+				prereq.Python.Need(t, prereq.FindPython())
+			}
 			for _, tool := range []string{"curl", "grpcurl"} {
 				if regexp.MustCompile(`(?m)^` + tool + ` `).MatchString(block.Text) {
 					tools(t, tool)
@@ -294,12 +310,14 @@ func runBlock(t *testing.T, block string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block = regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(block, address)
+	block = regexp.MustCompile(`(?:127\.0\.0\.1|localhost):\d+`).ReplaceAllString(block, address)
 	wait := "for i in $(seq 3000); do (exec 3<>/dev/tcp/" + strings.Replace(address, ":", "/", 1) + ") 2>/dev/null && break; sleep 0.02; done\n"
 	block = regexp.MustCompile(`&(\s+#.*)?\n`).ReplaceAllLiteralString(block, "&\n"+wait)
 	prelude := `set -e
 wirelab=` + os.Args[0] + `
-bin/wirelab() { case $1 in compare) "$wirelab" "$@" --print-plan;; *) "$wirelab" "$@";; esac; }
+bin/wirelab() { case $1 in compare) "$wirelab" "$@" --print-plan;;
+load) "$wirelab" "$@" --rounds 1 --max-rounds 1 --slices 1 --slice 30ms || [ $? -eq 3 ];; # the machine may be too busy
+*) "$wirelab" "$@";; esac; }
 grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=tools/go.mod grpcurl "$@"); fi; }
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 set -m
@@ -307,7 +325,8 @@ set -m
 	prelude = strings.Replace(prelude, "command -v grpcurl >/dev/null", "type -P grpcurl >/dev/null", 1)
 	command := exec.CommandContext(t.Context(), "bash", "-c", prelude+block)
 	command.Dir = t.TempDir()
-	command.Env = append(os.Environ(), asProgram+"=1", "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
+	linked(t, command.Dir, "examples")
+	command.Env = append(os.Environ(), asProgram+"=1", certificateEnv+"="+certificateNone, "PORT="+address[strings.LastIndex(address, ":")+1:], "WIRELAB_STORE="+filepath.Join(command.Dir, "results.db"))
 	command.WaitDelay = 20 * time.Second // a server under the race detector takes its time to stop
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -52,6 +52,10 @@ func TestShellCommandsAreKnown(t *testing.T) {
 		for _, words := range b.Commands() {
 			switch words[0] {
 			case "bin/wirelab", "bin/hermes", "curl", "grpcurl", "kill":
+			case "python3": // a server of the examples, which the lines after it call
+				if len(words) < 2 || !strings.HasPrefix(words[1], "examples/") {
+					t.Errorf("%s:%d: no test runs %q", b.Page, b.Line, words)
+				}
 			case "make":
 				for _, target := range words[1:] {
 					if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(target) + `:`).Match(makefile) {
