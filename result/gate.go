@@ -339,7 +339,11 @@ func (s *subject) inPlay(arm int) {
 			out = why[0]
 		}
 	}
-	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", out), Fix: "run it alone with wirelab serve, and see what it says"})
+	fix := "run it alone with wirelab serve, and see what it says"
+	if s.result.Plan.Arms[arm].Target != "" || len(s.result.Plan.External) > 0 {
+		fix = "look whether the server still runs, and at its log"
+	}
+	s.add(Check{Gate: InPlay, OK: out == "", Detail: choose(out == "", "took part", out), Fix: fix})
 }
 
 // add appends a check. What to change is left out where there is nothing to,

@@ -86,7 +86,7 @@ func (s *subject) generatorWaits(cores int) {
 	c, known := sharing(GeneratorWaits, readings, failed, waitShare, "of wall time",
 		"the generator waited up to %s of the time for others to leave its CPU",
 		"up to %s of the time it waited for others to leave its CPU",
-		choose(s.result.shares(s.arm), "keep the server off the load generator's cores: give its process with pid= beside target=, and --pin auto; else ", "")+
+		choose(s.result.shares(s.arm), "keep the server off the load generator's cores: give its process with pid= beside target= (load: --pid), and --pin auto; else ", "")+
 			"stop what else runs here (wirelab doctor names it), or let --pin auto give it a core of its own")
 	if !known {
 		return

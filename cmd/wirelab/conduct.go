@@ -248,7 +248,11 @@ func (a *app) fewArms(r *result.Result) error {
 			break
 		}
 	}
-	return fmt.Errorf("too few arms are left to compare%s%s", why, a.stored("what was measured is ", r.ID))
+	what := "too few arms are left to compare"
+	if len(r.Plan.Arms) == 1 {
+		what = "the measurement was given up"
+	}
+	return fmt.Errorf("%s%s%s", what, why, a.stored("what was measured is ", r.ID))
 }
 
 // soFar says how far an experiment got that was interrupted.

@@ -28,7 +28,7 @@ var flagGroups = []cli.FlagGroup{
 	{Heading: "Message brokers", Names: []string{"scenario", "size", "batch", "groups", "reader-delay", "durability", "nodes"}},
 	{Heading: "Database", Names: []string{"db", "pool"}},
 	{Heading: "Rounds and slices", Names: []string{"max-rounds", "slices", "slice", "seed", "primary", "probe", "every", "patience"}},
-	{Heading: "Machine", Names: []string{"pin", "certificate"}},
+	{Heading: "Machine", Names: []string{"pin", "pid", "certificate"}},
 	{Heading: "Output", Names: []string{"junit", "markdown", "print-plan"}},
 	{Heading: "Addresses", Names: []string{"logger-http", "logger-grpc", "logger-rpc", "amqp", "nats", "hermes"}},
 	{Heading: "Queue and listeners", Names: []string{"queue", "no-confirms", "transient", "prefetch", "direct", "listener-http", "published-topology", "published"}},

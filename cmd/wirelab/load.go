@@ -25,7 +25,7 @@ type loadFlags struct {
 	method, data, version, schema, rows, expect string
 	headers, importPaths, ignore                []string
 	unix, proxy, mayLoad, slo, drivenBy         string
-	messagesOf, connections                     int
+	messagesOf, connections, pid                int
 	cookies, dry, curve, capacity               bool
 }
 
@@ -116,6 +116,7 @@ func (f *loadFlags) register(a *app, command *cobra.Command) {
 	flags.BoolVar(&f.curve, "curve", false, "measure at rising rates, up to overload; see wirelab curve")
 	flags.BoolVar(&f.capacity, "capacity", false, "find the highest rate that keeps --slo; see wirelab capacity")
 	flags.BoolVar(&f.dry, "dry-run", false, "print what would be sent, and send nothing")
+	flags.IntVar(&f.pid, "pid", 0, "the `process` of the service, if it runs here (default: found by its port, if it is yours)")
 	flags.StringVar(&f.mayLoad, "i-may-load", "", "the `host` of TARGET, where it is not this machine and you may load it")
 	f.conduct.register(a, flags)
 	cli.Common(flags, "data")
@@ -178,7 +179,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	f.capped(a, &p)
-	arm := a.reached(plan.Arm{Name: args[len(args)-1], Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections})
+	arm := a.reached(plan.Arm{Name: args[len(args)-1], Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
 	tried, err := a.tried(ctx, p.Operation, arm)
 	if err != nil {
 		return err
