@@ -51,6 +51,7 @@ func TestShowRefusedIsObeyedOrRefused(t *testing.T) {
 		{"compare " + compared + "--markdown -", ""},
 		{"run quick --fail-if cpu>+3% --junit -", ""},
 		{"curve grpc http1-json -w routeguide.GetFeature --rates 100,200,400 --fail-if p99>1s --markdown -", ""},
+		{"load --help-all", "--show-refused"}, // it prints what compare does
 		{"capacity --help", "--show-refused"}, // its json is what results show prints
 	} {
 		args := strings.Fields(strings.NewReplacer("ID", calls.ID, "WAYS", ways.ID).Replace(c.args))
