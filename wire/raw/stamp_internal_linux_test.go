@@ -32,7 +32,7 @@ func TestBytesAreStampedWhenTheyCome(t *testing.T) {
 	s.stamp()
 	stamps, buffer := newStamps(), make([]byte, 100)
 	known := 0
-	for range 20 {
+	for tries := 0; known < 10 && tries < 20_000; tries++ {
 		before := stamps.clock()
 		if _, err := far.Write([]byte("reply")); err != nil {
 			t.Fatal(err)
@@ -46,7 +46,7 @@ func TestBytesAreStampedWhenTheyCome(t *testing.T) {
 			t.Fatalf("%d bytes, %v", n, err)
 		}
 		if stamps.at == 0 {
-			continue // the kernel begins to stamp a moment after it is asked to
+			continue // the kernel begins to stamp a while after it is asked to, which is long on a busy machine
 		}
 		known++
 		if stamps.at < before || stamps.at > came {
@@ -54,7 +54,7 @@ func TestBytesAreStampedWhenTheyCome(t *testing.T) {
 		}
 	}
 	if known < 10 && stamps.steps == 0 {
-		t.Errorf("%d of 20 are stamped", known)
+		t.Errorf("%d are stamped", known)
 	}
 	if n, err := stamps.read(s, buffer); n != 0 || err != nil || stamps.at != 0 {
 		t.Errorf("of nothing: %d, %v, %d", n, err, stamps.at)
