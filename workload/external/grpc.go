@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"wirelab"
 	wiregrpc "wirelab/wire/grpc"
@@ -65,8 +66,35 @@ type grpcPort struct {
 	close func() error
 }
 
+// DialGRPC opens a connection of gRPC over the wire, which knows what it trusts; see [Wire.Trust].
+func (w Wire) DialGRPC(to wirelab.Dialing) (*grpc.ClientConn, error) {
+	options := []grpc.DialOption{grpc.WithAuthority(w.Authority)}
+	if w.Secure {
+		options = append(options, grpc.WithTransportCredentials(nameless{credentials.NewTLS(to.TLS())}))
+	}
+	return wiregrpc.Dial(to, w.Secure, options...)
+}
+
+// nameless are credentials that do not tell which name they check: grpc-go takes that for the host that requests name,
+// which is another where a port belongs to it.
+type nameless struct {
+	credentials.TransportCredentials
+}
+
+// Info implements [credentials.TransportCredentials].
+func (n nameless) Info() credentials.ProtocolInfo {
+	info := n.TransportCredentials.Info()
+	info.ServerName = ""
+	return info
+}
+
+// Clone implements [credentials.TransportCredentials].
+func (n nameless) Clone() credentials.TransportCredentials {
+	return nameless{n.TransportCredentials.Clone()}
+}
+
 func openGRPC(w Wire, to wirelab.Dialing) (port, error) {
-	conn, err := wiregrpc.Dial(to, w.Secure, grpc.WithAuthority(w.Authority))
+	conn, err := w.DialGRPC(to)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +118,10 @@ func (p *grpcPort) Close() error { return p.close() }
 func (p *grpcPort) call(ctx context.Context, c *prepared, s *scratch) (request.Reply, error) {
 	s.grpc.Want = c.fields
 	if err := p.Do(ctx, c.grpc, &s.grpc); err != nil {
-		return request.Reply{}, err
+		return request.Reply{Status: s.grpc.Status}, err
 	}
 	messages := s.grpc.Messages
-	reply := request.Reply{Status: http.StatusOK, Proto: "HTTP/2.0", Fields: s.grpc.Header}
+	reply := request.Reply{Proto: "HTTP/2.0", Fields: s.grpc.Header} // status OK of gRPC is 0
 	if !c.streams && len(messages) == 1 {
 		reply.Body = messages[0]
 		return reply, nil
