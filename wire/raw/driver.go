@@ -3,6 +3,7 @@ package raw
 import (
 	"context"
 	"crypto/tls"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -115,6 +116,8 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 		return wirelab.Errorf(wirelab.InvalidArgument,
 			"%d calls at once over %d connections: each carries one call at a time", p.slots, p.connections)
 	}
+	known := map[uint64][]*exchange{}
+	seed := maphash.MakeSeed()
 	for i, check := range checks {
 		q, err := from.learn(ctx, p.to.Deadline, check)
 		if err != nil {
@@ -129,8 +132,9 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 		}
 		// One exchange for all that ask the same: each keeps the reply it accepted,
 		// and a large one 256 times would be more than a machine has.
-		if at := slices.IndexFunc(p.series, func(x *exchange) bool { return x.same(q) }); at >= 0 {
-			p.series = append(p.series, p.series[at])
+		sum := q.sum(seed)
+		if at := slices.IndexFunc(known[sum], func(x *exchange) bool { return x.same(q) }); at >= 0 {
+			p.series = append(p.series, known[sum][at])
 			continue
 		}
 		x := &exchange{request: q, check: check, text: q.frame}
@@ -138,6 +142,7 @@ func (p *plan) learn(ctx context.Context, from learner, checks []func(context.Co
 			x.text = x.text1()
 		}
 		p.series = append(p.series, x)
+		known[sum] = append(known[sum], x)
 	}
 	return nil
 }

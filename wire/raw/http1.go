@@ -109,7 +109,7 @@ func (h *conn1) step(c *call, data []byte) (int, error) {
 	h.closes = head.closes
 	c.answer.head = &head.block
 	h.body.begin(head, bodyClosed)
-	if said.status == http.StatusNoContent || said.status == http.StatusNotModified {
+	if said.status == http.StatusNoContent || said.status == http.StatusNotModified || c.exchange.method == http.MethodHead {
 		h.body = body1{}
 	}
 	h.closes = h.closes || h.body.stage == bodyClosed
@@ -120,8 +120,8 @@ func (h *conn1) step(c *call, data []byte) (int, error) {
 func (h *conn1) finish(c *call, wire []byte, whole bool) {
 	h.call = nil
 	err := h.judge.verify(c.exchange, &c.answer)
-	if err == nil && whole && !h.closes && len(wire) <= wireKept {
-		c.exchange.wire = append(c.exchange.wire[:0], wire...)
+	if x := c.exchange; err == nil && whole && !h.closes && len(wire) <= wireKept && h.judge.room(len(wire)-len(x.wire)) {
+		x.wire = append(x.wire[:0], wire...)
 	}
 	h.ended(c, err)
 }

@@ -1,6 +1,7 @@
 package raw
 
 import (
+	"net/http"
 	"slices"
 
 	"wirelab"
@@ -335,7 +336,7 @@ func (h *conn2) data(stream uint32, data []byte, end bool) error {
 
 // complete judges a whole reply.
 func (h *conn2) complete(c *call) {
-	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) {
+	if want := c.answer.head.reply.length; want >= 0 && want != int64(c.answer.size()) && c.exchange.method != http.MethodHead { // that has none
 		h.finish(c, wirelab.Caused(wirelab.BadProtocol, wirelab.Unavailable, "reply of %d bytes, announced as %d", c.answer.size(), want))
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"hash/maphash"
 	"io"
 	"maps"
 	"net/http"
@@ -121,6 +122,19 @@ func newRequest(r *http.Request, body []byte) request {
 func (q *request) same(other request) bool {
 	return q.method == other.method && q.path == other.path && q.host == other.host && q.length == other.length &&
 		slices.Equal(q.fields, other.fields) && bytes.Equal(q.body, other.body)
+}
+
+// sum is equal for those that are the same.
+func (q *request) sum(seed maphash.Seed) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	_, _ = h.WriteString(q.path) // it cannot fail
+	_, _ = h.Write(q.body)
+	for _, f := range q.fields {
+		_, _ = h.WriteString(f.value)
+	}
+	_, _ = h.Write(q.frame)
+	return h.Sum64()
 }
 
 // sameDeadline makes the time that a request says it has that of another: what

@@ -186,7 +186,29 @@ func (w WireText) Read(field string) (Wire, error) {
 	if w.Unix != "" {
 		wire.Address = "unix:" + w.Unix
 	}
-	return wire, nil
+	return wire, w.checkWay(field, wire)
+}
+
+// checkWay refuses a proxy or a socket that the wire would pass by.
+func (w WireText) checkWay(field string, wire Wire) error {
+	switch {
+	case w.Unix != "" && wire.Version == HTTP3:
+		return bad(field+".unix", "HTTP/3 needs an address of the network")
+	case w.Unix != "" && w.Proxy != "":
+		return bad(field+".unix", "a proxy does not reach a socket of this machine; leave one of them out")
+	case w.Proxy == "":
+		return nil
+	case wire.Kind == GRPC || wire.Kind == WebSocket || wire.Version == HTTP3:
+		return bad(field+".proxy", "%s over %s is not called through a proxy; leave it out", wire.Kind, wire.Version)
+	}
+	at, err := url.Parse(w.Proxy)
+	if err != nil || at.Scheme != "http" || at.Host == "" {
+		return bad(field+".proxy", "it must be the URL of a proxy of HTTP, such as http://localhost:3128")
+	}
+	if at.User != nil {
+		return bad(field+".proxy", "a name and a password in a URL end up in logs, and there is no other place for them: use a proxy that asks for none")
+	}
+	return nil
 }
 
 // hostOf is the host of a URL as an address has it, an IPv6 one in brackets.

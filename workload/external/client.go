@@ -160,7 +160,7 @@ func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error 
 
 // right judges the reply to a request.
 func (l *loaded) right(i int, reply request.Reply) error {
-	if err := refused(reply.Status); err != nil && l.free {
+	if err := refused(&reply); err != nil && l.free {
 		return err
 	}
 	if l.graph {
@@ -248,7 +248,7 @@ func (c *client) Feed(operation string, _ int64) (func(context.Context, func(wir
 }
 
 // Call implements [wirelab.Client]: it makes the first call of an operation. Requests are the description's, so that
-// data must be nil. The reply is not judged.
+// data must be nil. The reply is not judged, but for a status that will be the same each time.
 func (c *client) Call(ctx context.Context, operation string, data []byte) (any, []any, error) {
 	l, err := c.operation(operation)
 	if err != nil {
@@ -267,7 +267,10 @@ func (c *client) Call(ctx context.Context, operation string, data []byte) (any, 
 		return l.requests[0].Request, nil, err
 	}
 	reply.Body = slices.Clone(reply.Body)
-	return l.requests[0].Request, []any{reply}, nil
+	if reply.Status < http.StatusInternalServerError && reply.Status != http.StatusTooManyRequests && l.free {
+		err = refused(&reply)
+	}
+	return l.requests[0].Request, []any{reply}, err
 }
 
 // dialRaw opens the raw driver.
@@ -284,9 +287,8 @@ func (p *Prepared) dialRaw(
 	if why := rawHole(l.Operation, w); why != "" {
 		return nil, wirelab.Errorf(wirelab.Unimplemented, "the raw driver does not carry %s: %s", operation, why)
 	}
-	checks := make([]wirelab.Check[port], len(l.requests))
+	checks, s := make([]wirelab.Check[port], len(l.requests)), newScratch(w) // of all: replies are judged one after the other
 	for at, i := range series(len(l.requests), seed) {
-		s := newScratch(w)
 		checks[at] = func(ctx context.Context, over port) error { return l.check(ctx, over, i, s) }
 	}
 	driver := raw.Driver(w.over(), nil, func(t *raw.Transport, _, _ string) port { return w.replayed(t) })

@@ -165,8 +165,12 @@ func (p *httpPort) call(ctx context.Context, c *prepared, s *scratch) (request.R
 		s.cookies.SetCookies(r.URL, resp.Cookies())
 	}
 	reply := request.Reply{Status: resp.StatusCode, Proto: resp.Proto}
-	if c.fields {
+	to := resp.Header.Get("Location")
+	switch {
+	case c.fields:
 		reply.Fields = fieldsOfHeader(resp.Header)
+	case to != "" && resp.StatusCode < http.StatusBadRequest && resp.StatusCode >= http.StatusMultipleChoices:
+		reply.Fields = []request.Field{{Name: "Location", Value: to}}
 	}
 	if p.wire.Kind == SSE && resp.StatusCode == http.StatusOK {
 		reply.Body, err = readEvents(resp, c.calls.Messages)

@@ -4,24 +4,36 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"wirelab"
 	"wirelab/wire/httprpc"
 	"wirelab/workload/external/judge"
+	"wirelab/workload/external/request"
 )
 
-// refused is the error of a reply whose status says that the call failed; nil where it does not. A status is the
-// service's own word, and not a wrong reply: it is counted by its cause.
-func refused(status int) error {
-	switch {
-	case status < http.StatusMultipleChoices:
+// refused is the error of a reply whose status says that the call failed, or that another is to be made; nil where it
+// does not. A status is the service's own word, and not a wrong reply: it is counted by its cause.
+func refused(r *request.Reply) error {
+	why := ""
+	switch to := request.Get(r.Fields, "Location"); {
+	case r.Status < http.StatusMultipleChoices:
 		return nil
-	case status < http.StatusBadRequest:
-		return wirelab.Caused(wirelab.StatusCause(status), wirelab.Unimplemented,
-			"status %d %s, and redirects are not followed: call the address that it leads to", status, http.StatusText(status))
+	case r.Status < http.StatusBadRequest && to != "":
+		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or expect it by status: '%d' in a description", request.ShownURL(to), r.Status)
+	case r.Status < http.StatusBadRequest:
+		why = fmt.Sprintf(", and redirects are not followed; if that is right, expect it by status: '%d' in a description", r.Status)
 	}
-	return wirelab.Caused(wirelab.StatusCause(status), httprpc.CodeOf(status), "status %d %s", status, http.StatusText(status))
+	return wirelab.Caused(wirelab.StatusCause(r.Status), codeOf(r.Status), "status %d %s%s", r.Status, http.StatusText(r.Status), why)
+}
+
+// codeOf is what the house calls a status. One that points elsewhere is no answer to what was asked.
+func codeOf(status int) wirelab.Code {
+	if status < http.StatusBadRequest {
+		return wirelab.InvalidArgument
+	}
+	return httprpc.CodeOf(status)
 }
 
 // graphErrors is the error of a reply of GraphQL that has errors: its status is 200 all the same.

@@ -173,8 +173,10 @@ func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 	})
 	if err != nil {
 		transport.CloseIdleConnections()
-		if resp != nil && refused(resp.StatusCode) != nil {
-			return nil, refused(resp.StatusCode)
+		if resp != nil {
+			if refusal := refused(&request.Reply{Status: resp.StatusCode}); refusal != nil {
+				return nil, refusal
+			}
 		}
 		return nil, err
 	}

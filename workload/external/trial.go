@@ -72,7 +72,7 @@ func (l *loaded) tried(ctx context.Context, over port, s *scratch) (reply reques
 			return reply, nil, err
 		}
 	}
-	if err := refused(reply.Status); err != nil && l.free {
+	if err := refused(&reply); err != nil && l.free {
 		return reply, text, err
 	}
 	if l.graph {

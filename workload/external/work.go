@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"wirelab"
 	"wirelab/wire/raw"
@@ -99,6 +100,8 @@ func (w Wire) rawHole() string {
 		return "it does not speak HTTP/3"
 	case w.Kind == WebSocket, w.Kind == SSE:
 		return "it reads replies that are whole, and this is a stream"
+	case strings.HasPrefix(w.Address, "unix:"):
+		return "it connects to addresses of the network, and this is a socket in the file system"
 	case w.Proxy != "":
 		return "it does not go through proxies"
 	case w.Cookies:
@@ -121,6 +124,8 @@ func rawHole(o *Operation, w Wire) string {
 		return "requests and replies of a bidirectional stream go at once"
 	case slices.ContainsFunc(calls, func(r request.Request) bool { return r.Method != calls[0].Method }):
 		return "its requests have several methods"
+	case w.Kind != GRPC && slices.ContainsFunc(calls, func(r request.Request) bool { return request.Get(r.Fields, "Accept-Encoding") != "" }):
+		return "it asks for no compressed replies, and the header Accept-Encoding does"
 	}
 	return ""
 }
