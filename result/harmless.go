@@ -1,12 +1,9 @@
 package result
 
 import (
-	"encoding/json"
-	"net/url"
 	"reflect"
-	"slices"
-	"strings"
 
+	"wirelab"
 	"wirelab/plan"
 )
 
@@ -14,26 +11,12 @@ import (
 // plan, and the reasons of failures from servers.
 func (r *Result) Harmless() { texts(reflect.ValueOf(r).Elem(), false, plan.Harmless) }
 
-// Hidden stands for a secret in texts.
-const Hidden = "(secret)"
-
 // Hide takes values that are secrets out of every text of a result.
 func (r *Result) Hide(secrets []string) {
 	if len(secrets) == 0 {
 		return
 	}
-	texts(reflect.ValueOf(r).Elem(), false, func(text string, _ bool) string { return Hide(text, secrets) })
-}
-
-// Hide takes values that are secrets out of a text, also as URLs and JSON have them.
-func Hide(text string, secrets []string) string {
-	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
-		quoted, _ := json.Marshal(secret) // a string always can be
-		for _, form := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(quoted), `"`)} {
-			text = strings.ReplaceAll(text, form, Hidden)
-		}
-	}
-	return text
+	texts(reflect.ValueOf(r).Elem(), false, func(text string, _ bool) string { return wirelab.Hide(text, secrets) })
 }
 
 // hasLines reports whether a field may hold a text of several lines: a description, or errors that were joined.

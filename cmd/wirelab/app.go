@@ -172,8 +172,17 @@ func (a *app) cannotMark(form, instead string) error {
 // connection strings hold beside an address: it is stored with results.
 func (a *app) commandLine() string {
 	words := []string{"wirelab"}
-	for _, arg := range a.args {
-		arg = withoutSecrets(arg)
+	for i, arg := range a.args {
+		arg = withoutQuerySecrets(withoutSecrets(arg))
+		if i > 0 && (a.args[i-1] == "-H" || a.args[i-1] == "--header") {
+			arg = withoutHeaderSecret(arg)
+		}
+		for _, flag := range []string{"--header=", "-H"} {
+			if header, ok := strings.CutPrefix(arg, flag); ok {
+				arg = flag + withoutHeaderSecret(header)
+			}
+		}
+		arg = a.hidden(arg) // before it is quoted
 		if arg == "" || strings.ContainsFunc(arg, func(r rune) bool {
 			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+.,:/@%", r)
 		}) {

@@ -162,10 +162,10 @@ func (a *app) measureBy(
 	r.Certificate = certificate
 	// After Ctrl-C ctx is over, and storing what was measured must not be.
 	ctx = context.WithoutCancel(ctx)
-	r.Harmless() // the reasons of failures may be the words of a server
 	if a.foreign != nil {
-		r.Hide(a.foreign.secrets)
+		r.Hide(a.foreign.secrets) // first: then they are as they were given
 	}
+	r.Harmless() // the reasons of failures may be the words of a server
 	if a.unkept = a.keep(ctx, results, r); a.unkept != nil {
 		return r, nil // first it is printed; see [app.unkept]
 	}
@@ -212,7 +212,7 @@ func (a *app) conductor(ctx context.Context, p plan.Plan, arms []result.Arm) (*e
 		External: service,
 		Plan:     p, Arms: arms, Bench: over, Databases: accounts, Environment: probe.Environment(),
 		ID:      store.NewID(time.Now(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))),
-		Command: a.hidden(a.commandLine()), Trusted: secure.authority, TLS: secure.tls,
+		Command: a.commandLine(), Trusted: secure.authority, TLS: secure.tls,
 	}, nil
 }
 

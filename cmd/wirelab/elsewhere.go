@@ -15,7 +15,9 @@ import (
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it
 // says what the name stands for elsewhere: "kafka" in the place of a preset is a protocol.
-func (a *app) describe(err error) string {
+func (a *app) describe(err error) string { return a.hidden(a.described(err)) }
+
+func (a *app) described(err error) string {
 	text := describe(err)
 	if a.unkept != nil && errors.Is(err, a.unkept) && err != a.unkept { //nolint:errorlint // it alone
 		return text + "; " + describe(a.unkept)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net"
+	"net/url"
 	"regexp"
 	"strings"
 	"time"
@@ -14,7 +16,6 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/plan"
-	"wirelab/result"
 	"wirelab/workload/external"
 	"wirelab/workload/external/request"
 )
@@ -168,6 +169,9 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 	for name := range d.Operations {
 		p.Operation = name
 	}
+	if err := f.asked(d); err != nil {
+		return err
+	}
 	if p, err = a.foreignWork(ctx, p); err != nil {
 		return asTyped(err, args[len(args)-1])
 	}
@@ -179,7 +183,7 @@ func (f *loadFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	f.capped(a, &p)
-	arm := a.reached(plan.Arm{Name: args[len(args)-1], Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
+	arm := a.reached(plan.Arm{Name: a.hidden(withoutQuerySecrets(args[len(args)-1])), Protocol: targetWire, Driver: f.drivenBy, Connections: f.connections, PID: f.pid})
 	tried, err := a.tried(ctx, p.Operation, arm)
 	if err != nil {
 		return err
@@ -220,6 +224,15 @@ func (f *loadFlags) readable() error {
 	}
 	p := f.plan
 	return f.parseLoads(&p)
+}
+
+// asked refuses a host that may not be loaded before it is asked anything: reflection is a call too.
+func (f *loadFlags) asked(d external.Description) error {
+	at, err := url.Parse(d.Wires[targetWire].Target)
+	if err != nil || f.dry || f.unix != "" || loopback(net.JoinHostPort(at.Hostname(), "1")) || f.mayLoad == at.Hostname() {
+		return nil //nolint:nilerr // what is no URL is told by the description
+	}
+	return notHere(at.Hostname())
 }
 
 // rated is what the commands that try rates take of the flags.
@@ -326,7 +339,7 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 	if grpc {
 		call.Call = strings.TrimPrefix(at.Path, "/")
 	} else {
-		call.Path = typedPath(args[len(args)-1], at)
+		call.Path = a.typedQuery(typedPath(args[len(args)-1], at))
 	}
 	if at.User != nil {
 		return d, cli.Usage("a name and a password in a URL end up in logs: give -H 'Authorization: …' instead")
@@ -395,12 +408,7 @@ func (a *app) typedHeaders(typed []string) (map[string]string, error) {
 		}
 		value = strings.TrimSpace(value)
 		if request.Secret(name) && !strings.Contains(value, "${") {
-			variable := "HEADER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-			if a.given == nil {
-				a.given = map[string]string{}
-			}
-			a.given[variable] = value
-			value = "${" + variable + "}"
+			value = a.keptApart("HEADER_"+name, value)
 		}
 		headers[name] = value
 	}
@@ -485,5 +493,5 @@ func (a *app) hidden(text string) string {
 	if a.foreign == nil {
 		return text
 	}
-	return result.Hide(text, a.foreign.secrets)
+	return wirelab.Hide(text, a.foreign.secrets)
 }

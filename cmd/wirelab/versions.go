@@ -159,10 +159,15 @@ func (a *app) permitted(mayLoad string) error {
 			continue
 		}
 		if host := hostOf(w.Address); mayLoad != host {
-			return cli.Usage("%s is not this machine: if you may load it, say so with --i-may-load %s, or with may_load in its description", host, host)
+			return notHere(host)
 		}
 	}
 	return nil
+}
+
+// notHere refuses a host that nobody has said may be loaded.
+func notHere(host string) error {
+	return cli.Usage("%s is not this machine: if you may load it, say so with --i-may-load %s, or with may_load in its description", host, host)
 }
 
 // hostOf is the host of an address.

@@ -38,7 +38,7 @@ type chained struct {
 	maker maker
 }
 
-func newChain(w Wire, calls *Calls) (*chain, error) {
+func newChain(w Wire, calls *Calls, secrets []string) (*chain, error) {
 	c := &chain{wire: w}
 	for i := range chainLength(*calls) {
 		row := rows.Row{At: fmt.Sprintf("row %d", i+1)}
@@ -48,7 +48,7 @@ func newChain(w Wire, calls *Calls) (*chain, error) {
 		c.rows = append(c.rows, row)
 	}
 	for i := range calls.Steps {
-		s, err := newChained(w, i, &calls.Steps[i])
+		s, err := newChained(w, i, &calls.Steps[i], secrets)
 		if err != nil {
 			return nil, wirelab.Public(err).Behind(stepText(i, calls.Steps[i].Call) + ": ")
 		}
@@ -57,10 +57,10 @@ func newChain(w Wire, calls *Calls) (*chain, error) {
 	return c, nil
 }
 
-func newChained(w Wire, i int, step *Step) (*chained, error) {
+func newChained(w Wire, i int, step *Step, secrets []string) (*chained, error) {
 	s := &chained{name: step.Call, text: stepText(i, step.Call), call: &step.Calls, target: step.Target}
 	var err error
-	if s.loaded, err = newLoaded(w, &step.Calls); err != nil {
+	if s.loaded, err = newLoaded(w, &step.Calls, secrets); err != nil {
 		return nil, err
 	}
 	if s.saves, err = sourcesOf(step.Save); err != nil {

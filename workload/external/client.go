@@ -2,6 +2,7 @@ package external
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,6 +57,7 @@ type loaded struct {
 	*Operation
 	requests []*prepared
 	judge    *judge.Judge
+	secrets  []string
 	decode   func([]byte) ([]byte, error) // makes JSON of a reply; nil: it is what it is
 	free     bool                         // nothing says which status a right reply has: any that is no failure
 	graph    bool                         // replies of GraphQL may be errors though their status is 200
@@ -89,17 +91,17 @@ func (p *Prepared) load(name string, w Wire) (*loaded, error) {
 	}
 	calls := o.Calls[w.Name]
 	if len(calls.Steps) > 0 {
-		chain, err := newChain(w, &calls)
+		chain, err := newChain(w, &calls, p.Secrets)
 		return &loaded{Operation: o, chain: chain}, err
 	}
-	l, err := newLoaded(w, &calls)
+	l, err := newLoaded(w, &calls, p.Secrets)
 	l.Operation = o
 	return l, err
 }
 
-// newLoaded makes requests ready, and what judges their replies.
-func newLoaded(w Wire, calls *Calls) (*loaded, error) {
-	l := &loaded{graph: w.Kind == GraphQL}
+// newLoaded makes requests ready, and what judges their replies, which hides secrets in what it says.
+func newLoaded(w Wire, calls *Calls, secrets []string) (*loaded, error) {
+	l := &loaded{secrets: secrets, graph: w.Kind == GraphQL}
 	for _, r := range calls.Requests {
 		made, err := w.prepare(r, calls)
 		if err != nil {
@@ -114,7 +116,7 @@ func newLoaded(w Wire, calls *Calls) (*loaded, error) {
 			return l, err
 		}
 	}
-	l.judge, err = judgeOf(calls.Rule, l.decode)
+	l.judge, err = judgeOf(calls.Rule, l.decode, secrets)
 	return l, err
 }
 
@@ -149,8 +151,18 @@ func (c *client) Caller(operation, _ string, seed uint64) (func(context.Context)
 	}, nil
 }
 
-// check makes one call and judges its reply.
+// check makes one call and judges its reply. Its error says no secret.
 func (l *loaded) check(ctx context.Context, over port, i int, s *scratch) error {
+	err := l.checked(ctx, over, i, s)
+	if coded := new(wirelab.Error); len(l.secrets) > 0 && errors.As(err, &coded) {
+		said := *coded
+		said.Message = shortened(wirelab.Hide(said.Message, l.secrets))
+		return &said
+	}
+	return err
+}
+
+func (l *loaded) checked(ctx context.Context, over port, i int, s *scratch) error {
 	reply, err := over.call(ctx, l.requests[i], s)
 	if err != nil && (l.free || reply.Status == 0) {
 		return err

@@ -1,8 +1,10 @@
 package external
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 
 	"wirelab"
 )
@@ -22,6 +24,11 @@ type environment struct {
 
 // expand puts values in the place of ${NAME}.
 func (e *environment) expand(field, text string) (string, error) {
+	return e.expandAs(field, text, func(value string) string { return value })
+}
+
+// expandAs is expand, with values in another form.
+func (e *environment) expandAs(field, text string, form func(string) string) (string, error) {
 	var missing string
 	text = variable.ReplaceAllStringFunc(text, func(found string) string {
 		name := variable.FindStringSubmatch(found)[1]
@@ -29,16 +36,37 @@ func (e *environment) expand(field, text string) (string, error) {
 		switch {
 		case value == "":
 			missing = name
-		case len(value) >= secretLeast && !slices.Contains(e.secrets, value):
-			e.secrets = append(e.secrets, value)
+		default:
+			e.hide(value)
 		}
-		return value
+		return form(value)
 	})
 	if missing != "" {
 		return "", wirelab.Public(wirelab.Errorf(wirelab.InvalidArgument,
 			"${%s} is not set; set it in the environment: %s=… wirelab …", missing, missing)).Behind(field + ": ")
 	}
 	return text, nil
+}
+
+// hide remembers a value, and of one such as "Bearer abc" what is secret of it by itself.
+func (e *environment) hide(value string) {
+	_, token, _ := strings.Cut(value, " ")
+	for _, v := range []string{value, token} {
+		if len(v) >= secretLeast && !slices.Contains(e.secrets, v) {
+			e.secrets = append(e.secrets, v)
+		}
+	}
+}
+
+// path expands a path with its query: what a value has that would end either is escaped.
+func (e *environment) path(field, text string) (string, error) {
+	path, query, asks := strings.Cut(text, "?")
+	path, err := e.expandAs(field, path, func(value string) string { return (&url.URL{Path: "/" + value}).EscapedPath()[1:] })
+	if err != nil || !asks {
+		return path, err
+	}
+	query, err = e.expandAs(field, query, url.QueryEscape)
+	return path + "?" + query, err
 }
 
 // within expands every text of a value as JSON has it.

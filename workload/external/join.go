@@ -14,6 +14,7 @@ func Join(name string, all ...Prepared) (Prepared, error) {
 	}
 	joined := Prepared{Service: name}
 	for _, p := range all {
+		joined.Secrets = append(joined.Secrets, p.Secrets...)
 		for _, w := range p.Wires {
 			w.Name = p.Service + "-" + w.Name
 			if _, twice := joined.wire(w.Name); twice {

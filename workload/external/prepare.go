@@ -75,6 +75,7 @@ func Prepare(ctx context.Context, d Description, from Sources) (p Prepared, secr
 		}
 		p.Operations = append(p.Operations, o)
 	}
+	p.Secrets = w.env.secrets
 	return p, w.env.secrets, p.check()
 }
 

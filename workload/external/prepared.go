@@ -37,6 +37,8 @@ type Prepared struct {
 	Service    string      `json:"service"`
 	Wires      []Wire      `json:"wires"`
 	Operations []Operation `json:"operations"`
+	// Secrets are values that no error may say: replies may repeat them.
+	Secrets []string `json:"secrets,omitempty"`
 }
 
 // Wire is one way to reach the service.

@@ -52,15 +52,16 @@ func graphErrors(body []byte) error {
 	if len(reply.Errors) == 0 {
 		return nil
 	}
-	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %.200s", reply.Errors[0].Message)
+	return wirelab.Caused(wirelab.Answered, wirelab.InvalidArgument, "GraphQL: %s", reply.Errors[0].Message)
 }
 
-// judgeOf is the judge of a rule. decode makes JSON of a reply; nil: it is what it is.
-func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error)) (*judge.Judge, error) {
+// judgeOf is the judge of a rule, which hides secrets in what it says. decode makes JSON of a reply; nil: it is what it is.
+func judgeOf(rule judge.Rule, decode func([]byte) ([]byte, error), secrets []string) (*judge.Judge, error) {
+	hiding := judge.Hiding(func(text string) string { return wirelab.Hide(text, secrets) })
 	if decode == nil {
-		return judge.New(rule)
+		return judge.New(rule, hiding)
 	}
-	return judge.New(rule, judge.Decoding(decode))
+	return judge.New(rule, judge.Decoding(decode), hiding)
 }
 
 // rule is what a right reply is, as the judge knows it.

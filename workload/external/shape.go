@@ -168,7 +168,9 @@ func (w *preparing) expanded(field string, wire Wire, call CallText) (CallText, 
 		value, err = w.env.within(in, value)
 		return value
 	}
-	call.Path = expand(field+".path", call.Path)
+	if call.Path, err = w.env.path(field+".path", call.Path); err != nil {
+		return call, err
+	}
 	headers, query := map[string]string{}, map[string]string{}
 	for name, value := range w.Wires[wire.Name].Headers {
 		headers[name] = expand("wires."+wire.Name+".headers."+name, value)

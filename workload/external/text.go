@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"wirelab"
 	"wirelab/workload/external/request"
 )
 
@@ -17,7 +18,11 @@ func Text(w Wire, r request.Request) string {
 	fmt.Fprintf(&b, "%s %s HTTP/%s\n", r.Method, r.URL, strings.TrimPrefix(w.Version, "http"))
 	fmt.Fprintf(&b, "Host: %s\n", w.Authority)
 	for _, f := range r.Fields {
-		fmt.Fprintf(&b, "%s: %s\n", f.Name, f.Value)
+		value := f.Value
+		if request.Secret(f.Name) {
+			value = wirelab.Hidden
+		}
+		fmt.Fprintf(&b, "%s: %s\n", f.Name, value)
 	}
 	for _, body := range append([][]byte{r.Body}, r.Messages...) {
 		if len(body) > 0 {
@@ -36,4 +41,15 @@ func shown(body []byte) string {
 		return strings.ToValidUTF8(string(body[:textBody]), "") + fmt.Sprintf("… (%d bytes)\n", len(body))
 	}
 	return string(body) + "\n"
+}
+
+// saidMost is the most bytes of what a service says of an error.
+const saidMost = 500
+
+// shortened is what a service says of an error, if it says much.
+func shortened(text string) string {
+	if len(text) <= saidMost {
+		return text
+	}
+	return strings.ToValidUTF8(text[:saidMost], "") + "…"
 }

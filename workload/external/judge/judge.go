@@ -57,6 +57,7 @@ type Judge struct {
 	status []span
 	schema *jsonschema.Schema // nil unless it is the mode
 	decode func([]byte) ([]byte, error)
+	hide   func(string) string // takes secrets out of what errors say
 
 	kept    [MaxRequests / chunk]atomic.Pointer[[chunk]atomic.Pointer[reply]]
 	used    atomic.Int64 // bytes of what is kept
@@ -76,6 +77,17 @@ type Option func(*Judge)
 // Decoding has bodies that are not JSON be read as JSON where their bytes are not equal.
 func Decoding(decode func(body []byte) ([]byte, error)) Option {
 	return func(j *Judge) { j.decode = decode }
+}
+
+// Hiding has errors say what hide makes of a reply, before it is shortened: what is cut in two is not found any more.
+func Hiding(hide func(string) string) Option { return func(j *Judge) { j.hide = hide } }
+
+// told is what errors say of a body.
+func (j *Judge) told(body []byte) []byte {
+	if j.hide == nil {
+		return body
+	}
+	return []byte(j.hide(string(body)))
 }
 
 // New returns the judge of a rule.
@@ -197,14 +209,14 @@ func (j *Judge) checkStatus(got *request.Reply) error {
 			return nil
 		}
 	}
-	return &wirelab.Mismatch{Got: ofStatus(got), Want: "status " + spansText(j.status)}
+	return &wirelab.Mismatch{Got: j.ofStatus(got), Want: "status " + spansText(j.status)}
 }
 
 // ofStatus shows a reply by its status, and how its body begins: that is where a service says what is wrong.
-func ofStatus(got *request.Reply) string {
+func (j *Judge) ofStatus(got *request.Reply) string {
 	text := "of status " + statusText(got.Status)
 	if len(got.Body) > 0 {
-		text += " with " + shown(got.Body)
+		text += " with " + shown(j.told(got.Body))
 	}
 	return text
 }
@@ -217,7 +229,7 @@ func (j *Judge) compare(want *reply, got *request.Reply) error {
 			return err
 		}
 	case got.Status != want.status:
-		return &wirelab.Mismatch{Got: ofStatus(got), Want: "status " + statusText(want.status)}
+		return &wirelab.Mismatch{Got: j.ofStatus(got), Want: "status " + statusText(want.status)}
 	}
 	if bytes.Equal(want.body, got.Body) {
 		return nil
@@ -236,6 +248,9 @@ func (j *Judge) compare(want *reply, got *request.Reply) error {
 	}
 	if !formed {
 		form, wanted = got.Body, want.body
+	}
+	if form, wanted = j.told(form), j.told(wanted); bytes.Equal(form, wanted) {
+		return &wirelab.Mismatch{Got: "that differs in a secret", Want: "the same"}
 	}
 	g, s := differ(form, wanted, formed)
 	return &wirelab.Mismatch{Got: g, Want: s}

@@ -50,8 +50,11 @@ func compile(text json.RawMessage) (*jsonschema.Schema, error) {
 }
 
 // line is an error's text as one line, shortened.
-func line(err error) string {
-	text := strings.ReplaceAll(strings.Join(strings.Fields(err.Error()), " "), "mem:///reply", "")
+func line(err error) string { return shortened(err.Error()) }
+
+// shortened is a text as one line.
+func shortened(text string) string {
+	text = strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "mem:///reply", "")
 	if len(text) > 4*shownMost {
 		text = strings.ToValidUTF8(text[:4*shownMost], "") + "…"
 	}
@@ -69,10 +72,10 @@ func (j *Judge) checkSchema(index int, known *reply, got *request.Reply) error {
 		value, err = jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	}
 	if err != nil {
-		return &wirelab.Mismatch{Got: "that is no JSON: " + shown(got.Body), Want: "one of the JSON Schema"}
+		return &wirelab.Mismatch{Got: "that is no JSON: " + shown(j.told(got.Body)), Want: "one of the JSON Schema"}
 	}
 	if err := j.schema.Validate(value); err != nil {
-		return wrong(err)
+		return j.wrong(err)
 	}
 	if known == nil && j.used.Load() < MaxKept/2 {
 		_, _ = j.keep(index, got.Status, got.Body) // without room the next is read again
@@ -81,10 +84,10 @@ func (j *Judge) checkSchema(index int, known *reply, got *request.Reply) error {
 }
 
 // wrong is what a reply's breach of the schema is told as: the deepest, which is the most exact.
-func wrong(err error) error {
+func (j *Judge) wrong(err error) error {
 	var breach *jsonschema.ValidationError
 	if !errors.As(err, &breach) {
-		return &wirelab.Mismatch{Got: line(err), Want: "one of the JSON Schema"}
+		return &wirelab.Mismatch{Got: j.line(err), Want: "one of the JSON Schema"}
 	}
 	for len(breach.Causes) > 0 {
 		breach = breach.Causes[0]
@@ -98,9 +101,12 @@ func wrong(err error) error {
 	}
 	what := *breach
 	what.Causes = nil
-	_, text, ok := strings.Cut(line(&what), "': ")
+	_, text, ok := strings.Cut(j.line(&what), "': ")
 	if !ok {
-		text = line(&what)
+		text = j.line(&what)
 	}
 	return &wirelab.Mismatch{Got: fmt.Sprintf("whose %.180s is wrong: %s", at, text), Want: "one of the JSON Schema"}
 }
+
+// line is an error's text as one line, shortened, without secrets.
+func (j *Judge) line(err error) string { return shortened(string(j.told([]byte(err.Error())))) }

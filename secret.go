@@ -1,0 +1,36 @@
+package wirelab
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Hidden stands for a secret in texts.
+const Hidden = "(secret)"
+
+// Hide takes values that are secrets out of a text, also as URLs, JSON, Go and HTML have them.
+func Hide(text string, secrets []string) string {
+	for _, secret := range slices.SortedFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) {
+		if secret == "" {
+			continue
+		}
+		quoted, _ := json.Marshal(secret) // a string always can be
+		var plain strings.Builder
+		encoder := json.NewEncoder(&plain)
+		encoder.SetEscapeHTML(false)
+		_ = encoder.Encode(secret) // the same
+		for _, form := range []string{
+			secret, url.QueryEscape(secret), url.PathEscape(secret), (&url.URL{Path: secret}).EscapedPath(),
+			unquoted(string(quoted)), unquoted(strings.TrimSpace(plain.String())), unquoted(strconv.Quote(secret)), unquoted(strconv.QuoteToASCII(secret)),
+		} {
+			text = strings.ReplaceAll(text, form, Hidden)
+		}
+	}
+	return text
+}
+
+// unquoted is a text without the quotes around it.
+func unquoted(text string) string { return text[1 : len(text)-1] }
