@@ -3,12 +3,7 @@ package plan
 import (
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"wirelab"
 	"wirelab/internal/yamlform"
@@ -36,87 +31,13 @@ func At(fileName string, data []byte, err error) error {
 	}
 	top, _, _ := strings.Cut(path, ".")
 	top, _, _ = strings.Cut(top, "[")
-	file, parseErr := parser.ParseBytes(data, 0)
-	if parseErr != nil {
-		return err
-	}
 	if name := unknownName.FindStringSubmatch(message); name != nil {
-		for _, doc := range file.Docs {
-			if at, node := valueAt(doc.Body, "", name[1]); node != nil {
-				return yamlform.InFile(fileName, &yaml.SyntaxError{Message: at + ": " + message, Token: node.GetToken()})
-			}
+		if placed := yamlform.OfValue(fileName, data, name[1], message); placed != nil {
+			return placed
 		}
 	}
 	if _, ok := yamlform.FieldsOf(reflect.TypeFor[Plan]())[top]; !ok {
 		return err // it is of no field
 	}
-	for _, doc := range file.Docs {
-		if doc.Body != nil {
-			node, found := nodeAt(doc.Body, path)
-			if !found {
-				break // the field is missing from the plan itself: the whole file is the place
-			}
-			return yamlform.InFile(fileName, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
-		}
-	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", fileName, message)
-}
-
-// nodeAt is the node of a field, or of the nearest thing around it that is there;
-// not found where that is the whole plan.
-func nodeAt(node ast.Node, path string) (nearest ast.Node, found bool) {
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		next := child(node, step)
-		if next == nil {
-			return node, found
-		}
-		node, found = next, true
-	}
-	return node, found
-}
-
-// valueAt is the first text of that value, with the field that has it; nil if there is none.
-func valueAt(node ast.Node, path, value string) (at string, found ast.Node) {
-	switch n := node.(type) {
-	case *ast.StringNode:
-		if n.Value == value {
-			return path, n
-		}
-	case *ast.SequenceNode:
-		for i, one := range n.Values {
-			if at, found = valueAt(one, path+"["+strconv.Itoa(i)+"]", value); found != nil {
-				return at, found
-			}
-		}
-	case *ast.MappingNode:
-		for _, entry := range n.Values {
-			if at, found = valueAt(entry, path, value); found != nil {
-				return at, found
-			}
-		}
-	case *ast.MappingValueNode:
-		return valueAt(n.Value, strings.TrimPrefix(path+"."+n.Key.String(), "."), value)
-	}
-	return "", nil
-}
-
-// child is the value of a key, or of a place in a list; nil if there is none.
-func child(node ast.Node, step string) ast.Node {
-	var entries []*ast.MappingValueNode
-	switch n := node.(type) {
-	case *ast.SequenceNode:
-		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(n.Values) {
-			return n.Values[i]
-		}
-	case *ast.MappingNode:
-		entries = n.Values
-	case *ast.MappingValueNode:
-		entries = []*ast.MappingValueNode{n}
-	}
-	for _, entry := range entries {
-		if key, ok := entry.Key.(*ast.StringNode); ok && key.Value == step {
-			return entry.Value
-		}
-	}
-	return nil
+	return yamlform.OfField(fileName, data, path, message)
 }

@@ -69,6 +69,9 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 			return a.schema(ctx, e.File, start, wire, text)
 		}
 		prepared, hidden, err := external.Prepare(ctx, d, sources)
+		if err != nil && e.File != "" && wirelab.CodeOf(err) == wirelab.InvalidArgument {
+			err = external.At(e.File, []byte(e.Text), err)
+		}
 		if err != nil {
 			return p, err
 		}
@@ -115,11 +118,7 @@ func (a *app) describedBy(ctx context.Context, e *plan.External) (external.Descr
 		}
 		e.Text = string(text)
 	}
-	name := e.File
-	if name == "" {
-		name = "description"
-	}
-	return external.Parse(name, []byte(e.Text))
+	return external.Parse(e.File, []byte(e.Text))
 }
 
 // sources are where what a description names is found: files from its folder on.

@@ -149,7 +149,7 @@ func (w *preparing) chain(
 			}
 			calls.Rows = append(calls.Rows, kept)
 		}
-		if err := w.count(field, &calls); err != nil {
+		if err := w.fits(field, calls); err != nil {
 			return err
 		}
 		o.Calls[wire.Name] = calls
@@ -202,9 +202,6 @@ func (w *preparing) step(
 		err = making.requests(field, call, table, &step.Calls)
 	default:
 		err = making.requests(field, call, nil, &step.Calls)
-	}
-	if err == nil {
-		err = w.count(field, &step.Calls)
 	}
 	if err == nil {
 		step.Calls.Rule, err = w.rule(ctx, field, of, step.Calls)

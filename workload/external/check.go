@@ -103,7 +103,7 @@ func (d *Description) checkOperation(field string, o OperationText) error {
 		}
 	default:
 		return wirelab.Public(wirelab.UnknownName("expect", string(o.Expect),
-			[]string{string(Learnt), string(Status), string(Schema), string(Recorded)})).Behind(field + ": ")
+			[]string{string(Learnt), string(Status), string(Schema), string(Recorded)})).Behind(field + ".expect: ")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"regexp"
+	"strings"
 
 	"wirelab"
 	"wirelab/internal/yamlform"
@@ -143,7 +144,21 @@ func Parse(name string, data []byte) (Description, error) {
 		return d, err
 	}
 	if err := d.check(); err != nil {
-		return d, wirelab.Public(err).Behind(name + ": ")
+		return d, At(name, data, err)
 	}
 	return d, nil
+}
+
+// ofField is the field that an error of a description begins with.
+var ofField = regexp.MustCompile(`^(?:service|about|start|wires|operations|may_load)(?:\.[A-Za-z0-9_-]+)*: `)
+
+// At says at which line of a description's file an error of [Prepare] is, and shows the line. Without a name there is no
+// file, and the error is as it was; so is one that is of no field, which has a place of its own.
+func At(name string, data []byte, err error) error {
+	message := wirelab.Public(err).Message
+	field := strings.TrimSuffix(ofField.FindString(message), ": ")
+	if name == "" || field == "" {
+		return err
+	}
+	return yamlform.OfField(name, data, field, message)
 }

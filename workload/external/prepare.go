@@ -26,18 +26,17 @@ type Sources struct {
 	Schema func(ctx context.Context, wire Wire, text WireText) (*grpcschema.Schema, error)
 }
 
-// requestsLimit is the most requests of an operation, and bytesLimit the most bytes that all of a service have.
-const (
-	requestsLimit = 65_536
-	bytesLimit    = 11 << 20 // as JSON they are a third longer, and a line to a driver has at most 16 MiB
-)
+// bytesLimit is the most bytes that all requests of a service have, and as much as they may have as JSON: a line to a driver
+// has at most 16 MiB. There are at most as many requests as there are rows.
+const bytesLimit = 15 << 20
 
 // preparing is a description while it is prepared.
 type preparing struct {
 	Description
 	Sources
 	env      *environment
-	bytes    int
+	bytes    int                           // that all requests have
+	encoded  int                           // that they have as JSON, with what is right
 	requests []request.Request             // of the operation at hand, from a file that has them whole
 	schemas  map[string]*grpcschema.Schema // by wire
 	chains   map[string]string             // by an operation that cannot be called alone: the chain it is a step of
@@ -111,10 +110,10 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 		for i := range calls.Requests {
 			o.Repeatable = o.Repeatable && repeatable(calls.Requests[i].Method) && wire.Kind != GRPC
 		}
-		if err := w.count(field, &calls); err != nil {
+		if calls.Rule, err = w.rule(ctx, field, text, calls); err != nil {
 			return o, err
 		}
-		if calls.Rule, err = w.rule(ctx, field, text, calls); err != nil {
+		if err := w.fits(field, calls); err != nil {
 			return o, err
 		}
 		o.Calls[wire.Name] = calls
@@ -125,19 +124,36 @@ func (w *preparing) operation(ctx context.Context, name string, wires []Wire) (O
 	return o, nil
 }
 
-// count adds the size of requests to that of all.
-func (w *preparing) count(field string, calls *Calls) error {
-	for i := range calls.Requests {
-		r := &calls.Requests[i]
-		w.bytes += len(r.Body) + len(r.URL)
-		for _, m := range r.Messages {
-			w.bytes += len(m)
-		}
+// count takes note of a request, so that there are never more than fit.
+func (w *preparing) count(field string, r *request.Request) error {
+	w.bytes += len(r.Body) + len(r.URL)
+	for _, m := range r.Messages {
+		w.bytes += len(m)
+	}
+	for _, f := range r.Fields {
+		w.bytes += len(f.Name) + len(f.Value)
 	}
 	if w.bytes > bytesLimit {
-		return bad(field, "the requests have more than %d MiB in all; give fewer rows, or smaller ones", bytesLimit>>20)
+		return tooLarge(field)
 	}
 	return nil
+}
+
+// fits refuses what would be too long a line to a driver.
+func (w *preparing) fits(field string, calls Calls) error {
+	text, err := json.Marshal(calls)
+	if err != nil {
+		return bad(field, "%v", err)
+	}
+	if w.encoded += len(text); w.encoded > bytesLimit {
+		return tooLarge(field)
+	}
+	return nil
+}
+
+func tooLarge(field string) error {
+	return bad(field, "the requests of the service have more than %d MiB in all, as drivers get them; give fewer rows, or smaller ones",
+		bytesLimit>>20)
 }
 
 // repeatable is whether a request of that method may be sent again (RFC 9110, 9.2.2).
@@ -169,7 +185,7 @@ func (w *preparing) calls(ctx context.Context, field string, wire Wire, call Cal
 func (w *preparing) ready(
 	ctx context.Context, field string, wire Wire, call CallText, into *Calls,
 ) (CallText, maker, error) {
-	making := maker{wire: wire, target: w.Wires[wire.Name].Target}
+	making := maker{wire: wire, target: w.Wires[wire.Name].Target, count: w.count}
 	into.Messages = call.Messages
 	call, err := w.expanded(field, wire, call)
 	if err != nil {
@@ -197,12 +213,17 @@ type maker struct {
 	target  string             // URL
 	content []byte             // of the file that is the body
 	method  *grpcschema.Method // nil but of gRPC
+	// count takes note of a request that was made; nil: nobody wants to know.
+	count func(field string, r *request.Request) error
 }
 
 // requests makes those of a call: one for each row, or one in all.
 func (w maker) requests(field string, call CallText, table []rows.Row, into *Calls) error {
 	if table == nil {
 		r, err := w.render(field, call)
+		if err == nil && w.count != nil {
+			err = w.count(field, &r)
+		}
 		into.Requests = []request.Request{r}
 		return err
 	}
@@ -218,6 +239,11 @@ func (w maker) requests(field string, call CallText, table []rows.Row, into *Cal
 		r, err := w.render(row.At, filled)
 		if err != nil {
 			return err
+		}
+		if w.count != nil {
+			if err := w.count(field, &r); err != nil {
+				return err
+			}
 		}
 		r.At = row.At
 		into.Requests = append(into.Requests, r)
@@ -271,6 +297,9 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 		at.Path = "/"
 	}
 	r.URL = at.RequestURI()
+	if strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
+		return r, bad(field+".path", "%.100q has a space or a control character in it; write {{.field | urlquery}} for a value of a row", r.URL)
+	}
 	if r.Body, err = w.body(field, call); err != nil {
 		return r, err
 	}
@@ -283,6 +312,14 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	}
 	r.Method = methodOf(w.wire, call, len(r.Body) > 0)
 	r.Fields = withUsual(fieldsOf(call.Headers), w.wire, call, r.Body)
+	for _, f := range r.Fields {
+		if !request.FieldName(f.Name) || !request.FieldValue(f.Value) {
+			return r, bad(field+".headers", "%.60q cannot be sent: its name or its value has a character that headers cannot have", f.Name)
+		}
+	}
+	if !request.Method(r.Method) {
+		return r, bad(field+".method", "%.60q is no method, such as GET", r.Method)
+	}
 	return r, nil
 }
 

@@ -18,6 +18,9 @@ type TLS struct {
 	Insecure bool   `json:"insecure,omitempty"`
 }
 
+// pemLimit is the most bytes of a file of certificates, or of a key.
+const pemLimit = 512 << 10
+
 // tls reads the files that a wire names.
 func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, error) {
 	if text == (TLSText{}) {
@@ -34,6 +37,9 @@ func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, 
 		data, err := w.Read(ctx, file.name)
 		if err != nil {
 			return nil, wirelab.Public(err).Behind(field + ".tls: ")
+		}
+		if len(data) > pemLimit {
+			return nil, bad(field+".tls", "%s has %d bytes, and certificates in PEM have at most %d", file.name, len(data), pemLimit)
 		}
 		*file.into = data
 	}
