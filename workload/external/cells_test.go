@@ -49,7 +49,7 @@ type recorder struct {
 }
 
 // record makes calls by the compiled client of a cell, and returns what went over the wire.
-func record(t *testing.T, cell wirelab.Cell, operation string, calls int) []*recorded {
+func record(t testing.TB, cell wirelab.Cell, operation string, calls int) []*recorded {
 	t.Helper()
 	server := serve(t, cell)
 	protocols := new(http.Protocols)
@@ -58,7 +58,7 @@ func record(t *testing.T, cell wirelab.Cell, operation string, calls int) []*rec
 	over := &http.Transport{Protocols: protocols, DisableCompression: true}
 	r := &recorder{}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: server.address})
-	proxy.Transport, proxy.FlushInterval = over, -1
+	proxy.Transport = over // without flushes: a reply of gRPC that has trailers only stays one
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		body, err := io.ReadAll(q.Body)
 		if err != nil {
@@ -220,7 +220,7 @@ func replayed(
 }
 
 // describe is the description that a user writes for the calls, with a row for each.
-func describe(t *testing.T, f files, cell wirelab.Cell, server served, calls []*recorded) string {
+func describe(t testing.TB, f files, cell wirelab.Cell, server served, calls []*recorded) string {
 	var rows bytes.Buffer
 	scheme, version := "http", map[string]string{"HTTP/1.1": "http1", "HTTP/2": "http2", "HTTP/3": "http3"}[cell.Protocol.Transport]
 	grpc := strings.HasPrefix(cell.Protocol.Framing, "gRPC")
@@ -260,7 +260,7 @@ func describe(t *testing.T, f files, cell wirelab.Cell, server served, calls []*
 }
 
 // messageOf is the request of a recorded call of gRPC as a user writes it.
-func messageOf(t *testing.T, c *recorded) any {
+func messageOf(t testing.TB, c *recorded) any {
 	t.Helper()
 	name := protoreflect.FullName(strings.ReplaceAll(c.path[1:], "/", "."))
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
