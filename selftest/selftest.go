@@ -6,6 +6,7 @@ package selftest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -25,6 +26,9 @@ type Env struct {
 	Program string
 	// Arms describes a plan's arms, or tells what is wrong with them.
 	Arms func(plan.Plan) ([]result.Arm, error)
+	// External is routeguide described as a service that is not ours, for drivers: its GetFeature over wires that have the
+	// names of ours.
+	External func(context.Context) (json.RawMessage, error)
 	// Broker makes benches of brokers that do what is known beforehand.
 	Broker Broker
 	// Wires are the usual cells of routeguide that carry GetFeature.
@@ -42,6 +46,8 @@ type Env struct {
 	Driver      string
 	// Seed draws what is drawn in computed tests.
 	Seed uint64
+
+	external json.RawMessage // what drivers call in place of their cell; nil: that
 }
 
 // Test is one of the trials.
@@ -76,7 +82,7 @@ func judged(found string, figures ...result.Figure) finding {
 func Tests() []Test {
 	return []Test{
 		queueTest(), mergeTest(), derivationTest(),
-		truthTest(), starvedTest(), stoppedTest(), flippedTest(), messagesTest(),
+		truthTest(), externalTest(), starvedTest(), stoppedTest(), flippedTest(), messagesTest(),
 		twinsTest(), driftTest(),
 	}
 }
@@ -140,7 +146,7 @@ func (e Env) run(
 	}
 	conductor := &experiment.Conductor{
 		Plan: p, Arms: arms, Bench: bench, Environment: e.Environment, Observe: observe,
-		ID: newID(), Command: "wirelab selftest",
+		ID: newID(), Command: "wirelab selftest", External: e.external,
 	}
 	r, err := conductor.Run(ctx)
 	switch {

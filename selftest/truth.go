@@ -78,21 +78,32 @@ const (
 // they work, so that all of them together keep two processors a quarter busy.
 const beside = 4
 
+// job is one experiment of a truth test.
+type job struct {
+	env  Env
+	wire wirelab.Cell
+	law  law
+}
+
 func runTruth(ctx context.Context, e Env) (finding, error) {
-	type job struct {
-		wire wirelab.Cell
-		law  law
-	}
 	var jobs []job
 	for k, l := range laws(e) {
 		for i, wire := range e.Wires {
 			// The short form tries two laws on each wire, one of the first two
 			// and one of the others.
 			if e.Long || k%2 == i%2 {
-				jobs = append(jobs, job{wire, l})
+				jobs = append(jobs, job{e, wire, l})
 			}
 		}
 	}
+	var all truths
+	all.measure(ctx, e, jobs, beside)
+	return all.finding(), nil
+}
+
+// measure measures all, so many at once.
+func (t *truths) measure(ctx context.Context, e Env, jobs []job, atOnce int) {
+	of := t.done + len(jobs)
 	// The frozen ones, which take the longest, come last in laws and are
 	// started first.
 	next := make(chan job, len(jobs))
@@ -100,26 +111,24 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 		next <- jobs[i]
 	}
 	close(next)
-	var mu sync.Mutex // guards all
-	var all truths
+	var mu sync.Mutex      // guards t
 	var again atomic.Int64 // measured again
 	var workers sync.WaitGroup
-	for range beside {
+	for range atOnce {
 		workers.Go(func() {
 			for j := range next {
 				if ctx.Err() != nil {
 					return
 				}
-				one := measureTruth(ctx, e, j.wire, j.law, &again)
+				one := measureTruth(ctx, j.env, j.wire, j.law, &again)
 				mu.Lock()
-				all.add(one)
-				e.Say(fmt.Sprintf("%d of %d: %s", all.done, len(jobs), one))
+				t.add(one)
+				e.Say(fmt.Sprintf("%d of %d: %s", t.done, of, one))
 				mu.Unlock()
 			}
 		})
 	}
 	workers.Wait()
-	return all.finding(), nil
 }
 
 // truths is what was found of all wires.
@@ -225,8 +234,11 @@ func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law, again *a
 
 func measureOnce(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful {
 	t := truthful{name: wire.Protocol.Name + ", " + l.inject}
+	if e.external != nil {
+		t.name = wire.Protocol.Name + " by " + e.Driver + ", " + l.inject
+	}
 	r, err := e.conduct(ctx, plan.Plan{
-		Arms:   []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject}},
+		Arms:   []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject, Driver: e.Driver}},
 		Loads:  []plan.Load{{Rate: l.rate, Arrivals: plan.Constant, InFlight: l.inFlight}},
 		Rounds: plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},
 		// A tenth at the start of a slice is not recorded.

@@ -41,7 +41,7 @@ func newSelfTestCommand(a *app) *cobra.Command {
 		Long: `Selftest measures things with a known answer, in the same way as every experiment,
 and compares what it finds with the truth:
 
-  - servers with known response times, over every protocol
+  - servers with known response times, over every protocol, and as services of your own
   - two equal arms, which must not be called different
   - a server that uses 5 µs more CPU time
   - a generator without enough CPU, and a server that is stopped
@@ -210,7 +210,7 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 	var saying sync.Mutex // tests say what they do from several goroutines
 	e := selftest.Env{
 		Program: program, Arms: func(p plan.Plan) ([]result.Arm, error) { return a.arms(ctx, p) },
-		Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
+		External: a.describedGuide, Broker: nullBrokers(program), Environment: probe.Environment(), Long: o.long, Seed: o.seed,
 		Loads: o.loads, Busy: o.busy, Driver: o.driver,
 		Keep: func(ctx context.Context, r *result.Result) (string, error) { return r.ID, results.Put(ctx, r) },
 		Say: func(line string) {

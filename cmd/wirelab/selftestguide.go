@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+
+	"wirelab"
+	"wirelab/cli"
+	"wirelab/workload/external"
+	"wirelab/workload/external/grpcschema"
+)
+
+// guideText is routeguide as a user would describe it. Its wires have the names of ours, so that our servers answer.
+const guideText = `
+service: routeguide
+wires:
+  http1-json: {target: "http://localhost:1"}
+  h2c-json: {target: "http://localhost:1", version: http2}
+  grpc: {target: "grpc://localhost:1"}
+operations:
+  GetFeature:
+    calls:
+      http1-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      h2c-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      grpc: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 409146138, longitude: -746188906}}
+`
+
+// describedGuide is that description, prepared for drivers. What gRPC serves is asked of a server of ours.
+func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
+	d, err := external.Parse("", []byte(guideText))
+	if err != nil {
+		return nil, err
+	}
+	p, _, err := external.Prepare(ctx, d, external.Sources{
+		Getenv: func(string) string { return "" },
+		Schema: func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
+			return a.ownSchema(ctx, wire, text)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(p)
+}
+
+// ownSchema starts routeguide over gRPC, and asks what it serves.
+func (a *app) ownSchema(ctx context.Context, wire external.Wire, text external.WireText) (schema *grpcschema.Schema, err error) {
+	cell, err := a.cell("routeguide", "grpc", "", "")
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	serving, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- cell.Serve(serving, wirelab.Endpoint{Listener: listener}) }()
+	defer func() {
+		stop()
+		err = cli.Both(err, <-ended)
+	}()
+	return a.reflected(ctx, listener.Addr().String(), wire, text)
+}

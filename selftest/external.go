@@ -1,0 +1,57 @@
+package selftest
+
+import (
+	"context"
+	"slices"
+
+	"wirelab/plan"
+)
+
+// externalTest measures servers whose response times are known, as ones that are not ours.
+func externalTest() Test {
+	return Test{
+		Name:     "external",
+		Shows:    "what is published of a service that is not ours is true as well: described, and called by the library and by the raw driver",
+		Required: "every published quantile and mean within 2 % + 100 µs of the closed form",
+		Short:    20e9, Long: 600e9,
+		run: runExternal,
+	}
+}
+
+// externalWires are those that a service that is not ours mostly has.
+var externalWires = map[string]bool{"http1-json": true, "h2c-json": true, "grpc": true} // read only
+
+func runExternal(ctx context.Context, e Env) (finding, error) {
+	service, err := e.External(ctx)
+	if err != nil {
+		return finding{}, err
+	}
+	e.external = service
+	var jobs []job
+	for _, driver := range []string{plan.DriverClient, plan.DriverRaw} {
+		e.Driver = driver
+		for _, wire := range e.Wires {
+			if !externalWires[wire.Protocol.Name] || driver == plan.DriverRaw && wire.DialRaw == nil {
+				continue
+			}
+			for k, l := range laws(e) {
+				// The short form tries one of the first two laws on each.
+				if e.Long || k == len(jobs)%2 && k < 2 {
+					jobs = append(jobs, job{e, wire, l})
+					if !e.Long {
+						break
+					}
+				}
+			}
+		}
+	}
+	// The raw driver does not sleep while calls are under way, so that several of them would wait for each other.
+	first := slices.IndexFunc(jobs, func(j job) bool { return j.env.Driver == plan.DriverRaw })
+	if first < 0 {
+		first = len(jobs) // it is Linux's
+	}
+	var all truths
+	all.measure(ctx, e, jobs[:first], beside)
+	all.measure(ctx, e, jobs[first:], 1)
+	return all.finding(), nil
+}
