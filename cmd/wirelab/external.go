@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"path/filepath"
@@ -58,13 +59,7 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 			start = &started{Start: *how, dir: filepath.Dir(e.File), of: e, wires: slices.Sorted(maps.Keys(d.Wires))}
 		}
 		sources, read := a.sources(e.File), sha256.New()
-		from := sources.Read
-		sources.Read = func(ctx context.Context, name string) ([]byte, error) {
-			data, err := from(ctx, name)
-			fmt.Fprintf(read, "%s %d\n", name, len(data))
-			read.Write(data)
-			return data, err
-		}
+		sources.Read = noting(read, sources.Read)
 		sources.Schema = func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
 			return a.schema(ctx, e.File, start, wire, text)
 		}
@@ -107,6 +102,16 @@ func (a *app) foreignWork(ctx context.Context, p plan.Plan) (plan.Plan, error) {
 	a.foreign = &foreign{of: described, service: service, prepared: lines, secrets: secrets, names: names, starts: starts}
 	a.works = append(slices.DeleteFunc(slices.Clone(a.works), func(w wirelab.Work) bool { return w.Name == service.Service }), service.Work())
 	return p, nil
+}
+
+// noting is from, with what it reads written down too.
+func noting(read io.Writer, from func(context.Context, string) ([]byte, error)) func(context.Context, string) ([]byte, error) {
+	return func(ctx context.Context, name string) ([]byte, error) {
+		data, err := from(ctx, name)
+		_, _ = fmt.Fprintf(read, "%s %d\n", name, len(data)) // a sum takes all
+		_, _ = read.Write(data)
+		return data, err
+	}
 }
 
 // describedBy reads the description of an external service.

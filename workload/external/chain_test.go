@@ -13,15 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"wirelab"
-	"wirelab/internal/leaktest"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
 
 // shop is a service that one has to log in to. Each login has a token of its own, and a session.
 type shop struct {

@@ -296,9 +296,9 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	if at.Path == "" {
 		at.Path = "/"
 	}
-	r.URL = at.RequestURI()
+	r.URL = strings.ReplaceAll(at.RequestURI(), " ", "%20") // a path has it so already, and a query as it came
 	if strings.ContainsFunc(r.URL, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return r, bad(field+".path", "%.100q has a space or a control character in it; write {{.field | urlquery}} for a value of a row", r.URL)
+		return r, bad(field+".path", "%.100q has a control character in it; write {{.field | urlquery}} for a value of a row", r.URL)
 	}
 	if r.Body, err = w.body(field, call); err != nil {
 		return r, err

@@ -21,9 +21,9 @@ func refused(r *request.Reply) error {
 	case r.Status < http.StatusMultipleChoices:
 		return nil
 	case r.Status < http.StatusBadRequest && to != "":
-		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or expect it by status: '%d' in a description", request.ShownURL(to), r.Status)
+		why = fmt.Sprintf(", which points to %q, and redirects are not followed: call that, or have a description expect it by status: '%d'", request.ShownURL(to), r.Status)
 	case r.Status < http.StatusBadRequest:
-		why = fmt.Sprintf(", and redirects are not followed; if that is right, expect it by status: '%d' in a description", r.Status)
+		why = fmt.Sprintf(", and redirects are not followed; if that is right, have a description expect it by status: '%d'", r.Status)
 	}
 	return wirelab.Caused(wirelab.StatusCause(r.Status), codeOf(r.Status), "status %d %s%s", r.Status, http.StatusText(r.Status), why)
 }

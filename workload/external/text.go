@@ -19,7 +19,7 @@ func Text(w Wire, r request.Request) string {
 	fmt.Fprintf(&b, "Host: %s\n", w.Authority)
 	for _, f := range r.Fields {
 		value := f.Value
-		if request.Secret(f.Name) {
+		if request.Secret(f.Name) && !strings.Contains(value, "{{") { // what an earlier step is to give is no secret yet
 			value = wirelab.Hidden
 		}
 		fmt.Fprintf(&b, "%s: %s\n", f.Name, value)
