@@ -85,9 +85,13 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 	for _, id := range ids {
 		for _, args := range [][]string{
-			{"results", "show", id, "--full"}, {"results", "export", id}, {"results", "show", id, "--json"},
-			{"report", id, "--format", "html", "-o", "-"}, {"report", id, "--format", "markdown", "-o", "-"},
-			{"report", id, "--format", "csv", "-o", "-"}, {"report", id, "--format", "jmh", "-o", "-"},
+			{"results", "show", id, "--full"},
+			{"results", "export", id},
+			{"results", "show", id, "--json"},
+			{"report", id, "--format", "html", "-o", "-"},
+			{"report", id, "--format", "markdown", "-o", "-"},
+			{"report", id, "--format", "csv", "-o", "-"},
+			{"report", id, "--format", "jmh", "-o", "-"},
 		} {
 			o := s.run(args...)
 			nowhere(t, strings.Join(args, " "), o.stdout+o.stderr)

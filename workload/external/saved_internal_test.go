@@ -13,7 +13,8 @@ func TestSavedValuesAreFound(t *testing.T) {
 	const body = `{"a/b": {"~c": [10, {"d": 9007199254740993}]}, "": {"": "empty"}, "no": null, "list": []}`
 	w := Wire{Kind: HTTP, Version: HTTP1, Authority: "shop:80"}
 	reply := request.Reply{Body: []byte(body), Fields: []request.Field{
-		{Name: "Location", Value: "http://shop:80/v1/orders/7?x=1"}, {Name: "Content-Location", Value: "http://other/v1/orders/7"},
+		{Name: "Location", Value: "http://shop:80/v1/orders/7?x=1"},
+		{Name: "Content-Location", Value: "http://other/v1/orders/7"},
 		{Name: "X-Next", Value: "http://shop:80/v1/orders/8"},
 	}}
 	for text, want := range map[string]string{
