@@ -25,20 +25,6 @@ func (a *app) keptApart(name, value string) string {
 	return "${" + variable + "}"
 }
 
-// pathOf is the path and the query of a URL as they were typed, so that ${NAME} and {{.field}} stay what they are.
-func pathOf(text string) string {
-	_, rest, _ := strings.Cut(text, "://")
-	rest, _, _ = strings.Cut(rest, "#")
-	at := strings.IndexAny(rest, "/?")
-	if at < 0 {
-		return "/"
-	}
-	if rest[at] == '?' {
-		return "/" + rest[at:]
-	}
-	return rest[at:]
-}
-
 // typedQuery is a path and a query in which variables stand for the values of parameters that are secrets by their names.
 func (a *app) typedQuery(path string) string {
 	return inQuery(path, func(name, value string) string {

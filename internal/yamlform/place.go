@@ -14,11 +14,10 @@ import (
 // OfField is an error about a field of a file that [Read] has read, such as arms[1].protocol: it says the line, and shows
 // it. Where the file has nothing of the field, since it is missing, the line is that of what the field belongs to.
 func OfField(name string, data []byte, path, message string) error {
-	for _, body := range bodies(data) {
-		if node, found := nodeAt(body, path); found {
+	if all := bodies(data); len(all) > 0 {
+		if node, found := nodeAt(all[0], path); found {
 			return InFile(name, &yaml.SyntaxError{Message: message, Token: node.GetToken()})
-		}
-		break // the field is missing from the file itself: the whole file is the place
+		} // else it is missing from the file itself: the whole file is the place
 	}
 	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", name, message)
 }

@@ -114,7 +114,7 @@ type kept struct {
 }
 
 func (k *kept) Unwrap() http.ResponseWriter { return k.ResponseWriter }
-func (k *kept) WriteHeader(status int) { k.c.status = status; k.ResponseWriter.WriteHeader(status) }
+func (k *kept) WriteHeader(status int)      { k.c.status = status; k.ResponseWriter.WriteHeader(status) }
 
 func (k *kept) Write(p []byte) (int, error) {
 	k.c.reply = append(k.c.reply, p...)

@@ -33,10 +33,9 @@ func (e *environment) expandAs(field, text string, form func(string) string) (st
 	text = variable.ReplaceAllStringFunc(text, func(found string) string {
 		name := variable.FindStringSubmatch(found)[1]
 		value := e.get(name)
-		switch {
-		case value == "":
+		if value == "" {
 			missing = name
-		default:
+		} else {
 			e.hide(value)
 		}
 		return form(value)

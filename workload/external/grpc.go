@@ -84,7 +84,7 @@ type nameless struct {
 // Info implements [credentials.TransportCredentials].
 func (n nameless) Info() credentials.ProtocolInfo {
 	info := n.TransportCredentials.Info()
-	info.ServerName = ""
+	info.ServerName = "" //nolint:staticcheck // what is deprecated is read all the same
 	return info
 }
 

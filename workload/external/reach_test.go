@@ -106,10 +106,8 @@ func TestCookies(t *testing.T) {
 	t.Parallel()
 	var callers atomic.Int64
 	url := website(t, func(w http.ResponseWriter, r *http.Request) {
-		cookie, err := r.Cookie("who")
-		if err != nil {
-			cookie = &http.Cookie{Name: "who", Value: fmt.Sprint(callers.Add(1))}
-			http.SetCookie(w, cookie)
+		if _, err := r.Cookie("who"); err != nil {
+			http.SetCookie(w, &http.Cookie{Name: "who", Value: fmt.Sprint(callers.Add(1))})
 		}
 	})
 	p := files{}.prepared(t, strings.Replace(one(url, "path: /", ""), "{target", "{cookies: true, target", 1))
@@ -138,7 +136,7 @@ func TestProxy(t *testing.T) {
 	proxy := website(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodConnect {
 			gets.Add(1)
-			(&httputil.ReverseProxy{Director: func(*http.Request) {}, Transport: &http.Transport{DisableKeepAlives: true}}).ServeHTTP(w, r)
+			(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{DisableKeepAlives: true}}).ServeHTTP(w, r)
 			return
 		}
 		connects.Add(1)

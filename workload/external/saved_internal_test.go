@@ -27,7 +27,7 @@ func TestSavedValuesAreFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := ""
+		var got string
 		if value, err := all[0].find(reply, reply.Body, w, "http://shop:80/v1"); err != nil {
 			got = err.Error()
 		} else {
