@@ -15,11 +15,15 @@ type compiling struct {
 	calls int // that it answered
 	warm  int // after so many it costs half
 	steep bool
+	idle  bool // it uses a hundredth of a CPU, and not a fifth
 	used  time.Duration
 }
 
 func (c *compiling) call(ctx context.Context) error {
-	cost := 10 * time.Microsecond
+	cost := 200 * time.Microsecond
+	if c.idle {
+		cost = 10 * time.Microsecond
+	}
 	switch left := c.warm - c.calls; {
 	case left > 0 && c.steep:
 		cost *= 2
@@ -28,7 +32,7 @@ func (c *compiling) call(ctx context.Context) error {
 	}
 	c.calls++
 	// Some noise, always the same: figures of windows that are all alike are steady too soon.
-	c.used += cost + time.Duration(c.calls*7%11)*100*time.Nanosecond
+	c.used += cost + time.Duration(c.calls*7%11)*cost/100
 	return sleep(ctx, ms)
 }
 
@@ -74,6 +78,9 @@ func TestWarmWatchesTheServersCPU(t *testing.T) {
 	}
 	if w, err := warm(&compiling{}, true); err != nil || !w.Steady || w.Windows > 80 {
 		t.Errorf("a server that costs the same throughout: %+v, %v", w, err)
+	}
+	if w, err := warm(&compiling{warm: 400 * window, idle: true}, true); err != nil || !w.Steady || len(w.Cost) != w.Windows {
+		t.Errorf("a server that is idle nearly always: %+v, %v", w, err)
 	}
 	if w, err := warm(&compiling{warm: 1000 * window}, false); err != nil || w.Cost != nil {
 		t.Errorf("nobody knows what it costs: %+v, %v", w, err)
