@@ -114,9 +114,3 @@ func (p TreeProcess) Lives() bool {
 	one, err := readLineage(p.PID)
 	return err == nil && one.began == p.Began && !one.zombie
 }
-
-// Cores are the CPUs that the first process may run on.
-func (g *Group) Cores() ([]int, error) { return g.tree.Cores() }
-
-// Pin lets every process of the group, and what they start, run on these CPUs only.
-func (g *Group) Pin(cpus []int) error { return g.tree.Pin(cpus) }

@@ -75,22 +75,17 @@ func Listeners(ctx context.Context, network, address string) []int {
 // listening are the inodes of sockets that take connections, or datagrams, at one of these
 // addresses or at all of the machine's.
 func listening(root fs.FS, network string, hosts []netip.Addr, port uint16) map[string]bool {
-	const listens, bound = "0A", "07" // the states of TCP's and of UDP's sockets
-	state := listens
+	const bound = "07" // the state of UDP's sockets
+	state := tcpListens
 	if network == "udp" {
 		state = bound
 	}
 	all := map[string]bool{}
 	for _, file := range []string{network, network + "6"} {
 		for line := range strings.Lines(textOf(root, path.Join("proc/net", file))) {
-			words := strings.Fields(line)
-			const local, is, inode = 1, 3, 9
-			if len(words) <= inode || words[is] != state {
-				continue
-			}
-			at, ok := socketAddress(words[local])
-			if ok && at.Port() == port && (at.Addr().IsUnspecified() || slices.Contains(hosts, at.Addr())) {
-				all["socket:["+words[inode]+"]"] = true
+			s, ok := readSocket(line)
+			if ok && s.state == state && s.local.Port() == port && (s.local.Addr().IsUnspecified() || slices.Contains(hosts, s.local.Addr())) {
+				all[s.file] = true
 			}
 		}
 	}
@@ -115,15 +110,7 @@ func socketAddress(text string) (netip.AddrPort, bool) {
 
 // holds reports whether a process has one of these sockets.
 func holds(pid int, sockets map[string]bool) bool {
-	folder := path.Join("/proc", strconv.Itoa(pid), "fd")
-	files, err := os.ReadDir(folder)
-	if err != nil {
-		return false // it ended, or is nobody's business
-	}
-	return slices.ContainsFunc(files, func(file os.DirEntry) bool {
-		to, err := os.Readlink(path.Join(folder, file.Name()))
-		return err == nil && sockets[to]
-	})
+	return slices.ContainsFunc(openFiles(pid), func(to string) bool { return sockets[to] })
 }
 
 // below reports whether a process descends from another one among these.

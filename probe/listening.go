@@ -1,8 +1,6 @@
 package probe
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"net/netip"
 	"os"
 	"path"
@@ -17,25 +15,15 @@ func Listening(pids []int) []netip.AddrPort {
 	var all []netip.AddrPort
 	for _, pid := range pids {
 		process := path.Join("/proc", strconv.Itoa(pid))
-		held := map[string]bool{} // sockets, by inode
-		files, err := os.ReadDir(process + "/fd")
-		if err != nil {
-			continue // it ended, or is another user's
-		}
-		for _, file := range files {
-			to, err := os.Readlink(path.Join(process, "fd", file.Name()))
-			if inode, ok := strings.CutPrefix(to, "socket:["); err == nil && ok {
-				held[strings.TrimSuffix(inode, "]")] = true
-			}
-		}
+		held := openFiles(pid)
 		for _, table := range []string{"tcp", "tcp6"} { // of the process's network
 			text, err := os.ReadFile(path.Join(process, "net", table))
 			if err != nil {
 				continue
 			}
 			for line := range strings.Lines(string(text)) {
-				if at, inode, ok := listener(line); ok && held[inode] {
-					all = append(all, at)
+				if s, ok := readSocket(line); ok && s.state == tcpListens && slices.Contains(held, s.file) {
+					all = append(all, s.local)
 				}
 			}
 		}
@@ -44,23 +32,39 @@ func Listening(pids []int) []netip.AddrPort {
 	return slices.Compact(all)
 }
 
-// listener reads a line of /proc/net/tcp or tcp6: the second field is the local
+// tcpListens is the state of a TCP socket that takes connections.
+const tcpListens = "0A"
+
+// tableSocket is a socket as a table of /proc/net has it.
+type tableSocket struct {
+	local netip.AddrPort
+	state string
+	file  string // what a descriptor of it points to: "socket:[4711]"
+}
+
+// readSocket reads a line of /proc/net/tcp, tcp6, udp or udp6: the second field is the local
 // address, the fourth the state, the tenth the inode.
-func listener(line string) (at netip.AddrPort, inode string, ok bool) {
-	const listens = "0A"
+func readSocket(line string) (s tableSocket, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 10 || fields[3] != listens {
-		return at, "", false
+	if len(fields) < 10 {
+		return s, false
 	}
-	host, port, _ := strings.Cut(fields[1], ":")
-	raw, err := hex.DecodeString(host)
-	n, errPort := strconv.ParseUint(port, 16, 16)
-	if err != nil || errPort != nil || len(raw)%4 != 0 {
-		return at, "", false
+	s.local, ok = socketAddress(fields[1])
+	s.state, s.file = fields[3], "socket:["+fields[9]+"]"
+	return s, ok
+}
+
+// openFiles are what the descriptors of a process point to; none of one that ended, or is another user's.
+func openFiles(pid int) (all []string) {
+	folder := path.Join("/proc", strconv.Itoa(pid), "fd")
+	files, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
 	}
-	for i := 0; i < len(raw); i += 4 { // words of 32 bits, as the machine has them
-		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
+	for _, file := range files {
+		if to, err := os.Readlink(path.Join(folder, file.Name())); err == nil {
+			all = append(all, to)
+		}
 	}
-	ip, ok := netip.AddrFromSlice(raw)
-	return netip.AddrPortFrom(ip.Unmap(), uint16(n)), fields[9], ok
+	return all
 }

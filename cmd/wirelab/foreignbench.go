@@ -95,22 +95,28 @@ func (a *app) withForeign(usual *experiment.Processes, over experiment.Bench, p 
 
 // Server implements [experiment.Bench].
 func (b *foreignBench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
-	s := b.starts[arm.Protocol]
-	run, err := s.words(arm.Protocol)
+	spec, err := b.starts[arm.Protocol].spec(arm.Name, arm.Protocol)
 	if err != nil {
 		return nil, err
 	}
-	host, namespace := b.Side()
-	spec := launch.Spec{
-		Name: "server of " + arm.Name, Run: run, Dir: s.folder(), Env: s.environ(), Host: host, Namespace: namespace,
-		CPUs: b.Placement().ServerCPUs,
+	spec.Host, spec.Namespace = b.Side()
+	spec.CPUs = b.Placement().ServerCPUs
+	return launch.Start(ctx, spec)
+}
+
+// spec is how the server behind a wire is started; name is for messages.
+func (s *started) spec(name, wire string) (launch.Spec, error) {
+	spec := launch.Spec{Name: "server of " + name, Dir: s.folder(), Env: s.environ()}
+	var err error
+	if spec.Run, err = s.words(wire); err != nil {
+		return spec, err
 	}
 	if s.Ready != "" {
 		if spec.Ready, err = launch.ParseReady(s.Ready); err != nil {
-			return nil, err
+			return spec, cli.Usage("start.ready: %v", err)
 		}
 	}
-	return launch.Start(ctx, spec)
+	return spec, nil
 }
 
 // folder is where it is started.

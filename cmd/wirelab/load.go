@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -363,7 +362,7 @@ func (f *loadFlags) describe(ctx context.Context, a *app, args []string) (d exte
 		operation.Expect, operation.Schema = external.Schema, f.expect
 	}
 	return external.Description{
-		Service:    serviceName(at.Hostname()),
+		Service:    external.NameOf(at.Hostname(), "at"),
 		Wires:      map[string]external.WireText{targetWire: wire},
 		Operations: map[string]external.OperationText{operationOf(at.Path): operation},
 	}, nil
@@ -415,15 +414,6 @@ func (a *app) typedHeaders(typed []string) (map[string]string, error) {
 	return headers, nil
 }
 
-// serviceName makes a name that services have of a text.
-func serviceName(text string) string {
-	name := strings.Trim(notName.ReplaceAllString(strings.ToLower(text), "-"), "-")
-	if name == "" || name[0] < 'a' || name[0] > 'z' {
-		name = "at-" + name
-	}
-	return strings.TrimRight(name[:min(len(name), 40)], "-")
-}
-
 // operationOf is a name for what is called: the last word of the path.
 func operationOf(path string) string {
 	words := strings.FieldsFunc(path, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
@@ -433,8 +423,6 @@ func operationOf(path string) string {
 	name := words[len(words)-1]
 	return name[:min(len(name), 40)]
 }
-
-var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // reached is an arm with the address of its wire, unless its server is started here.
 func (a *app) reached(arm plan.Arm) plan.Arm {

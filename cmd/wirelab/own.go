@@ -129,7 +129,7 @@ func (a *app) discovered(
 	if len(args) == 2 {
 		wire.Kind = external.Kind(args[0])
 	}
-	return discover.Target(ctx, serviceName(at.Hostname()), wire, a.sources(""), func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
+	return discover.Target(ctx, external.NameOf(at.Hostname(), "at"), wire, a.sources(""), func(ctx context.Context, w external.Wire, text external.WireText) (*discover.Schema, error) {
 		return a.reflected(ctx, w.Address, w, text)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"wirelab"
-	"wirelab/cli"
 	"wirelab/launch"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/workload/external"
@@ -76,15 +75,9 @@ func (a *app) launched(ctx context.Context, s *started, wire string) (*launch.Pr
 	if err := s.build(ctx, a); err != nil {
 		return nil, err
 	}
-	run, err := s.words(wire)
+	spec, err := s.spec(wire, wire)
 	if err != nil {
 		return nil, err
-	}
-	spec := launch.Spec{Name: "server of " + wire, Run: run, Dir: s.folder(), Env: s.environ()}
-	if s.Ready != "" {
-		if spec.Ready, err = launch.ParseReady(s.Ready); err != nil {
-			return nil, cli.Usage("start.ready: %v", err)
-		}
 	}
 	return launch.Start(ctx, spec)
 }

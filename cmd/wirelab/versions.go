@@ -137,7 +137,7 @@ func (f *externalFlags) versions(of []plan.External, arms, programs []string) ([
 		return all, named, nil
 	}
 	for i, program := range programs {
-		as := serviceName(filepath.Base(program))
+		as := external.NameOf(filepath.Base(program), "at")
 		if slices.ContainsFunc(all, func(e plan.External) bool { return e.As == as }) {
 			as += "-" + string(rune('a'+i))
 		}

@@ -22,7 +22,7 @@ var rules = []rule{
 	{"hermes/null", []string{".", "hermes", "hermes/broker", "hermes/record"}, "none", "what stands behind doors and does nothing needs no log and no peer"},
 	{"hermes/node", []string{".", "hermes", "hermes/broker", "hermes/clocks", "hermes/core", "hermes/delivery", "hermes/peer", "hermes/record", "hermes/replica", "hermes/tail", "hermes/vfs", "hermes/wal"}, "go.etcd.io/raft/v3 google.golang.org/protobuf", "the shell joins the pure rooms and knows no door"},
 	{"workload/external/discover", []string{".", "workload/external", "workload/external/*"}, "none", "who describes a service neither calls nor measures it"},
-	{"workload/external", []string{".", "internal/yamlform", "wire/**", "workload/external/**"}, "github.com/coder/websocket google.golang.org/grpc", "a work made at run time is behind the types that all works are behind"},
+	{"workload/external", []string{".", "authority", "internal/yamlform", "wire/**", "workload/external/**"}, "github.com/coder/websocket google.golang.org/grpc", "a work made at run time is behind the types that all works are behind"},
 	{"workload/external/grpccall", []string{".", "wire/**", "workload/external/request"}, "connectrpc.com/connect google.golang.org/grpc", "bytes are sent without knowing what is in them"},
 	{"workload/external/grpcschema", []string{".", "input", "wire/grpc"}, "github.com/bufbuild/protocompile google.golang.org/grpc google.golang.org/protobuf", "a schema is read without calling the service that has it"},
 	{"workload/external/graphqlschema", []string{"."}, "github.com/vektah/gqlparser", "a schema is read without calling the service that has it"},

@@ -211,6 +211,17 @@ func (w WireText) checkWay(field string, wire Wire) error {
 	return nil
 }
 
+// NameOf makes a name that services have of a text, such as a host or a file's name. before stands before what does not
+// begin with a letter.
+func NameOf(text, before string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	name := strings.Join(words, "-")
+	if name == "" || name[0] < 'a' {
+		name = before + "-" + name
+	}
+	return strings.TrimRight(name[:min(len(name), 40)], "-")
+}
+
 // hostOf is the host of a URL as an address has it, an IPv6 one in brackets.
 func hostOf(at *url.URL) string {
 	if strings.Contains(at.Hostname(), ":") {

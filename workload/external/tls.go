@@ -2,11 +2,10 @@ package external
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"net"
 
 	"wirelab"
+	"wirelab/authority"
 )
 
 // TLS is how a wire is reached over TLS, with the texts of the files.
@@ -51,28 +50,22 @@ func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, 
 }
 
 // apply sets what a client over the wire is to trust and to show.
-func (t *TLS) apply(to *wirelab.Dialing) error {
+func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	if t == nil {
 		return nil
 	}
 	to.ServerName, to.Insecure = t.Name, t.Insecure
 	if t.CA != nil {
-		to.Roots = x509.NewCertPool()
-		if !to.Roots.AppendCertsFromPEM(t.CA) {
+		if to.Roots, err = authority.Trust(t.CA); err != nil {
 			return wirelab.Errorf(wirelab.InvalidArgument, "ca: there is no certificate in it; want PEM, which has -----BEGIN CERTIFICATE-----")
 		}
 	}
-	switch {
-	case (t.Cert == nil) != (t.Key == nil):
+	if (t.Cert == nil) != (t.Key == nil) {
 		return wirelab.Errorf(wirelab.InvalidArgument, "a client certificate is two files: give both cert and key")
-	case t.Cert == nil:
-		return nil
 	}
-	pair, err := tls.X509KeyPair(t.Cert, t.Key)
-	if err != nil {
+	if to.Certificates, err = authority.Show(t.Cert, t.Key); err != nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "cert and key do not belong together, or the key is encrypted: %v", err)
 	}
-	to.Certificates = []tls.Certificate{pair}
 	return nil
 }
 

@@ -83,13 +83,22 @@ func (l *loaded) tried(ctx context.Context, over port, s *scratch) (reply reques
 
 // Says tells what is compared of the replies to an operation over a wire, and what is not.
 func (p *Prepared) Says(wire, operation string) string {
-	w, _ := p.wire(wire)
-	l, err := p.load(operation, w)
+	i := slices.IndexFunc(p.Operations, func(o Operation) bool { return o.Name == operation })
+	if i < 0 {
+		return ""
+	}
+	calls := p.Operations[i].Calls[wire]
+	if len(calls.Steps) > 0 {
+		w, _ := p.wire(wire)
+		chain, err := newChain(w, &calls, p.Secrets)
+		if err != nil {
+			return ""
+		}
+		return chain.says()
+	}
+	j, err := judge.New(calls.Rule) // the requests, which may be many, say nothing of it
 	if err != nil {
 		return ""
 	}
-	if l.chain != nil {
-		return l.chain.says()
-	}
-	return l.judge.Says()
+	return j.Says()
 }

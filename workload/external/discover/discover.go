@@ -47,7 +47,7 @@ const documentLimit = 32 << 20
 // File makes a description of a file.
 func File(ctx context.Context, name string, data []byte, from request.Sources) (external.Description, []string, error) {
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	d := external.Description{Service: serviceName(base), Operations: map[string]external.OperationText{}}
+	d := external.Description{Service: external.NameOf(base, "service"), Operations: map[string]external.OperationText{}}
 	switch filepath.Ext(name) {
 	case ".proto":
 		schema, err := grpcschema.Compile(ctx, []string{name}, nil)
@@ -382,21 +382,4 @@ func unique(taken map[string]external.OperationText, text string) string {
 		}
 		found = fmt.Sprintf("%s%d", base, n)
 	}
-}
-
-// serviceName makes a name that services have.
-func serviceName(text string) string {
-	name := strings.Trim(strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, text), "-")
-	if name == "" || name[0] < 'a' {
-		name = "service-" + name
-	}
-	return strings.TrimRight(name[:min(len(name), 40)], "-")
 }
