@@ -54,6 +54,7 @@ var planned = map[string][]string{
 	"capacity": {"--certificate", "planned"}, // has no plan: it is searched for
 	"replay":   {"--certificate", "planned"}, // the stored plan is run as it is
 	"doctor":   {"--no-burst"},
+	"selftest": {"--list"},
 	"chaos":    {"--for", "1ms"}, // is looked at last, when all else is right
 }
 

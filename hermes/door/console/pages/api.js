@@ -3,6 +3,7 @@
 
 let token = "";
 let asking = null; // the question for a token that is open, so that calls share it
+let left = 0; // how often a person left that question
 let ask = async () => null; // set by whoever shows the question
 
 /** onTokenWanted sets what asks the person: it gives a token, or null for none. */
@@ -14,6 +15,7 @@ export const onTokenWanted = (question) => {
 export const wantToken = (why) => {
 	asking ??= ask(why).then((given) => {
 		if (given !== null) token = given;
+		else left++;
 		return given !== null;
 	}).finally(() => {
 		asking = null;
@@ -25,6 +27,7 @@ export const wantToken = (why) => {
 export const send = async (method, path, options = {}) => {
 	for (let tries = 0; ; tries++) {
 		const used = token;
+		const leftBefore = left;
 		const headers = { ...options.headers };
 		if (used) headers.Authorization = "Bearer " + used;
 		const reply = await fetch(path, {
@@ -34,6 +37,7 @@ export const send = async (method, path, options = {}) => {
 		if (used !== token) continue; // somebody gave one meanwhile
 		const why = used ? "The node does not take this token: " : "The node asks who you are: ";
 		const problem = await problemOf(reply.clone());
+		if (leftBefore !== left) return reply; // the person left the question that another call asked meanwhile
 		if (!await wantToken(why + problem.detail)) return reply;
 	}
 };

@@ -211,7 +211,7 @@ const look = () => {
 		do {
 			again = false;
 			await lookOnce();
-		} while (again);
+		} while (again && !refusedToken); // who left the question is not asked it again by what was to follow
 	})().finally(() => {
 		looking = null;
 	});
