@@ -140,7 +140,7 @@ func (s *subject) lateness() {
 		moved := movedBy(punctual, s.response(), guarded)
 		c := Check{
 			Gate: gate, OK: is <= most, Value: micros(is), Limit: micros(most), Unit: "µs",
-			Fix: "--driver raw, a lower --rate, or fewer processes beside it (wirelab doctor)",
+			Fix: s.lighter("--driver raw, ") + "a lower --rate, or fewer processes beside it (wirelab doctor)",
 		}
 		c.Rounds, _ = s.each(func(_ int, t *Trial) (float64, bool, bool) {
 			own := ownLag(t)

@@ -144,3 +144,29 @@ func TestCausesAreTold(t *testing.T) {
 		t.Errorf("causes that do not add up: %+v", flaws)
 	}
 }
+
+// Nobody who has the raw driver is told to take it.
+func TestAdviceFitsTheDriver(t *testing.T) {
+	t.Parallel()
+	advised := func(driver string) (n int) {
+		r := noisy(1, 10, 0.02, 20, 21)
+		for i := range r.Plan.Arms {
+			r.Plan.Arms[i].Driver = driver
+		}
+		each(r, func(_ int, t *result.Trial) {
+			t.Driver.CPU = plan.Duration(float64(t.Driver.Wall) * 0.95)
+			t.Driver.PauseP99 = plan.Duration(time.Second)
+		})
+		for _, state := range result.Analyse(r).Loads[0].Arms {
+			for _, c := range state.Failed() {
+				if strings.Contains(c.Fix, "--driver raw") {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if client, raw := advised(""), advised(plan.DriverRaw); client < 2 || raw != 0 {
+		t.Errorf("--driver raw is advised %d times to the library's client, and %d times to itself", client, raw)
+	}
+}

@@ -79,7 +79,7 @@ func (s *subject) floor(fastest float64) {
 		s.headroom(fastest)
 		return
 	}
-	own, fix := "client and kernel", "--driver raw has a lower floor; a workload that does more work rises above it"
+	own, fix := "client and kernel", s.lighter("--driver raw has a lower floor; ")+"a workload that does more work rises above it"
 	if s.result.Network != nil {
 		own, fix = "client, kernel and network", "a network with a shorter round trip has a lower floor; a workload that does more work rises above it"
 	}

@@ -19,7 +19,9 @@ func externalTest() Test {
 }
 
 // externalWires are those that a service that is not ours mostly has.
-var externalWires = map[string]bool{"http1-json": true, "h2c-json": true, "grpc": true} // read only
+var externalWires = map[string]bool{ // read only
+	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-json": true, "grpc": true, "graphql": true, "websocket": true,
+}
 
 func runExternal(ctx context.Context, e Env) (finding, error) {
 	service, err := e.External(ctx)
@@ -31,17 +33,15 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 	for _, driver := range []string{plan.DriverClient, plan.DriverRaw} {
 		e.Driver = driver
 		for _, wire := range e.Wires {
-			if !externalWires[wire.Protocol.Name] || driver == plan.DriverRaw && wire.DialRaw == nil {
+			// Over these wires the raw driver cannot carry services that are not ours, and GraphQL is HTTP/1.1 to it.
+			if !externalWires[wire.Protocol.Name] || driver == plan.DriverRaw && (wire.DialRaw == nil || wire.Protocol.Name == "graphql") {
 				continue
 			}
-			for k, l := range laws(e) {
-				// The short form tries one of the first two laws on each.
-				if e.Long || k == len(jobs)%2 && k < 2 {
-					jobs = append(jobs, job{e, wire, l})
-					if !e.Long {
-						break
-					}
-				}
+			jobs = appendLaws(jobs, job{env: e, wire: wire})
+		}
+		if driver == plan.DriverClient {
+			for _, wire := range e.Feeds {
+				jobs = appendLaws(jobs, job{env: e, wire: wire, operation: "ListFeatures"})
 			}
 		}
 	}
@@ -54,4 +54,17 @@ func runExternal(ctx context.Context, e Env) (finding, error) {
 	all.measure(ctx, e, jobs[:first], beside)
 	all.measure(ctx, e, jobs[first:], 1)
 	return all.finding(), nil
+}
+
+// appendLaws adds a wire under each law; in the short form under one of the first two, in turn.
+func appendLaws(jobs []job, j job) []job {
+	all := laws(j.env)
+	if !j.env.Long {
+		k := len(jobs) % 2
+		all = all[k : k+1]
+	}
+	for _, j.law = range all {
+		jobs = append(jobs, j)
+	}
+	return jobs
 }

@@ -5,6 +5,7 @@
 package selftest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,8 +32,8 @@ type Env struct {
 	External func(context.Context) (json.RawMessage, error)
 	// Broker makes benches of brokers that do what is known beforehand.
 	Broker Broker
-	// Wires are the usual cells of routeguide that carry GetFeature.
-	Wires       []wirelab.Cell
+	// Wires are the usual cells of routeguide that carry GetFeature, and Feeds those that carry ListFeatures as events.
+	Wires, Feeds []wirelab.Cell
 	Environment result.Environment
 	// Keep stores a result that tells more about a failure, and returns its id.
 	Keep func(context.Context, *result.Result) (string, error)
@@ -114,7 +115,7 @@ func (e Env) conduct(
 	ctx context.Context, p plan.Plan,
 	arrange func(experiment.Bench) experiment.Bench, observe func(experiment.Event),
 ) (*result.Result, error) {
-	p.Workload, p.Operation, p.Floor = "routeguide", "GetFeature", plan.FloorNone
+	p.Workload, p.Operation, p.Floor = "routeguide", cmp.Or(p.Operation, "GetFeature"), plan.FloorNone
 	return e.run(ctx, p, func(usual *experiment.Processes, _ plan.Plan) (experiment.Bench, error) {
 		if arrange == nil {
 			return usual, nil

@@ -80,9 +80,10 @@ const beside = 4
 
 // job is one experiment of a truth test.
 type job struct {
-	env  Env
-	wire wirelab.Cell
-	law  law
+	env       Env
+	wire      wirelab.Cell
+	law       law
+	operation string // "": GetFeature
 }
 
 func runTruth(ctx context.Context, e Env) (finding, error) {
@@ -92,7 +93,7 @@ func runTruth(ctx context.Context, e Env) (finding, error) {
 			// The short form tries two laws on each wire, one of the first two
 			// and one of the others.
 			if e.Long || k%2 == i%2 {
-				jobs = append(jobs, job{e, wire, l})
+				jobs = append(jobs, job{env: e, wire: wire, law: l})
 			}
 		}
 	}
@@ -120,7 +121,7 @@ func (t *truths) measure(ctx context.Context, e Env, jobs []job, atOnce int) {
 				if ctx.Err() != nil {
 					return
 				}
-				one := measureTruth(ctx, j.env, j.wire, j.law, &again)
+				one := measureTruth(ctx, j, &again)
 				mu.Lock()
 				t.add(one)
 				e.Say(fmt.Sprintf("%d of %d: %s", t.done, of, one))
@@ -217,10 +218,10 @@ func (t truthful) sound() bool {
 }
 
 // measureTruth measures a wire until it is sound, or too often.
-func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law, again *atomic.Int64) truthful {
+func measureTruth(ctx context.Context, j job, again *atomic.Int64) truthful {
 	var last truthful
 	for attempt := 1; attempt <= attempts && ctx.Err() == nil; attempt++ {
-		last = measureOnce(ctx, e, wire, l)
+		last = measureOnce(ctx, j)
 		last.attempts = attempt
 		// Silence on a busy machine is tried again as often as there is time
 		// for, in all. A wrong number is tried again in any case: of a hundred
@@ -232,12 +233,14 @@ func measureTruth(ctx context.Context, e Env, wire wirelab.Cell, l law, again *a
 	return last
 }
 
-func measureOnce(ctx context.Context, e Env, wire wirelab.Cell, l law) truthful {
+func measureOnce(ctx context.Context, j job) truthful {
+	e, wire, l := j.env, j.wire, j.law
 	t := truthful{name: wire.Protocol.Name + ", " + l.inject}
 	if e.external != nil {
 		t.name = wire.Protocol.Name + " by " + e.Driver + ", " + l.inject
 	}
 	r, err := e.conduct(ctx, plan.Plan{
+		Operation: j.operation,
 		Arms:   []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject, Driver: e.Driver}},
 		Loads:  []plan.Load{{Rate: l.rate, Arrivals: plan.Constant, InFlight: l.inFlight}},
 		Rounds: plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},

@@ -225,6 +225,9 @@ func (a *app) selfTestEnv(ctx context.Context, results store.Store, o selfTestOp
 		if _, hole := cell.Holes["GetFeature"]; cell.Usual && !hole {
 			e.Wires = append(e.Wires, cell)
 		}
+		if cell.Usual && cell.Protocol.Name == "sse" {
+			e.Feeds = append(e.Feeds, cell)
+		}
 	}
 	return e, nil
 }

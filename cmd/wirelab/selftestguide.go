@@ -2,33 +2,56 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net"
+
+	"google.golang.org/protobuf/proto"
 
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
+	"wirelab/workload/routeguide/gen"
 )
 
-// guideText is routeguide as a user would describe it. Its wires have the names of ours, so that our servers answer.
+// guideText is routeguide as a user would describe it. Its wires have the names of ours, so that our servers answer. Of
+// WebSocket it is the message that a client of ours sends.
 const guideText = `
 service: routeguide
 wires:
   http1-json: {target: "http://localhost:1"}
   h2c-json: {target: "http://localhost:1", version: http2}
+  http2-json: {target: "https://localhost:1", version: http2, tls: {insecure: true}}
+  http3-json: {target: "https://localhost:1", version: http3, tls: {insecure: true}}
   grpc: {target: "grpc://localhost:1"}
+  graphql: {target: "http://localhost:1/graphql", kind: graphql}
+  websocket: {target: "ws://localhost:1"}
+  sse: {target: "sse://localhost:1"}
 operations:
   GetFeature:
     calls:
       http1-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
       h2c-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      http2-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      http3-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
       grpc: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 409146138, longitude: -746188906}}
+      graphql: {document: "{ getFeature(at: {latitude: 409146138, longitude: -746188906}) { name } }"}
+      websocket: {headers: {Sec-WebSocket-Protocol: exchange.v1.wirelab}, send: [{base64: "%s"}]}
+  ListFeatures:
+    calls:
+      sse: {path: "/v1/route.listFeatures/events?lo.latitude=400000000&lo.longitude=-750000000&hi.latitude=420000000&hi.longitude=-730000000"}
 `
 
 // describedGuide is that description, prepared for drivers. What gRPC serves is asked of a server of ours.
 func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
-	d, err := external.Parse("", []byte(guideText))
+	point, err := proto.Marshal(&gen.Point{Latitude: 409146138, Longitude: -746188906})
+	if err != nil {
+		return nil, err
+	}
+	call := append([]byte{1, 1, 0}, point...) // a call, of the first operation, without a deadline
+	d, err := external.Parse("", fmt.Appendf(nil, guideText, base64.StdEncoding.EncodeToString(call)))
 	if err != nil {
 		return nil, err
 	}

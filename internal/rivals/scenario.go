@@ -75,9 +75,14 @@ func requestFiles() map[string]string {
 		"body.json": requestJSON,
 		"post.lua": fmt.Sprintf("wrk.method = \"POST\"\nwrk.body = '%s'\nwrk.headers[\"Content-Type\"] = \"application/json\"\n",
 			requestJSON),
+		// Replies are compared with the first one, as load does.
 		"http.js": fmt.Sprintf(`import http from 'k6/http';
+import { check } from 'k6';
+let first = null;
 export default function () {
-  http.post(__ENV.URL, '%s', { headers: { 'Content-Type': 'application/json' } });
+  const reply = http.post(__ENV.URL, '%s', { headers: { 'Content-Type': 'application/json' } });
+  if (first === null) first = reply.body;
+  check(reply, { right: (r) => r.status === 200 && r.body === first });
 }
 `, requestJSON),
 		"grpc.js": fmt.Sprintf(`import grpc from 'k6/net/grpc';

@@ -71,6 +71,22 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// Two services that each fit a line to a driver, and do not together, are refused.
+func TestTooLargeTogether(t *testing.T) {
+	t.Parallel()
+	f := files{"large": strings.Repeat("y", 7<<20)} // 9.3 MiB in base64
+	p := f.prepared(t, one("http://localhost:1", "path: /, file: large", ""))
+	other := p
+	other.Service += "-2"
+	if _, err := external.Join("both", p); err != nil {
+		t.Error(err)
+	}
+	_, err := external.Join("both", p, other)
+	if err == nil || !strings.Contains(err.Error(), "requests of more than 15 MiB together") {
+		t.Error(err)
+	}
+}
+
 // Errors of a description say where it is, and what would be right.
 func TestPlaces(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,9 @@ package external
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -303,12 +305,8 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 	if r.Body, err = w.body(field, call); err != nil {
 		return r, err
 	}
-	for _, value := range call.Send {
-		m, err := encode(field+".send", value)
-		if err != nil {
-			return r, err
-		}
-		r.Messages = append(r.Messages, m)
+	if err := w.send(field+".send", call.Send, &r); err != nil {
+		return r, err
 	}
 	r.Method = methodOf(w.wire, call, len(r.Body) > 0)
 	r.Fields = withUsual(fieldsOf(call.Headers), w.wire, call, r.Body)
@@ -321,6 +319,41 @@ func (w maker) http(field string, call CallText) (r request.Request, err error) 
 		return r, bad(field+".method", "%.60q is no method, such as GET", r.Method)
 	}
 	return r, nil
+}
+
+// send are the messages of a WebSocket: texts as they are, {base64: …} as binary ones, anything else as JSON.
+func (w maker) send(field string, values []any, into *request.Request) error {
+	for i, value := range values {
+		m, binary, err := bytesOf(fmt.Sprintf("%s[%d]", field, i), value)
+		if err == nil && !binary {
+			m, err = encode(field, value)
+		}
+		if err != nil {
+			return err
+		}
+		into.Messages, into.Binary = append(into.Messages, m), append(into.Binary, binary)
+	}
+	if !slices.Contains(into.Binary, true) {
+		into.Binary = nil
+	}
+	return nil
+}
+
+// bytesOf are the bytes of {base64: …}; ok is that the value is of this form.
+func bytesOf(field string, value any) (data []byte, ok bool, err error) {
+	fields, isObject := value.(map[string]any)
+	text, given := fields["base64"]
+	if !isObject || !given || len(fields) != 1 {
+		return nil, false, nil
+	}
+	coded, isText := text.(string)
+	if isText {
+		data, err = base64.StdEncoding.DecodeString(coded)
+	}
+	if !isText || err != nil {
+		return nil, true, bad(field+".base64", "%.60q is not base64 (RFC 4648), such as AQID", fmt.Sprint(text))
+	}
+	return data, true, nil
 }
 
 func methodOf(wire Wire, call CallText, hasBody bool) string {

@@ -7,8 +7,10 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
@@ -77,8 +79,12 @@ func (s *socket) exchange(c *prepared, into *scratch) (request.Reply, error) {
 	if messages == nil && c.Body != nil {
 		messages = [][]byte{c.Body}
 	}
-	for _, m := range messages {
-		if err := s.Write(context.Background(), websocket.MessageText, m); err != nil {
+	for i, m := range messages {
+		kind := websocket.MessageText
+		if i < len(c.Binary) && c.Binary[i] || !utf8.Valid(m) { // a text is UTF-8 (RFC 6455, 5.6)
+			kind = websocket.MessageBinary
+		}
+		if err := s.Write(context.Background(), kind, m); err != nil {
 			return request.Reply{}, err
 		}
 	}
@@ -167,9 +173,15 @@ func (p *sockets) open(ctx context.Context, c *prepared) (*socket, error) {
 	if p.wire.Secure {
 		at.Scheme = "wss"
 	}
+	var offered []string // the library refuses a subprotocol that it did not offer itself
+	for _, line := range c.http.Header.Values("Sec-WebSocket-Protocol") {
+		for name := range strings.SplitSeq(line, ",") {
+			offered = append(offered, strings.TrimSpace(name))
+		}
+	}
 	conn, resp, err := websocket.Dial(ctx, at.String(), &websocket.DialOptions{ //nolint:bodyclose // the body is the connection
 		HTTPClient: &http.Client{Transport: transport}, HTTPHeader: c.http.Header, Host: c.http.Host,
-		CompressionMode: websocket.CompressionDisabled,
+		CompressionMode: websocket.CompressionDisabled, Subprotocols: offered,
 	})
 	if err != nil {
 		transport.CloseIdleConnections()

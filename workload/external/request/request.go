@@ -19,6 +19,8 @@ type Request struct {
 	Body   []byte  `json:"body,omitempty"`
 	// Messages are the encoded messages of a stream of requests, in their order; nil: Body is the only one.
 	Messages [][]byte `json:"messages,omitempty"`
+	// Binary says which of Messages are binary ones of a WebSocket; nil: those that are not UTF-8.
+	Binary []bool `json:"binary,omitempty"`
 	// Reply is the reply that was recorded with the request; nil: none was.
 	Reply *Reply `json:"reply,omitempty"`
 }
