@@ -150,12 +150,12 @@ func TestAdviceFitsTheDriver(t *testing.T) {
 	t.Parallel()
 	advised := func(driver string) (n int) {
 		r := noisy(1, 10, 0.02, 20, 21)
+		r.Placement.DriverCPUs = []int{0}
 		for i := range r.Plan.Arms {
 			r.Plan.Arms[i].Driver = driver
 		}
 		each(r, func(_ int, t *result.Trial) {
-			t.Driver.CPU = plan.Duration(float64(t.Driver.Wall) * 0.95)
-			t.Driver.PauseP99 = plan.Duration(time.Second)
+			t.Driver = &result.Usage{Wall: t.Window, CPU: t.Window * 95 / 100, PauseP99: plan.Duration(time.Second)}
 		})
 		for _, state := range result.Analyse(r).Loads[0].Arms {
 			for _, c := range state.Failed() {

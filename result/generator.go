@@ -74,7 +74,8 @@ func (s *subject) generatorCPU(cores int) {
 
 // lighter is the advice to take the lighter driver; "" where the arm has it.
 func (s *subject) lighter(advice string) string {
-	return choose(s.result.Plan.Arms[s.arm].Raw(), "", advice)
+	arms := s.result.Plan.Arms
+	return choose(s.arm < len(arms) && arms[s.arm].Raw(), "", advice)
 }
 
 // generatorWaits looks at how long the driver's threads waited for a CPU.

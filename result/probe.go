@@ -113,9 +113,9 @@ const ownShare = lagShare
 // spoiled tells why a probe cannot be trusted, and by which gate; "" if it can.
 func (c *Capacity) spoiled(r *Result, o Objective, p *Probe) (Gate, string) {
 	t := &p.Trial
-	alone := &Result{Minor: r.Minor, Placement: r.Placement, Environment: r.Environment, Rounds: []Round{{Noise: p.Noise}}}
+	alone := &Result{Plan: r.Plan, Minor: r.Minor, Placement: r.Placement, Environment: r.Environment, Rounds: []Round{{Noise: p.Noise}}}
 	s := subject{
-		result: alone, load: plan.Load{Rate: p.Rate, Arrivals: plan.Poisson, InFlight: c.InFlight},
+		result: alone, arm: t.Arm, load: plan.Load{Rate: p.Rate, Arrivals: plan.Poisson, InFlight: c.InFlight},
 		trials: []*Trial{t}, rounds: []int{0}, state: &ArmState{},
 	}
 	s.all = sum(s.trials)

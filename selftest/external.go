@@ -20,7 +20,7 @@ func externalTest() Test {
 
 // externalWires are those that a service that is not ours mostly has.
 var externalWires = map[string]bool{ // read only
-	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-json": true, "grpc": true, "graphql": true, "websocket": true,
+	"http1-json": true, "h2c-json": true, "http2-json": true, "http3-proto": true, "grpc": true, "graphql": true, "websocket": true,
 }
 
 func runExternal(ctx context.Context, e Env) (finding, error) {

@@ -24,7 +24,7 @@ wires:
   http1-json: {target: "http://localhost:1"}
   h2c-json: {target: "http://localhost:1", version: http2}
   http2-json: {target: "https://localhost:1", version: http2, tls: {insecure: true}}
-  http3-json: {target: "https://localhost:1", version: http3, tls: {insecure: true}}
+  http3-proto: {target: "https://localhost:1", version: http3, tls: {insecure: true}}
   grpc: {target: "grpc://localhost:1"}
   graphql: {target: "http://localhost:1/graphql", kind: graphql}
   websocket: {target: "ws://localhost:1"}
@@ -35,7 +35,7 @@ operations:
       http1-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
       h2c-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
       http2-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
-      http3-json: {path: /v1/route.getFeature, body: {latitude: 409146138, longitude: -746188906}}
+      http3-proto: {method: POST, path: /v1/route.getFeature, headers: {Content-Type: application/protobuf}, file: point}
       grpc: {call: routeguide.RouteGuide/GetFeature, message: {latitude: 409146138, longitude: -746188906}}
       graphql: {document: "{ getFeature(at: {latitude: 409146138, longitude: -746188906}) { name } }"}
       websocket: {headers: {Sec-WebSocket-Protocol: exchange.v1.wirelab}, send: [{base64: "%s"}]}
@@ -57,6 +57,7 @@ func (a *app) describedGuide(ctx context.Context) (json.RawMessage, error) {
 	}
 	p, _, err := external.Prepare(ctx, d, external.Sources{
 		Getenv: func(string) string { return "" },
+		Read:   func(context.Context, string) ([]byte, error) { return point, nil },
 		Schema: func(ctx context.Context, wire external.Wire, text external.WireText) (*grpcschema.Schema, error) {
 			return a.ownSchema(ctx, wire, text)
 		},

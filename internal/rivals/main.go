@@ -40,6 +40,7 @@ type options struct {
 	rounds  int
 	seed    uint64
 	only    string
+	alone   bool
 	json    bool
 }
 
@@ -52,6 +53,7 @@ func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
 	flags.IntVar(&o.rounds, "rounds", 5, "how often each generator runs")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the order")
 	flags.StringVar(&o.only, "only", "", "scenarios whose name has this in it")
+	flags.BoolVar(&o.alone, "alone", false, "no rivals: only the raw driver, by its own binding and by a description")
 	flags.BoolVar(&o.json, "json", false, "print every run as JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (b *bench) all(ctx context.Context) ([]outcome, error) {
 		if !strings.Contains(s.name, b.only) {
 			continue
 		}
-		tools := slices.DeleteFunc(slices.Clone(s.tools), func(t string) bool { return t != ours && t != load && b.paths[t] == "" })
+		tools := slices.DeleteFunc(slices.Clone(s.tools), func(t string) bool { return t != ours && t != load && (b.alone || b.paths[t] == "") })
 		for round := range b.rounds {
 			random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 			for _, t := range tools {

@@ -112,14 +112,17 @@ func Dial(to wirelab.Dialing) (*httprpc.Client, error) {
 			MaxIdleTimeout:     silence,
 			KeepAlivePeriod:    keepAlive,
 		},
-		Dial: func(ctx context.Context, address string, config *tls.Config, knobs *quic.Config) (*quic.Conn, error) {
-			peer, err := net.ResolveUDPAddr("udp", address)
+		// A request's URL names the host that it is for; where that is reached, to says.
+		Dial: func(ctx context.Context, _ string, config *tls.Config, knobs *quic.Config) (*quic.Conn, error) {
+			peers, err := resolve(ctx, to.NextAddress())
 			if err != nil {
 				return nil, err
 			}
-			conn, err := socket.Dial(ctx, peer, config, knobs)
+			conn, err := first(ctx, peers, func(ctx context.Context, peer *net.UDPAddr) (*quic.Conn, error) {
+				return socket.Dial(ctx, peer, config, knobs)
+			})
 			if err == nil {
-				to.Tell(peer)
+				to.Tell(conn.RemoteAddr())
 			}
 			return conn, err
 		},

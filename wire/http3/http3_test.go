@@ -3,6 +3,7 @@ package http3_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -30,6 +31,26 @@ func start(
 	forms := httprpc.Forms[string]{JSON: text}
 	client, stop, sockets := serve(t, drain, httprpc.NewHandler(map[string]httprpc.Route{"/call": httprpc.Unary(forms, forms, call)}))
 	return httprpc.CallUnary(client, "/call", text, text), stop, sockets
+}
+
+// A server is reached at the address that was given, whatever host requests are for.
+func TestReachedWhereToldTo(t *testing.T) {
+	t.Parallel()
+	client, _, _ := serve(t, time.Second, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(r.Host)) // the client sees a short reply
+	}))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://shop.invalid:1/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := client.Transport().RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reply.Body.Close() }() // read whole, or the test has failed
+	if body, err := io.ReadAll(reply.Body); err != nil || string(body) != "shop.invalid:1" {
+		t.Errorf("%q, %v", body, err)
+	}
 }
 
 // serve is start for any handler.
@@ -61,7 +82,7 @@ func serve(t *testing.T, drain time.Duration, handler http.Handler) (client *htt
 	t.Cleanup(stop)
 	sockets = new(int)
 	client, err = http3.Dial(wirelab.Dialing{
-		Address: packets.LocalAddr().String(), Roots: roots,
+		Address: packets.LocalAddr().String(), Roots: roots, ServerName: "127.0.0.1",
 		Packets: func() (net.PacketConn, error) {
 			*sockets++
 			return net.ListenPacket("udp", "127.0.0.1:0")
