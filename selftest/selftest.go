@@ -34,7 +34,7 @@ type Env struct {
 	Broker Broker
 	// Wires are the usual cells of routeguide that carry GetFeature, and Feeds those that carry ListFeatures as events.
 	Wires, Feeds []wirelab.Cell
-	Environment result.Environment
+	Environment  result.Environment
 	// Keep stores a result that tells more about a failure, and returns its id.
 	Keep func(context.Context, *result.Result) (string, error)
 	// Say is told what a test is doing, a line at a time, from any goroutine.

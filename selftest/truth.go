@@ -241,9 +241,9 @@ func measureOnce(ctx context.Context, j job) truthful {
 	}
 	r, err := e.conduct(ctx, plan.Plan{
 		Operation: j.operation,
-		Arms:   []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject, Driver: e.Driver}},
-		Loads:  []plan.Load{{Rate: l.rate, Arrivals: plan.Constant, InFlight: l.inFlight}},
-		Rounds: plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},
+		Arms:      []plan.Arm{{Protocol: wire.Protocol.Name, Inject: l.inject, Driver: e.Driver}},
+		Loads:     []plan.Load{{Rate: l.rate, Arrivals: plan.Constant, InFlight: l.inFlight}},
+		Rounds:    plan.Rounds{Min: choose(e, 1, 2), Max: choose(e, 1, 2)},
 		// A tenth at the start of a slice is not recorded.
 		Slices: 1, Slice: plan.Duration(l.window * 10 / 9), WarmUp: plan.Duration(l.warmUp),
 	}, nil, nil)
