@@ -309,9 +309,11 @@ func Arm(r *result.Result, arm int) string {
 	if arm >= len(r.Arms) {
 		return ""
 	}
-	a := r.Arms[arm]
+	a, external := r.Arms[arm], len(r.Plan.External) > 0
 	libraries, target := "", r.TargetOf(arm)
 	switch {
+	case external && target == "" && r.ServerOf(arm) == "": // started as its description says
+		libraries = "client " + a.Client
 	case target != "" && r.ServerOf(arm) == "":
 		libraries = choose(a.Client != "", "client "+a.Client+", ", "") + "server unknown, at " + target + reached(target, a.Addresses)
 	case a.Server != "" && r.ServerOf(arm) == a.Client:
@@ -328,10 +330,14 @@ func Arm(r *result.Result, arm int) string {
 		elsewhere = "server at " + target + reached(target, a.Addresses)
 	}
 	style := ""
-	if a.Style == "generic" && target == "" {
+	if a.Style == "generic" && target == "" && !external {
 		style = "generic"
 	}
-	return strings.Join(filled(a.Transport, secure, a.Encoding, libraries, style, through(r, arm), a.Database, elsewhere, process(a)), ", ")
+	encoding := a.Encoding
+	if external {
+		encoding = "" // what is sent is the user's
+	}
+	return strings.Join(filled(a.Transport, secure, encoding, libraries, style, through(r, arm), a.Database, elsewhere, process(a)), ", ")
 }
 
 // Notes are what is to be said about a load beside its tables: why arms are

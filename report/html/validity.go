@@ -49,7 +49,7 @@ func (s *sheet) validity() validity {
 	}
 	what := "arms"
 	if len(s.a.Loads) > 1 {
-		what = "arms under loads"
+		what = "pairs of arm and load"
 	}
 	switch {
 	case pairs == 0:
@@ -57,7 +57,7 @@ func (s *sheet) validity() validity {
 	case bad > 0:
 		v.Headline, v.Tone = fmt.Sprintf("Checks failed for %d of %d %s: what they cover is refused, and shown so.", bad, pairs, what), "bad"
 	case limited > 0:
-		v.Headline, v.Tone = fmt.Sprintf("Every check passed; of %d of %d %s figures are marked as limited.", limited, pairs, what), "open"
+		v.Headline, v.Tone = fmt.Sprintf("Every check passed. Figures of %d of %d %s are marked as limited.", limited, pairs, what), "open"
 	default:
 		v.Headline = fmt.Sprintf("Every check passed, for all %d %s.", pairs, what)
 	}

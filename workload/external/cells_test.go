@@ -163,6 +163,31 @@ func TestOurServicesAsForeign(t *testing.T) {
 	}
 }
 
+// A bidirectional stream: notes are sent, and those of the place come back. The next call has those of the one before too.
+func TestBothWays(t *testing.T) {
+	t.Parallel()
+	cell, _ := cellOf(routeguide.Workload().Erase(), "grpc")
+	note := func(text string) string { return "{location: {latitude: 1, longitude: 2}, message: " + text + "}" }
+	p := files{}.prepared(t, one("grpc://"+serve(t, cell).address,
+		"call: routeguide.RouteGuide/RouteChat, message: ["+note("one")+", "+note("two")+", "+note("three")+"]", ", expect: status"))
+	if kind := p.Operations[0].Kind; kind != wirelab.BidiStream {
+		t.Errorf("kind %s", kind)
+	}
+	reply, err := p.Try(t.Context(), "w", target(p), "op", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []struct{ Message string }
+	if err := json.Unmarshal(reply.Text, &told); err != nil || fmt.Sprint(told) != "[{one} {one} {two} {one} {two} {three}]" {
+		t.Errorf("%s: %v, %v", reply.Text, told, err)
+	}
+	for _, err := range called(t, p, "op", 5) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func cellOf(work wirelab.Work, protocol string) (wirelab.Cell, bool) {
 	i := slices.IndexFunc(work.Cells, func(c wirelab.Cell) bool { return c.Protocol.Name == protocol && c.Usual })
 	if i < 0 {
