@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/nearest"
+	"wirelab/internal/nearest"
 )
 
 // listed is how many characters the list of known names may take in an error: an error is a line.

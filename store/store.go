@@ -18,7 +18,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
-	"wirelab/nearest"
+	"wirelab/internal/nearest"
 	"wirelab/plan"
 	"wirelab/result"
 )

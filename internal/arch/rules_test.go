@@ -3,8 +3,8 @@ package arch
 // rules are read from the top: the first that matches a room counts. A room
 // that none matches fails the test.
 var rules = []rule{
-	{".", []string{"nearest"}, "none", "everyone speaks it; a word here costs everyone"},
-	{"nearest", nil, "none", "words that look alike mean nothing here"},
+	{".", []string{"internal/nearest"}, "none", "everyone speaks it; a word here costs everyone"},
+	{"internal/nearest", nil, "none", "words that look alike mean nothing here"},
 	{"internal/yamlform", []string{"."}, "github.com/goccy/go-yaml", "a form of files knows no field of any"},
 	{"trap", nil, "none", "values are shared by all workloads"},
 	{"hermes", []string{"."}, "none", "a vocabulary that all rooms of the broker speak"},
@@ -29,7 +29,7 @@ var rules = []rule{
 	{"workload/external/judge", []string{".", "workload/external/request"}, "github.com/santhosh-tekuri/jsonschema", "what is right is decided without knowing how the reply came"},
 	{"workload/all", []string{".", "workload/*/bind"}, "none", "it is a list"},
 	{"workload/external/request", []string{"."}, "none", "one request is the same whatever it was read from"},
-	{"workload/external/curl", []string{".", "nearest", "workload/external/request"}, "none", "a reader turns bytes into requests and starts nothing"},
+	{"workload/external/curl", []string{".", "internal/nearest", "workload/external/request"}, "none", "a reader turns bytes into requests and starts nothing"},
 	{"workload/external/har", []string{".", "workload/external/request"}, "none", "a reader turns bytes into requests and starts nothing"},
 	{"workload/external/httpfile", []string{".", "workload/external/request"}, "none", "a reader turns bytes into requests and starts nothing"},
 	{"workload/external/openapi", []string{".", "workload/external/request"}, "github.com/getkin/kin-openapi go.yaml.in/yaml", "a reader turns bytes into requests and starts nothing"},
@@ -92,7 +92,7 @@ var rules = []rule{
 	{"nats", []string{".", "control", "daemon", "place", "target"}, "github.com/nats-io/nats.go", "a server of our own carries any message"},
 	{"nats/server", []string{".", "control", "nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
 	{"store/storetest", []string{".", "admit", "plan", "result/**", "stat", "store"}, "none", "the contract of stores, tried with results of our own and with those that come from outside"},
-	{"store/**", []string{".", "nearest", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
+	{"store/**", []string{".", "internal/nearest", "plan", "result/**", "stat", "store/**", "postgres", "sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
 	{"report/**", []string{".", "doctor", "paragraph", "plan", "result/**", "stat", "report/**"}, "none", "a report can be made on a machine that never ran the test"},
 	{"dashboard", []string{".", "admit", "doctor", "plan", "report/**", "result/**", "stat", "store", "store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
 	{"pipeline/journal", []string{"."}, "none", "whoever notes or reads an event needs no more than its id"},

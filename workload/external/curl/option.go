@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/nearest"
+	"wirelab/internal/nearest"
 )
 
 // effect is what an option does to a request.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/nearest"
+	"wirelab/internal/nearest"
 )
 
 var (
