@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 )
 
 // helpAll shows a command's help with all flags and explanations, where --help shows the common ones.

@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 )
 
 // Columns is how wide texts are where nobody says how wide the terminal is.

@@ -3,7 +3,7 @@ package svg
 import (
 	"strings"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 )
 
 // advances are the widths of the characters from space to tilde, in

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/doctor"
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 	"wirelab/report"
 )
 

@@ -3,7 +3,7 @@ package terminal
 import (
 	"strings"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 )
 
 // gap is the space between two columns.

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 	"wirelab/report"
 	"wirelab/result"
 )

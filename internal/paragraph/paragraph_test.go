@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/paragraph"
+	"wirelab/internal/paragraph"
 )
 
 func TestWrap(t *testing.T) {
