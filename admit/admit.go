@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/input"
+	"wirelab/internal/input"
 	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/store"

@@ -17,7 +17,7 @@ import (
 	"wirelab/hermes/access"
 	"wirelab/hermes/node"
 	"wirelab/hermes/peer"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // policyEvery is how often the policy's file is looked at.

@@ -18,7 +18,7 @@ import (
 	"wirelab/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 const backupText = `Backup writes topics with their settings, groups with their positions, and all

@@ -17,7 +17,7 @@ import (
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // pubFlags are the flags of "pub".

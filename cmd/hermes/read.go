@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"wirelab/cli"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // The most bytes of files that are read whole, each far above what anybody writes.

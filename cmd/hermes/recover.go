@@ -15,7 +15,7 @@ import (
 	"wirelab/cli"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 const recoverText = `Recover makes a new cluster of one node from the data directory of a node that does

@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir,

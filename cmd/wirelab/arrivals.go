@@ -18,7 +18,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/fault"
-	"wirelab/input"
+	"wirelab/internal/input"
 	"wirelab/load"
 	"wirelab/plan"
 )

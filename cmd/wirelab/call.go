@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/input"
+	"wirelab/internal/input"
 	"wirelab/plan"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/input"
+	"wirelab/internal/input"
 	"wirelab/plan"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"

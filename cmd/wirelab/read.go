@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"wirelab/cli"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // resultLimit is the most bytes of a result's file. The largest plan that is allowed makes 200 MB, with its report.

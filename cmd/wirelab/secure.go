@@ -14,7 +14,7 @@ import (
 	"wirelab/authority"
 	"wirelab/cli"
 	"wirelab/control"
-	"wirelab/input"
+	"wirelab/internal/input"
 	"wirelab/plan"
 )
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // Policy says who may do what. It is made by [Load] and may be loaded again while it

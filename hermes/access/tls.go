@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 // PEMLimit is the most bytes of a file of certificates or keys.

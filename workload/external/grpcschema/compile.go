@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"wirelab"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/input"
+	"wirelab/internal/input"
 )
 
 func file(t *testing.T, text string) string {
