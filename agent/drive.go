@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/probe"
 	"wirelab/result"

@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"

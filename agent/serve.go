@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/authority"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/probe"
 )
 

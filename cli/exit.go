@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 )
 
 // The exit codes that mean the same in every program. See docs/adr/0009-usage-errors-exit-with-64.md.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/fault"
+	"wirelab/internal/fault"
 )
 
 // Terminal is where a program reads and writes.

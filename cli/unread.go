@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 )
 
 // Unread is what is said of a file that could not be read, by the error of package input. flag is what names the file,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"

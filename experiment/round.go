@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"

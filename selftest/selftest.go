@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/experiment"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/plan"
 	"wirelab/result"
 )

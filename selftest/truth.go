@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"

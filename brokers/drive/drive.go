@@ -13,7 +13,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/probe"

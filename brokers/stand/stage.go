@@ -13,7 +13,7 @@ import (
 
 	"wirelab/brokers/ways"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/place"
 	"wirelab/probe"
 	"wirelab/result"

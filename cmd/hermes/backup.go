@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 	"wirelab/internal/input"

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 )
 
 // newReadyCommand asks a node itself, unlike the commands of clients, who go on at another.

@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 )
 
 // Bounds on the search for a node.

@@ -17,7 +17,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 	"wirelab/load"
 	"wirelab/plan"

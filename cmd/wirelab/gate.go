@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/report/json"

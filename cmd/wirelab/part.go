@@ -14,7 +14,7 @@ import (
 	"wirelab/agent"
 	"wirelab/cli"
 	"wirelab/control"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"

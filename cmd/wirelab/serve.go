@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/inject"
 )
 

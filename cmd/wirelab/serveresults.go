@@ -10,7 +10,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/dashboard"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/store"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/postgres"
 	"wirelab/store"
 	pgstore "wirelab/store/postgres"

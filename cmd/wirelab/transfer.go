@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/store"
 )
 

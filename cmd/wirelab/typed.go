@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/workload/external"
 )
 

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"

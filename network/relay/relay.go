@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/network"
 )
 

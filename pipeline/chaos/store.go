@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/fault"
+	"wirelab/internal/fault"
 	"wirelab/internal/porttest"
 )
 
