@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // A lock is held as long as any process has its file open, a child too, and a

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // Process is one run of a server. Its methods may be called by several

@@ -24,7 +24,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 	"wirelab/process"
 	"wirelab/result"

@@ -22,7 +22,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/prereq"
 	"wirelab/launch"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 )
 

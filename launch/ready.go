@@ -21,7 +21,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/target"
 )
 

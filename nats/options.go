@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // Options say how a server runs. The zero value is one with a temporary

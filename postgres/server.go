@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // owner and database are what a server of ours has.

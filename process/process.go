@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 	"wirelab/process"
 )

@@ -19,7 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // owner is the user that a server of ours knows.

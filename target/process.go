@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/process"
 )
 

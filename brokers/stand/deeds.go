@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/plan"
 )
 

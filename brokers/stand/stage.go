@@ -14,7 +14,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/probe"
 	"wirelab/result"
 )

@@ -21,7 +21,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/daemon"
 	"wirelab/network/kernel"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/target"

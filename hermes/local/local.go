@@ -20,7 +20,7 @@ import (
 
 	"wirelab"
 	"wirelab/daemon"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // NodesLimit is on a cluster of one machine; more would only share its disk.

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/place"
+	"wirelab/internal/place"
 	"wirelab/process"
 )
 

@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/network"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // instead is what to do where the kernel cannot.

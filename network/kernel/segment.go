@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // Segment is a network of hosts on this machine: a network namespace for each, all

@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/internal/prereq"
 	"wirelab/network/kernel"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // segment makes one, or skips where the system may not make one.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/internal/prereq"
-	"wirelab/place"
+	"wirelab/internal/place"
 )
 
 // What is done at a place is done there, and the thread is put back, whatever comes of it.
