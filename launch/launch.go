@@ -26,7 +26,7 @@ import (
 	"wirelab/daemon"
 	"wirelab/internal/place"
 	"wirelab/probe"
-	"wirelab/process"
+	"wirelab/internal/process"
 	"wirelab/result"
 )
 

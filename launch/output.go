@@ -7,7 +7,7 @@ import (
 	"net"
 
 	"wirelab/control"
-	"wirelab/process"
+	"wirelab/internal/process"
 )
 
 // output takes what a server writes for as long as it lives, so that it never waits

@@ -17,7 +17,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/internal/place"
-	"wirelab/process"
+	"wirelab/internal/process"
 )
 
 // Command says what to start.

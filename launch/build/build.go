@@ -20,7 +20,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/place"
-	"wirelab/process"
+	"wirelab/internal/process"
 )
 
 // Spec says which version is to be made runnable, and how.

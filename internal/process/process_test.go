@@ -13,7 +13,7 @@ import (
 
 	"wirelab/internal/place"
 	"wirelab/probe"
-	"wirelab/process"
+	"wirelab/internal/process"
 )
 
 // start starts a script and waits for the line that it begins with.
