@@ -13,7 +13,7 @@ import (
 	"net"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/control"
 	"wirelab/internal/fault"
 	"wirelab/probe"

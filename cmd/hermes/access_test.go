@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
 )

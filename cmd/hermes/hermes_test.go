@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/cli/clitest"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"

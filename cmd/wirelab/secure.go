@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/internal/input"

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/result"

@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/plan"

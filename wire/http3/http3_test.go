@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/http3"
 	"wirelab/wire/httprpc"

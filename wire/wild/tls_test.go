@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/workload/routeguide/bind"
 )
 

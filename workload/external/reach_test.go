@@ -23,7 +23,7 @@ import (
 	"github.com/coder/websocket"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/workload/external"
 	routeguide "wirelab/workload/routeguide/bind"
 )

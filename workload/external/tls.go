@@ -5,7 +5,7 @@ import (
 	"net"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 )
 
 // TLS is how a wire is reached over TLS, with the texts of the files.

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/conformance"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/httpbind"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/authority"
+	"wirelab/internal/authority"
 	"wirelab/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"

@@ -6,7 +6,7 @@ import (
 	"net"
 	"testing"
 
-	"wirelab/authority"
+	"wirelab/internal/authority"
 )
 
 // A client that trusts the authority, and only it, completes a TLS 1.3
