@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"wirelab"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/directory"
 )
 

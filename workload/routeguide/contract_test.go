@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 )
 
 // stream is the stream of a list.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/conformance"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 )

@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/conformance"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
 )

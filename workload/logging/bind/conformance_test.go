@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/conformance"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )

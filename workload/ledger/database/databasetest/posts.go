@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/ledger"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/trap"
+	"wirelab/wire/trap"
 	"wirelab/workload/logging"
 )
 

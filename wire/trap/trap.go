@@ -64,7 +64,7 @@ func Texts() []Value[string] {
 		{"escaped", "%41%00", "is another text once it is unescaped"},
 		{"quote", `"\'` + "`", "ends a string in JSON, SQL, GraphQL or a shell"},
 		{"markup", "<a>&amp;</a>", "is escaped by encoding/json and read by a browser"},
-		{"path", "../a//b/.", "is cleaned where text becomes a path"},
+		{"path", "../../a//b/.", "is cleaned where text becomes a path"},
 		{"separators", ",;|\t", "splits a field where text is joined"},
 		{"lines", "a\r\nb\n\nc: d", "ends a header, an SSE event or a line of JSON"},
 		{"event", "data: x\nid: 1\n\n", "is an event of its own in a text/event-stream"},
