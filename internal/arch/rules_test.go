@@ -43,7 +43,7 @@ var rules = []rule{
 	{"workload/messaging/bind", []string{".", "brokers", "brokers/ways", "wire/**", "workload/messaging"}, "none", "what carries messages is a broker, whichever speaks to it"},
 	{"workload/*/bind", []string{".", "workload/*", "workload/*/gen/**", "workload/*/schema", "workload/*/database", "wire/**"}, "any", "a binding joins one domain and one wire"},
 	{"wire/**", []string{".", "wire/**"}, "any", "plumbing shared by all cells of the protocol"},
-	{"conformance", []string{".", "wire/trap", "internal/authority", "internal/leaktest"}, "go.uber.org/goleak golang.org/x/net github.com/quic-go/quic-go", "it proves any cell by the vocabulary, and reads wires only to tell which they are"},
+	{"wire/conformance", []string{".", "wire/trap", "internal/authority", "internal/leaktest"}, "go.uber.org/goleak golang.org/x/net github.com/quic-go/quic-go", "it proves any cell by the vocabulary, and reads wires only to tell which they are"},
 	{"internal/authority", nil, "none", "certificates know no protocol"},
 	{"stat", nil, "gonum.org/v1/gonum github.com/HdrHistogram/hdrhistogram-go", "arithmetic must be checkable by hand"},
 	{"trace", []string{".", "pipeline/journal", "plan", "result", "stat"}, "none", "an account is arithmetic over what others noted"},

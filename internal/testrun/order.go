@@ -9,7 +9,7 @@ var slow = []string{
 	"wirelab/brokers/bench", "wirelab/workload/routeguide/bind", "wirelab/report/html", "wirelab/rabbitmq",
 	"wirelab/store/postgres", "wirelab/brokers/drive", "wirelab/dashboard", "wirelab/brokers/rabbitmq",
 	"wirelab/workload/logging/bind", "wirelab/result", "wirelab/hermes/sim", "wirelab/wire/raw", "wirelab/brokers/hermes",
-	"wirelab/cmd/hermes", "wirelab/queue/jetstream", "wirelab/conformance", "wirelab/workload/ledger/database/postgres",
+	"wirelab/cmd/hermes", "wirelab/queue/jetstream", "wirelab/wire/conformance", "wirelab/workload/ledger/database/postgres",
 }
 
 // first puts the slow packages first.

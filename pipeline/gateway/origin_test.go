@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 )
 
 // The published benchmark, byte for byte as recorded from it, gets the published

@@ -3,7 +3,7 @@ package all_test
 import (
 	"testing"
 
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/all"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/wire/httpbind"
 	"wirelab/workload/directory"

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/wire/trap"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"

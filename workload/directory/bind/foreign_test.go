@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 	"wirelab/workload/directory/gen"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 )

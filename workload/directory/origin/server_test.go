@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 )

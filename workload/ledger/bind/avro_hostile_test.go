@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/wire/avro"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"

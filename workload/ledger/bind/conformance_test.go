@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/wire/trap"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/ledger"
 )
 

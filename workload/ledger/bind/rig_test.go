@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
 )

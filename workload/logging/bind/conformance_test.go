@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/wire/trap"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/logging"
 )
 

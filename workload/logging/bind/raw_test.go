@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/logging/bind"
 )
 

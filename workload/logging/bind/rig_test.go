@@ -3,7 +3,7 @@ package bind_test
 import (
 	"time"
 
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/logging"
 )
 

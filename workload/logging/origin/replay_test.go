@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )

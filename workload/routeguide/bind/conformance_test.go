@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/wire/trap"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/internal/porttest"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 	"wirelab/workload/routeguide/gen"

@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/conformance"
+	"wirelab/wire/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )
