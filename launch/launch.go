@@ -23,7 +23,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 	"wirelab/probe"
 	"wirelab/internal/process"

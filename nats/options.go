@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // prefix begins the names of the directories that servers of ours live in.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // Resident is a server of ours that stays when the command that started it is

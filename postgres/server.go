@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 )
 

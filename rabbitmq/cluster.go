@@ -8,7 +8,7 @@ import (
 	randv2 "math/rand/v2"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 )
 

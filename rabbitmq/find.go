@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // BinVariable names the folder of the binaries, where they are at none of the

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // Setting is a line of the server's configuration.

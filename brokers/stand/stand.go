@@ -19,7 +19,7 @@ import (
 	"wirelab/brokers/hermes"
 	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/network/kernel"
 	"wirelab/internal/place"
 	"wirelab/plan"

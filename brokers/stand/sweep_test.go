@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // What a stand that was killed left behind goes when the next one starts, its disk too;

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/postgres"

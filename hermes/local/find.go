@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 )
 
 // ProgramVariable names the program, where it is in none of the usual places.

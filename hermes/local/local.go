@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/daemon"
+	"wirelab/system/daemon"
 	"wirelab/internal/place"
 )
 
