@@ -5,7 +5,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/plan"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // accounts opens what tells of the databases of a plan what they cost, by kind;

@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/plan"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/probe"
 	"wirelab/report/terminal"
 )

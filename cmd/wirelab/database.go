@@ -16,7 +16,7 @@ import (
 	"wirelab/system/daemon"
 	"wirelab/experiment"
 	"wirelab/plan"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // The kinds of database that a command line names.

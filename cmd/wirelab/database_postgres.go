@@ -5,7 +5,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/plan"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // postgres finds a PostgreSQL: the one that was typed, that of the environment,

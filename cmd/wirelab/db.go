@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 	kept "wirelab/workload/ledger/database/postgres"
 	logged "wirelab/workload/logging/database/postgres"

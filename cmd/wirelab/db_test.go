@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/logging"
 	logged "wirelab/workload/logging/database/postgres"
 )

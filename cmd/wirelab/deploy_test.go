@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"wirelab/experiment"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 )

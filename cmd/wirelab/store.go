@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"wirelab/internal/fault"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/store"
 	pgstore "wirelab/store/postgres"
 	"wirelab/store/sqlite"

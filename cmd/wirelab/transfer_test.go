@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"wirelab/cli"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 	"wirelab/store/storetest"

@@ -22,7 +22,7 @@ import (
 	natsserver "wirelab/nats/server"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/rabbitmq"

@@ -13,7 +13,7 @@ import (
 	"wirelab/control"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/probe"
 	"wirelab/stat"
 	"wirelab/target"

@@ -25,7 +25,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/result"
 )
 

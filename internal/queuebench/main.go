@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/queue"
 	"wirelab/queue/amqp"
 	"wirelab/rabbitmq"

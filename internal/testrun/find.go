@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/internal/prereq"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/rabbitmq"
 )
 

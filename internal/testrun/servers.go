@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"wirelab/internal/prereq"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/rabbitmq"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/result"
 	"wirelab/store"
 )

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/ledger"
 )
 

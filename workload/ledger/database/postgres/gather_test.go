@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/ledger"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // listener is a connection on which the database says that the log has grown.

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 )
 

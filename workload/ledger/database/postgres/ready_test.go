@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"wirelab"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/ledger"
 )
 

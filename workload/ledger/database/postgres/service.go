@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 )
 

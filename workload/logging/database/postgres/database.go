@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/database/gather"
 )

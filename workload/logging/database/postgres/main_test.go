@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // server is set before the first test and not changed after.

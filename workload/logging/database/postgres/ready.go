@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 //go:embed migrations/*.sql

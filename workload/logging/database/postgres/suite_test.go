@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/logging/database/databasetest"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"wirelab"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/logging"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/internal/prereq"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // SmallDisk makes a database whose files are in a memory disk of so many MiB,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/postgres"
-	"wirelab/postgres/postgrestest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // A server that stays is started once, however many ask at once; comes back

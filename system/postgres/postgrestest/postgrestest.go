@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab/internal/prereq"
-	"wirelab/postgres"
+	"wirelab/system/postgres"
 )
 
 // Need skips a test where no server is installed that it could start, and with -short.
