@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

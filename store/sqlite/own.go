@@ -9,7 +9,7 @@ import (
 	"os"
 
 	"wirelab"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 )
 
 // mark is in the application_id of a store's file: "wlRS". Stores that an earlier wirelab made have 0 until a later one

@@ -18,7 +18,7 @@ import (
 
 	"wirelab"
 	"wirelab/result"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/store"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/workload/ledger"
 )
 

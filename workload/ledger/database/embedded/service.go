@@ -8,7 +8,7 @@ import (
 	"iter"
 	"time"
 
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/workload/ledger"
 )
 

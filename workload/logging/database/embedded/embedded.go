@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/database/gather"
 )

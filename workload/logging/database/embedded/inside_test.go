@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/database/databasetest"
 )

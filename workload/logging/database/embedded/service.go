@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/database/gather"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 )
 
 // located is a file of a kind with these migrations, connected until the test ends.

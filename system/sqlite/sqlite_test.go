@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"wirelab/sqlite"
+	"wirelab/system/sqlite"
 )
 
 // opened is a pool without patience of its own that closes with the test.
