@@ -10,8 +10,8 @@ import (
 	"wirelab/brokers/brokertest"
 	driver "wirelab/brokers/rabbitmq"
 	"wirelab/internal/together"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // start starts a server, and stops it with the test.

@@ -14,7 +14,7 @@ import (
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 	"wirelab/nats"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 	"wirelab/target"
 )
 

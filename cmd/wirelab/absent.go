@@ -13,7 +13,7 @@ import (
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 	"wirelab/report"
 	"wirelab/result"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/cli"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 	"wirelab/report"
 	"wirelab/result"
 )

@@ -11,7 +11,7 @@ import (
 	"wirelab/cli"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // chaosOf runs "chaos logging" over paths, and returns what it printed of each.

@@ -12,7 +12,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 )
 

@@ -18,7 +18,7 @@ import (
 	"wirelab/internal/prereq"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/result"
 	"wirelab/workload/all"
 )

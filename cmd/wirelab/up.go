@@ -17,7 +17,7 @@ import (
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 // The environment variables that say where message brokers are: an address of

@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 )
 

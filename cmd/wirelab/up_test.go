@@ -25,8 +25,8 @@ import (
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )

@@ -8,7 +8,7 @@ import (
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 // rabbitRival is RabbitMQ with quorum queues of three copies, and confirms.

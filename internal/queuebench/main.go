@@ -23,7 +23,7 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/queue"
 	"wirelab/queue/amqp"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 func main() {

@@ -8,7 +8,7 @@ import (
 
 	"wirelab/internal/prereq"
 	"wirelab/system/postgres"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 // lack is something that is not here.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/internal/prereq"
 	"wirelab/system/postgres"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 // server is one that packages share.

@@ -24,7 +24,7 @@ import (
 	"wirelab/nats"
 	"wirelab/probe"
 	"wirelab/queue"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 	"wirelab/target"
 )
 

@@ -11,8 +11,8 @@ import (
 	"wirelab/queue"
 	"wirelab/queue/amqp"
 	"wirelab/queue/queuetest"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // server is the RabbitMQ of these tests.

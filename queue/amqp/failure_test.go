@@ -12,8 +12,8 @@ import (
 	"wirelab/queue"
 	"wirelab/queue/amqp"
 	"wirelab/queue/queuetest"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // opened connects, declares a queue and returns a publisher for it.

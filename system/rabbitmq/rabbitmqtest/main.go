@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"wirelab/internal/prereq"
-	"wirelab/rabbitmq"
+	"wirelab/system/rabbitmq"
 )
 
 // Need skips a test where no server is installed that it could start, and with -short.

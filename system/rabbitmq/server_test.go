@@ -19,8 +19,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"wirelab"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // A server's whole life: it starts, keeps what is durable through a kill of all

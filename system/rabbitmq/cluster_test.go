@@ -7,8 +7,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"wirelab"
-	"wirelab/rabbitmq"
-	"wirelab/rabbitmq/rabbitmqtest"
+	"wirelab/system/rabbitmq"
+	"wirelab/system/rabbitmq/rabbitmqtest"
 )
 
 // A quorum queue of a cluster has a copy on each server: what was confirmed by
