@@ -12,8 +12,8 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/jetstream"
-	"wirelab/nats"
-	natsserver "wirelab/nats/server"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 	"wirelab/target"
 )
 

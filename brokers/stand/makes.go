@@ -13,7 +13,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
 	"wirelab/target"
 )

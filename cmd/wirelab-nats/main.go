@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/nats"
-	"wirelab/nats/server"
+	"wirelab/system/nats"
+	"wirelab/system/nats/server"
 )
 
 const about = `wirelab-nats is a NATS server that wirelab starts where it needs one:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/nats"
+	"wirelab/system/nats"
 )
 
 // The program says what it is, to people and to the one that looks for it, and never

@@ -9,7 +9,7 @@ import (
 	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
 	"wirelab/hermes/local"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wirelab/hermes/local"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
 )

@@ -25,7 +25,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/hermes/local"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/plan"
 	"wirelab/selftest"
 	"wirelab/target"

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/nats"
-	natsserver "wirelab/nats/server"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/system/postgres/postgrestest"

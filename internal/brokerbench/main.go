@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	natsserver "wirelab/nats/server"
+	natsserver "wirelab/system/nats/server"
 )
 
 // nodes is how many each broker has.

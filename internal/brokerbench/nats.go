@@ -12,7 +12,7 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/target"
 )
 

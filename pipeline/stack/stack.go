@@ -21,7 +21,7 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/local"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/probe"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq"

@@ -24,7 +24,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/programtest"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"

@@ -12,8 +12,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"wirelab"
-	"wirelab/nats"
-	natsserver "wirelab/nats/server"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"

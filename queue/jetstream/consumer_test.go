@@ -12,7 +12,7 @@ import (
 	library "github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"

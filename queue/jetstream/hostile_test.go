@@ -8,7 +8,7 @@ import (
 	client "github.com/nats-io/nats.go"
 
 	"wirelab"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 )

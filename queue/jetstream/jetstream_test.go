@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/nats"
-	natsserver "wirelab/nats/server"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"

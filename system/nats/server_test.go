@@ -17,8 +17,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/nats"
-	natsserver "wirelab/nats/server"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 	"wirelab/target"
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
-	"wirelab/nats"
+	"wirelab/system/nats"
 	"wirelab/target"
 )
 

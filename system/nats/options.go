@@ -1,7 +1,7 @@
 // Package nats starts NATS servers with JetStream. [Start] holds one in a child
 // process, which can be killed, accounted for and restarted, and [StartCluster] several;
 // the child is the program that [Find] finds, or another that calls Serve of package
-// nats/server. It knows addresses and directories. It does not know what is sent
+// system/nats/server. It knows addresses and directories. It does not know what is sent
 // through a server, who its clients are, or how nats-server is called.
 package nats
 

@@ -20,7 +20,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"wirelab"
-	"wirelab/nats"
+	"wirelab/system/nats"
 )
 
 // The bounds of a server of ours, in bytes. Messages of 1 MiB have headers

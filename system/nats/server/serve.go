@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/nats"
+	"wirelab/system/nats"
 )
 
 // Serve is the child's end of [nats.Start]: it runs the server that the environment

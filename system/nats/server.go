@@ -12,7 +12,7 @@ import (
 	"wirelab/target"
 )
 
-// Environment is the variable that tells Serve of package nats/server its options,
+// Environment is the variable that tells Serve of package system/nats/server its options,
 // password included, as JSON.
 const Environment = "WIRELAB_NATS_OPTIONS"
 
@@ -37,7 +37,7 @@ type Server struct {
 }
 
 // Start starts a server in a child process and waits until it takes connections.
-// The command must call Serve of package nats/server. The child dies with us; [Server.Stop] removes
+// The command must call Serve of package system/nats/server. The child dies with us; [Server.Stop] removes
 // its directory, unless that was given.
 func Start(ctx context.Context, command target.Command, o Options) (*Server, error) {
 	o, remove, err := o.Complete()
