@@ -12,7 +12,7 @@ import (
 	"wirelab/report"
 	"wirelab/report/csv"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/store"
 )
 

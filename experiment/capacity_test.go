@@ -17,7 +17,7 @@ import (
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // simulated is a bench whose servers are queues, M/M/1, that take no time: a

@@ -16,7 +16,7 @@ import (
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // round is one round under way.

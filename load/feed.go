@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Stamp is what an event of a feed says of itself: its place in the stream,

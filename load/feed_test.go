@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // feedSource is a stream in virtual time: event k is sent lag after it was due

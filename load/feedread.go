@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // seenEvents is how far behind the highest number an event may come and still

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // FeedRunner runs feed plans one after the other over the same feeds, each

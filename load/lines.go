@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Lines carry many calls at once without a goroutine for each: what a driver

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Recording is what a run measured. It crosses pipes as JSON without loss.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // In these tests time is virtual: a call that sleeps 10 ms takes exactly

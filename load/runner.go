@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Run runs a plan once and returns what it measured.

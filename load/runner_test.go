@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestRunnerForgetsTheLastRun(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // sheet is what one goroutine of a run writes down. Nothing of it is shared,

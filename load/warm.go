@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Warming says how a warm-up is made and when it is over.

@@ -3,7 +3,7 @@ package load
 import (
 	"context"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // worker performs the calls of one [Call], one after the other. Its fields

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Promise says what an arm's caller knows when it is told that all is well.

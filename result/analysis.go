@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Analysis is everything that may be said of a [Result], and nothing that may

@@ -12,7 +12,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // hand returns a closed-loop result of arms "a", "b", … with one call in

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Limits on what an open loop's calls were due and made at (method.md §3.6).

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // corner is a pair of arms whose difference is taken apart.

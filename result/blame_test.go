@@ -8,7 +8,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // failing are rounds of one arm beside another, n of whose calls failed in the first round after so long.

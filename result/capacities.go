@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"wirelab"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // CapacityRounds is how many rounds a claim about capacities needs. Their

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Capacity is a search, in rounds of fresh processes, for the highest rate at

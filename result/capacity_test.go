@@ -9,7 +9,7 @@ import (
 
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // copied is a value as it is read again.

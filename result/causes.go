@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // causesShown is how many causes are told one by one in the notes of an arm.

@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Certificate is what a machine can tell apart, from a comparison of a thing

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // alpha is the probability of error that a metric may have.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"maps"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Flaw is where a result contradicts itself.

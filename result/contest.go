@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Contest is every arm's figure of one metric, each pair of arms compared: who

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Outcome is what may be said of a threshold.

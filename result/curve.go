@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Calibrated is how many calls an arm answered in the closed loop before a

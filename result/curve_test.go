@@ -7,7 +7,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // TestCurveFindsWhatIsTrue holds curves of queues against the closed form.

@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Explain says which factors make the arms of a result differ, and takes the

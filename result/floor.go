@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Floors are what an arm's driver does before a server that does nothing.

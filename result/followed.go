@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Followed is what became of the entries that calls handed over, where being told

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Missing and other entries, counted. They should be 0; with a missing one no

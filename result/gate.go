@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Gate is a check that makes numbers invalid when it fails, or marks them.

@@ -11,7 +11,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // each changes every trial of the second arm.

@@ -3,7 +3,7 @@ package result
 import (
 	"fmt"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // limits bound what is analysed of a result from a file, far above what a

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Halves are what the server used in the first half of a trial's slices and in the second;

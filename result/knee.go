@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // walk goes along the levels of an arm's curve.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // The law of arrivals is that of the times between sends. Sends are late now

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Library is what a client library adds to a call: the same cell under the

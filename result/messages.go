@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Messages is what became of the messages of a trial, each followed by its own

@@ -9,7 +9,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Made-up results of messages are ones that could have been measured, of which

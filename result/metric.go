@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Dimension is what a metric counts in. Values are kept in one unit for each

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // movedShare of itself is what a disturbance may have moved a figure by, at most.

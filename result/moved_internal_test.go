@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Whatever delays are added to whichever calls, no quantile is moved by more than is said, but for the width of a

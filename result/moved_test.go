@@ -8,7 +8,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Every pair of arms has room for what moved either, those without the first arm too: no place is claimed from a

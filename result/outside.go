@@ -1,6 +1,6 @@
 package result
 
-import "wirelab/stat"
+import "wirelab/lab/stat"
 
 // pools reports whether quantiles are judged by the calls of all rounds together, of which they are made. In results of
 // an earlier wirelab they were judged by what the rounds' own were moved by, on average.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // waited is a trial whose calls the driver and the server kept waiting, and what it would have been without either.

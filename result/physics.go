@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // What no measurement may contradict.

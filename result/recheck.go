@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"wirelab"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // capacity checks what a search cannot have measured, and makes it again: every

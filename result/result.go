@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Schema is the version of the stored form. It goes up when a field changes

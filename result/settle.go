@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // settle adjusts the p-values of a load's rows for how many there are and

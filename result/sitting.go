@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Sittings is what may be said of two experiments side by side. The figures of

@@ -11,7 +11,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // healthy makes a result of two arms that passes every gate.

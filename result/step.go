@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Step is one call of a chain, and how long it took.

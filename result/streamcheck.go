@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // streams checks that what a trial says of streams adds up.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/plan"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Streams is what a trial under a load of streams tells beside times, which in

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // taken is a metric of the arms that may be used, over the rounds that have

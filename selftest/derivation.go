@@ -12,7 +12,7 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/verify"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // derivationTest edits exported results and looks whether that is seen.

@@ -13,7 +13,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // faultWire is the wire that faults are tried on: replies are text.

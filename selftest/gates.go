@@ -12,7 +12,7 @@ import (
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Gates is the test of the gates as what they are: a classifier of numbers into true and false ones. It takes long,

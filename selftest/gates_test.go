@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // A number is counted by what it is and by what was done with it.

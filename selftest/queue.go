@@ -9,7 +9,7 @@ import (
 
 	"wirelab/load"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // queueTest computes a queue whose response times are known, M/M/1, and asks

@@ -13,7 +13,7 @@ import (
 	"wirelab/inject"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // truthTest measures servers whose response times are known.

@@ -12,7 +12,7 @@ import (
 	"wirelab/pipeline/journal"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Limit is how many entries one book follows: 200 bytes each.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Audience is what arrived at the readers of a group, taken together.

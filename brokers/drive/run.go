@@ -15,7 +15,7 @@ import (
 	"wirelab/load"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // run is one slice, warm-up or check: topics of its own, their readers, and the

@@ -8,7 +8,7 @@ import (
 	"wirelab/control"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // watching notes a run's backlog and what its broker uses: at both ends, and of a

@@ -13,7 +13,7 @@ import (
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // capacityFlags are what is typed after "wirelab capacity".

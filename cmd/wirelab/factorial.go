@@ -9,7 +9,7 @@ import (
 	"wirelab/cli"
 	"wirelab/plan"
 	"wirelab/report"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // wireName is a word for a transport and framing on the command line.

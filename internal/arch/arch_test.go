@@ -209,7 +209,7 @@ func TestRulesRefuse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ room, imported string }{
-		{"load", "wirelab/stat"},
+		{"load", "wirelab/lab/stat"},
 		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
 		{"workload/all", "wirelab/workload/routeguide/bind"},
 		{"report/terminal", "wirelab/result"},

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // alpha is how often an interval may miss.

@@ -15,7 +15,7 @@ import (
 	"wirelab/plan"
 	"wirelab/system/postgres"
 	"wirelab/probe"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/target"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math"
 	"text/tabwriter"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // alpha is how often an interval misses.

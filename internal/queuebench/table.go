@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // alpha is how often an interval may miss.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // printTable prints each generator's cost in each scenario, and ours by it.

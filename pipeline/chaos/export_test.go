@@ -7,7 +7,7 @@ import (
 	"wirelab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/trace"
 	"wirelab/workload/logging"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // streams are the rows of a trial's streams, one by one.

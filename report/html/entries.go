@@ -8,7 +8,7 @@ import (
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // entries is the account of what became of entries; nil where nobody followed any.

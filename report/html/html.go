@@ -22,7 +22,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 var (

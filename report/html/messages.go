@@ -10,7 +10,7 @@ import (
 	"wirelab/plan"
 	"wirelab/report"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 //go:embed scenarios.gohtml

@@ -10,7 +10,7 @@ import (
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // spectral is one quantile on a line of a spectrum.

@@ -16,7 +16,7 @@ import (
 	"wirelab/report/terminal"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // kind is a made-up result with its short answer: to analyse one takes long.

@@ -11,7 +11,7 @@ import (
 	"wirelab/report/verify"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // document is a document with thresholds, as people may edit it.

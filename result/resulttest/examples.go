@@ -5,7 +5,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Arms returns three arms: http1-proto, grpc that costs the server 32 % more,

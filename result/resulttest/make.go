@@ -10,7 +10,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Arm is an arm with the costs it truly has.

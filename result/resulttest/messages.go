@@ -9,7 +9,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // mover is an arm that moves messages, with what its broker truly does.

@@ -6,7 +6,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Two returns a result of two arms with 1 call in flight, 20 rounds.

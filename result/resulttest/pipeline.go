@@ -7,7 +7,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Pipeline returns a result of a log pipeline with 50 calls in flight and at a

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Server is an arm whose server is a queue, M/M/1, so that what is true of it

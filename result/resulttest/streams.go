@@ -6,7 +6,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Streams returns a result of streams: three arms that hold ten of them at

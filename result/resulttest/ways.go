@@ -6,7 +6,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Way is a way of handing log entries on, with what it truly takes.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Size is how many calls are drawn of a run at most. With so many,

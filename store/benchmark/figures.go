@@ -9,7 +9,7 @@ import (
 
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Figures are what may be said of a run; nil is what may not, or what nobody knows. Times are in nanoseconds.

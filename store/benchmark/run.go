@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // Run is one arm under one load, over all rounds.

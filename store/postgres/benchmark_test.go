@@ -8,7 +8,7 @@ import (
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/store/benchmark"
 	"wirelab/store/storetest"
 )

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/store/benchmark"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/plan"
 	"wirelab/result"
-	"wirelab/stat"
+	"wirelab/lab/stat"
 	"wirelab/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestPairedRatioByHand(t *testing.T) {

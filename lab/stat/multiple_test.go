@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(b)) }

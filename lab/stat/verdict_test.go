@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestVerdicts(t *testing.T) {

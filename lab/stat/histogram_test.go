@@ -11,7 +11,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // draws returns n durations of the shapes that services have, from r.

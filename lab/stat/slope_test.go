@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestSlope(t *testing.T) {

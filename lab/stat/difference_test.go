@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestPairedDifferenceByHand(t *testing.T) {

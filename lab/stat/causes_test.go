@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // A tally is bounded in number and in length, and loses no count.

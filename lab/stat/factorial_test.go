@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // every returns all cells of a full factorial.

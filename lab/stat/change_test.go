@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // stretches draws series of given lengths around given means.

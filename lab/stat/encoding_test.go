@@ -14,7 +14,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func TestEncodingLosesNothing(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 // queue simulates n requests through an M/M/1 queue of load rho, service

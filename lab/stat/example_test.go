@@ -3,7 +3,7 @@ package stat_test
 import (
 	"fmt"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func ExamplePairedRatio() {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func parts(t *testing.T, arms ...[]float64) []stat.Parts {

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/stat"
+	"wirelab/lab/stat"
 )
 
 func series(r *rand.Rand, n int, level func(i int) float64) []float64 {
