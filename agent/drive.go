@@ -15,7 +15,7 @@ import (
 	"wirelab/internal/authority"
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/probe"
 	"wirelab/result"
 )

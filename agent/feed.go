@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

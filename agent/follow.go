@@ -7,7 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/result"
 	"wirelab/trace"

@@ -6,7 +6,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 )

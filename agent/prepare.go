@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/probe"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 )
 

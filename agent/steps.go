@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // warmUp is a warm-up under way that waits to be told what the server has used. It goes on

@@ -14,7 +14,7 @@ import (
 	"io"
 
 	"wirelab"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/result"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

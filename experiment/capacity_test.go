@@ -13,7 +13,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/result"
 )

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/result"
 )

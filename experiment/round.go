@@ -12,7 +12,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

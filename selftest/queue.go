@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

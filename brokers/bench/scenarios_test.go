@@ -21,7 +21,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/prereq"
 	"wirelab/internal/programtest"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 	"wirelab/plan"

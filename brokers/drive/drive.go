@@ -14,7 +14,7 @@ import (
 	"wirelab/brokers/account"
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

@@ -12,7 +12,7 @@ import (
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/result"
 )

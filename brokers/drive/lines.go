@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // lines are the engine's calls as sends of publishers: one goroutine for each sender,

@@ -16,7 +16,7 @@ import (
 
 	"wirelab/brokers"
 	"wirelab/brokers/account"
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // Reading is what a reader in a process of its own is told, as the first line of

@@ -12,7 +12,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/control"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"

@@ -19,7 +19,7 @@ import (
 	"wirelab/cli"
 	"wirelab/internal/fault"
 	"wirelab/internal/input"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 )
 

@@ -10,7 +10,7 @@ import (
 	"wirelab/cli"
 	"wirelab/doctor"
 	"wirelab/experiment"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/report/terminal"

@@ -11,7 +11,7 @@ import (
 	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/inject"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/plan"
 	"wirelab/target"
 )

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // outcome is one measurement of one rival. Times are in seconds.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/plan"
 	"wirelab/trace"

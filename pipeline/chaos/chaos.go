@@ -32,7 +32,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/pipeline/stack"
 	"wirelab/trace"
 	"wirelab/workload/logging"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/trace"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/stat"

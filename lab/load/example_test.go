@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 func ExampleRun() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // Failures of one kind are told apart by cause, over all callers, and only the first of each

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab/load"
+	"wirelab/lab/load"
 )
 
 // dueTimes runs a schedule in virtual time with so many workers and returns
