@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/control"
-	"wirelab/network/relay"
+	"wirelab/lab/network/relay"
 	"wirelab/probe"
 	"wirelab/result"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/network"
-	"wirelab/network/kernel"
+	"wirelab/lab/network"
+	"wirelab/lab/network/kernel"
 	"wirelab/plan"
 	"wirelab/probe"
 	"wirelab/result"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/network"
+	"wirelab/lab/network"
 	"wirelab/plan"
 	"wirelab/result"
 )

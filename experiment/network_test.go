@@ -14,8 +14,8 @@ import (
 	"wirelab/agent"
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/network"
-	"wirelab/network/relay"
+	"wirelab/lab/network"
+	"wirelab/lab/network/relay"
 	"wirelab/plan"
 	"wirelab/result"
 )

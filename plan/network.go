@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // How much longer things take by default where calls wait for a network: a

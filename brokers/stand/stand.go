@@ -20,7 +20,7 @@ import (
 	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
 	"wirelab/system/daemon"
-	"wirelab/network/kernel"
+	"wirelab/lab/network/kernel"
 	"wirelab/internal/place"
 	"wirelab/plan"
 	"wirelab/result"

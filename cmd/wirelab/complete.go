@@ -10,7 +10,7 @@ import (
 
 	"wirelab/brokers/ways"
 	"wirelab/cli"
-	"wirelab/network"
+	"wirelab/lab/network"
 	"wirelab/plan"
 	"wirelab/result"
 	"wirelab/store"

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/network"
+	"wirelab/lab/network"
 	"wirelab/pipeline/stack"
 	"wirelab/plan"
 	"wirelab/result"

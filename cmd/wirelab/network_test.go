@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/network"
-	"wirelab/network/kernel"
+	"wirelab/lab/network"
+	"wirelab/lab/network/kernel"
 	"wirelab/target"
 )
 

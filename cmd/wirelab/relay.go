@@ -11,8 +11,8 @@ import (
 
 	"wirelab/agent"
 	"wirelab/cli"
-	"wirelab/network"
-	"wirelab/network/relay"
+	"wirelab/lab/network"
+	"wirelab/lab/network/relay"
 	"wirelab/plan"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/network/relay"
+	"wirelab/lab/network/relay"
 )
 
 // echoPackets sends datagrams back until the test ends.

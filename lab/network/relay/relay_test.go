@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/internal/leaktest"
-	"wirelab/network"
-	"wirelab/network/relay"
+	"wirelab/lab/network"
+	"wirelab/lab/network/relay"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }

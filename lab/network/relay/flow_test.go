@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/network/relay"
+	"wirelab/lab/network/relay"
 )
 
 // A transfer never takes less than the link has to, with the heads counted.

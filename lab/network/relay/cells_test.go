@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/network/relay"
+	"wirelab/lab/network/relay"
 	"wirelab/workload/routeguide/bind"
 )
 

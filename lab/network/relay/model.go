@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // What the model of TCP takes from its documents. A relay ends TCP on both of

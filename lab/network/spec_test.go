@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // TestParse: what is written is what is meant, and one path has one text.

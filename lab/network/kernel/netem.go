@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/network"
+	"wirelab/lab/network"
 	"wirelab/internal/place"
 )
 

@@ -1,8 +1,8 @@
 // Package network says what the path between a driver and its server is like:
 // its delay, jitter, loss and bandwidth, as text and as numbers, and what is
 // known of how either way to make such a path falls short of a real one. It
-// starts nothing: room network/relay makes paths in user space, room
-// network/kernel with the kernel's own means. It knows no workload, no wire
+// starts nothing: room lab/network/relay makes paths in user space, room
+// lab/network/kernel with the kernel's own means. It knows no workload, no wire
 // protocol and no experiment.
 package network
 

@@ -12,8 +12,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/prereq"
-	"wirelab/network"
-	"wirelab/network/kernel"
+	"wirelab/lab/network"
+	"wirelab/lab/network/kernel"
 )
 
 // interfaces are the names of ours outside.

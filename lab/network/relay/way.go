@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // What a packet has beside its data on the link: IPv4 with TCP or UDP, without

@@ -21,7 +21,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // The bounds of a relay.

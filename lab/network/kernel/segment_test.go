@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/prereq"
-	"wirelab/network/kernel"
+	"wirelab/lab/network/kernel"
 	"wirelab/internal/place"
 )
 

@@ -10,7 +10,7 @@ import (
 	"context"
 	"os"
 
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // Path is a path that the kernel makes. Its namespace has no name: it is there as

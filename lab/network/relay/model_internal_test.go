@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/network"
+	"wirelab/lab/network"
 )
 
 // losing is a sender on a path that loses exactly the segments it is told to:
