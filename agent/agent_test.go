@@ -18,7 +18,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/pipeline/journal"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

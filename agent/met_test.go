@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // reaching is a stub that connects for each call.

@@ -7,7 +7,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 )
 

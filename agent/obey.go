@@ -11,7 +11,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 )
 

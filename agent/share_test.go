@@ -10,7 +10,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // counter is a closer that counts.

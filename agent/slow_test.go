@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // slow is a stub whose calls take so long.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )
 

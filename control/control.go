@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"wirelab/internal/browsertest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/store"
 )
 

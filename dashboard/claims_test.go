@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/store"
 )

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/store"
 )

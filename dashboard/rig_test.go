@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/internal/leaktest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/store"

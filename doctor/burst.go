@@ -3,7 +3,7 @@ package doctor
 import (
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/doctor"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/result/resulttest"

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/agent"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

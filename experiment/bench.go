@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/target"

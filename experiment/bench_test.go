@@ -18,7 +18,7 @@ import (
 	"wirelab/agent"
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

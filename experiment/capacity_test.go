@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/lab/stat"

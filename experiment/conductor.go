@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/internal/leaktest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

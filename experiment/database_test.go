@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

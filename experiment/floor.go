@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // A driver of messages is put before a null broker once for each pace, whatever the

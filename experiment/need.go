@@ -5,7 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

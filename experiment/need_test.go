@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

@@ -13,7 +13,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/network"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -3,7 +3,7 @@ package experiment
 import (
 	"math/rand/v2"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

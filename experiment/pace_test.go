@@ -11,7 +11,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

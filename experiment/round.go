@@ -13,7 +13,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/lab/stat"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // tls is how an arm's target is reached; nil of a server that is started here, whose

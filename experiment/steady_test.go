@@ -9,7 +9,7 @@ import (
 
 	"wirelab/agent"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // versionsDiffer notes which arms, of versions of one service, answer the same requests otherwise than the first one: a

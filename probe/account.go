@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"strconv"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

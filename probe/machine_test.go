@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func filesOf(contents map[string]string) fstest.MapFS {

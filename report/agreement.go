@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

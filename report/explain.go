@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

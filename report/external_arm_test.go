@@ -3,7 +3,7 @@ package report_test
 import (
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 )

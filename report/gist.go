@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab/doctor"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/report/csv"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

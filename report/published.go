@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

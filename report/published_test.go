@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/result/resulttest"

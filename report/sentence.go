@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

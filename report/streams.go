@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

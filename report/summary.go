@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

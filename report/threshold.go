@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

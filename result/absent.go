@@ -3,7 +3,7 @@ package result
 import (
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Absent is an arm that was asked for and could not be had where the experiment

@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"sync"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

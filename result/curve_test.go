@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/lab/stat"

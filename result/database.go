@@ -1,7 +1,7 @@
 package result
 
 import (
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // DatabaseUse is what the database behind a server used over a stretch of time.

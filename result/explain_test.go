@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/lab/stat"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // The names of factors. Transport is transport and framing in one, since few

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/lab/stat"

@@ -3,7 +3,7 @@ package result_test
 import (
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 )

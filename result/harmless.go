@@ -4,7 +4,7 @@ import (
 	"reflect"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Harmless makes every text of a result one that can be shown, by [plan.Harmless]: names come from whoever wrote the

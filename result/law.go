@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

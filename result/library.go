@@ -3,7 +3,7 @@ package result
 import (
 	"cmp"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

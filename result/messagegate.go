@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // MessageState is the account of an arm's messages over all rounds: see [Messages].

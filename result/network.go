@@ -1,6 +1,6 @@
 package result
 
-import "wirelab/plan"
+import "wirelab/lab/plan"
 
 // Network is the path between driver and server, where an experiment made one.
 type Network struct {

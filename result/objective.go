@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Objective is a service level: bounds that a service must keep, as in

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Refused is a value that was measured and that a check refused. It stands beside

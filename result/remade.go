@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Remade is a round that counts for nothing, since the machine was not there for it: another was run in its place.

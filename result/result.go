@@ -7,7 +7,7 @@ package result
 import (
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 )

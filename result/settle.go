@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

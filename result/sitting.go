@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

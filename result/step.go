@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

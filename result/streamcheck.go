@@ -3,7 +3,7 @@ package result
 import (
 	"fmt"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/lab/stat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // Threshold is a bound that a result must keep: the text after --fail-if, such

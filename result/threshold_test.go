@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

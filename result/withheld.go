@@ -1,6 +1,6 @@
 package result
 
-import "wirelab/plan"
+import "wirelab/lab/plan"
 
 // The figures of an arm that some forms have and that are no metrics.
 const (

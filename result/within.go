@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // The bounds of any figure that can have been measured. They are far above all that is: beyond them sums and

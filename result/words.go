@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // kinds lists errors by kind, most frequent first, at most five.

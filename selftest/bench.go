@@ -14,7 +14,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/target"
 )

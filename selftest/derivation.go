@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report/json"
 	"wirelab/report/verify"
 	"wirelab/result"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // externalTest measures servers whose response times are known, as ones that are not ours.

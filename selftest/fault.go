@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // companies names the companies, as they are chosen.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/internal/fault"
 	"wirelab/inject"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

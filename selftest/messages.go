@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -17,7 +17,7 @@ import (
 	"wirelab"
 	"wirelab/experiment"
 	"wirelab/internal/fault"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"wirelab/inject"
 	"wirelab/internal/leaktest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

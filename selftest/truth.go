@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/internal/fault"
 	"wirelab/inject"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

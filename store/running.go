@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

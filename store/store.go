@@ -19,7 +19,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/nearest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/pipeline/journal"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/pipeline/journal"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/trace"
 )

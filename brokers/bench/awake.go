@@ -7,7 +7,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // awake is a driver whose cores a process beside it keeps from idling: one that runs

@@ -18,7 +18,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/control"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 	"wirelab"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/messaging"
 )
 

@@ -24,7 +24,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/target"
 )

@@ -9,7 +9,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/memory"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // repeats is a broker that delivers every eighth message twice.

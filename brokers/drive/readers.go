@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab/brokers"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // reader takes a group's messages.

@@ -13,7 +13,7 @@ import (
 	"wirelab/brokers/account"
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/brokers/account"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

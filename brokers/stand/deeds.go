@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/internal/place"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // How long what is done to a node lasts before it is undone.

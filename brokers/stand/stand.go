@@ -22,7 +22,7 @@ import (
 	"wirelab/system/daemon"
 	"wirelab/lab/network/kernel"
 	"wirelab/internal/place"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/target"
 )

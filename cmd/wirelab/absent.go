@@ -12,7 +12,7 @@ import (
 	"wirelab/system/nats"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/rabbitmq"
 	"wirelab/report"
 	"wirelab/result"

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/probe"
 	"wirelab/report/terminal"

@@ -20,7 +20,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/internal/input"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // arrivalFlags say how calls of an open loop arrive.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // The recording that comes with wirelab can be shown and replayed, sequentially

@@ -16,7 +16,7 @@ import (
 	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/inject"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/target"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"

@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/internal/input"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // dataLimit is the most bytes of a request given as JSON.

@@ -10,7 +10,7 @@ import (
 	"wirelab"
 	"wirelab/doctor"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/store"

@@ -15,7 +15,7 @@ import (
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/doctor"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/result/resulttest"

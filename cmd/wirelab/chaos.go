@@ -19,7 +19,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/queue"
 	"wirelab/report"

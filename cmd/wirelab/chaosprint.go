@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/pipeline/chaos"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // printChaos prints a run: the account, what each fault did, and what callers saw.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // compareFlags are what is typed; parse makes a plan of them.

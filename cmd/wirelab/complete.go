@@ -11,7 +11,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/lab/network"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/store"
 )

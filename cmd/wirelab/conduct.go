@@ -20,7 +20,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/inject"
 	"wirelab/pipeline/bench"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report"
 	"wirelab/result"

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 )

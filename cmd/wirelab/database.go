@@ -15,7 +15,7 @@ import (
 	"wirelab/cli"
 	"wirelab/system/daemon"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 )
 

@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	report "wirelab/report/json"

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/queue"
 	"wirelab/report"
 	"wirelab/result"

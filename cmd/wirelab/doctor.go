@@ -11,7 +11,7 @@ import (
 	"wirelab/doctor"
 	"wirelab/experiment"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report/terminal"
 	"wirelab/store"

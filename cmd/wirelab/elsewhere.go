@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/lab/network"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/csv"
 	"wirelab/report/json"

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/internal/input"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
 	"wirelab/workload/external/request"

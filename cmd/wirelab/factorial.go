@@ -7,7 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/lab/stat"
 )

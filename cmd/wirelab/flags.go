@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // addDeadlineFlag adds how long a call may take; usual says what that is without it.

@@ -14,7 +14,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/launch"
 	"wirelab/launch/build"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/internal/fault"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/json"
 	"wirelab/report/junit"

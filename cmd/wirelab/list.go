@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/store"

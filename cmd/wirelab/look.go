@@ -7,7 +7,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -26,7 +26,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/selftest"
 	"wirelab/target"
 )

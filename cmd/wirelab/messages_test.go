@@ -15,7 +15,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/store"
 	"wirelab/store/sqlite"

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/store"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 	"wirelab/result/resulttest"

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 	"wirelab/workload/external/discover"
 )

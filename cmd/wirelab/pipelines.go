@@ -6,7 +6,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // withPipelines is the bench of a plan, with pipelines if any arm is a path

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

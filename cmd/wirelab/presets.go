@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func newPresetsCommand(a *app) *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // ratedFlags are what the commands that try rates have in common.

@@ -13,7 +13,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // networkText explains --network in the help of the commands that have it.

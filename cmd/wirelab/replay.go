@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/terminal"
 	"wirelab/result"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func newRunCommand(a *app) *cobra.Command {

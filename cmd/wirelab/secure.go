@@ -15,7 +15,7 @@ import (
 	"wirelab/cli"
 	"wirelab/control"
 	"wirelab/internal/input"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // pemLimit is the most bytes of a file in PEM: all authorities of a system take a quarter.

@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/result/resulttest"

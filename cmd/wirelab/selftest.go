@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report/json"
 	"wirelab/report/terminal"

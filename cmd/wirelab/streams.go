@@ -7,7 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // streamFlags are those of loads that hold streams.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // TestStreamFlags: what is typed becomes loads, a rate being that of all streams.

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/result/resulttest"

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/result/resulttest"

@@ -14,7 +14,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // upMessagingFlags are the flags of "up messaging".

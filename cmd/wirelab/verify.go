@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report"
 	"wirelab/report/verify"

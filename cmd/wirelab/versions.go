@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )
 

@@ -21,7 +21,7 @@ import (
 	"wirelab/internal/authority"
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/store"
 	"wirelab/store/storetest"
 	"wirelab/workload/all"

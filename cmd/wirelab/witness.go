@@ -12,7 +12,7 @@ import (
 	"wirelab/control"
 	"wirelab/inject"
 	"wirelab/lab/load"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/target"
 )
 

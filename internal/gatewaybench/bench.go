@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/probe"
 	"wirelab/lab/stat"

@@ -13,7 +13,7 @@ import (
 
 	"wirelab/audit"
 	"wirelab/control"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/target"
 )

@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/queue"
 	"wirelab/result"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/trace"
 )
 

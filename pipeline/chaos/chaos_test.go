@@ -10,7 +10,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func TestFaultsAreReadAndWritten(t *testing.T) {

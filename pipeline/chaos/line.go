@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // step is the grain of times of recovery, and seconds how many make a second.

@@ -30,7 +30,7 @@ import (
 	"strings"
 	"unicode"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 )

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchunit"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	report "wirelab/report/benchfmt"
 	"wirelab/result"
 	"wirelab/result/resulttest"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	report "wirelab/report/csv"
 	"wirelab/result"
 	"wirelab/result/resulttest"

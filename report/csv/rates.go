@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

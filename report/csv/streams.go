@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"

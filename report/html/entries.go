@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report/html"
 	"wirelab/result/resulttest"
 )

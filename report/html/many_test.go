@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report/html"
 	"wirelab/result/resulttest"
 )

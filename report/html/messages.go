@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/result"
 	"wirelab/lab/stat"

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"

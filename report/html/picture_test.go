@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/html"
 	"wirelab/result"

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
 	"wirelab/result"

@@ -33,7 +33,7 @@ import (
 	"time"
 	"unicode"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
 	"wirelab/result"

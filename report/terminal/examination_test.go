@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab/doctor"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report/terminal"
 	"wirelab/result"

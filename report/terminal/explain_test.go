@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report/terminal"
 	"wirelab/result"
 	"wirelab/result/resulttest"

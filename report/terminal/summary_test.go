@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/terminal"
 	"wirelab/result"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	report "wirelab/report/json"
 	"wirelab/report/verify"
 	"wirelab/result"

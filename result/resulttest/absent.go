@@ -3,7 +3,7 @@ package resulttest
 import (
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

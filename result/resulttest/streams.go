@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/lab/stat"
 )

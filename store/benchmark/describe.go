@@ -1,7 +1,7 @@
 package benchmark
 
 import (
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 	"wirelab/result/resulttest"
 	"wirelab/store/benchmark"

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/result"
 )

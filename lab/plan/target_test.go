@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // The process of a target is named beside it, and nowhere else.

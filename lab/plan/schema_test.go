@@ -13,11 +13,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 	"wirelab/result"
 )
 
-const schemaFile = "../docs/plan.schema.json"
+const schemaFile = "../../docs/plan.schema.json"
 
 func loadSchema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
@@ -347,7 +347,7 @@ func FuzzParse(f *testing.F) {
 // describes, and explains itself.
 func TestExampleIsAPlan(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../docs/examples/plan.yaml")
+	text, err := os.ReadFile("../../docs/examples/plan.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

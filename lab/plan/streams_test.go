@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // streaming is a plan with loads of streams.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // least is the shortest plan there is.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // JSON is a part of YAML, and whatever writes JSON may write an escape instead of a

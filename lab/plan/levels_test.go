@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func TestLevels(t *testing.T) {

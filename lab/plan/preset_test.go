@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 // tables are the tables of the published documents, each with the preset that has all

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/plan"
+	"wirelab/lab/plan"
 )
 
 func TestParseRecording(t *testing.T) {
