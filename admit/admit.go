@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/internal/input"
 	"wirelab/report/verify"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

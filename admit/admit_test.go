@@ -11,8 +11,8 @@ import (
 	"wirelab"
 	"wirelab/admit"
 	report "wirelab/report/json"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"wirelab/admit"
 	report "wirelab/report/json"
 	"wirelab/report/verify"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

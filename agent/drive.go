@@ -17,7 +17,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // goldenCalls is how many calls each load makes and checks when it is dialled,

@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // prepareFeeds opens the clients of a load that holds streams: dealt out over

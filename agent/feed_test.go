@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // hum is an event of the silence.

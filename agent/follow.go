@@ -9,7 +9,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/trace"
 )
 

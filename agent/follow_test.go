@@ -17,7 +17,7 @@ import (
 	"wirelab/control"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // letter is what the made-up post office is handed.

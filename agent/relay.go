@@ -7,7 +7,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/network/relay"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Relay relays and carries out a conductor's orders until in ends, ctx ends or

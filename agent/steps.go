@@ -5,7 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/load"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // stepped takes down how long the steps of chains take: of the calls that are recorded, and that came back right.

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // LineLimit is the longest line, in bytes. The largest thing said is a

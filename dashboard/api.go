@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/admit"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"wirelab/report/html"
 	report "wirelab/report/json"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // historyPage is what a history is filled with.

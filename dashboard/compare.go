@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"slices"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // comparePage is what a comparison is filled with.

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/csv"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/store"
 )

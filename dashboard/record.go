@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

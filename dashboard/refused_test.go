@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // struck is how pages mark a refused value.

@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/report/html"
 	report "wirelab/report/json"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -20,8 +20,8 @@ import (
 
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/benchmark"
 )

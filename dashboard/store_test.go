@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // BurstName is the plan name of bursts; stored results of that name may hold

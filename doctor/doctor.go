@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Level is how bad a finding is.

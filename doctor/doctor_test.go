@@ -9,8 +9,8 @@ import (
 	"wirelab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // healthy is a machine with nothing wrong.

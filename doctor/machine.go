@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // processors judges the CPUs that server and driver get.

@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // attached are the processes of a target on this machine, which somebody else started and

@@ -13,7 +13,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // targeted is a plan with an arm of ours and one whose server somebody else runs, at the

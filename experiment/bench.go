@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/target"
 )
 

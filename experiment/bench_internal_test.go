@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Server and driver never share a core where there are two.

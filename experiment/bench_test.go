@@ -19,7 +19,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // bench runs servers and drivers as goroutines of this process.

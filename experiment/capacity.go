@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Probing is the phase in which an arm is tried at a rate.

@@ -16,7 +16,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

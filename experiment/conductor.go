@@ -11,7 +11,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Conductor runs one experiment.

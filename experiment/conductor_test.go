@@ -13,7 +13,7 @@ import (
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }

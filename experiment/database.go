@@ -10,7 +10,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Database is what servers keep their data in, outside of themselves. It is

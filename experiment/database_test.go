@@ -10,7 +10,7 @@ import (
 	"wirelab"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // shelf is a database whose clock goes on by a millisecond, and which counts a

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // floorSlice is the most of a floor that is recorded: its median is all that

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab/control"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The addresses that drivers tell of are kept once each, in order and bounded; through a relay they are the relay's.

@@ -7,7 +7,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Need is the most that one process of an experiment takes of what the system limits, as far

@@ -7,7 +7,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // What a plan needs is known before it runs.

@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // RelayOrder says what a relay is to do.

@@ -17,7 +17,7 @@ import (
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // networked is a bench whose relays are goroutines too.

@@ -3,7 +3,7 @@ package experiment
 import (
 	"testing"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Entries of a round that is made again are others than those that the round before it stored.

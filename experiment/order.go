@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Orders returns the places at which the slices of a round ran, by arm and

@@ -6,7 +6,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The order of a run's slices follows from its seed alone, with floors and

@@ -8,7 +8,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // startTime is how long a child may take to start.

@@ -12,7 +12,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // paced is a bench whose servers take so long for a call: orders last as long as their

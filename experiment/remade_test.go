@@ -8,7 +8,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // A round that the hypervisor spoils is made again in its place, with the same order of slices; what it measured is

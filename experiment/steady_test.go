@@ -10,7 +10,7 @@ import (
 	"wirelab/agent"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // priced is a bench whose servers use as much CPU time for each call as price says of the

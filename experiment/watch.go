@@ -7,7 +7,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // served is what a server used over a slice.

@@ -27,7 +27,7 @@ import (
 	"wirelab/internal/place"
 	"wirelab/probe"
 	"wirelab/internal/process"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Spec says what to start, and how one knows that it is ready.

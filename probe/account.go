@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Account tells what the calling process has used, and keeps what would be

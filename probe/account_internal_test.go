@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The runtime's histogram only grows: a pause belongs to the readings between

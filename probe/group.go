@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Group tells what a process, all of its process group and all that descend from

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Environment describes the machine and this build. What the kernel does not

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Machine is what matters of a machine as a place to measure on, as its

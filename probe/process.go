@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // CPU returns the CPU time that all threads of the process, ended ones

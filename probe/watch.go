@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Watched is what a machine did over some seconds in which nothing was measured.

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Absences say of arms that they are absent, and why; those with the same reason

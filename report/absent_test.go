@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // An arm that is absent stands in every table with that word, and never with a

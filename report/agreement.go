@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Agreed says in sentences how many of an experiment's conclusions hold in

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Capacities says all capacities in a line:

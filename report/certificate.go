@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // certified are the metrics that a certificate's line names.

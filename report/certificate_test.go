@@ -14,8 +14,8 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func TestResolves(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Rate writes calls per second for a line of words: "21.4k/s", "812/s".

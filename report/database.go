@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Database says in a line what servers kept their data in, where that ran and

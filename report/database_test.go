@@ -7,8 +7,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // A report says what data was kept in, where that ran and how it was reached.

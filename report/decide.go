@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // DecisionTable says which way of handing an entry on to use when, as far as it

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Marked returns a result and its analysis (nil stays nil) in which the name of

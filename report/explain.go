@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Factorial reports whether a result was measured to be explained.

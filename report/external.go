@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Compared is what is compared of the replies of services that are not ours, and what is not; "" where all are ours.

@@ -5,7 +5,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // An arm of a service that is not ours says what is known of it: neither a server library nor an encoding.

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/doctor"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Gist is what a list says of a result in a few words.

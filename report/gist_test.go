@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func TestGist(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

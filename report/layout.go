@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Main are the metrics that a load is judged by, the primary one first.

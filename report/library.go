@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Libraries says, for each cell that ran with both drivers, what the server

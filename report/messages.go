@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // longOutage is how long nothing must have come for its time to stand in the

@@ -15,8 +15,8 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 const early = "rabbitmq-default"

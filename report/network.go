@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Network says in a line what path there was between driver and server: its

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Unit is a unit that values of a dimension are shown in.

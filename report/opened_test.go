@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // That no connection was opened is said only where none was: of an arm whose figures are

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Outage is what one run of one path showed of one fault, or why it showed

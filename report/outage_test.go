@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // outage is one in which callers were refused and an entry was lost.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // EntryColumns are the account of the entries of arms that were followed, by id

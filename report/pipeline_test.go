@@ -7,8 +7,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // What became of entries and what each process cost stand in tables, and nothing

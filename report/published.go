@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // PublishedRow is a figure of others beside ours.

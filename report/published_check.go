@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // needsTrials puts "nothing was measured" before a check that needs trials.

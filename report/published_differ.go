@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // modules are the modules of libraries that results name by another name.

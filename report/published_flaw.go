@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // whereabouts is where a flaw of a published measurement is.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // PublishedPart is what is to be said of published figures under one heading.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Refused writes a value that a check refused, where its figure would stand: "(24.1)".

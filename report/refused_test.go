@@ -19,8 +19,8 @@ import (
 	"wirelab/report/junit"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // places are where a refused figure of each kind stands in the analysis.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // unchecked says that no certificate was checked, where that was asked for.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // StepTitle is the title of the table of [Steps].

@@ -12,8 +12,8 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // Every form has the steps of chains, and none has them where an arm's times are refused.

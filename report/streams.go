@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // ArmColumn is a column of a table with a cell for each arm.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Summary is the short answer to a result, for one screen: what may be claimed,

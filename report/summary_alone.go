@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // alone reports whether there is one arm that makes calls: then there is nothing to compare, and what is asked is how

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // answer says in sentences what may be claimed, and first of all where that is nothing.

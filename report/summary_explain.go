@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // SummariseExplained is the short answer to why the arms of a result differ. a

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // curves adds what was found of response times over offered rates: of each arm

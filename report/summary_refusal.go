@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // refusals are the reasons why figures are missing, in the order in which they are met.

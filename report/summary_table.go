@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // looked are the metrics that most people look for first, the one that decides

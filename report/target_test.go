@@ -7,8 +7,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/csv"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // fact is the line of a report's head with a name.

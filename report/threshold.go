@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // OutcomeWords says an outcome with what would decide it: "pass", "fail",

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // unreadShown is how many unknown fields are named.

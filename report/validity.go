@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The marks that stand behind a figure which says less than it seems to.

@@ -8,8 +8,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // change makes a change of each trial of the second of two arms, with as many

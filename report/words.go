@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Word says a verdict in a word or two about the arm: "cheaper", "slower",

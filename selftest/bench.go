@@ -15,7 +15,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/target"
 )
 

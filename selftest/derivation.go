@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report/json"
 	"wirelab/report/verify"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

@@ -11,7 +11,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/inject"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

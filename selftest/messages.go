@@ -9,7 +9,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Broker makes a bench whose brokers do what is known beforehand: each is a null broker

@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 
 	"wirelab/lab/load"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

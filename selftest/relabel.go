@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Tally is what became of many comparisons of one metric under one load.

@@ -18,7 +18,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Env is what tests need of the world.

@@ -15,7 +15,7 @@ import (
 	"wirelab/inject"
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

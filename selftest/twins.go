@@ -11,7 +11,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // twinWire is the wire that equal servers are compared over.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Copy takes a result from one store to another, its text byte for byte. id is

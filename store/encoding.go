@@ -12,7 +12,7 @@ import (
 	"reflect"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The bounds of a result's encoded form. The second is what SQLite takes less

@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Running is what an experiment that runs tells of itself.

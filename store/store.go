@@ -20,7 +20,7 @@ import (
 	"wirelab"
 	"wirelab/internal/nearest"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Store keeps results by id. All methods are safe for concurrent use, also by

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/control"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/target"
 )
 

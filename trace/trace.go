@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

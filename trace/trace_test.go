@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/trace"
 )
 

@@ -19,7 +19,7 @@ import (
 	"wirelab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Programs are what a bench runs.

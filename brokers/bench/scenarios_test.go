@@ -25,7 +25,7 @@ import (
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/target"
 )
 

@@ -17,7 +17,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Opener connects to a broker by a protocol's name.

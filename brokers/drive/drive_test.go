@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // conductor is the other end of a driver's lines.

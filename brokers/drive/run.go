@@ -14,7 +14,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

@@ -8,7 +8,7 @@ import (
 	"wirelab/brokers/account"
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // crashPause is how long after a reader's process was killed another comes, as the

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // TestBacklogOfHours: a run that is longer than there are readings kept shows its whole

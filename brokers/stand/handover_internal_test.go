@@ -6,7 +6,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // What an acknowledgement promises is what a report puts beside the figures.

@@ -16,7 +16,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/internal/place"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // stage is the door at which a driver asks for things to be done to the nodes.

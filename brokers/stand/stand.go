@@ -23,7 +23,7 @@ import (
 	"wirelab/lab/network/kernel"
 	"wirelab/internal/place"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/target"
 )
 

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/system/rabbitmq"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // lacks says why a broker cannot be had here and what to do about it; "" if it

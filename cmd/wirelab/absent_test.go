@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/system/rabbitmq"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // hidden is an environment in which there is no RabbitMQ.

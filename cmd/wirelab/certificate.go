@@ -12,7 +12,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -17,8 +17,8 @@ import (
 	"wirelab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 )

@@ -23,7 +23,7 @@ import (
 	"wirelab/probe"
 	"wirelab/queue"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )

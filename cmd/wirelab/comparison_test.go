@@ -13,7 +13,7 @@ import (
 
 	"wirelab/internal/programtest"
 	report "wirelab/report/json"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // shared are the programs and folders that all tests share. The end of all tests

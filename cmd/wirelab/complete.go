@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -23,7 +23,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // TestOnlyTheAnswerMakesTheExitCode: late calls spoil an open loop's times, and

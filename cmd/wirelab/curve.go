@@ -13,7 +13,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // curveFlags are what is typed after "wirelab curve".

@@ -21,7 +21,7 @@ import (
 	"wirelab/report/html"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // decideFormats are the forms of "wirelab decide", the first being the usual one.

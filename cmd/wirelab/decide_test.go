@@ -14,8 +14,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/queue"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

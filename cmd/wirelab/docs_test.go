@@ -19,7 +19,7 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/workload/all"
 )
 

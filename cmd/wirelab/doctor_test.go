@@ -10,7 +10,7 @@ import (
 	"wirelab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The doctor looks at this very machine, whatever it is like.

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/network"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 )
 
 // A name that is known, but not in the place where it was written, is said to be what it is.

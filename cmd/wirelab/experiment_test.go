@@ -22,7 +22,7 @@ import (
 
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

@@ -19,7 +19,7 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // explainFlags are what is typed.

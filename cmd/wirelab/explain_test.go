@@ -10,8 +10,8 @@ import (
 
 	"wirelab/lab/plan"
 	report "wirelab/report/json"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

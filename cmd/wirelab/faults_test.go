@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wirelab/cli/clitest"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store/sqlite"
 )
 

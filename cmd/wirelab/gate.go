@@ -18,7 +18,7 @@ import (
 	"wirelab/report/junit"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // gate is the flags that make a command a gate for continuous integration.

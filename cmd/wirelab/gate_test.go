@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // roomFor looks at the limits of the system before anything runs: it refuses what cannot be

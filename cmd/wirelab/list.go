@@ -8,7 +8,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // look runs one short round of a plan, to find what the plan that is meant

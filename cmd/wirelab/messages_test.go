@@ -16,7 +16,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // metricsText is "wirelab help metrics".

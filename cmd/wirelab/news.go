@@ -6,7 +6,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -11,8 +11,8 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // pathsAreFollowed checks the arms that TestAbsentArm measures. Paths through the pipeline

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // rated is what the commands that try rates print as JSON.

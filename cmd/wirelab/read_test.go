@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 	"wirelab/store/sqlite"
 	"wirelab/store/storetest"

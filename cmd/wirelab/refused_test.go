@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

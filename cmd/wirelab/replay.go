@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // replayed is what replay prints as JSON.

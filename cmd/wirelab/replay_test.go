@@ -7,8 +7,8 @@ import (
 
 	"wirelab/cli"
 	"wirelab/lab/plan"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // replays replays the latest result in a folder's store, of one round, and returns what

@@ -19,7 +19,7 @@ import (
 	"wirelab/report/html"
 	"wirelab/report/jmh"
 	"wirelab/report/markdown"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // reportFormats are the forms that "wirelab report" writes, in the order of its

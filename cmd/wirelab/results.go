@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/doctor"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -9,7 +9,7 @@ import (
 	"wirelab/cli/clitest"
 	"wirelab/doctor"
 	report "wirelab/report/json"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

@@ -18,8 +18,8 @@ import (
 	"wirelab/internal/authority"
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/workload/all"
 )
 

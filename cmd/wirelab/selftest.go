@@ -19,7 +19,7 @@ import (
 	"wirelab/probe"
 	"wirelab/report/json"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/selftest"
 	"wirelab/store"
 )

@@ -23,7 +23,7 @@ import (
 	"wirelab/report/json"
 	"wirelab/report/markdown"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

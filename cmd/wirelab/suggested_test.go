@@ -15,8 +15,8 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/workload/all"
 )
 

@@ -8,8 +8,8 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // Where nothing was measured the exit code says so, whatever kept it from being measured, and

@@ -17,7 +17,7 @@ import (
 	"wirelab/probe"
 	"wirelab/report"
 	"wirelab/report/verify"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

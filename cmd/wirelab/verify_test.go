@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"wirelab/report/verify"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // versionInfo is what "version --json" shows.

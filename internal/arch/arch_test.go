@@ -212,7 +212,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"load", "wirelab/lab/stat"},
 		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
 		{"workload/all", "wirelab/workload/routeguide/bind"},
-		{"report/terminal", "wirelab/result"},
+		{"report/terminal", "wirelab/lab/result"},
 	} {
 		if why := offence(c.room, c.imported); why != "" {
 			t.Errorf("%s may not import %s: %s", c.room, c.imported, why)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // databaseCPU is what a server's processes have used, those that have ended

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"wirelab/system/postgres"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 func main() {

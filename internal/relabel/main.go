@@ -13,7 +13,7 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/selftest"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 const schemaFile = "../../docs/plan.schema.json"

@@ -16,7 +16,7 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/queue"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Bench is an experiment's bench with pipelines. Make one with [New].

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"wirelab/queue"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // HandoverOf is how a path through one of brokers hands an entry on; through

@@ -7,7 +7,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // CPU is what each part's processes have used so far, by the part's name; a

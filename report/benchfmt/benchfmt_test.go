@@ -10,8 +10,8 @@ import (
 
 	"wirelab/lab/plan"
 	report "wirelab/report/benchfmt"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // parse reads what is written as benchstat does.

@@ -70,7 +70,7 @@ import (
 	"time"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Columns returns the heads of the columns.

@@ -10,8 +10,8 @@ import (
 
 	"wirelab/lab/plan"
 	report "wirelab/report/csv"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func read(t *testing.T, r *result.Result) []map[string]string {

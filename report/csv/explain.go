@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // ExplainColumns returns the heads of the columns of [WriteExplanation].

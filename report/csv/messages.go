@@ -3,7 +3,7 @@ package csv
 import (
 	"strconv"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // messages are the rows of the account of a trial's messages.

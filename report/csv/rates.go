@@ -6,7 +6,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // line is a row without what most rows lack. A value with a reason in invalid is refused.

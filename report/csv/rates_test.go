@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wirelab/report/csv"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // table writes a result and reads it again, each row by its columns' names.

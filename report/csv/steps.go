@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // steps are the rows of a trial's chains: the times of each step.

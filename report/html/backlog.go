@@ -10,7 +10,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 func roundTo(v, steps float64) float64 { return math.Round(v*steps) / steps }

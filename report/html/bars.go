@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // bar is a row of a bar chart: one number, or several that add up.

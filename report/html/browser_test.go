@@ -18,8 +18,8 @@ import (
 
 	"wirelab/internal/browsertest"
 	"wirelab/report/html"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 //go:embed testdata/check.js

@@ -6,7 +6,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // said is a verdict that is not of one load: of a curve, of capacities, of

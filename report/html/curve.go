@@ -7,7 +7,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // curve is the chart of response time over offered rate, of one operation.

@@ -9,8 +9,8 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/html"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // Every row of when to use which stands on the page, whole, and nowhere but where

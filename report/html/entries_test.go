@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"wirelab/internal/browsertest"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 )
 
 // A pipeline's page tells the account by id, the three times side by side, what

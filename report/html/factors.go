@@ -7,7 +7,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // factors are the charts of why arms differ, where they differ in more than one

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // verdict is what is said of a load first: the sentence, and its picture.

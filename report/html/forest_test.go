@@ -6,7 +6,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report/html"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 )
 
 // A plot of differences in which none is known has the reasons, and no axis and no words about one.

@@ -21,7 +21,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

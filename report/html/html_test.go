@@ -20,8 +20,8 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/html"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

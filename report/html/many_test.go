@@ -8,7 +8,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report/html"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 )
 
 // Of the largest plans a page shows what decides and what failed; the rest would make it too large to open.

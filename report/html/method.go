@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // method is how it was measured, and how to do it again.

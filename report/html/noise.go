@@ -9,7 +9,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // track is a figure of a round, in the order they ran.

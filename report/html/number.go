@@ -7,7 +7,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // number is one figure of one arm with all that is to be known of it: where it

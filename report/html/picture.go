@@ -11,7 +11,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 //go:embed picture.css

@@ -11,8 +11,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/html"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // A picture is whole XML, loads nothing, has colours for light and dark, and

@@ -6,7 +6,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // processes is what each process of a pipeline used, as a table; nil where no arm

@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // axis is one axis of a cost profile: a number of each arm. The rim is the best

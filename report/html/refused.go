@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteRefused is [WriteWithOutages] with the switch for refused values on.

@@ -5,7 +5,7 @@ import (
 	"html/template"
 
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // colours is how many the style sheet has; see .s0 to .s7 there. They are those

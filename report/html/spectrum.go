@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/svg"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

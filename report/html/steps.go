@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // steps is how long each call of a chain takes; nil where calls are single ones.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // streams is what is to be seen of streams beside metrics; nil of calls.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

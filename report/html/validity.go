@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // validity is what lets the numbers be believed, or not.

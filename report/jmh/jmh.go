@@ -36,7 +36,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/benchfmt"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // form is the version of the format that is written.

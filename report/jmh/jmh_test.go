@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"wirelab/report/jmh"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // read writes a result and reads it as a viewer does: fields by their names.

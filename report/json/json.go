@@ -32,7 +32,7 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/terminal"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Document is what is written.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	report "wirelab/report/json"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func TestReadAgain(t *testing.T) {

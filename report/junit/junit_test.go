@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"wirelab/report/junit"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // schema is what the common schemas of JUnit's XML ask for: decoded apart from

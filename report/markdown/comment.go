@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteComment writes a comment for a pull request: the verdict on the

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // curve writes response times over offered rates, a table for each arm.

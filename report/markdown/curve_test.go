@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wirelab/report/markdown"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func TestRatedGolden(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // decisions writes the tables of when to use which, where there are any.

@@ -9,8 +9,8 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/markdown"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // The tables are as they were looked at, have as many cells in each row, and

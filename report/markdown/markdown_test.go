@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"wirelab/report/markdown"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteAgreement writes which conclusions of an experiment hold in another,

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func TestAgreement(t *testing.T) {

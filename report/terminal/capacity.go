@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // capacity writes what was found of the highest rates.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // curve writes response times over offered rates: in words, drawn, and as a

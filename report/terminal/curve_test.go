@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // rated are results of curves and capacities: as they should be, with an arm

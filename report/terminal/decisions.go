@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteDecisions writes the tables of when to use which. The error is w's.

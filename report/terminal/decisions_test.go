@@ -10,8 +10,8 @@ import (
 
 	"wirelab/report"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // The table of when to use which is as it was looked at, is in the report as it

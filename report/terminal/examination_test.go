@@ -12,8 +12,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/probe"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 // ill is an examination of a machine with something wrong of every kind.

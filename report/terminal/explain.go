@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteExplanation writes what makes the arms of a result differ: for each load

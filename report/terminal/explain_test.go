@@ -7,8 +7,8 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 func explanation(t *testing.T, r *result.Result, width int) string {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // group is the columns of one metric, with two lines of head and a line for

@@ -2,7 +2,7 @@ package terminal
 
 import (
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // messages writes the account of a load's messages and what was done to the

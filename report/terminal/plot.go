@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The size of a plot: lines high, and columns wide at most, since a curve

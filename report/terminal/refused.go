@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteRefused lists what was measured and refused by a check, each value marked and

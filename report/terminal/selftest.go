@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // selfTest writes what wirelab found about itself: a line for each test, what

@@ -14,8 +14,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/report"
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
 )
 

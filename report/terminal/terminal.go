@@ -12,7 +12,7 @@ import (
 
 	"wirelab/internal/paragraph"
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Style is how to write.

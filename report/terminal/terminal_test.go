@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"wirelab/report/terminal"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 )
 
 var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")

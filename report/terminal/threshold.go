@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/report"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // WriteJudgement writes how a result stands against thresholds: the verdict,

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Alone is the raw part of a file with what tells whether it was edited. Nothing

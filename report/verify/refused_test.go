@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 )
 
 // asWrittenBefore puts refused values back where documents had them before they stood

@@ -17,7 +17,7 @@ import (
 
 	"wirelab"
 	report "wirelab/report/json"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Difference is something that does not hold.

@@ -9,8 +9,8 @@ import (
 	"wirelab/lab/plan"
 	report "wirelab/report/json"
 	"wirelab/report/verify"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
 )
 

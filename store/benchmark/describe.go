@@ -2,7 +2,7 @@ package benchmark
 
 import (
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Description is what a run was, in the words of the first benchmark for what it had.

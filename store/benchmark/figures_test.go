@@ -3,8 +3,8 @@ package benchmark_test
 import (
 	"testing"
 
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store/benchmark"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
 	"wirelab/store/benchmark"
 	"wirelab/store/storetest"

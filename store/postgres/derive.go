@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/benchmark"
 )

@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/system/postgres"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

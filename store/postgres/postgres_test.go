@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/internal/leaktest"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

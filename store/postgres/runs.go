@@ -3,7 +3,7 @@ package postgres
 import (
 	"time"
 
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/store/benchmark"
 )

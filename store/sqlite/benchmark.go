@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/benchmark"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/result"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store/benchmark"
 	"wirelab/store/storetest"
 )

@@ -17,7 +17,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/system/sqlite"
 	"wirelab/store"
 )

@@ -24,7 +24,7 @@ import (
 	"wirelab"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/prereq"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"
 )

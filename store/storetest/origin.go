@@ -7,7 +7,7 @@ import (
 
 	"wirelab"
 	"wirelab/admit"
-	"wirelab/result/resulttest"
+	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )
 

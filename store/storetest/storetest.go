@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/store"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/result"
+	"wirelab/lab/result"
 	"wirelab/store"
 )
 

@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/lab/plan"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // Account tells what a server has used so far: of its processes, where they

@@ -16,7 +16,7 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/probe"
-	"wirelab/result"
+	"wirelab/lab/result"
 )
 
 // The account of a server: found among the processes of this host, with what
