@@ -16,7 +16,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -11,7 +11,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -8,7 +8,7 @@ import (
 	"wirelab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Meter runs a load's plan as orders say, and takes down what the driver used and

@@ -12,7 +12,7 @@ import (
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Load is a load that a driver has connected.

@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"wirelab/control"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Part does the work of a part of a pipeline and carries out the orders of who

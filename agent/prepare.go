@@ -10,7 +10,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/load"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // prepared is a load with its connections, by whichever driver.

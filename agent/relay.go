@@ -6,7 +6,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/network/relay"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab/internal/authority"
 	"wirelab/control"
 	"wirelab/internal/fault"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Listen opens the endpoint of a cell at address, "127.0.0.1:0" for any free

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

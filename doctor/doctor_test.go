@@ -8,7 +8,7 @@ import (
 
 	"wirelab/doctor"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // neighbours judges what else the machine does, and its host. What is bad is

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/target"
 )

@@ -15,7 +15,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )

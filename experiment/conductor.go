@@ -10,7 +10,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

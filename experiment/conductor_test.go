@@ -12,7 +12,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

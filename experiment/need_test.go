@@ -6,7 +6,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/experiment"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

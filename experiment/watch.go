@@ -6,7 +6,7 @@ import (
 
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }

@@ -25,7 +25,7 @@ import (
 	"wirelab/control"
 	"wirelab/system/daemon"
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/internal/process"
 	"wirelab/lab/result"
 )

@@ -23,7 +23,7 @@ import (
 	"wirelab/internal/prereq"
 	"wirelab/launch"
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // spec is that of a part that the test binary plays.

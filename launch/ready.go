@@ -22,7 +22,7 @@ import (
 	"wirelab"
 	"wirelab/control"
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Ready is how one knows that a server can be called:

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // meter is what a node's processes used, over its restarts too.

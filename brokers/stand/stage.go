@@ -15,7 +15,7 @@ import (
 	"wirelab/control"
 	"wirelab/internal/fault"
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report/terminal"
 )
 

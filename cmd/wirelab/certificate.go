@@ -11,7 +11,7 @@ import (
 	"wirelab/doctor"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

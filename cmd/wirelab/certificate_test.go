@@ -16,7 +16,7 @@ import (
 	"wirelab/cli/clitest"
 	"wirelab/doctor"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

@@ -20,7 +20,7 @@ import (
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/queue"
 	"wirelab/report"
 	"wirelab/lab/result"

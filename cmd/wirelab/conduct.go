@@ -21,7 +21,7 @@ import (
 	"wirelab/inject"
 	"wirelab/pipeline/bench"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report"
 	"wirelab/lab/result"
 	"wirelab/store"

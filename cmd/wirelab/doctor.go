@@ -12,7 +12,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report/terminal"
 	"wirelab/store"
 )

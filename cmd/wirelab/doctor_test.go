@@ -9,7 +9,7 @@ import (
 
 	"wirelab/doctor"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

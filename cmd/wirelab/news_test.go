@@ -10,7 +10,7 @@ import (
 
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/workload/all"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report/json"
 	"wirelab/report/terminal"
 	"wirelab/lab/result"

@@ -14,7 +14,7 @@ import (
 	"wirelab/cli"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report"
 	"wirelab/report/verify"
 	"wirelab/lab/result"

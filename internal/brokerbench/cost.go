@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // cost is CPU for a message, in microseconds: of this process, which drives, and of the

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // scale is how large the shapes are that are about size: a test's are small.

@@ -14,7 +14,7 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/stat"
 	"wirelab/target"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Process is a running program with all that is in its process group. Its

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/internal/place"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/internal/process"
 )
 

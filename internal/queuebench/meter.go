@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // meter counts what went in and what came out.

@@ -14,7 +14,7 @@ import (
 	"wirelab/audit"
 	"wirelab/control"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/target"
 )
 

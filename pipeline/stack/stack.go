@@ -22,7 +22,7 @@ import (
 	"wirelab"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq"
 	"wirelab/target"

@@ -6,7 +6,7 @@ import (
 
 	"wirelab"
 	"wirelab/control"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/doctor"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"

@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // How far the time at which a process began may be from the one at which the

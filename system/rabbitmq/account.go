@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Use is what a server has used so far.

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 func TestResident(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // startGroup starts a shell as the first of a process group, all of which ends with the test.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // The tightest of machine and control group counts, in both versions of groups.

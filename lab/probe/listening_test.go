@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // Where a process listens is told, over both versions of IP, and where it is only connected is not.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // shell is a shell that runs a script and answers lines with lines.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/probe"
+	"wirelab/lab/probe"
 )
 
 // The CPU clock goes on while a process works, by no more than the time that
