@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/report/html"
 	"wirelab/store"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

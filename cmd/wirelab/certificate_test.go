@@ -14,7 +14,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

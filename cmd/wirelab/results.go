@@ -10,7 +10,7 @@ import (
 
 	"wirelab/admit"
 	"wirelab/cli"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/report"
 	"wirelab/lab/result"
 	"wirelab/store"

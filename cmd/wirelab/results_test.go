@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wirelab/cli/clitest"
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	report "wirelab/report/json"
 	"wirelab/lab/result"
 	"wirelab/store"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/internal/paragraph"
 	"wirelab/report"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/report/terminal"

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/doctor"
+	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
