@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 	"wirelab/lab/plan"

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/probe"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

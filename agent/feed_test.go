@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/result"

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 )
 
 // met is what connections met: the addresses of a target, or the versions of TLS. Each is kept once. The zero value has

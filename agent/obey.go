@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/probe"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/probe"
 )

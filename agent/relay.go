@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/network/relay"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

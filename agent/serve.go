@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/probe"
 )

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"

@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

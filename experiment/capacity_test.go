@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

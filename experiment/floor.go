@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/result"
 )
 

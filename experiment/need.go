@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/agent"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"

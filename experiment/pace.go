@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

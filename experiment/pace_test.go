@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

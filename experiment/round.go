@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

@@ -3,7 +3,7 @@ package experiment
 import (
 	"slices"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 

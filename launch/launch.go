@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/system/daemon"
 	"wirelab/internal/place"
 	"wirelab/lab/probe"

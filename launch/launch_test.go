@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/prereq"
 	"wirelab/launch"
 	"wirelab/internal/place"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/process"
 )
 

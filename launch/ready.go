@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/place"
 	"wirelab/lab/probe"
 )

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

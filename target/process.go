@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/place"
 	"wirelab/internal/process"
 )

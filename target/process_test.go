@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/result"
 	"wirelab/target"
 )

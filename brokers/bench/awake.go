@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 )

@@ -16,7 +16,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

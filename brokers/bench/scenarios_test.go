@@ -18,7 +18,7 @@ import (
 	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/prereq"
 	"wirelab/internal/programtest"
 	"wirelab/lab/load"

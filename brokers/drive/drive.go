@@ -12,7 +12,7 @@ import (
 	"wirelab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

@@ -11,7 +11,7 @@ import (
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

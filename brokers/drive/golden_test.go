@@ -8,7 +8,7 @@ import (
 
 	"wirelab/brokers"
 	"wirelab/brokers/memory"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/brokers"
 	"wirelab/brokers/account"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/brokers/account"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

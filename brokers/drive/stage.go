@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 )
 
 // stage is the client's end of a stage: see [control.Deed].

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

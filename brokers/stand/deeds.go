@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/place"
 	"wirelab/lab/plan"
 )

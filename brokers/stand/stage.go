@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/brokers/ways"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/internal/place"
 	"wirelab/lab/probe"

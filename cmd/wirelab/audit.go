@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/audit"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/inject"
 	"wirelab/lab/plan"
 	"wirelab/target"

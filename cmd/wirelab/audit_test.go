@@ -19,7 +19,7 @@ import (
 	"wirelab/audit"
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/inject"
 	"wirelab/workload/all"
 )

@@ -6,7 +6,7 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/workload/external"
 )
 

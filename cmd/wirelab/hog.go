@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 )
 
 // newHogCommand makes the hidden command that the self-test disturbs

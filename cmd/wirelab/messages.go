@@ -22,7 +22,7 @@ import (
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/agent"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"

@@ -13,7 +13,7 @@ import (
 	"wirelab"
 	"wirelab/internal/authority"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/internal/input"
 	"wirelab/lab/plan"
 )

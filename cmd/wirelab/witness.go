@@ -9,7 +9,7 @@ import (
 	"wirelab"
 	"wirelab/audit"
 	"wirelab/cli"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/inject"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

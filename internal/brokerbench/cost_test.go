@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 )
 
 // What is counted is by message, and the busiest node comes first.

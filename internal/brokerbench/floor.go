@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/hermes/gen"
 	"wirelab/target"
 )

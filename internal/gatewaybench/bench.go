@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"

@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
-	"wirelab/control"
+	"wirelab/lab/control"
 
 	"wirelab/workload/logging/bind"
 )

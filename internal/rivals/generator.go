@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/audit"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/target"

@@ -20,7 +20,7 @@ import (
 
 	"wirelab"
 	"wirelab/agent"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/hermes/local"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/programtest"

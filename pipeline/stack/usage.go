@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )

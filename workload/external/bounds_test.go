@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/workload/external"
 )
 

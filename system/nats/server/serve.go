@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"wirelab"
-	"wirelab/control"
+	"wirelab/lab/control"
 	"wirelab/system/nats"
 )
 

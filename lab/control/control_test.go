@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/control"
+	"wirelab/lab/control"
 )
 
 // What one end writes the other reads, line by line, until the end.
