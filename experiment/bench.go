@@ -17,7 +17,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // Child is a server or a driver that takes orders.

@@ -16,7 +16,7 @@ import (
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // watched is a bench that tells of the servers it starts.

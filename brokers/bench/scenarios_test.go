@@ -26,7 +26,7 @@ import (
 	natsserver "wirelab/system/nats/server"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The arguments that make this program a reader of its own, and a null broker.

@@ -14,7 +14,7 @@ import (
 	"wirelab/brokers/jetstream"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 func TestMain(m *testing.M) {

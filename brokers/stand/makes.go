@@ -15,7 +15,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // hermesCluster is nodes of Hermes.

@@ -6,7 +6,7 @@ import (
 	"wirelab"
 	"wirelab/brokers/ways"
 	"wirelab/hermes/local"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // nullCluster is a server that speaks a make's protocol and does nothing.

@@ -24,7 +24,7 @@ import (
 	"wirelab/internal/place"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // Options say what is started.

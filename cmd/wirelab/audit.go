@@ -17,7 +17,7 @@ import (
 	"wirelab/lab/control"
 	"wirelab/inject"
 	"wirelab/lab/plan"
-	"wirelab/target"
+	"wirelab/lab/target"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
 	"wirelab/workload/routeguide/schema"

@@ -28,7 +28,7 @@ import (
 	"wirelab/system/nats"
 	"wirelab/lab/plan"
 	"wirelab/selftest"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // messagingWorkload is the workload whose loads are messages.

@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/lab/network"
 	"wirelab/lab/network/kernel"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // A comparison over a network, TCP and UDP side by side, has the network in its

@@ -13,7 +13,7 @@ import (
 	"wirelab/inject"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // witnessRate is the witness's calls per second: few enough not to be in the

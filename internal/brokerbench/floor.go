@@ -16,7 +16,7 @@ import (
 
 	"wirelab/lab/control"
 	"wirelab/hermes/gen"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // floorName is grpc-go by itself: the calls and messages of Hermes' unary door, answered

@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab/system/nats"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // natsSync is NATS's own default for how often it brings what it wrote to the disk.

@@ -16,7 +16,7 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/lab/probe"
 	"wirelab/lab/stat"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // front is the wire of a caller, with the gateway and without it.

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The cores: the generator has the first, the server the second.

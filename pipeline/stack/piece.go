@@ -12,7 +12,7 @@ import (
 	"wirelab"
 	"wirelab/lab/control"
 	"wirelab/pipeline/health"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // Part is a running part of the pipeline, as it may be shown.

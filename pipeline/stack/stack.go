@@ -25,7 +25,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/queue"
 	"wirelab/system/rabbitmq"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The brokers.

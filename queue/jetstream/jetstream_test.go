@@ -13,7 +13,7 @@ import (
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The test binary is the server, where it is told to be.

@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/system/daemon"
 	"wirelab/internal/place"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // ClusterName is that of all clusters of ours; none meets another.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/system/nats"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // A stream with three copies goes on without one server, and has all that was

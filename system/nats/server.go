@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // Environment is the variable that tells Serve of package system/nats/server its options,

@@ -19,7 +19,7 @@ import (
 	"wirelab/internal/leaktest"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The test binary is the child, where it is told to be.

@@ -18,7 +18,7 @@ import (
 
 	"wirelab/lab/control"
 	"wirelab/lab/result"
-	"wirelab/target"
+	"wirelab/lab/target"
 )
 
 // The test binary is its own child: with this variable set it plays a part.
