@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/plan"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/experiment"
 	"wirelab/lab/network"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/brokers/brokertest"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/account"
 	"wirelab/lab/control"

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/cli"
 	"wirelab/lab/control"
 	"wirelab/workload/external"

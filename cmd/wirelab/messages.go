@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/bench"
 	"wirelab/brokers/drive"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/cli"
 	"wirelab/lab/control"
 	"wirelab/internal/fault"

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/cli"
 	"wirelab/internal/fault"
 	"wirelab/inject"

@@ -8,7 +8,7 @@ import (
 	"net"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 
 	"wirelab/workload/logging/bind"

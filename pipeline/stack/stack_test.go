@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/hermes/local"
 	"wirelab/internal/leaktest"

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/agent"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
