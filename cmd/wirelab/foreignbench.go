@@ -12,8 +12,8 @@ import (
 
 	"wirelab/cli"
 	"wirelab/experiment"
-	"wirelab/launch"
-	"wirelab/launch/build"
+	"wirelab/lab/launch"
+	"wirelab/lab/launch/build"
 	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"wirelab"
-	"wirelab/launch"
+	"wirelab/lab/launch"
 	wiregrpc "wirelab/wire/grpc"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"

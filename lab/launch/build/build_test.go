@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/launch/build"
+	"wirelab/lab/launch/build"
 )
 
 // project is a user's repository, with a cache for its builds.

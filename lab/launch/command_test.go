@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/launch"
+	"wirelab/lab/launch"
 )
 
 func TestParseCommand(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"wirelab/internal/doctest"
 	"wirelab/internal/prereq"
-	"wirelab/launch"
+	"wirelab/lab/launch"
 )
 
 // The servers that the page shows keep the contract that it describes.

@@ -21,7 +21,7 @@ import (
 	"wirelab"
 	"wirelab/lab/control"
 	"wirelab/internal/prereq"
-	"wirelab/launch"
+	"wirelab/lab/launch"
 	"wirelab/internal/place"
 	"wirelab/lab/probe"
 )
