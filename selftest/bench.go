@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/target"

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

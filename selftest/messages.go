@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

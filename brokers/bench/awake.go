@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 )
 

@@ -17,7 +17,7 @@ import (
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

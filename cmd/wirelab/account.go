@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 )

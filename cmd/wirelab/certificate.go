@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/doctor"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

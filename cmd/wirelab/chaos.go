@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/pipeline/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"

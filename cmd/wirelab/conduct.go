@@ -17,7 +17,7 @@ import (
 	"wirelab"
 	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/inject"
 	"wirelab/pipeline/bench"
 	"wirelab/lab/plan"

@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/system/daemon"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 )

@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"

@@ -10,7 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 	"wirelab/workload/logging"

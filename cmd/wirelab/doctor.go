@@ -9,7 +9,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/lab/doctor"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/launch"
 	"wirelab/lab/launch/build"
 	"wirelab/lab/plan"

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/cli/clitest"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/workload/all"
 )
 

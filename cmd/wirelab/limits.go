@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

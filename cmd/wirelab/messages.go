@@ -23,7 +23,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
 	"wirelab/lab/plan"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
 	"wirelab/lab/plan"

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/store"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

@@ -3,7 +3,7 @@ package main
 import (
 	"slices"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/pipeline/bench"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"

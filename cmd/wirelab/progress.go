@@ -2,7 +2,7 @@ package main
 
 import (
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/report/progress"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/internal/fault"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"

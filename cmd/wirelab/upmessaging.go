@@ -13,7 +13,7 @@ import (
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/report"

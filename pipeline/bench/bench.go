@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/queue"

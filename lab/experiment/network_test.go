@@ -13,7 +13,7 @@ import (
 
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
 	"wirelab/lab/plan"

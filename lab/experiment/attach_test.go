@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab/lab/agent"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

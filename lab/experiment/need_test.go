@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

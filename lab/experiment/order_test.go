@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )

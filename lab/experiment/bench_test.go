@@ -17,7 +17,7 @@ import (
 	"wirelab"
 	"wirelab/lab/agent"
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

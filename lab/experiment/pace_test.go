@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/lab/control"
-	"wirelab/experiment"
+	"wirelab/lab/experiment"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
