@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/audit"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 )
 
 const (

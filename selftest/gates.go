@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/internal/fault"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/internal/leaktest"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

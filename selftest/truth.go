@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/fault"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

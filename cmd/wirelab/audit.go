@@ -15,7 +15,7 @@ import (
 	"wirelab/audit"
 	"wirelab/cli"
 	"wirelab/lab/control"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/lab/plan"
 	"wirelab/lab/target"
 	"wirelab/workload/routeguide"

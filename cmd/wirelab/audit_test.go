@@ -20,7 +20,7 @@ import (
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/lab/control"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/workload/all"
 )
 

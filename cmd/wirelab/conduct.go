@@ -18,7 +18,7 @@ import (
 	brokerbench "wirelab/brokers/bench"
 	"wirelab/cli"
 	"wirelab/lab/experiment"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/pipeline/bench"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/agent"
 	"wirelab/cli"
 	"wirelab/internal/fault"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 )
 
 // serveFlags are the flags of "serve".

@@ -10,7 +10,7 @@ import (
 	"wirelab/audit"
 	"wirelab/cli"
 	"wirelab/lab/control"
-	"wirelab/inject"
+	"wirelab/lab/inject"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/target"
