@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/cli"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/lab/control"

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/audit"
+	"wirelab/lab/audit"
 )
 
 // printAudit prints an audit in the form that was asked for.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/cli"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"

@@ -60,7 +60,7 @@ var rules = []rule{
 	{"lab/launch", []string{".", "lab/control", "system/daemon", "internal/place", "lab/probe", "internal/process", "lab/result"}, "google.golang.org/grpc mvdan.cc/sh/v3", "a server that is not ours is a process; gRPC is to ask its health, the library of shells to read a command as people type it"},
 	{"lab/target", []string{"lab/control", "internal/place", "internal/process"}, "none", "holding a process needs no knowledge of what runs in it"},
 	{"lab/agent", []string{".", "internal/authority", "lab/control", "internal/fault", "lab/load", "lab/network/relay", "pipeline/journal", "lab/plan", "lab/probe", "lab/result", "trace"}, "none", "the child's end knows cells by the vocabulary"},
-	{"audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
+	{"lab/audit", []string{"."}, "none", "what a tool printed is read without knowing the wire it was sent over"},
 	{"lab/experiment", []string{".", "lab/control", "internal/fault", "lab/load", "lab/network", "lab/network/kernel", "lab/plan", "lab/probe", "lab/result", "lab/stat", "lab/target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
 	{"lab/doctor", []string{"lab/plan", "lab/probe", "lab/result"}, "none", "a judgement must follow from readings alone"},
 	{"lab/inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},

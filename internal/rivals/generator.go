@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

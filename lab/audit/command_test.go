@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/audit"
+	"wirelab/lab/audit"
 )
 
 // What the shell makes of a filled command is the value, wherever it stood.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/internal/leaktest"
 )
 

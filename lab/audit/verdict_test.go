@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/audit"
+	"wirelab/lab/audit"
 	"wirelab/lab/inject"
 )
 
