@@ -10,7 +10,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/result"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 )
 
 const (

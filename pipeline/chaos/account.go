@@ -8,7 +8,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 )
 
 // Report is what became of a run. It is plain data, for a page or a program.

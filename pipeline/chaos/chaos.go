@@ -34,7 +34,7 @@ import (
 	"wirelab"
 	"wirelab/lab/load"
 	"wirelab/pipeline/stack"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 	"wirelab/workload/logging"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/load"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 )
 
 const (

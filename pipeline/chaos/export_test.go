@@ -8,7 +8,7 @@ import (
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/stat"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 	"wirelab/workload/logging"
 )
 

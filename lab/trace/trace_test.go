@@ -10,7 +10,7 @@ import (
 	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/trace"
+	"wirelab/lab/trace"
 )
 
 const ms = int64(time.Millisecond)
