@@ -6,7 +6,7 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/plan"
 	"wirelab/workload/messaging"
 )

@@ -12,7 +12,7 @@ import (
 
 	"wirelab/lab/agent"
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/null"

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/lab/agent"
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/lab/load"

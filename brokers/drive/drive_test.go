@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/drive"
 	"wirelab/brokers/memory"

@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/load"
 )
 

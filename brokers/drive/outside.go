@@ -15,7 +15,7 @@ import (
 	"syscall"
 
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/load"
 )
 

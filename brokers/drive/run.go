@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab/brokers"
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/control"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"wirelab/brokers/account"
+	"wirelab/lab/messaging/account"
 )
 
 // world is a run of two lanes under two topics, each read by one audience.
