@@ -14,7 +14,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/lab/messaging/account"
 	"wirelab/brokers/brokertest"
-	"wirelab/brokers/drive"
+	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"

@@ -17,7 +17,7 @@ import (
 	"wirelab/lab/agent"
 	"wirelab/brokers"
 	"wirelab/brokers/bench"
-	"wirelab/brokers/drive"
+	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
 	"wirelab/brokers/stand"
 	"wirelab/brokers/ways"

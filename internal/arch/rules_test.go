@@ -85,7 +85,7 @@ var rules = []rule{
 	{"brokers/kafka", []string{".", "brokers"}, "github.com/twmb/franz-go", "a broker's client knows neither its server nor what is sent"},
 	{"brokers/hermes/**", []string{".", "brokers", "brokers/hermes", "hermes", "hermes/broker", "hermes/client", "hermes/frame", "hermes/gen", "hermes/record", "wire/**"}, "google.golang.org/grpc google.golang.org/protobuf", "a broker's client knows neither its server nor what is sent"},
 	{"brokers/ways", []string{".", "brokers", "brokers/*"}, "none", "it is a list"},
-	{"brokers/drive", []string{".", "lab/agent", "brokers", "lab/messaging/account", "lab/control", "internal/fault", "lab/load", "lab/plan", "lab/probe", "lab/result", "lab/stat"}, "none", "a load is driven at whatever broker it is given"},
+	{"lab/messaging/drive", []string{".", "lab/agent", "brokers", "lab/messaging/account", "lab/control", "internal/fault", "lab/load", "lab/plan", "lab/probe", "lab/result", "lab/stat"}, "none", "a load is driven at whatever broker it is given"},
 	{"brokers/stand", []string{".", "brokers", "brokers/hermes", "brokers/rabbitmq", "brokers/ways", "lab/control", "system/daemon", "internal/fault", "hermes/client", "hermes/local", "system/nats", "lab/network/kernel", "internal/place", "lab/plan", "lab/probe", "system/rabbitmq", "lab/result", "lab/target"}, "github.com/nats-io/nats.go golang.org/x/sys", "it starts brokers and does to them what is asked, whoever sends"},
 	{"brokers/bench", []string{".", "brokers", "brokers/stand", "brokers/ways", "lab/control", "lab/experiment", "lab/plan", "lab/result", "lab/target"}, "none", "an experiment's server that is a cluster"},
 	{"brokers", []string{"."}, "none", "what is asked of a broker names none"},

@@ -9,7 +9,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/lab/messaging/account"
 	"wirelab/brokers/brokertest"
-	"wirelab/brokers/drive"
+	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/memory"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
