@@ -14,7 +14,7 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/brokers/stand"
+	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"

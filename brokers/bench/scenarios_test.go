@@ -16,7 +16,7 @@ import (
 	"wirelab/brokers/brokertest"
 	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
-	"wirelab/brokers/stand"
+	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/lab/control"
 	"wirelab/internal/prereq"

@@ -19,7 +19,7 @@ import (
 	"wirelab/brokers/bench"
 	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
-	"wirelab/brokers/stand"
+	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/lab/control"

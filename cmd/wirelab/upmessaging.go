@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/brokers/stand"
+	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cli"
 	"wirelab/lab/experiment"
