@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
-	brokerbench "wirelab/brokers/bench"
+	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/cli"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"

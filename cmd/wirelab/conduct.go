@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	brokerbench "wirelab/brokers/bench"
+	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"

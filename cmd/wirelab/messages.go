@@ -16,7 +16,7 @@ import (
 	"wirelab"
 	"wirelab/lab/agent"
 	"wirelab/brokers"
-	"wirelab/brokers/bench"
+	"wirelab/lab/messaging/bench"
 	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
 	"wirelab/lab/messaging/stand"

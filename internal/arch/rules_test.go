@@ -87,7 +87,7 @@ var rules = []rule{
 	{"brokers/ways", []string{".", "brokers", "brokers/*"}, "none", "it is a list"},
 	{"lab/messaging/drive", []string{".", "lab/agent", "brokers", "lab/messaging/account", "lab/control", "internal/fault", "lab/load", "lab/plan", "lab/probe", "lab/result", "lab/stat"}, "none", "a load is driven at whatever broker it is given"},
 	{"lab/messaging/stand", []string{".", "brokers", "brokers/hermes", "brokers/rabbitmq", "brokers/ways", "lab/control", "system/daemon", "internal/fault", "hermes/client", "hermes/local", "system/nats", "lab/network/kernel", "internal/place", "lab/plan", "lab/probe", "system/rabbitmq", "lab/result", "lab/target"}, "github.com/nats-io/nats.go golang.org/x/sys", "it starts brokers and does to them what is asked, whoever sends"},
-	{"brokers/bench", []string{".", "brokers", "lab/messaging/stand", "brokers/ways", "lab/control", "lab/experiment", "lab/plan", "lab/result", "lab/target"}, "none", "an experiment's server that is a cluster"},
+	{"lab/messaging/bench", []string{".", "brokers", "lab/messaging/stand", "brokers/ways", "lab/control", "lab/experiment", "lab/plan", "lab/result", "lab/target"}, "none", "an experiment's server that is a cluster"},
 	{"brokers", []string{"."}, "none", "what is asked of a broker names none"},
 	{"system/nats", []string{".", "lab/control", "system/daemon", "internal/place", "lab/target"}, "github.com/nats-io/nats.go", "a server of our own carries any message"},
 	{"system/nats/server", []string{".", "lab/control", "system/nats"}, "github.com/nats-io/nats-server", "a server in this process carries any message"},
