@@ -10,7 +10,7 @@ import (
 	"wirelab/cli"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
-	"wirelab/pipeline/bench"
+	"wirelab/lab/pipelines"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/system/rabbitmq"

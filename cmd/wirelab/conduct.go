@@ -19,7 +19,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"
-	"wirelab/pipeline/bench"
+	"wirelab/lab/pipelines"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/report"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"wirelab/lab/experiment"
-	"wirelab/pipeline/bench"
+	"wirelab/lab/pipelines"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 )
