@@ -17,7 +17,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/lab/experiment"
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

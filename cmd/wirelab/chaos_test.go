@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab/cli"
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/system/rabbitmq/rabbitmqtest"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/lab/plan"
 )
 

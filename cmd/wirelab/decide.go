@@ -15,7 +15,7 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/report"
 	"wirelab/report/html"

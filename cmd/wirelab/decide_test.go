@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/queue"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/report"

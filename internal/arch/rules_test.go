@@ -104,7 +104,7 @@ var rules = []rule{
 	{"pipeline/trouble", []string{"."}, "none", "what failed is told by who calls"},
 	{"pipeline/stack", []string{".", "lab/control", "hermes/local", "system/nats", "pipeline/health", "lab/probe", "lab/result", "queue", "system/rabbitmq", "lab/target"}, "none", "it starts processes, and what is in them is theirs"},
 	{"pipeline/logger", []string{".", "pipeline/health", "pipeline/journal", "workload/logging"}, "none", "one logger behind whatever doors it is given"},
-	{"pipeline/chaos", []string{".", "internal/fault", "lab/load", "pipeline/journal", "pipeline/stack", "lab/plan", "lab/trace", "workload/logging"}, "none", "it ends parts and counts entries, whichever wires lead there"},
+	{"lab/chaos", []string{".", "internal/fault", "lab/load", "pipeline/journal", "pipeline/stack", "lab/plan", "lab/trace", "workload/logging"}, "none", "it ends parts and counts entries, whichever wires lead there"},
 	{"lab/pipelines", []string{".", "lab/control", "lab/experiment", "pipeline/stack", "lab/plan", "queue", "lab/result"}, "none", "an experiment's server that is several processes"},
 	{"hermes/frame", []string{".", "hermes"}, "google.golang.org/grpc google.golang.org/protobuf", "what carries messages need not know what is in them"},
 	{"hermes/local", []string{".", "system/daemon", "internal/place"}, "none", "it starts processes, and what is sent to them is others'"},

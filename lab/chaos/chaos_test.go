@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/pipeline/chaos"
+	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 )
