@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/input"
-	"wirelab/report/verify"
+	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/admit"
-	report "wirelab/report/json"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

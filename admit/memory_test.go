@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"wirelab/admit"
-	report "wirelab/report/json"
-	"wirelab/report/verify"
+	report "wirelab/results/report/json"
+	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

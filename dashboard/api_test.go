@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/report/html"
-	report "wirelab/report/json"
+	"wirelab/results/report/html"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

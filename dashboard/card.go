@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

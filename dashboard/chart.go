@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/report"
-	"wirelab/report/svg"
+	"wirelab/results/report"
+	"wirelab/results/report/svg"
 	"wirelab/lab/result"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 )
 

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/report"
-	"wirelab/report/csv"
+	"wirelab/results/report"
+	"wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 	"wirelab/store"

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/doctor"
-	"wirelab/report/html"
+	"wirelab/results/report/html"
 	"wirelab/store"
 )
 

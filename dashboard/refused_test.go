@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 )

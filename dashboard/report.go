@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/report/html"
-	report "wirelab/report/json"
+	"wirelab/results/report/html"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

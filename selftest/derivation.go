@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/report/json"
-	"wirelab/report/verify"
+	"wirelab/results/report/json"
+	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )

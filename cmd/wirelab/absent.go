@@ -14,7 +14,7 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/system/rabbitmq"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 )
 

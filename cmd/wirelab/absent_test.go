@@ -11,7 +11,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/system/rabbitmq"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 )
 

@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/lab/probe"
-	"wirelab/report/terminal"
+	"wirelab/results/report/terminal"
 )
 
 // app is what commands share: the world outside, and what there is to run.

@@ -11,7 +11,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
 )

@@ -22,7 +22,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/queue"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"

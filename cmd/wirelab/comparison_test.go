@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"wirelab/internal/programtest"
-	report "wirelab/report/json"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 )
 

@@ -22,7 +22,7 @@ import (
 	"wirelab/lab/pipelines"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

@@ -12,7 +12,7 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 )
 

@@ -15,7 +15,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	report "wirelab/report/json"
+	report "wirelab/results/report/json"
 	"wirelab/store"
 	"wirelab/workload/all"
 )

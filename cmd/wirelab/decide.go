@@ -17,10 +17,10 @@ import (
 	"wirelab/cli"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
-	"wirelab/report"
-	"wirelab/report/html"
-	"wirelab/report/markdown"
-	"wirelab/report/terminal"
+	"wirelab/results/report"
+	"wirelab/results/report/html"
+	"wirelab/results/report/markdown"
+	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 )
 

@@ -13,7 +13,7 @@ import (
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/queue"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/report/terminal"
+	"wirelab/results/report/terminal"
 	"wirelab/store"
 )
 

@@ -14,11 +14,11 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/lab/plan"
-	"wirelab/report"
-	"wirelab/report/csv"
-	"wirelab/report/json"
-	"wirelab/report/markdown"
-	"wirelab/report/terminal"
+	"wirelab/results/report"
+	"wirelab/results/report/csv"
+	"wirelab/results/report/json"
+	"wirelab/results/report/markdown"
+	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	report "wirelab/report/json"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"

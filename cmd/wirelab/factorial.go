@@ -8,7 +8,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/stat"
 )
 

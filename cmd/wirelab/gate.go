@@ -13,11 +13,11 @@ import (
 	"wirelab/cli"
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
-	"wirelab/report"
-	"wirelab/report/json"
-	"wirelab/report/junit"
-	"wirelab/report/markdown"
-	"wirelab/report/terminal"
+	"wirelab/results/report"
+	"wirelab/results/report/json"
+	"wirelab/results/report/junit"
+	"wirelab/results/report/markdown"
+	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cli"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab/cli"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

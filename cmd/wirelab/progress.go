@@ -3,7 +3,7 @@ package main
 import (
 	"wirelab/cli"
 	"wirelab/lab/experiment"
-	"wirelab/report/progress"
+	"wirelab/results/report/progress"
 )
 
 // watcher shows an experiment's steps on standard error, so that a report on

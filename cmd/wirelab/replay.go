@@ -8,8 +8,8 @@ import (
 
 	"wirelab/cli"
 	"wirelab/lab/plan"
-	"wirelab/report"
-	"wirelab/report/terminal"
+	"wirelab/results/report"
+	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 )
 

@@ -16,9 +16,9 @@ import (
 
 	"wirelab"
 	"wirelab/cli"
-	"wirelab/report/html"
-	"wirelab/report/jmh"
-	"wirelab/report/markdown"
+	"wirelab/results/report/html"
+	"wirelab/results/report/jmh"
+	"wirelab/results/report/markdown"
 	"wirelab/lab/result"
 )
 

@@ -11,7 +11,7 @@ import (
 	"wirelab/admit"
 	"wirelab/cli"
 	"wirelab/lab/doctor"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

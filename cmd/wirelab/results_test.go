@@ -8,7 +8,7 @@ import (
 
 	"wirelab/cli/clitest"
 	"wirelab/lab/doctor"
-	report "wirelab/report/json"
+	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/store"
 	"wirelab/store/storetest"

@@ -17,7 +17,7 @@ import (
 	"wirelab"
 	"wirelab/internal/authority"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/workload/all"

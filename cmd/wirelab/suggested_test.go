@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/report"
+	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/workload/all"

@@ -15,8 +15,8 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/report"
-	"wirelab/report/verify"
+	"wirelab/results/report"
+	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/store"
 )

@@ -12,7 +12,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"wirelab/report/verify"
+	"wirelab/results/report/verify"
 	"wirelab/lab/result/resulttest"
 	"wirelab/store"
 )

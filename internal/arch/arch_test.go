@@ -197,9 +197,9 @@ func TestRulesRefuse(t *testing.T) {
 		{"workload/routeguide/bind", "wirelab/lab/load"},
 		{"workload/routeguide/bind", "wirelab/workload/ledger"},
 		{"wire/grpc", "wirelab/workload/routeguide"},
-		{"report/terminal", "wirelab/lab/load"},
+		{"results/report/terminal", "wirelab/lab/load"},
 		{"report", "wirelab/wire/grpc"},
-		{"store/sqlite", "wirelab/report"},
+		{"store/sqlite", "wirelab/results/report"},
 		{"experiment", "wirelab/wire/grpc"},
 		{"experiment", "wirelab/cmd/wirelab"},
 		{"newroom", "fmt"},
@@ -212,7 +212,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"load", "wirelab/lab/stat"},
 		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
 		{"workload/all", "wirelab/workload/routeguide/bind"},
-		{"report/terminal", "wirelab/lab/result"},
+		{"results/report/terminal", "wirelab/lab/result"},
 	} {
 		if why := offence(c.room, c.imported); why != "" {
 			t.Errorf("%s may not import %s: %s", c.room, c.imported, why)

@@ -1,0 +1,152 @@
+// Package csv writes a result's figures as they were taken, round by round,
+// for whoever wants to compute with them: one row for each round, load, arm
+// and metric. It knows only results.
+//
+// # Columns
+//
+//   - result: the result's id.
+//   - round: from 1, in the order they ran.
+//   - load: as in "50 in flight" or "2000/s poisson".
+//   - arm: its name; protocol, server, client: what it speaks and the libraries.
+//   - metric: the id, as plans name it: "server-cpu", "response-p99".
+//   - value: in the metric's own unit, whatever its size; with a point, never a comma.
+//   - unit: "ns", "B", "/s", or empty for a count.
+//   - marks: what limits the figure, over all rounds: "floor-limited", "busy
+//     machine", or both with a semicolon between; empty for most.
+//   - floor: the metric before a server that does nothing, over all rounds, in
+//     the metric's unit; empty where it has none, or nobody looked.
+//   - steady: whether the trial's warm-up reached a steady state.
+//   - invalid: why the arm's figures of this metric must not be used, over all
+//     rounds; empty if they may. A row with a reason has no value.
+//   - resolves: the smallest difference in the metric, as a share, that the
+//     machine could tell in a minute, by its certificate; empty without one.
+//   - early: what there is to know of an arm that acknowledges messages before a
+//     quorum has them on disk; empty of every other. Its figures are of less than
+//     those of arms without a word here.
+//   - refused: the value that was measured, in a row that has a reason in invalid and
+//     so no value. It may be looked at, and neither compared nor quoted.
+//
+// Of an open loop there are also the metrics "planned" and "achieved", the
+// calls per second that fell due and that were answered rightly: a curve is
+// achieved and response times over planned, and overload where achieved is
+// less. Planned is never refused, achieved where the generator or the machine
+// spoiled it. Of a search for capacities there is a row for
+// each probe, metric "probe", its load the rate and its value 1 if it passed, 0
+// if not, none if it was spoiled, with why in "invalid"; and for each search
+// one, metric "capacity", in calls per second, without a value where it is only
+// a bound.
+// Where servers keep their data in a database there are also "database-read",
+// "database-written" and "database-wal" in bytes, "database-blocks-read",
+// "database-blocks-hit", "database-commits" and "database-rollbacks": what it
+// did, for each call, for them and for itself.
+//
+// Of a load that holds streams there are, for each stream, numbered from 1, the
+// metrics "stream-1-rate" (events per second of that stream), "stream-1-missing",
+// "stream-1-duplicated", "stream-1-reordered", "stream-1-delivery-p99" and
+// "stream-1-jitter-p99"; and where readers are slow, of all streams together on
+// average at a slice's end, "due", "sent", "decoded", "buffered", "pushed-back"
+// and "dropped". What is missing, duplicated or reordered is never refused: it is what
+// a refusal is about. Rates and times are, and all of slow readers but what was due.
+//
+// Of a load that sends messages there is the account of each trial: "sent",
+// "acknowledged", "unsure", "expected", "delivered", "missing", "kept",
+// "duplicated", "redelivered", "reordered", "displaced", "corrupted", "misrouted",
+// "stray", "peak-backlog". They are never refused.
+//
+// Of calls that are chains there are, for each step, numbered from 1, the metrics "step-1-NAME-p50", "step-1-NAME-p90" and
+// "step-1-NAME-p99". They are refused where the service times of the arm are.
+//
+// A text that a spreadsheet would take for a formula, such as an arm named "=1+1", has an apostrophe before it.
+//
+// What a trial does not tell has no row: throughput of an open loop, CPU of a
+// server that is not ours, a quantile with fewer than 10 calls beyond it.
+package csv
+
+import (
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+// Columns returns the heads of the columns.
+func Columns() []string {
+	return []string{"result", "round", "load", "arm", "protocol", "server", "client", "metric", "value", "unit", "marks", "floor", "steady", "invalid", "resolves", "early", "refused"}
+}
+
+// Write writes the result, heads first. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	out := NewSheet(w)
+	if err := out.Write(Columns()); err != nil {
+		return err
+	}
+	a := result.Analyse(r)
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			t := &r.Rounds[n].Trials[i]
+			if t.Load < 0 || t.Load >= len(a.Loads) || t.Arm < 0 || t.Arm >= len(a.Loads[t.Load].Arms) {
+				continue
+			}
+			for _, row := range slices.Concat(rows(r, &a.Loads[t.Load], n, t), rates(r, &a.Loads[t.Load], n, t), counts(r, &a.Loads[t.Load], n, t), streams(r, &a.Loads[t.Load], n, t), messages(r, &a.Loads[t.Load], n, t), steps(r, &a.Loads[t.Load], n, t)) {
+				if err := out.Write(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if r.Capacity != nil {
+		for _, row := range probes(r) {
+			if err := out.Write(row); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// rows are those of one trial.
+func rows(r *result.Result, l *result.LoadAnalysis, round int, t *result.Trial) [][]string {
+	arm := &l.Arms[t.Arm]
+	var is result.Arm
+	if t.Arm < len(r.Arms) {
+		is = r.Arms[t.Arm]
+	}
+	var all [][]string
+	for _, m := range result.Metrics() {
+		v, ok := m.Value(t)
+		if !m.Under(r.Plan.Loads[l.Load]) || !ok || !m.Earned(t) {
+			continue
+		}
+		value, invalid, refused := figure(v), arm.Why(m), ""
+		if invalid != "" {
+			value, refused = "", value
+		}
+		floor := ""
+		if v, ok := report.Floor(arm, m); ok {
+			floor = figure(v)
+		}
+		all = append(all, []string{
+			r.ID, strconv.Itoa(round + 1), l.Name, arm.Name, is.Protocol, r.ServedBy(t.Arm), is.Client,
+			m.ID, value, report.BaseUnit(m.Dimension), strings.Join(report.MarkWords(arm, m), "; "), floor,
+			strconv.FormatBool(t.Steady), invalid, resolves(r.Certificate, m), r.Early(t.Arm), refused,
+		})
+	}
+	return all
+}
+
+// resolves is the certificate's word on a metric.
+func resolves(c *result.Certificate, m result.Metric) string {
+	if c == nil {
+		return ""
+	}
+	w, ok := c.In(m.ID, time.Minute)
+	if !ok {
+		return ""
+	}
+	return strconv.FormatFloat(w.Detectable, 'g', 3, 64)
+}

@@ -1,0 +1,114 @@
+package csv
+
+import (
+	"io"
+	"strconv"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+// ExplainColumns returns the heads of the columns of [WriteExplanation].
+//
+//   - result, load, metric: as in [Columns].
+//   - kind: "effect" of one factor, "interaction" of two, "share" of a
+//     difference between two arms, "whole" of that difference.
+//   - of: what it is the effect of ("gRPC vs HTTP/1.1"), or the share's factor;
+//     from, to: the levels, and of a whole difference the arms.
+//   - where: of which difference a share is, by its two arms.
+//   - ratio, low, high: as a factor, 1 for nothing; of shares 1 plus the part of
+//     the first arm's figure, so that ratio − 1 add up. verdict: as the report
+//     says it; p, p_adjusted: of no effect, alone and among all.
+//   - times, times_low, times_high: shares as factors, which multiply to the
+//     whole; amount, amount_low, amount_high: in unit, for each request, which add up.
+//   - rounds: how many have all the arms. why: why there is no number.
+func ExplainColumns() []string {
+	return []string{
+		"result", "load", "metric", "kind", "of", "from", "to", "where", "ratio", "low", "high", "verdict", "p", "p_adjusted",
+		"times", "times_low", "times_high", "amount", "amount_low", "amount_high", "unit", "rounds", "why",
+	}
+}
+
+// WriteExplanation writes every effect, interaction and share, heads first. The
+// error is w's.
+func WriteExplanation(w io.Writer, r *result.Result, e *result.Explanation) error {
+	out := NewSheet(w)
+	if err := out.Write(ExplainColumns()); err != nil {
+		return err
+	}
+	for i := range e.Loads {
+		l := &e.Loads[i]
+		for k := range l.Metrics {
+			x := &l.Metrics[k]
+			m, err := result.MetricByID(x.Metric)
+			if err != nil {
+				continue
+			}
+			first := []string{r.ID, l.Name, m.ID}
+			if err := out.WriteAll(explainRows(r, e, m, x, first)); err != nil {
+				return err
+			}
+		}
+	}
+	out.Flush()
+	return out.Error()
+}
+
+func explainRows(r *result.Result, e *result.Explanation, m result.Metric, x *result.MetricExplanation, first []string) [][]string {
+	var rows [][]string
+	add := func(kind, of, from, to, where string, d *result.Difference, times, amount result.Amount, why string) {
+		row := append(append([]string{}, first...), kind, of, from, to, where)
+		row = append(row, ratio(d)...)
+		row = append(row, figures(times)...)
+		row = append(row, figures(amount)...)
+		rows = append(rows, append(row, report.BaseUnit(m.Dimension), strconv.Itoa(x.Rounds), why))
+	}
+	if x.Why != "" {
+		add("effect", "", "", "", "", nil, result.Amount{}, result.Amount{}, x.Why)
+	}
+	for i := range x.Effects {
+		f := &x.Effects[i]
+		add("effect", report.EffectName(e, f), report.Against(e, f, 0), report.Level(e, f, 0), "", f.Difference, result.Amount{}, result.Amount{}, f.Why)
+	}
+	for i := range x.Interactions {
+		f := &x.Interactions[i]
+		add("interaction", report.EffectName(e, f), report.Against(e, f, 0)+" × "+report.Against(e, f, 1), report.EffectName(e, f), "",
+			f.Difference, result.Amount{}, result.Amount{}, f.Why)
+	}
+	for i := range x.Attributions {
+		at := &x.Attributions[i]
+		where := r.ArmName(at.From) + " to " + r.ArmName(at.To)
+		for k := range at.Shares {
+			s := &at.Shares[k]
+			add("share", s.Factor, s.LevelFrom, s.LevelTo, where, s.Difference, s.Times, s.Amount, "")
+		}
+		if s := at.Total; s != nil {
+			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, s.Difference, s.Times, s.Amount, "")
+		} else {
+			add("whole", "", r.ArmName(at.From), r.ArmName(at.To), where, nil, result.Amount{}, result.Amount{}, at.Why)
+		}
+	}
+	return rows
+}
+
+// ratio is a difference in columns.
+func ratio(d *result.Difference) []string {
+	if d == nil {
+		return make([]string, 6)
+	}
+	row := []string{"", "", "", string(d.Verdict), "", ""}
+	if d.Known {
+		row[0], row[1], row[2] = number(d.Ratio), number(d.Low), number(d.High)
+		row[4], row[5] = number(d.P), number(d.Adjusted)
+	}
+	return row
+}
+
+func figures(a result.Amount) []string {
+	if !a.Known {
+		return make([]string, 3)
+	}
+	return []string{number(a.Value), number(a.Low), number(a.High)}
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

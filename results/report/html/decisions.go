@@ -1,0 +1,49 @@
+package html
+
+import (
+	_ "embed" // for the template
+	"io"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+//go:embed decisions.gohtml
+var decisionsText string
+
+// WriteWithOutages is [Write] with what runs showed in which parts failed.
+func WriteWithOutages(w io.Writer, r *result.Result, outages []report.Outage) error {
+	a := result.Analyse(r)
+	return write(w, r, &a, options{outages: outages})
+}
+
+// decisionTable is a table of when to use which, with a name for links.
+type decisionTable struct {
+	report.DecisionTable
+	ID       string
+	Failures bool // rows are what happens when parts fail, by way
+	// Shown are the rows with what was refused.
+	Shown []report.Decision
+}
+
+// decisionTables are those of a result, and of runs in which parts failed.
+func (s *sheet) decisionTables(outages []report.Outage) []decisionTable {
+	var all []decisionTable
+	shown := report.Decisions(s.r, s.shown, outages)
+	for i, t := range report.Decisions(s.r, s.a, outages) {
+		t.Title = capital(t.Title)
+		all = append(all, decisionTable{DecisionTable: t, ID: itoa(i + 1), Failures: t.Load < 0, Shown: shown[i].Rows})
+	}
+	return all
+}
+
+// decisionTone is the colour of what may be said of a row; its words say the same.
+func decisionTone(state string) string {
+	switch result.PodiumState(state) {
+	case result.PodiumClear:
+		return "claim"
+	case result.PodiumShared, result.PodiumFew:
+		return "open"
+	}
+	return "none"
+}

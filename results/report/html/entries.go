@@ -1,0 +1,288 @@
+package html
+
+import (
+	"fmt"
+	"strings"
+
+	"wirelab/lab/plan"
+	"wirelab/results/report"
+	"wirelab/results/report/svg"
+	"wirelab/lab/result"
+	"wirelab/lab/stat"
+)
+
+// entries is the account of what became of entries; nil where nobody followed any.
+func (s *sheet) entries(l *result.LoadAnalysis) *figure {
+	f := s.columns(l, "entries", "What became of the entries", report.EntryCaption, report.EntryColumns(l))
+	if f == nil {
+		return nil
+	}
+	raw := [][]string{{"arm", "sent", "accepted", "confirmed", "stored", "missing", "duplicated", "reordered"}}
+	for a := range l.Arms {
+		if e := l.Arms[a].Entries; e != nil {
+			raw = append(raw, []string{
+				l.Arms[a].Name, itoa64(e.Sent), itoa64(e.Accepted), itoa64(e.Confirmed), itoa64(e.Stored), itoa64(e.Missing), itoa64(e.Duplicated), itoa64(e.Reordered),
+			})
+		}
+	}
+	f.data(s.file("entries", l), raw)
+	return f
+}
+
+// columns is a table with a line for each arm; nil without columns.
+func (s *sheet) columns(l *result.LoadAnalysis, id, title, caption string, columns []report.ArmColumn) *figure {
+	if len(columns) == 0 {
+		return nil
+	}
+	f := &figure{ID: fmt.Sprintf("%s-%d", id, l.Load+1), Title: title, Caption: caption, Head: []string{"arm"}}
+	for _, c := range columns {
+		f.Head = append(f.Head, c.Head)
+	}
+	for a := range l.Arms {
+		row := []cell{words(l.Arms[a].Name)}
+		for _, c := range columns {
+			row = append(row, figures(c.Cells[a]).because(refusedBecause(&l.Arms[a])))
+		}
+		f.Rows = append(f.Rows, row)
+	}
+	return f
+}
+
+// stage is one of the times at which something is known of an entry.
+type stage struct {
+	name    string
+	of      func(*result.Trial) *stat.Histogram
+	metrics [4]string // p50, p90, p99, p99.9; "": the analysis has none
+}
+
+// stages are those of all entries that were accepted, in the order in which a
+// queue has them; of a load of messages those of a message.
+func stages(l *result.LoadAnalysis) []stage {
+	if l.Scenario != "" {
+		return messageStages()
+	}
+	followed := func(of func(*result.Followed) *stat.Histogram) func(*result.Trial) *stat.Histogram {
+		return func(t *result.Trial) *stat.Histogram {
+			if t.Followed == nil {
+				return nil
+			}
+			return of(t.Followed)
+		}
+	}
+	return []stage{
+		{"accepted", func(t *result.Trial) *stat.Histogram { return t.Response }, [4]string{plan.ResponseP50, plan.ResponseP90, plan.ResponseP99, plan.ResponseP999}},
+		{"confirmed", followed(func(f *result.Followed) *stat.Histogram { return f.ConfirmedAfter }), [4]string{plan.ConfirmedP50, "", plan.ConfirmedP99, ""}},
+		{"stored", followed(func(f *result.Followed) *stat.Histogram { return f.StoredAfter }), [4]string{plan.StoredP50, plan.StoredP90, plan.StoredP99, plan.StoredP999}},
+	}
+}
+
+// staged are the lines of an arm, one for each stage; a stage without a line was
+// never reached, or is refused.
+type staged struct {
+	arm    int
+	lines  [][]spectral
+	marked [][]number // beside each line
+}
+
+// stagesOf computes an arm's lines.
+func (s *sheet) stagesOf(l *result.LoadAnalysis, arm int) staged {
+	one := staged{arm: arm}
+	for _, st := range stages(l) {
+		var all []*stat.Histogram
+		for _, t := range s.trials(l.Load, arm) {
+			if h := st.of(t); h != nil {
+				all = append(all, h)
+			}
+		}
+		var marked []number
+		for _, id := range st.metrics {
+			if m, err := l.Metric(id); err == nil && l.Row(id) != nil {
+				marked = append(marked, s.numbers(l, m)[arm])
+			}
+		}
+		one.lines, one.marked = append(one.lines, spectrumOf(&l.Arms[arm], all, false)), append(one.marked, marked)
+	}
+	return one
+}
+
+// stagePlot is the chart of when entries were accepted, confirmed and stored;
+// nil where nobody followed any.
+func (s *sheet) stagePlot(l *result.LoadAnalysis) *figure {
+	if len(report.EntryColumns(l)) == 0 && len(report.MessageColumns(l)) == 0 {
+		return nil
+	}
+	f := &figure{ID: fmt.Sprintf("stages-%d", l.Load+1), Title: "Accepted, confirmed and stored, by percentile"}
+	f.Caption = "From when an entry was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 entries lie beyond. Where a call returns once its entry is stored, stored comes first: the reply has yet to travel."
+	if l.Scenario != "" {
+		f.Title = "Accepted, acknowledged and delivered, by percentile"
+		f.Caption = "From when a message was due, on the same axes for all arms, with the interval from leaving out each round. Grey: fewer than 100 messages lie beyond. Accepted: the broker's client had taken it."
+	}
+	sp := stagePlot{name: s.r.ArmName, lines: &spectrum{id: f.ID}, stages: stages(l)}
+	var all []staged
+	var desc []string
+	for a := range l.Arms {
+		if l.Arms[a].Entries == nil && l.Arms[a].Messages == nil {
+			continue
+		}
+		one := s.stagesOf(l, a)
+		all = append(all, one)
+		if one.lines[0] == nil && one.lines[2] == nil {
+			f.Refused = append(f.Refused, l.Arms[a].Name+": "+refusedBy(one.marked))
+			continue
+		}
+		var said []string
+		for i, st := range stages(l) {
+			sp.lines.lines = append(sp.lines.lines, spectra{response: one.lines[i]})
+			switch {
+			case one.lines[i] == nil:
+				f.Notes = append(f.Notes, l.Arms[a].Name+": nothing to be drawn of "+st.name)
+			case len(one.marked[i]) > 0:
+				said = append(said, st.name+" "+one.marked[i][0].value())
+			}
+		}
+		desc = append(desc, l.Arms[a].Name+": medians: "+strings.Join(said, ", "))
+		sp.arms = append(sp.arms, one)
+	}
+	if sp.lines.scan() {
+		f.draw(strings.Join(desc, "; "), sp.paint)
+	} else {
+		f.Caption = "Nothing can be drawn."
+	}
+	s.stageTable(l, f, all)
+	return f
+}
+
+// refusedBy is why none of an arm's times is known.
+func refusedBy(marked [][]number) string {
+	for _, all := range marked {
+		for _, n := range all {
+			if why := n.refused(); why != "" {
+				return why
+			}
+		}
+	}
+	return "nothing was measured"
+}
+
+// stageTable shows the quantiles that the analysis has; the download holds every
+// point that is drawn.
+func (s *sheet) stageTable(l *result.LoadAnalysis, f *figure, all []staged) {
+	f.Head = []string{"arm", "", "p50", "p90", "p99", "p99.9"}
+	raw := [][]string{{"arm", "what", "quantile", "ns", "low_ns", "high_ns", "earned"}}
+	for _, one := range all {
+		for i, st := range stages(l) {
+			row := []cell{words(map[bool]string{true: l.Arms[one.arm].Name}[i == 0]), words(st.name)}
+			for _, id := range st.metrics {
+				m, err := l.Metric(id)
+				if err != nil || l.Row(id) == nil {
+					row = append(row, figures(""))
+					continue
+				}
+				n := s.numbers(l, m)[one.arm]
+				c := n.cell(n.value())
+				if !n.e.Known {
+					c.Text, c.Instead = "refused", "refused"
+				} else if in := n.interval(); in != "" {
+					c.Text += " " + in
+				}
+				row = append(row, c)
+			}
+			f.Rows = append(f.Rows, row)
+			for _, p := range one.lines[i] {
+				raw = append(raw, []string{l.Arms[one.arm].Name, st.name, exact(roundTo(p.q, 1e7)), exact(roundTo(p.v, 1)), exact(roundTo(p.low, 1)), exact(roundTo(p.high, 1)), fmt.Sprint(p.earned)})
+			}
+		}
+	}
+	if len(raw) > 1 {
+		f.data(s.file("stages", l), raw)
+	}
+}
+
+// stagePlot is a panel for each arm, with a line for each stage. The panels of a
+// spectrum would be of arms, whose colours these lines must not have.
+type stagePlot struct {
+	arms   []staged
+	name   func(arm int) string
+	lines  *spectrum // the axes
+	stages []stage
+}
+
+func (sp *stagePlot) paint(d *svg.Drawing) {
+	left, named := sp.lines.axisWidth(), 0.0
+	for _, st := range sp.stages {
+		named = max(named, svg.BoldWidth(st.name, smallSize))
+	}
+	named += 16
+	const high, head, foot, gap = 150.0, 34.0, 26.0, 8.0
+	columns := max(1, min(3, len(sp.arms), int((d.Width()-left)/270)))
+	wide := (d.Width() - left - float64(columns-1)*gap) / float64(columns)
+	for i, one := range sp.arms {
+		px, py := float64(i%columns), float64(i/columns)
+		p := panel{left: left + px*(wide+gap), top: head + py*(high+head+foot)}
+		p.right, p.bottom = p.left+wide-named, p.top+high
+		p.title(d, sp.name(one.arm), wide-4)
+		x, y := sp.lines.axes(d, p, px == 0, true)
+		sp.arm(d, one, x, y, p)
+	}
+	rows := (len(sp.arms) + columns - 1) / columns
+	d.Tall(float64(rows)*(high+head+foot) + 2)
+}
+
+// arm draws an arm's lines, each with its name at its end.
+func (sp *stagePlot) arm(d *svg.Drawing, one staged, x, y svg.Scale, p panel) {
+	var ends []ending
+	for i, st := range sp.stages {
+		line := one.lines[i]
+		if len(line) == 0 {
+			continue
+		}
+		class := fmt.Sprintf("stage%d", i)
+		var low, high []svg.Point
+		for _, p := range line {
+			if p.earned {
+				low, high = append(low, svg.Point{X: x.At(p.x()), Y: y.At(p.low)}), append(high, svg.Point{X: x.At(p.x()), Y: y.At(p.high)})
+			}
+		}
+		d.Band(low, high, svg.Class("area "+class))
+		d.Path(places(line, x, y, false), false, svg.Class("line unearned"))
+		d.Path(places(line, x, y, true), false, svg.Class("line "+class))
+		for _, n := range one.marked[i] {
+			if n.e.Known {
+				d.Mark(i, x.At(1/(1-n.metric.Quantile)), y.At(n.e.Value), 3, append([]svg.Attr{svg.Class("dot hover " + class)}, n.attrs()...)...)
+			}
+		}
+		last := line[len(line)-1]
+		ends = append(ends, ending{from: svg.Point{X: x.At(last.x()), Y: y.At(last.v)}, name: st.name, class: class})
+	}
+	spread(ends, p.top+4, p.bottom-2)
+	for _, e := range ends {
+		d.Path([]svg.Point{{X: e.from.X + 2, Y: e.from.Y}, {X: max(p.right, e.from.X+2), Y: e.from.Y}, {X: p.right + 8, Y: e.at}}, false, svg.Class("leader "+e.class))
+		d.Text(p.right+11, e.at+4, smallSize, svg.Start, e.name, svg.Class("named "+e.class))
+	}
+}
+
+// ending is the name of a line beside its end.
+type ending struct {
+	from        svg.Point
+	name, class string
+	at          float64 // the name's middle
+}
+
+// spread puts the names where their lines end, apart, and between top and bottom.
+func spread(all []ending, top, bottom float64) {
+	const apart = 13
+	for i := range all {
+		all[i].at = all[i].from.Y
+	}
+	order := sorted(all)
+	for i, e := range order {
+		e.at = max(e.at, top)
+		if i > 0 {
+			e.at = max(e.at, order[i-1].at+apart)
+		}
+	}
+	for i := len(order) - 1; i >= 0; i-- {
+		limit := bottom - apart*float64(len(order)-1-i)
+		order[i].at = min(order[i].at, limit)
+	}
+}

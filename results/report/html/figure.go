@@ -1,0 +1,105 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"wirelab/results/report/csv"
+	"wirelab/results/report/svg"
+)
+
+// figure is a chart with what belongs to it: the words above and below, the
+// names of its lines, its table and its data.
+type figure struct {
+	ID, Title string
+	// Caption says how to read it, Note what is to be known beyond.
+	Caption string
+	Notes   []string
+	Half    bool // takes half of a wide page
+	Views   []template.HTML
+	Legend  []entry
+	// Refused are the arms that are not drawn, and why.
+	Refused []string
+	Head    []string
+	Rows    [][]cell
+	File    string
+	Data    template.URL
+}
+
+// entry names a line in a legend.
+type entry struct {
+	Glyph  template.HTML
+	Name   string
+	Series int
+}
+
+// view is one of the widths that every chart is drawn in. A chart that is only
+// scaled is unreadable on a phone or clumsy on a desk; so each is drawn for
+// both, and for what is between, and the style sheet shows the one that fits.
+type view struct {
+	class string
+	width float64
+}
+
+// The widths, in pixels, by the room that a page gives: below 700, to 1,099,
+// and from 1,100.
+const (
+	narrowWidth = 328
+	middleWidth = 640
+	wideWidth   = 1040
+	halfWidth   = 504
+)
+
+// views are the widths of a chart over the whole page, or over half of it.
+func views(half bool) []view {
+	wide := view{"wide", wideWidth}
+	if half {
+		wide.width = halfWidth
+	}
+	return []view{{"narrow", narrowWidth}, {"middle", middleWidth}, wide}
+}
+
+// draw makes the views of a figure.
+func (f *figure) draw(desc string, paint func(d *svg.Drawing)) {
+	for _, v := range views(f.Half) {
+		d := svg.New(f.ID+"-"+v.class, v.class, f.Title, desc, v.width)
+		paint(d)
+		f.Views = append(f.Views, d.HTML())
+	}
+}
+
+// data makes the figure's download from rows of text, the first being heads.
+func (f *figure) data(file string, rows [][]string) {
+	var text strings.Builder
+	for _, row := range rows {
+		for i, field := range row {
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			field = csv.Cell(field)
+			if strings.ContainsAny(field, ",\"\n\r") {
+				field = `"` + strings.ReplaceAll(field, `"`, `""`) + `"`
+			}
+			text.WriteString(field)
+		}
+		text.WriteByte('\n')
+	}
+	f.File, f.Data = file+".csv", dataLink("text/csv", text.String())
+}
+
+// dataLink is a link that holds its content, which works without a network and
+// without a script.
+func dataLink(media, text string) template.URL {
+	var link strings.Builder
+	link.WriteString("data:" + media + ";charset=utf-8,")
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~,/:;=@+*!$()[]|^{}", c) >= 0:
+			link.WriteByte(c)
+		default:
+			fmt.Fprintf(&link, "%%%02X", c)
+		}
+	}
+	return template.URL(link.String())
+}

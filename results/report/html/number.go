@@ -1,0 +1,222 @@
+package html
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"wirelab/results/report"
+	"wirelab/results/report/svg"
+	"wirelab/lab/result"
+)
+
+// number is one figure of one arm with all that is to be known of it: where it
+// stands, what it is, how sure it is, and which gates it passed. It is what
+// tables show, marks carry, and tests hold against the analysis.
+type number struct {
+	sheet  *sheet
+	load   *result.LoadAnalysis
+	name   string // of the load
+	arm    int
+	metric result.Metric
+	unit   report.Unit
+	e      result.Estimate
+	d      *result.Difference
+}
+
+// numbers are those of a row, one for each arm.
+func (s *sheet) numbers(l *result.LoadAnalysis, m result.Metric) []number {
+	row := l.Row(m.ID)
+	if row == nil {
+		return nil
+	}
+	all := make([]number, len(row.Cells))
+	unit := report.RowUnit(m, row)
+	for a, c := range row.Cells {
+		all[a] = number{sheet: s, load: l, name: report.LoadName(s.r.Plan, l.Load), arm: a, metric: m, unit: unit, e: c.Estimate, d: c.Difference}
+	}
+	return all
+}
+
+func (n number) state() *result.ArmState { return &n.load.Arms[n.arm] }
+
+// value is the figure with its unit and marks: "24.1 µs†".
+func (n number) value() string {
+	if !n.e.Known {
+		return report.With(n.e, refusedUnit(n.e, n.unit))
+	}
+	return report.With(n.e, n.unit) + report.Marks(n.state(), n.metric)
+}
+
+// refusedUnit is the unit of a refused value; none where there is nothing to have it.
+func refusedUnit(e result.Estimate, u report.Unit) report.Unit {
+	if e.ShownRefused() == nil {
+		return report.Unit{Size: 1}
+	}
+	return u
+}
+
+// interval is what bounds the figure: "[23.5, 24.6]", "exact", "" for none.
+func (n number) interval() string {
+	switch {
+	case !n.e.Interval():
+		return ""
+	case n.e.Low == n.e.High:
+		return "exact"
+	}
+	return "[" + report.Significant(n.e.Low/n.unit.Size, 3) + ", " + report.Significant(n.e.High/n.unit.Size, 3) + "]"
+}
+
+// refused is why there is no figure; "" if there is one.
+func (n number) refused() string {
+	if n.e.Known {
+		return ""
+	}
+	return n.e.Why
+}
+
+// gates says how the arm's checks went for this metric.
+func (n number) gates() string {
+	switch why := n.state().Spoiled(n.metric); {
+	case why == result.Unsteady:
+		return "no steady state"
+	case why != "":
+		return "refused by a check"
+	case n.state().Rounds == 0:
+		return "not measured"
+	}
+	text := fmt.Sprintf("all %d checks passed", len(n.state().Checks))
+	if failed := len(n.state().Failed()); failed > 0 {
+		text = fmt.Sprintf("%d of %d checks passed, those that cover it all", len(n.state().Checks)-failed, len(n.state().Checks))
+	}
+	if words := report.MarkWords(n.state(), n.metric); len(words) > 0 {
+		text += "; " + strings.Join(words, ", ")
+	}
+	return text
+}
+
+// rounds is from how many rounds the figure is, and of how many calls.
+func (n number) rounds() string {
+	return plural(max(n.e.Rounds, 0), "round") + ", " + result.Thousands(n.state().Requests) + map[bool]string{true: " sends", false: " calls"}[n.load.Scenario != ""]
+}
+
+// verdict is the difference in words: "costlier".
+func (n number) verdict() string {
+	if n.d == nil {
+		if why := n.state().Spoiled(n.metric); why != "" {
+			return string(why)
+		}
+		return ""
+	}
+	return report.Verdict(n.metric, n.d)
+}
+
+// tip is all of it, in lines.
+func (n number) tip() string {
+	lines := []string{n.state().Name + " · " + n.metric.Short + " · " + n.name}
+	if why := n.refused(); why != "" {
+		return strings.Join(append(lines, "refused: "+why, n.gates()), "\n")
+	}
+	value := n.value()
+	if in := n.interval(); in != "" {
+		value += "  95 % CI " + in
+	}
+	lines = append(lines, value)
+	if n.d != nil {
+		lines = append(lines, "against "+n.load.Arms[0].Name+": "+difference(n.metric, n.d))
+	}
+	return strings.Join(append(lines, n.rounds(), n.gates()), "\n")
+}
+
+// difference is one in words and figures: "+32.4 % [+31.6, +33.2], costlier".
+func difference(m result.Metric, d *result.Difference) string {
+	if !d.Known {
+		return report.Word(m, d.Verdict) + ": " + d.Why
+	}
+	return strings.TrimSpace(report.Change(d)+" "+report.Interval(d)) + ", " + report.Verdict(m, d)
+}
+
+// key says which number of the analysis it is: "0/2/server-cpu" is the first
+// load's, the third arm's.
+func (n number) key() string {
+	return fmt.Sprintf("%d/%d/%s", n.load.Load, n.arm, n.metric.ID)
+}
+
+// attrs are what a mark in a drawing carries: which number it is. Tables hold
+// the numbers themselves.
+func (n number) attrs() []svg.Attr {
+	return []svg.Attr{{Name: "data-n", Value: n.key()}, n.sheet.tip(n.tip())}
+}
+
+// tip keeps a hint and returns the attribute that refers to it. The same hint
+// belongs to several marks, in each of a chart's widths and in tables, and
+// would be half of the page if it were in all of them.
+func (s *sheet) tip(text string) svg.Attr {
+	i, ok := s.tipped[text]
+	if !ok {
+		i = len(s.tips)
+		s.tips, s.tipped[text] = append(s.tips, text), i
+	}
+	return svg.Attr{Name: "data-t", Value: strconv.Itoa(i)}
+}
+
+// cell is a place in a table. With a Key it is a number, and the rest is that
+// number as the analysis has it, so that nothing on the page rests on rounding.
+type cell struct {
+	Text, Class  string
+	Instead, Why string // of a refused figure: what is seen where the switch is off, and the reason
+	Tip          string // the place of its hint among all
+	Right        bool
+	Key          string
+	V, Low, High string
+	Ratio        string
+	RatioLow     string
+	RatioHigh    string
+	Rounds       string
+}
+
+// cell is the number as a place in a table that shows a text.
+func (n number) cell(text string) cell {
+	c := cell{Text: text, Right: true, Key: n.key(), Tip: n.sheet.tip(n.tip()).Value, Rounds: strconv.Itoa(n.e.Rounds)}
+	if n.e.Known {
+		c.V = exact(n.e.Value)
+	} else {
+		c.Class, c.Why = "refused", n.e.Why
+	}
+	if n.e.Interval() {
+		c.Low, c.High = exact(n.e.Low), exact(n.e.High)
+	}
+	if n.d != nil && n.d.Known {
+		c.Ratio, c.RatioLow, c.RatioHigh = exact(n.d.Ratio), exact(n.d.Low), exact(n.d.High)
+	}
+	return c
+}
+
+// words is a place in a table that holds no number.
+func words(text string) cell { return cell{Text: text} }
+
+func figures(text string) cell { return cell{Text: text, Right: true} }
+
+// because gives a cell the reason for which its figure is refused.
+func (c cell) because(why string) cell {
+	c.Why = why
+	return c
+}
+
+// exact writes a number so that it is read back the same.
+func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// plain is a field's number, or nothing where it is refused.
+func plain(refused result.Refusals, field string, v float64) string {
+	if refused[field] != nil {
+		return ""
+	}
+	return exact(v)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return result.Thousands(uint64(max(n, 0))) + " " + what + "s"
+}

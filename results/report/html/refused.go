@@ -1,0 +1,94 @@
+package html
+
+import (
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+// WriteRefused is [WriteWithOutages] with the switch for refused values on.
+func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
+	a := result.Analyse(r)
+	return write(w, r, &a, options{outages: outages, refused: true})
+}
+
+// refusable writes a figure into a table. One that a check refused is there twice, and
+// the switch on the page tells which is seen: what stands in its place otherwise, and
+// its value struck through, with the reason for who hovers, focuses or listens.
+func refusable(text, instead, why string) template.HTML {
+	value, refused := report.IsRefused(text)
+	if !refused {
+		return template.HTML(template.HTMLEscapeString(tied(text)))
+	}
+	if instead == "" {
+		instead = report.Absent
+	}
+	said := "refused"
+	if why != "" {
+		said += ": " + why
+	}
+	escape := template.HTMLEscapeString
+	return template.HTML(`<span class="instead">` + escape(instead) + `</span><s class="refused-value" tabindex="0" title="` + escape(said) + `">` +
+		escape(tied(value)) + `<span class="unseen"> (` + escape(said) + `)</span></s>`)
+}
+
+// anyRefused reports whether there is a value that the switch would show.
+func anyRefused(a *result.Analysis) bool {
+	for i := range a.Loads {
+		if report.ShowsRefused(&a.Loads[i]) {
+			return true
+		}
+	}
+	for _, c := range a.Curves {
+		for _, arm := range c.Arms {
+			if slices.ContainsFunc(arm.Points, func(p result.Point) bool { return p.P50.Refused != nil || p.Achieved.Refused != nil }) {
+				return true
+			}
+		}
+	}
+	return a.Capacity != nil && (len(report.RefusedProbes(a.Capacity)) > 0 ||
+		slices.ContainsFunc(a.Capacity.Arms, func(c result.ArmCapacity) bool { return c.Rate.Refused != nil || c.Closed.Refused != nil }))
+}
+
+// refusedBecause is the first reason for which figures of an arm are refused.
+func refusedBecause(arm *result.ArmState) string {
+	if failed := arm.Failed(); len(failed) > 0 {
+		return failed[0].Detail
+	}
+	return ""
+}
+
+// refusedWays are the ways of a decision that have a refused figure, in words.
+func refusedWays(row report.Decision) []template.HTML {
+	var all []template.HTML
+	for _, w := range row.Refused {
+		if w.Refused != "" {
+			all = append(all, template.HTML(template.HTMLEscapeString(w.Label()+": "))+refusable(w.Refused, "", w.Why))
+		}
+	}
+	return all
+}
+
+// shownLoad is the same load in the analysis whose refused values are to be seen.
+func (s *sheet) shownLoad(l *result.LoadAnalysis) *result.LoadAnalysis {
+	for i := range s.shown.Loads {
+		if s.shown.Loads[i].Load == l.Load {
+			return &s.shown.Loads[i]
+		}
+	}
+	return l
+}
+
+// armOf is the arm of a line in a list of streams, which names each arm once.
+func armOf(l *result.LoadAnalysis, name string, before *result.ArmState) *result.ArmState {
+	for a := range l.Arms {
+		if strings.TrimSpace(name) != "" && l.Arms[a].Name == name {
+			return &l.Arms[a]
+		}
+	}
+	return before
+}

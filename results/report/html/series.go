@@ -1,0 +1,81 @@
+package html
+
+import (
+	"fmt"
+	"html/template"
+
+	"wirelab/results/report/svg"
+	"wirelab/lab/result"
+)
+
+// colours is how many the style sheet has; see .s0 to .s7 there. They are those
+// of Okabe and Ito, which the colour-blind tell apart, made fit for text on
+// white and on black. Marks and dashes differ too, so that nothing depends on
+// colours, and more arms than colours stay apart.
+const colours = 8
+
+// series is the class that colours an arm.
+func series(arm int) string { return fmt.Sprintf("s%d", arm%colours) }
+
+// shape is the mark of an arm. It steps once more with every round of the
+// colours, so that 48 arms differ in one or the other.
+func shape(arm int) int { return (arm + arm/colours) % svg.Shapes }
+
+// dashed is the class that dashes an arm's line where colours come again.
+func dashed(arm int) string {
+	return [...]string{"", " dash1", " dash2", " dash3"}[arm/colours%4]
+}
+
+// glyph is an arm's line and mark, for legends.
+func glyph(arm int) template.HTML {
+	d := svg.Glyph(26, 12)
+	d.Line(0, 6, 26, 6, svg.Class("line "+series(arm)+dashed(arm)))
+	d.Mark(shape(arm), 13, 6, 3.6, svg.Class("dot "+series(arm)))
+	return d.Bare()
+}
+
+// legend names arms.
+func (s *sheet) legend(arms []int) []entry {
+	all := make([]entry, len(arms))
+	for i, a := range arms {
+		all[i] = entry{Glyph: glyph(a), Name: s.r.ArmName(a), Series: a}
+	}
+	return all
+}
+
+// shown splits the arms of a load by whether a metric of theirs has a figure.
+func shown(l *result.LoadAnalysis, known func(arm int) (ok bool, why string)) (arms []int, refused []string) {
+	who := map[string][]string{}
+	var order []string
+	for a := range l.Arms {
+		ok, why := known(a)
+		if ok {
+			arms = append(arms, a)
+			continue
+		}
+		if who[why] == nil {
+			order = append(order, why)
+		}
+		who[why] = append(who[why], l.Arms[a].Name)
+	}
+	for _, why := range order {
+		refused = append(refused, joined(who[why])+": "+why)
+	}
+	return arms, refused
+}
+
+// joined lists names: "a, b and c".
+func joined(names []string) string {
+	text := ""
+	for i, name := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			text += " and "
+		default:
+			text += ", "
+		}
+		text += name
+	}
+	return text
+}

@@ -1,0 +1,198 @@
+package html
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func itoa64(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// grid is the table of a load: a line for each arm, a column for each of its
+// main metrics.
+type grid struct {
+	Heads []head
+	Arms  []line
+	// Many is whether there are so many columns that no room is left for what an
+	// arm is: that stands below, in About.
+	Many  bool
+	About []report.Fact
+}
+
+// many is the number of columns from which a table is one of many.
+const many = 7
+
+// head is a column: a metric with its unit.
+type head struct {
+	Name, Unit string
+	Primary    bool
+	Refused    bool // there is no figure but refused ones
+}
+
+// line is an arm.
+type line struct {
+	Name, About, Place string
+	Series             int
+	Reference          bool
+	Cells              []lineCell
+}
+
+// lineCell is a figure with its difference below it.
+type lineCell struct {
+	cell
+	Change, Interval, Verdict, Tone string
+	Metric                          string // for narrow pages, where there are no heads
+	Floor                           string
+}
+
+// mainTable shows the main metrics.
+func (s *sheet) mainTable(l *result.LoadAnalysis) grid {
+	var g grid
+	metrics := report.Shown(l)
+	columns := make([][]number, len(metrics))
+	g.Many = len(metrics) >= many || l.Scenario != "" && len(metrics) == many-1 // brokers have long descriptions
+	for i, m := range metrics {
+		columns[i] = s.numbers(l, m)
+		g.Heads = append(g.Heads, head{
+			Name: m.Short, Unit: columns[i][0].unit.Name, Primary: m.ID == l.Primary,
+			Refused: m.ID != l.Primary && !slices.ContainsFunc(columns[i], func(n number) bool { return n.e.Known && (!m.Counted || n.e.Value > 0) }),
+		})
+	}
+	for a := range l.Arms {
+		one := line{Name: l.Arms[a].Name, About: report.Arm(s.r, a), Series: a, Reference: a == 0 && len(l.Arms) > 1}
+		if g.Many {
+			g.About = append(g.About, report.Fact{Name: one.Name, Text: one.About})
+		}
+		if len(l.Arms) > 1 {
+			one.Place = report.Place(l, a)
+		}
+		for i, m := range metrics {
+			n := columns[i][a]
+			c := lineCell{cell: n.cell(report.Value(n.e, n.unit) + report.Marks(n.state(), m)), Metric: m.Short, Tone: toneOf(n)}
+			switch d := n.d; {
+			case d != nil && d.Known:
+				c.Change, c.Interval, c.Verdict = report.Change(d), report.Interval(d), report.Verdict(m, d)
+			case d != nil:
+				c.Verdict = report.Verdict(m, d)
+			case a == 0:
+				c.Interval, c.Verdict = n.interval(), n.verdict()
+			}
+			if floor, ok := report.Floor(n.state(), m); ok && n.e.Known {
+				c.Floor = "floor " + report.Significant(floor/n.unit.Size, 3)
+			}
+			one.Cells = append(one.Cells, c)
+		}
+		g.Arms = append(g.Arms, one)
+	}
+	return g
+}
+
+// manyNumbers is how many numbers a page shows in tables. Of ten times as many it would be too large to open.
+const manyNumbers = 4000
+
+// large reports whether a result has more numbers than a page can show. Exports have them all.
+func (s *sheet) large() bool {
+	n := 0
+	for i := range s.a.Loads {
+		n += len(s.a.Loads[i].Arms) * len(s.a.Loads[i].Rows)
+	}
+	return n > manyNumbers
+}
+
+// allNumbers is the table of every metric of every arm, with what stands
+// behind each number.
+func (s *sheet) allNumbers(l *result.LoadAnalysis) *figure {
+	f := &figure{ID: fmt.Sprintf("numbers-%d", l.Load+1), Title: "Every number, with its interval, rounds and checks"}
+	f.Head = []string{"metric", "arm", "value", "95 % CI", "difference", "95 % CI", "verdict", "rounds", "calls", "checks"}
+	raw := [][]string{{"metric", "arm", "value", "low", "high", "unit", "ratio", "ratio_low", "ratio_high", "verdict", "p_adjusted", "rounds", "calls", "checks", "refused"}}
+	if s.large() {
+		f.Title = "The numbers of the metric that decides, with their intervals, rounds and checks; the others are too many for a page, and in wirelab report --format json"
+	}
+	for _, row := range l.Rows {
+		m, err := l.Metric(row.Metric)
+		if err != nil {
+			continue
+		}
+		if s.large() && m.ID != l.Primary {
+			continue
+		}
+		for a, n := range s.numbers(l, m) {
+			title := ""
+			if a == 0 {
+				title = m.Title
+			}
+			c := n.cell(n.value())
+			if m.Counted && m.Dimension == result.Number && n.e.Known {
+				c.Text = result.Thousands(uint64(n.e.Value))
+			}
+			line := []string{m.ID, n.state().Name, c.V, c.Low, c.High, report.BaseUnit(m.Dimension), c.Ratio, c.RatioLow, c.RatioHigh, "", "", c.Rounds, strconv.FormatUint(n.state().Requests, 10), n.gates(), n.refused()}
+			change, within := "", ""
+			if n.d != nil {
+				change, within, line[9] = report.Change(n.d), report.Interval(n.d), string(n.d.Verdict)
+				if n.d.Known {
+					line[10] = exact(n.d.Adjusted)
+				}
+			}
+			checks := n.gates()
+			if why := n.refused(); why != "" {
+				checks = "refused: " + why
+			}
+			f.Rows = append(f.Rows, []cell{
+				words(title), words(n.state().Name), c, figures(n.interval()), figures(change), figures(within), words(n.verdict()),
+				figures(itoa(n.e.Rounds)), figures(result.Thousands(n.state().Requests)), words(checks),
+			})
+			raw = append(raw, line)
+		}
+	}
+	f.data(s.file("numbers", l), raw)
+	return f
+}
+
+// counts is the table of what arms' databases did for a call.
+func (s *sheet) counts(l *result.LoadAnalysis) *figure {
+	columns := report.Counts(l)
+	if len(columns) == 0 {
+		return nil
+	}
+	f := &figure{ID: fmt.Sprintf("counts-%d", l.Load+1), Title: "What the database did", Head: []string{"arm"}}
+	raw := [][]string{{"arm"}}
+	for _, c := range columns {
+		f.Head = append(f.Head, strings.TrimSpace(c.Head+" "+c.Unit.Name))
+		raw[0] = append(raw[0], c.ID)
+	}
+	for a := range l.Arms {
+		row, line := []cell{words(l.Arms[a].Name)}, []string{l.Arms[a].Name}
+		for _, c := range columns {
+			row = append(row, figures(c.Cells[a].Text).because(refusedBecause(&l.Arms[a])))
+			value := ""
+			if c.Cells[a].Known {
+				value = exact(c.Cells[a].Value)
+			}
+			line = append(line, value)
+		}
+		f.Rows, raw = append(f.Rows, row), append(raw, line)
+	}
+	f.data(s.file("database", l), raw)
+	return f
+}
+
+// short writes a number of an axis, without zeros at its end.
+func short(v float64, digits int) string {
+	text := report.Significant(v, digits)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// tied ties units to their numbers, and names of intervals together, where a
+// browser would break a line between them.
+func tied(text string) string { return tie.Replace(text) }
+
+var tie = strings.NewReplacer(" %", "\u00a0%", " CI", "\u00a0CI", " µs", "\u00a0µs", " ms", "\u00a0ms", " ns", "\u00a0ns", " kB", "\u00a0kB", " ×", "\u00a0×")

@@ -1,0 +1,57 @@
+package markdown_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"wirelab/results/report"
+	"wirelab/results/report/markdown"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
+)
+
+// The tables are as they were looked at, have as many cells in each row, and
+// stand in the report as they do alone.
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	r := resulttest.FourWays(12)
+	a := result.Analyse(r)
+	outages := []report.Outage{{
+		Path: "log-grpc", Fault: "logger-down=10s", Among: 1, Rate: 200, Limit: 250 * time.Millisecond, Due: 1600, Refused: map[string]int{"unavailable": 40},
+		P99: time.Millisecond, Longest: time.Second, Accepted: 1560, Promised: true, Handover: &result.Handover{}, Database: "SQLite 3.54.1",
+	}}
+	var alone, whole strings.Builder
+	if err := markdown.WriteDecisions(&alone, report.Decisions(r, &a, outages)); err != nil {
+		t.Fatal(err)
+	}
+	if err := markdown.WriteWithOutages(&whole, r, outages); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(whole.String(), alone.String()) {
+		t.Error("the report has another table than there is by itself")
+	}
+	cells := 0
+	for line := range strings.Lines(alone.String()) {
+		n := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		switch {
+		case n > 0 && cells > 0 && n != cells:
+			t.Errorf("%d cells beside %d: %s", n-1, cells-1, line)
+		case n == 0:
+			cells = 0
+		default:
+			cells = n
+		}
+	}
+	file := filepath.Join("testdata", "decisions.md")
+	if *update {
+		if err := os.WriteFile(file, []byte(alone.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || alone.String() != string(want) {
+		t.Errorf("%s differs (%v); -update writes:\n%s", file, err, alone.String())
+	}
+}

@@ -1,0 +1,334 @@
+// Package markdown writes a result as GitHub's Markdown, for pull requests and
+// documents: the verdicts, a table for each load, and the details folded away.
+// It knows only results.
+package markdown
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result) error {
+	a := result.Analyse(r)
+	return write(w, r, &a, nil)
+}
+
+// WriteRefused is [Write] with the values that checks refused, marked as refused, and
+// with what runs showed in which parts failed.
+func WriteRefused(w io.Writer, r *result.Result, outages []report.Outage) error {
+	a := result.Analyse(r)
+	return write(w, r, a.WithRefused(), outages)
+}
+
+func write(w io.Writer, r *result.Result, a *result.Analysis, outages []report.Outage) error {
+	p := &page{out: bufio.NewWriter(w), outages: outages}
+	p.report(r, a)
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+type page struct {
+	out     *bufio.Writer
+	outages []report.Outage // what runs showed in which parts failed
+}
+
+// report writes the whole report.
+func (p *page) report(r *result.Result, a *result.Analysis) {
+	r, a = report.Marked(r, a)
+	facts := report.Facts(r, a)
+	if len(facts) > 0 && facts[0].Name == "question" {
+		p.line("## " + escape(facts[0].Text))
+		p.line("")
+		facts = facts[1:]
+	}
+	p.absent(r)
+	p.scenarios(r, a)
+	if a.Capacity != nil {
+		p.capacity(r, a.Capacity)
+	}
+	for i := range a.Curves {
+		p.curve(r, &a.Curves[i])
+	}
+	for l := range a.Loads {
+		if !report.InCurve(a, a.Loads[l].Load) {
+			p.load(r, &a.Loads[l])
+		}
+	}
+	p.decisions(r, a)
+	p.published(r, a)
+	p.line("### How it was measured")
+	p.line("")
+	for _, f := range facts {
+		p.line("- **" + f.Name + "**: " + escape(f.Text))
+	}
+	for i := range r.Plan.Arms {
+		p.line("- **" + escape(r.ArmName(i)) + "**: " + escape(report.Arm(r, i)))
+	}
+	if len(a.Loads) > 0 {
+		p.line("")
+		p.line(escape(report.Method(r)))
+	}
+}
+
+// absent says which arms could not be had, before anything is said of the others.
+func (p *page) absent(r *result.Result) {
+	notes := report.AbsentNotes(r)
+	for _, note := range notes {
+		p.line("- " + escape(note))
+	}
+	if len(notes) > 0 {
+		p.line("")
+	}
+}
+
+func (p *page) line(text string) { fmt.Fprintln(p.out, text) }
+
+// row writes a row of a table.
+func (p *page) row(cells []string) { p.line("| " + strings.Join(cells, " | ") + " |") }
+
+// escaper keeps names from being read as Markdown or HTML. They come from
+// whoever wrote the plan.
+var escaper = strings.NewReplacer(
+	"\\", "\\\\", "|", "\\|", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[", "]", "\\]",
+	"<", "&lt;", ">", "&gt;", "&", "&amp;", "#", "\\#", "\n", " ", "\r", " ",
+)
+
+func escape(text string) string { return escaper.Replace(text) }
+
+func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
+	p.line("### " + escape(report.LoadName(r.Plan, l.Load)))
+	p.line("")
+	p.line("**" + escape(report.Sentence(r.Plan, l)) + "**")
+	p.line("")
+	if !report.Empty(l) {
+		p.table(l, report.Shown(l), true)
+		p.line("")
+		p.columns(l, report.StreamColumns(l), report.StreamCaption(l))
+		p.columns(l, report.EntryColumns(l), report.EntryCaption)
+		p.messages(l)
+		p.columns(l, report.ProcessesOf(l).Columns(), report.ProcessCaption)
+		p.steps(l)
+	}
+	for _, line := range report.Validity(l) {
+		p.line("- **checks**: " + escape(line))
+	}
+	for _, line := range report.Saturation(l) {
+		p.line("- **limit**: " + escape(line))
+	}
+	for _, line := range report.Legend(l) {
+		p.line("- " + escape(line))
+	}
+	if report.ShowsRefused(l) {
+		p.line("- " + escape(report.RefusedLegend))
+	}
+	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
+		p.line("- " + escape(note))
+	}
+	p.line("")
+	if !report.Empty(l) {
+		p.line("<details><summary>More metrics</summary>")
+		p.line("")
+		p.table(l, report.Secondary(l), false)
+		p.line("")
+		p.clients(l)
+		p.counts(l)
+		p.line("</details>")
+		p.line("")
+	}
+}
+
+// table writes a row for each arm and metric: a column for each metric would
+// be wider than any page.
+func (p *page) table(l *result.LoadAnalysis, metrics []result.Metric, main bool) {
+	head := []string{"metric", "arm", "value"}
+	align := []string{"---", "---", "---:"}
+	if len(l.Arms) > 1 {
+		head = append(head, "difference from "+escape(l.Arms[0].Name), "95 % CI", "verdict")
+		align = append(align, "---:", "---", "---")
+	}
+	p.row(head)
+	p.row(align)
+	for _, m := range metrics {
+		row := l.Row(m.ID)
+		unit := report.RowUnit(m, row)
+		for a, c := range row.Cells {
+			title := ""
+			if a == 0 {
+				title = m.Title
+				if main && row.Primary {
+					title = "**" + title + "**"
+				}
+			}
+			arm := &l.Arms[a]
+			cells := []string{title, escape(arm.Name), report.With(c.Estimate, unit) + report.Marks(arm, m)}
+			if len(l.Arms) > 1 {
+				cells = append(cells, difference(m, arm, c)...)
+			}
+			p.row(cells)
+			if text := floor(arm, m, unit); text != "" {
+				p.row(append([]string{"", "floor of " + escape(arm.Name), text}, make([]string, len(cells)-3)...))
+			}
+		}
+	}
+}
+
+// floor is a metric before a server that does nothing, with its unit; "" if there is none.
+func floor(arm *result.ArmState, m result.Metric, unit report.Unit) string {
+	v, ok := report.Floor(arm, m)
+	text := report.With(result.Estimate{Known: true, Value: v}, unit)
+	switch _, shown := report.IsRefused(report.FloorText(arm, m, unit)); {
+	case shown:
+		return report.Refused(text)
+	case ok && arm.Spoiled(m) == "":
+		return text
+	}
+	return ""
+}
+
+// counts is the table of what databases did for each call.
+func (p *page) counts(l *result.LoadAnalysis) {
+	counts := report.Counts(l)
+	if len(counts) == 0 {
+		return
+	}
+	p.row([]string{"what the database did", "arm", "on average"})
+	p.row([]string{"---", "---", "---:"})
+	for _, c := range counts {
+		for a, one := range c.Cells {
+			if _, refused := report.IsRefused(one.Text); one.Known || refused {
+				p.row([]string{c.Head, escape(l.Arms[a].Name), united(one.Text, c.Unit)})
+			}
+		}
+	}
+	p.line("")
+}
+
+// columns writes a table with a line for each arm; nothing without columns.
+func (p *page) columns(l *result.LoadAnalysis, columns []report.ArmColumn, caption string) {
+	if len(columns) == 0 {
+		return
+	}
+	head, align := []string{"arm"}, []string{"---"}
+	for _, c := range columns {
+		head, align = append(head, escape(c.Head)), append(align, "---:")
+	}
+	p.row(head)
+	p.row(align)
+	for a := range l.Arms {
+		cells := []string{escape(l.Arms[a].Name)}
+		for _, c := range columns {
+			cells = append(cells, c.Cells[a])
+		}
+		p.row(cells)
+	}
+	p.line("")
+	p.line(escape(caption))
+	p.line("")
+}
+
+// clients writes each stream by itself.
+func (p *page) clients(l *result.LoadAnalysis) { p.listed(report.ClientHead(), report.Clients(l)) }
+
+// steps writes how long each call of a chain takes.
+func (p *page) steps(l *result.LoadAnalysis) {
+	rows := report.Steps(l)
+	for i := range rows {
+		rows[i][1] = escape(rows[i][1])
+	}
+	p.listed(report.StepHead(l), rows)
+	if len(rows) > 0 {
+		p.line(escape(report.StepCaption))
+		p.line("")
+	}
+}
+
+// listed writes rows that begin with an arm, of figures.
+func (p *page) listed(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	align := []string{"---"}
+	for range head[1:] {
+		align = append(align, "---:")
+	}
+	p.row(head)
+	p.row(align)
+	for _, row := range rows {
+		row[0] = escape(row[0])
+		p.row(row)
+	}
+	p.line("")
+}
+
+func difference(m result.Metric, arm *result.ArmState, c result.Cell) []string {
+	switch d := c.Difference; {
+	case d != nil:
+		return []string{report.Change(d), escape(report.Interval(d)), report.Verdict(m, d)}
+	case !c.Estimate.Known && arm.Spoiled(m) != "":
+		return []string{"", "", string(arm.Spoiled(m))}
+	}
+	return []string{"", "", ""}
+}
+
+func (p *page) published(r *result.Result, a *result.Analysis) {
+	parts := report.PublishedParts(r, a)
+	if len(parts) == 0 && (!report.HasPublished(r) || len(a.Loads) == 0) {
+		return
+	}
+	p.line("### " + report.PublishedTitle(r))
+	p.line("")
+	if report.HasPublished(r) {
+		p.publishedTable(r, a)
+	}
+	for _, part := range parts {
+		p.line("**" + escape(part.Title) + "**")
+		p.line("")
+		for _, line := range part.Lines {
+			p.line("- " + escape(line))
+		}
+		p.line("")
+	}
+}
+
+// publishedTable writes the figures.
+func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
+	rows := report.Published(r, a)
+	_, byLoad, shares := report.PublishedColumns(rows)
+	columns := func(operation, load, arm, theirs, theirShare, ours, ourShare, source string) {
+		cells := []string{operation}
+		if byLoad {
+			cells = append(cells, load)
+		}
+		cells = append(cells, arm, theirs)
+		if shares {
+			cells = append(cells, theirShare)
+		}
+		cells = append(cells, ours)
+		if shares {
+			cells = append(cells, ourShare)
+		}
+		p.row(append(cells, source))
+	}
+	columns("operation", "load", "arm", "published", "of the first", "here", "of the first", "source")
+	columns("---", "---", "---", "---:", "---:", "---:", "---:", "---")
+	for _, row := range rows {
+		columns(cmp.Or(row.Operation, r.Plan.Operation), escape(row.Load), escape(row.Arm), row.Theirs, row.TheirShare, row.Ours, row.OurShare, escape(row.Source))
+	}
+	p.line("")
+	p.line(escape(report.PublishedCaption(r)))
+	p.line("")
+}
+
+// united is a figure with its unit; nothing has none.
+func united(text string, u report.Unit) string {
+	if text == report.Absent {
+		return text
+	}
+	return strings.TrimSpace(text + " " + u.Name)
+}

@@ -1,0 +1,106 @@
+package report_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"wirelab/lab/plan"
+	"wirelab/results/report"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
+)
+
+// What became of entries and what each process cost stand in tables, and nothing
+// does of a server that is one process (ms-M01, ms-M15, R2).
+func TestPipelinesAreTold(t *testing.T) {
+	t.Parallel()
+	l := &result.Analyse(resulttest.OneArm()).Loads[0]
+	if said := append(report.EntryColumns(l), report.ProcessesOf(l).Columns()...); len(said) > 0 {
+		t.Errorf("of a server that is one process: %q", said)
+	}
+	r := resulttest.Pipeline()
+	for n := range r.Rounds {
+		for i := range r.Rounds[n].Trials {
+			if x := &r.Rounds[n].Trials[i]; x.Arm == 0 {
+				x.Parts = map[string]plan.Duration{"gateway": plan.Duration(3000 * x.Calls()), "logger": plan.Duration(9000 * x.Calls())}
+			}
+		}
+	}
+	l = &result.Analyse(r).Loads[0]
+	for _, id := range []string{plan.ResponseP50, plan.ConfirmedP50, plan.StoredP99} {
+		if !slices.ContainsFunc(report.Main(l), func(m result.Metric) bool { return m.ID == id }) {
+			t.Errorf("%s is no main metric of entries that were followed", id)
+		}
+	}
+	sent := func(arm int) string { return result.Thousands(l.Arms[arm].Entries.Sent) }
+	stored := result.Thousands(l.Arms[2].Entries.Sent - 1)
+	want := []report.ArmColumn{
+		{Head: "sent", Cells: []string{sent(0), sent(1), sent(2)}},
+		{Head: "accepted", Cells: []string{sent(0), sent(1), sent(2)}},
+		{Head: "confirmed", Cells: []string{sent(0), sent(1), "0"}},
+		{Head: "stored", Cells: []string{sent(0), sent(1), stored}},
+		{Head: "missing", Cells: []string{"0", "0", "1"}},
+		{Head: "duplicated", Cells: []string{"0", "24", "0"}},
+		{Head: "reordered", Cells: []string{"0", "60", "0"}},
+	}
+	if got := report.EntryColumns(l); !slices.EqualFunc(got, want, sameColumn) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	p := report.ProcessesOf(l)
+	if want := []string{"gateway", "broker", "listener", "logger", "database", "driver"}; !slices.Equal(p.Roles, want) {
+		t.Fatalf("roles %q, want %q", p.Roles, want)
+	}
+	columns := p.Columns()
+	for i, want := range []string{"3.00", report.Absent, report.Absent, "9.00", report.Absent} {
+		if got := columns[i].Cells[0]; got != want || !strings.HasSuffix(columns[i].Head, " µs") {
+			t.Errorf("%s of log-grpc is %s, want %s", columns[i].Head, got, want)
+		}
+	}
+	if columns[4].Cells[1] == report.Absent {
+		t.Error("a database of its own is not counted")
+	}
+	// An arm that lost an entry did less work: it has no figure.
+	if got := columns[0].Cells[2]; got != report.Absent || !strings.Contains(p.Why[2], "1 accepted and never stored") {
+		t.Errorf("an arm that lost an entry has the figure %s, refused %q", got, p.Why[2])
+	}
+}
+
+func sameColumn(a, b report.ArmColumn) bool {
+	return a.Head == b.Head && slices.Equal(a.Cells, b.Cells)
+}
+
+// A column without any value has no unit: there is nothing that it would be of.
+func TestNoUnitOfNothing(t *testing.T) {
+	t.Parallel()
+	m, err := result.MetricByID(plan.ResponseP99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := &result.Row{Metric: m.ID, Cells: []result.Cell{{Estimate: result.Estimate{Why: "late"}}}}
+	if u := report.RowUnit(m, row); u.Name != "" {
+		t.Errorf("a column of nothing is in %s", u.Name)
+	}
+	row.Cells = append(row.Cells, result.Cell{Estimate: result.Estimate{Known: true, Value: 2e6, Low: 1e6, High: 3e6}})
+	if u := report.RowUnit(m, row); u.Name != "ms" {
+		t.Errorf("2 ms are in %q", u.Name)
+	}
+}
+
+// An arm is named with what its queue promises, for a broker that confirms what
+// is only in memory is another one.
+func TestArmsNameTheirQueues(t *testing.T) {
+	t.Parallel()
+	r := resulttest.Pipeline()
+	for arm, want := range map[int]string{
+		1: "RabbitMQ 3.10.8, quorum queue, confirmed, fsync before it confirms, PostgreSQL",
+		2: "RabbitMQ 3.10.8, classic queue, unconfirmed, transient, SQLite",
+	} {
+		if got := report.Arm(r, arm); !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+	if got := report.Arm(r, 0); strings.Contains(got, "queue") {
+		t.Errorf("an arm without a queue: %q", got)
+	}
+}

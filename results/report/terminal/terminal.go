@@ -1,0 +1,325 @@
+// Package terminal writes a result for people at a terminal: verdicts first,
+// then tables that fit the width they are given. It knows only results; whether
+// there is a terminal, how wide it is and whether it has colours is the
+// caller's to find out.
+package terminal
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"wirelab/internal/paragraph"
+	"wirelab/results/report"
+	"wirelab/lab/result"
+)
+
+// Style is how to write.
+type Style struct {
+	// Color asks for ANSI colours. Nothing is said by colour alone.
+	Color bool
+	// Width is how many columns there are; 0 means 80, less than 64 is taken as 64.
+	Width int
+	// Refused asks for the values that checks refused, each marked as refused.
+	Refused bool
+}
+
+const (
+	usualWidth = 80
+	leastWidth = 64
+)
+
+// Write writes the result. The error is w's.
+func Write(w io.Writer, r *result.Result, s Style) error {
+	a := result.Analyse(r)
+	return WriteAnalysed(w, r, &a, s)
+}
+
+// WriteAnalysed is [Write] for those who have the result's analysis already.
+func WriteAnalysed(w io.Writer, r *result.Result, a *result.Analysis, s Style) error {
+	p := newPage(w, s)
+	r, a = report.Marked(r, a)
+	if s.Refused {
+		a = a.WithRefused()
+	}
+	if r.SelfTest != nil {
+		p.selfTest(r)
+		return p.out.Flush()
+	}
+	p.head(r, a)
+	p.scenarios(r, a)
+	if a.Capacity != nil {
+		p.blank()
+		p.capacity(r, a.Capacity)
+	}
+	for i := range a.Curves {
+		p.blank()
+		p.curve(r, &a.Curves[i])
+	}
+	compared := false
+	for l := range a.Loads {
+		if !report.InCurve(a, a.Loads[l].Load) {
+			compared = true
+			p.blank()
+			p.load(r, &a.Loads[l])
+		}
+	}
+	if tables := report.Decisions(r, a, nil); len(tables) > 0 {
+		p.blank()
+		p.decisions(tables)
+	}
+	p.published(r, a)
+	if compared {
+		p.blank()
+		p.wrapped("", report.Method(r), faint)
+	}
+	return p.out.Flush() // remembers the first error of all writes
+}
+
+// page is what is being written.
+type page struct {
+	out   *bufio.Writer
+	style Style
+}
+
+// ink is an ANSI sequence; "" is plain.
+type ink string
+
+const (
+	plain  ink = ""
+	bold   ink = "1"
+	faint  ink = "2"
+	red    ink = "31"
+	green  ink = "32"
+	yellow ink = "33"
+	blue   ink = "34"
+)
+
+// of is the ink of a verdict.
+func of(v result.Verdict) ink {
+	switch v {
+	case result.Better:
+		return green
+	case result.Worse, result.Invalid, result.Unsteady:
+		return red
+	case result.Equivalent:
+		return blue
+	case result.Inconclusive, result.TooFew:
+		return yellow
+	}
+	return faint
+}
+
+func (p *page) paint(text string, in ink) string {
+	if !p.style.Color || in == plain || strings.TrimSpace(text) == "" {
+		return text
+	}
+	return "\x1b[" + string(in) + "m" + text + "\x1b[0m"
+}
+
+func (p *page) line(text string) { fmt.Fprintln(p.out, strings.TrimRight(text, " ")) }
+func (p *page) blank()           { fmt.Fprintln(p.out) }
+
+// wrapped writes words, broken at the page's width; lines after the first are
+// indented as far as the label is long.
+func (p *page) wrapped(label, text string, in ink) {
+	indent := strings.Repeat(" ", width(label))
+	for i, line := range paragraph.Wrap(text, p.style.Width-width(label)) {
+		lead := indent
+		if i == 0 {
+			lead = label
+		}
+		p.line(lead + p.paint(line, in))
+	}
+}
+
+func (p *page) head(r *result.Result, a *result.Analysis) {
+	if r.Label != "" {
+		p.wrapped("name      ", r.Label, bold)
+	}
+	for _, f := range report.Facts(r, a) {
+		in := plain
+		if f.Name == "question" {
+			in = bold
+		}
+		p.wrapped(fmt.Sprintf("%-10s", f.Name), f.Text, in)
+	}
+	widest := 0
+	for i := range r.Plan.Arms {
+		widest = max(widest, width(r.ArmName(i)))
+	}
+	for _, absent := range r.Absent {
+		widest = max(widest, width(absent.Name()))
+	}
+	for i := range len(r.Plan.Arms) + len(r.Absent) {
+		label := "          "
+		if i == 0 {
+			label = "arms      "
+		}
+		name, about := r.ArmName(i), report.Arm(r, i)
+		if n := i - len(r.Plan.Arms); n >= 0 {
+			name, about = r.Absent[n].Name(), report.AbsentWhy(r.Absent[n])
+		}
+		if about == "" || widest > p.style.Width/2 {
+			p.wrapped(label, name, plain)
+			if about != "" {
+				p.wrapped("            ", about, plain)
+			}
+			continue
+		}
+		p.wrapped(label+name+strings.Repeat(" ", widest-width(name))+"  ", about, plain)
+	}
+}
+
+// title writes a heading over the whole width.
+func (p *page) title(text string) {
+	p.line(p.paint("── "+text+" "+strings.Repeat("─", max(0, p.style.Width-width(text)-4)), bold))
+}
+
+// load writes what was found under one load.
+func (p *page) load(r *result.Result, l *result.LoadAnalysis) {
+	p.title(report.LoadName(r.Plan, l.Load))
+	p.wrapped("", report.Sentence(r.Plan, l), bold)
+	if !report.Empty(l) {
+		p.blank()
+		p.groups(l, mainGroups(l))
+		p.blank()
+		others := secondaryGroups(l)
+		switch {
+		case l.Streams > 0:
+			p.groups(l, columnGroups(l, report.StreamColumns(l)))
+			p.wrapped("", report.StreamCaption(l), faint)
+			p.blank()
+		case l.Open:
+			others = append(rateGroups(l), others...)
+		}
+		p.groups(l, append(others, countGroups(l)...))
+		if len(l.Arms) > 1 {
+			p.wrapped("", "* difference claimed, = equivalent, ? undecided, ! nothing claimed", faint)
+		}
+		for _, line := range report.Legend(l) {
+			p.wrapped("", line, faint)
+		}
+		if p.style.Refused && report.ShowsRefused(l) {
+			p.wrapped("", report.RefusedLegend, red)
+		}
+		p.blank()
+		p.pipeline(l)
+		p.messages(l)
+		p.chain(l)
+	}
+	p.labelled("checks    ", report.Validity(l))
+	p.labelled("limit     ", report.Saturation(l))
+	for _, note := range append(report.Libraries(r, l), report.Notes(l)...) {
+		p.wrapped("· ", note, plain)
+	}
+}
+
+// pipeline writes what became of entries and what each process used, where arms
+// are pipelines.
+func (p *page) pipeline(l *result.LoadAnalysis) {
+	if columns := report.EntryColumns(l); len(columns) > 0 {
+		p.wrapped("", "What became of the entries", bold)
+		p.groups(l, columnGroups(l, columns))
+		p.wrapped("", report.EntryCaption, faint)
+		p.blank()
+	}
+	if columns := report.ProcessesOf(l).Columns(); len(columns) > 0 {
+		p.wrapped("", "What each process used for an entry", bold)
+		p.groups(l, columnGroups(l, columns))
+		p.wrapped("", report.ProcessCaption, faint)
+		p.blank()
+	}
+}
+
+// chain writes how long each call of a chain takes.
+func (p *page) chain(l *result.LoadAnalysis) {
+	rows := report.Steps(l)
+	if len(rows) == 0 {
+		return
+	}
+	line := func(row []string) []cell {
+		cells := []cell{{text: cut(row[0], p.style.Width/3)}, {text: row[1]}}
+		for _, text := range row[2:] {
+			cells = append(cells, cell{text: text, right: true})
+		}
+		return cells
+	}
+	t := table{head: [][]cell{line(report.StepHead(l))}}
+	for _, row := range rows {
+		t.body = append(t.body, line(row))
+	}
+	p.wrapped("", report.StepTitle, bold)
+	p.table(t)
+	p.wrapped("", report.StepCaption, faint)
+	p.blank()
+}
+
+// labelled writes lines with a label before the first of them.
+func (p *page) labelled(label string, lines []string) {
+	for i, line := range lines {
+		if i > 0 {
+			label = strings.Repeat(" ", len(label))
+		}
+		p.wrapped(label, line, plain)
+	}
+}
+
+// published writes others' figures beside ours.
+func (p *page) published(r *result.Result, a *result.Analysis) {
+	parts := report.PublishedParts(r, a)
+	if len(parts) == 0 && (!report.HasPublished(r) || len(a.Loads) == 0) {
+		return
+	}
+	p.blank()
+	p.title(strings.ToLower(report.PublishedTitle(r)))
+	if report.HasPublished(r) {
+		p.publishedTable(r, a)
+	}
+	for i, part := range parts {
+		if i > 0 || report.HasPublished(r) {
+			p.blank()
+		}
+		p.wrapped("", part.Title, bold)
+		for _, line := range part.Lines {
+			p.wrapped("· ", line, plain)
+		}
+	}
+}
+
+// publishedTable writes the figures, and where they are from.
+func (p *page) publishedTable(r *result.Result, a *result.Analysis) {
+	rows := report.Published(r, a)
+	byOperation, byLoad, shares := report.PublishedColumns(rows)
+	columns := func(operation, load, arm, theirs, theirShare, ours, ourShare string) []cell {
+		var cells []cell
+		if byOperation {
+			cells = append(cells, cell{text: operation})
+		}
+		if byLoad {
+			cells = append(cells, cell{text: load})
+		}
+		cells = append(cells, cell{text: cut(arm, p.style.Width/2)}, cell{text: theirs, right: true})
+		if shares {
+			return append(cells, cell{text: theirShare, right: true}, cell{text: ours, right: true}, cell{text: ourShare, right: true})
+		}
+		return append(cells, cell{text: ours, right: true})
+	}
+	t := table{head: [][]cell{columns("operation", "load", "arm", "published", "%", "here", "%")}}
+	last := report.PublishedRow{}
+	for _, row := range rows {
+		operation, load := row.Operation, row.Load
+		if operation == last.Operation && load == last.Load {
+			operation, load = "", "" // as above
+		}
+		last = row
+		t.body = append(t.body, columns(operation, load, row.Arm, row.Theirs, row.TheirShare, row.Ours, row.OurShare))
+	}
+	p.table(t)
+	p.blank()
+	p.wrapped("", report.PublishedCaption(r), faint)
+	for _, source := range report.PublishedSources(r.Plan) {
+		p.wrapped("· ", source, plain)
+	}
+}
