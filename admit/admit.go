@@ -13,7 +13,7 @@ import (
 	"wirelab/internal/input"
 	"wirelab/results/report/verify"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // Admitted is a result that was let in.

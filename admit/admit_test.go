@@ -13,7 +13,7 @@ import (
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // document is an export of a result, and alone the result in it.

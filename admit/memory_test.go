@@ -10,7 +10,7 @@ import (
 	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // What is let in costs the memory that decoding and checking it cost, and little beside: no tree of it, and no copies

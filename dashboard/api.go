@@ -15,7 +15,7 @@ import (
 	"wirelab"
 	"wirelab/admit"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // openAPI describes everything below /api; a test holds it against the routes.

@@ -15,7 +15,7 @@ import (
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // decoded reads an answer in JSON.

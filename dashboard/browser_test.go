@@ -14,7 +14,7 @@ import (
 
 	"wirelab/internal/browsertest"
 	"wirelab/lab/plan"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // card is an experiment that runs as pages show it, and as streams send it.

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // The history finds the change that is there, and none across the change of the

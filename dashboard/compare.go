@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // comparedMost is how many results are compared at once.

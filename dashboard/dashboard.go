@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/store"
+	"wirelab/results/store"
 	"wirelab/wire/rebinding"
 )
 

@@ -13,7 +13,7 @@ import (
 	"wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // The bounds of a history. The distances between its values take memory by the

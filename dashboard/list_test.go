@@ -3,8 +3,8 @@ package dashboard
 import (
 	"testing"
 
-	"wirelab/store/sqlite"
-	"wirelab/store/storetest"
+	"wirelab/results/store/sqlite"
+	"wirelab/results/store/storetest"
 )
 
 // BenchmarkListOfFiveThousand is the first page of a list of 5,000 results,

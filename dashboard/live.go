@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // How often streams look for news, and how long they are silent at most, so

@@ -14,7 +14,7 @@ import (
 	"wirelab"
 	"wirelab/lab/doctor"
 	"wirelab/results/report/html"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 //go:embed pages

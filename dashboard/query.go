@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"wirelab"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // query reads the parameters of an address. The first mistake is kept, and

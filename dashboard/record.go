@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // knownResults is how many results histories keep the figures of; some 5 kB each.

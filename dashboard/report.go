@@ -13,7 +13,7 @@ import (
 	"wirelab/results/report/html"
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // madeBytes is how much of reports is kept.

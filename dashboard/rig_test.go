@@ -22,8 +22,8 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
-	"wirelab/store/sqlite"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
 )
 
 func TestMain(m *testing.M) {

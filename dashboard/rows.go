@@ -8,7 +8,7 @@ import (
 
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // row is a result as the list shows it.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"wirelab/lab/result"
-	"wirelab/store"
-	"wirelab/store/benchmark"
+	"wirelab/results/store"
+	"wirelab/results/store/benchmark"
 )
 
 // The form of results that the ledger's first benchmark had (grb-F09): a row for

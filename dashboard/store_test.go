@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // memory is a store of one result, for tests that ask for much in little time.

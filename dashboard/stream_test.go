@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // events opens a stream of news.

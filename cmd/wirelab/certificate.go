@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // What --certificate may say.

@@ -19,8 +19,8 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
-	"wirelab/store/sqlite"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
 )
 
 // equals is a made-up burst on a machine that ended at a time.

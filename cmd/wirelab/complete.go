@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // complete lets a shell offer the words that commands and flags take.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/store/storetest"
+	"wirelab/results/store/storetest"
 )
 
 // A shell is offered the words of the program, and no files where there are none to give.

@@ -24,7 +24,7 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // conductOptions are the flags that every experiment has.

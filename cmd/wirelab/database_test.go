@@ -16,7 +16,7 @@ import (
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	report "wirelab/results/report/json"
-	"wirelab/store"
+	"wirelab/results/store"
 	"wirelab/workload/all"
 )
 

@@ -16,7 +16,7 @@ import (
 	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // waysStored puts a made-up result of four ways into the store.

@@ -14,7 +14,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/results/report/terminal"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // watchTime is how long the doctor watches the machine: long enough for shares

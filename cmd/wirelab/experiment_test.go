@@ -23,8 +23,8 @@ import (
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
 	"wirelab/lab/result"
-	"wirelab/store"
-	"wirelab/store/storetest"
+	"wirelab/results/store"
+	"wirelab/results/store/storetest"
 )
 
 // asProgram is set in processes that are to be wirelab itself: the test

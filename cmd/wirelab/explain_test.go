@@ -12,7 +12,7 @@ import (
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // factorialStored puts a made-up factorial into the store.

@@ -10,7 +10,7 @@ import (
 
 	"wirelab/cli/clitest"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store/sqlite"
+	"wirelab/results/store/sqlite"
 )
 
 // storing is a shell whose store holds one result, and a folder with a file "text" in it.

@@ -11,7 +11,7 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // resultFile writes a result as a file and returns its name.

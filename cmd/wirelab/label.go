@@ -10,7 +10,7 @@ import (
 	"wirelab/cli"
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // addNameFlag adds the flag of every command that stores a result.

@@ -9,7 +9,7 @@ import (
 	"wirelab/lab/plan"
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // whenColumns is where the text of a result begins in a list, after its id and time.

@@ -17,8 +17,8 @@ import (
 	"wirelab/internal/prereq"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/store"
-	"wirelab/store/sqlite"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
 )
 
 // messages are the flags of an experiment on messages that is quick rather than good.

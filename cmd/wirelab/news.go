@@ -7,7 +7,7 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // news tells the store how far an experiment is, for who looks from elsewhere.

@@ -13,8 +13,8 @@ import (
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
-	"wirelab/store/sqlite"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
 )
 
 // telling waits until an experiment tells what is wanted of it.

@@ -14,9 +14,9 @@ import (
 
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
-	"wirelab/store/sqlite"
-	"wirelab/store/storetest"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
+	"wirelab/results/store/storetest"
 )
 
 // readingCommands are all ways to name a file that is read; FILE is its name.

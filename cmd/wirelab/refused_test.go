@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // Each command that takes --show-refused marks what was refused, in each of its forms, or

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/store/storetest"
+	"wirelab/results/store/storetest"
 )
 
 func TestReport(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"wirelab/lab/doctor"
 	"wirelab/results/report"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 func newResultsCommand(a *app) *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"wirelab/lab/doctor"
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
-	"wirelab/store"
-	"wirelab/store/storetest"
+	"wirelab/results/store"
+	"wirelab/results/store/storetest"
 )
 
 func TestResultsList(t *testing.T) {

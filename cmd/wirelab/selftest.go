@@ -21,7 +21,7 @@ import (
 	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/selftest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // selfTestOptions are the flags of "selftest".

@@ -11,7 +11,7 @@ import (
 	"wirelab/cli"
 	"wirelab/dashboard"
 	"wirelab/internal/fault"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // tokenVariable holds the token where no flag does: other users of a machine

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/store/storetest"
+	"wirelab/results/store/storetest"
 )
 
 // signalled tells when something was written.

@@ -24,7 +24,7 @@ import (
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // result returns the stored result with that id, or the latest without one.

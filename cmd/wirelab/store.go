@@ -8,9 +8,9 @@ import (
 
 	"wirelab/internal/fault"
 	"wirelab/system/postgres"
-	"wirelab/store"
-	pgstore "wirelab/store/postgres"
-	"wirelab/store/sqlite"
+	"wirelab/results/store"
+	pgstore "wirelab/results/store/postgres"
+	"wirelab/results/store/sqlite"
 )
 
 // resultsFlag names the flag of every command that opens the store.

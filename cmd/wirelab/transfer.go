@@ -11,7 +11,7 @@ import (
 	"wirelab"
 	"wirelab/cli"
 	"wirelab/internal/fault"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 func newPushCommand(a *app) *cobra.Command {

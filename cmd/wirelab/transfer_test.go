@@ -12,9 +12,9 @@ import (
 	"wirelab/cli"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
-	"wirelab/store"
-	"wirelab/store/sqlite"
-	"wirelab/store/storetest"
+	"wirelab/results/store"
+	"wirelab/results/store/sqlite"
+	"wirelab/results/store/storetest"
 )
 
 // pushed copies with push, and returns what it says in JSON.

@@ -18,7 +18,7 @@ import (
 	"wirelab/results/report"
 	"wirelab/results/report/verify"
 	"wirelab/lab/result"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 func newVerifyCommand(a *app) *cobra.Command {

@@ -14,7 +14,7 @@ import (
 
 	"wirelab/results/report/verify"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 // What a real experiment printed and stored holds; a file in which a figure

@@ -22,8 +22,8 @@ import (
 	"wirelab/cli"
 	"wirelab/cli/clitest"
 	"wirelab/lab/plan"
-	"wirelab/store"
-	"wirelab/store/storetest"
+	"wirelab/results/store"
+	"wirelab/results/store/storetest"
 	"wirelab/workload/all"
 )
 

@@ -199,7 +199,7 @@ func TestRulesRefuse(t *testing.T) {
 		{"wire/grpc", "wirelab/workload/routeguide"},
 		{"results/report/terminal", "wirelab/lab/load"},
 		{"report", "wirelab/wire/grpc"},
-		{"store/sqlite", "wirelab/results/report"},
+		{"results/store/sqlite", "wirelab/results/report"},
 		{"experiment", "wirelab/wire/grpc"},
 		{"experiment", "wirelab/cmd/wirelab"},
 		{"newroom", "fmt"},

@@ -22,7 +22,7 @@ import (
 	"wirelab/results/report/html"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
-	"wirelab/store"
+	"wirelab/results/store"
 )
 
 var folder = flag.String("pages", "", "write the pages of the made-up results into this folder, to be looked at")
