@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cli"
-	"wirelab/dashboard"
+	"wirelab/results/dashboard"
 	"wirelab/internal/fault"
 	"wirelab/results/store"
 )

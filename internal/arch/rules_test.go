@@ -94,7 +94,7 @@ var rules = []rule{
 	{"results/store/storetest", []string{".", "admit", "lab/plan", "lab/result/**", "lab/stat", "results/store"}, "none", "the contract of stores, tried with results of our own and with those that come from outside"},
 	{"results/store/**", []string{".", "internal/nearest", "lab/plan", "lab/result/**", "lab/stat", "results/store/**", "system/postgres", "system/sqlite"}, "modernc.org/sqlite github.com/jackc/pgx github.com/pressly/goose", "a store keeps what it need not understand"},
 	{"results/report/**", []string{".", "lab/doctor", "internal/paragraph", "lab/plan", "lab/result/**", "lab/stat", "results/report/**"}, "none", "a report can be made on a machine that never ran the test"},
-	{"dashboard", []string{".", "admit", "lab/doctor", "lab/plan", "results/report/**", "lab/result/**", "lab/stat", "results/store", "results/store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
+	{"results/dashboard", []string{".", "admit", "lab/doctor", "lab/plan", "results/report/**", "lab/result/**", "lab/stat", "results/store", "results/store/benchmark", "wire/rebinding"}, "none", "a page over what is stored, for whoever never ran the test"},
 	{"pipeline/journal", []string{"."}, "none", "whoever notes or reads an event needs no more than its id"},
 	{"pipeline/message", []string{".", "queue", "wire/surrogate", "workload/logging"}, "none", "a form is the same whoever writes or reads it"},
 	{"pipeline/path", []string{".", "pipeline/message", "queue", "wire/grpc", "wire/netrpc", "workload/logging", "workload/logging/gen"}, "google.golang.org/grpc", "a way onward is a protocol's client and knows nothing of who answers"},
