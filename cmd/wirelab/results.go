@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/admit"
+	"wirelab/results/admit"
 	"wirelab/cli"
 	"wirelab/lab/doctor"
 	"wirelab/results/report"

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/admit"
+	"wirelab/results/admit"
 	"wirelab/lab/result"
 	"wirelab/results/store"
 )

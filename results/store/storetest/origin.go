@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/admit"
+	"wirelab/results/admit"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
 )

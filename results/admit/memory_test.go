@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/admit"
+	"wirelab/results/admit"
 	report "wirelab/results/report/json"
 	"wirelab/results/report/verify"
 	"wirelab/lab/result"

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 
 	"wirelab"
-	"wirelab/admit"
+	"wirelab/results/admit"
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
