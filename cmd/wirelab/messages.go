@@ -27,7 +27,7 @@ import (
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
 	"wirelab/lab/plan"
-	"wirelab/selftest"
+	"wirelab/cmd/internal/selftest"
 	"wirelab/lab/target"
 )
 

@@ -20,7 +20,7 @@ import (
 	"wirelab/results/report/json"
 	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
-	"wirelab/selftest"
+	"wirelab/cmd/internal/selftest"
 	"wirelab/results/store"
 )
 

@@ -64,7 +64,7 @@ var rules = []rule{
 	{"lab/experiment", []string{".", "lab/control", "internal/fault", "lab/load", "lab/network", "lab/network/kernel", "lab/plan", "lab/probe", "lab/result", "lab/stat", "lab/target"}, "golang.org/x/sys", "the science is testable with a fake cell"},
 	{"lab/doctor", []string{"lab/plan", "lab/probe", "lab/result"}, "none", "a judgement must follow from readings alone"},
 	{"lab/inject", []string{"."}, "golang.org/x/sys", "it holds any call, and need not know which"},
-	{"selftest", []string{".", "lab/control", "lab/experiment", "internal/fault", "lab/inject", "lab/load", "lab/plan", "results/report/**", "lab/result", "lab/stat", "lab/target"}, "golang.org/x/sys", "what is tried is what users run"},
+	{"cmd/internal/selftest", []string{".", "lab/control", "lab/experiment", "internal/fault", "lab/inject", "lab/load", "lab/plan", "results/report/**", "lab/result", "lab/stat", "lab/target"}, "golang.org/x/sys", "what is tried is what users run"},
 	{"system/sqlite", []string{"."}, "modernc.org/sqlite", "a file holds anything"},
 	{"system/daemon", []string{".", "internal/place"}, "golang.org/x/sys", "a server of our own is run without knowing what it serves"},
 	{"system/postgres/postgrestest", []string{"internal/prereq", "system/postgres"}, "github.com/jackc/pgx", "a suite's server, of whatever tests"},

@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 
 	"wirelab/lab/result"
-	"wirelab/selftest"
+	"wirelab/cmd/internal/selftest"
 )
 
 func main() {
