@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/node"
 	"wirelab/hermes/peer"

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"

@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/descriptors"
 	"wirelab/hermes/door/intake"
 	"wirelab/wire/accept"

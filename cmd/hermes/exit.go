@@ -1,6 +1,6 @@
 package main
 
-import "wirelab/cli"
+import "wirelab/cmd/internal/cli"
 
 // The exit codes, as "hermes help exit-codes" tells them; the numbers mean what they
 // mean for wirelab.

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"

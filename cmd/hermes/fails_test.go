@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 // No command ends with 0 where its argument is wrong, its file is not there or no node answers, but with the code

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/descriptors"
 )
 

@@ -1,6 +1,6 @@
 package main
 
-import "wirelab/cli"
+import "wirelab/cmd/internal/cli"
 
 // flagGroups say under which heading a flag stands that few people need. What is in none is common.
 var flagGroups = []cli.FlagGroup{

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 func TestHelpFits(t *testing.T) {

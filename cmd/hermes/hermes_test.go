@@ -22,7 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab/internal/authority"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 )

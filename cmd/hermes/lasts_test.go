@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 // cannotLast are the commands that say nothing while one waits for them, and why.

@@ -8,7 +8,7 @@ import (
 	"io"
 	"os"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 func main() { os.Exit(cli.Main(run)) }

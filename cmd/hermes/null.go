@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql"
 	"wirelab/hermes/door/grpc"

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // profileSocket is the name of the socket in the data directory on which a node that is told to

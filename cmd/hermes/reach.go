@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 )
 

@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/input"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 // reading is a command line with FILE for a file that it reads.

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/internal/input"

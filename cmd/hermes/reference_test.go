@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 func TestReferenceIsFresh(t *testing.T) {

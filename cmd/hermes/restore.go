@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 )
 
 // Bad command lines end with a line in our words, and never with 0.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/system/nats"
 	"wirelab/system/nats/server"
 )

@@ -7,7 +7,7 @@ import (
 
 	"wirelab"
 	brokerbench "wirelab/lab/messaging/bench"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/local"
 	"wirelab/system/nats"
 	"wirelab/lab/pipelines"

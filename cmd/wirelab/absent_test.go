@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/system/rabbitmq"
 	"wirelab/results/report"
 	"wirelab/lab/result"

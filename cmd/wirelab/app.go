@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"
 	"wirelab/lab/probe"

@@ -13,7 +13,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/audit"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/lab/plan"

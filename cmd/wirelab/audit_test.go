@@ -17,8 +17,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/audit"
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/workload/all"

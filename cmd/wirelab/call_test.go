@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/internal/porttest"
 )
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

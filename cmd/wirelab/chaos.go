@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/system/rabbitmq/rabbitmqtest"

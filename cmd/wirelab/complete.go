@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/brokers/ways"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

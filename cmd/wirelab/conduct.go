@@ -16,7 +16,7 @@ import (
 
 	"wirelab"
 	brokerbench "wirelab/lab/messaging/bench"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"
 	"wirelab/lab/pipelines"

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/system/daemon"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/system/postgres"

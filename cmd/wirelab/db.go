@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/system/postgres"
 	"wirelab/workload/ledger"
 	kept "wirelab/workload/ledger/database/postgres"

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
 	"wirelab/pipeline/stack"
 	"wirelab/results/report"

@@ -5,7 +5,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/agent"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/workload/external"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // The exit codes, as "wirelab help exit-codes" tells them.

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/input"
 	"wirelab/lab/plan"
 	"wirelab/workload/external"

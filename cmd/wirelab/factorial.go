@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/results/report"
 	"wirelab/lab/stat"

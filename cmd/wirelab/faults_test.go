@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/result/resulttest"
 	"wirelab/results/store/sqlite"
 )

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/launch"
 	"wirelab/lab/launch/build"

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
 	"wirelab/results/report"

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 )
 

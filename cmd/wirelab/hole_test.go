@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // holed is an app with a workload that one protocol does not carry, and one does.

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/results/store"

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/experiment"
 	"wirelab/workload/all"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/results/report"
 	"wirelab/lab/result"

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/workload/external"
 	"wirelab/workload/external/request"

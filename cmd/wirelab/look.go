@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"

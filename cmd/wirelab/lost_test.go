@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // What could not be stored is said last and is a failure, and the answer does not say that it is stored.

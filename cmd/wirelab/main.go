@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/workload/all"
 )
 

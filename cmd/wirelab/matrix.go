@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // matrixRow is a workload over a protocol, as "matrix --json" shows it.

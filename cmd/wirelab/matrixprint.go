@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // columns is how wide to print: as the terminal is, at least as texts need, and 80 where nobody says.

@@ -21,7 +21,7 @@ import (
 	"wirelab/brokers/null"
 	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/hermes/local"

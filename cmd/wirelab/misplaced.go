@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // Names of work and of protocols are easily confused: some commands take one as an argument and the other as a

@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/agent"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/pipeline/health"

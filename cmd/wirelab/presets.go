@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 )
 

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/results/report/progress"
 )

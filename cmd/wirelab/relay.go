@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/lab/agent"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
 	"wirelab/lab/plan"

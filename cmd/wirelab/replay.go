@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/results/report/html"
 	"wirelab/results/report/jmh"
 	"wirelab/results/report/markdown"

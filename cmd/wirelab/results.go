@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/results/admit"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/doctor"
 	"wirelab/results/report"
 	"wirelab/lab/result"

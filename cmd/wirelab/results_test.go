@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/doctor"
 	report "wirelab/results/report/json"
 	"wirelab/lab/result"

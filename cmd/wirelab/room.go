@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // roomWanted is how much room a store should have before an experiment: that of a large result, and of its log.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/probe"
 	"wirelab/workload/all"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 const rootText = `wirelab runs the same work over each protocol and measures what each one costs.

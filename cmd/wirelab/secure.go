@@ -12,7 +12,7 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/internal/input"
 	"wirelab/lab/plan"

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/workload/external"
 	"wirelab/workload/external/grpcschema"
 	"wirelab/workload/routeguide/gen"

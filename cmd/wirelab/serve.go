@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/agent"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/lab/inject"
 )

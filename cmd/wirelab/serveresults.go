@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/results/dashboard"
 	"wirelab/internal/fault"
 	"wirelab/results/store"

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 )
 

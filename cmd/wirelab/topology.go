@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/pipeline/stack"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/results/store"

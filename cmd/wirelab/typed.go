@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/workload/external"
 )

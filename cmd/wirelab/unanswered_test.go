@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/results/report"
 	"wirelab/lab/result"

@@ -12,7 +12,7 @@ import (
 	"wirelab/brokers"
 	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 )

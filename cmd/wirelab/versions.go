@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
 	"wirelab/workload/external"
 )

@@ -19,8 +19,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/cli"
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/plan"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"

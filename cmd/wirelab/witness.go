@@ -8,7 +8,7 @@ import (
 
 	"wirelab"
 	"wirelab/lab/audit"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/lab/load"

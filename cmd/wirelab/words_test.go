@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/cli/clitest"
+	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/internal/porttest"
 )
 

@@ -134,7 +134,7 @@ var rules = []rule{
 	{"internal/input", []string{"."}, "golang.org/x/sys", "what a text means is known to who reads it"},
 	{"results/admit", []string{".", "internal/input", "results/report/verify", "lab/result", "results/store"}, "none", "what comes from outside passes one check, whoever brings it"},
 	{"internal/paragraph", nil, "none", "how text is broken depends on nothing that it says"},
-	{"cli/**", []string{".", "cli", "internal/fault", "internal/paragraph"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},
+	{"cmd/internal/cli/**", []string{".", "cmd/internal/cli", "internal/fault", "internal/paragraph"}, "github.com/spf13/cobra github.com/spf13/pflag golang.org/x/sys", "what programs share knows none of their commands"},
 	{"cmd/*", []string{"**"}, "any", "wiring"},
 	{"internal/*", []string{"**"}, "any", "rules and generators"},
 }

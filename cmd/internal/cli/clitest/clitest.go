@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // screen is how many lines the help of a command may have: what most people need.

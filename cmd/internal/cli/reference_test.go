@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // A page of reference has every command and flag that users see, and none that

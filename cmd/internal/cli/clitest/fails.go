@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // Fails checks that no command that fails ends with exit code 0. Each command must be in the table with ways to call

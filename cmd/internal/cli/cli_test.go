@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // program is one with a group of commands, the error of one of which is given.

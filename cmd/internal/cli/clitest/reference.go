@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 var update = flag.Bool("update", false, "write docs/reference again")

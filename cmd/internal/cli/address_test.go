@@ -3,7 +3,7 @@ package cli_test
 import (
 	"testing"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 func TestReachable(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/cli"
+	"wirelab/cmd/internal/cli"
 )
 
 // Lasts checks that of each command it is decided whether it can last: it is among those that say what they do
