@@ -25,16 +25,16 @@ help: ## this list
 build: bin/wirelab bin/hermes bin/wirelab-nats ## build bin/wirelab, bin/hermes and bin/wirelab-nats
 
 bin/wirelab: $(SOURCES)
-	@GO=$(GO) scripts/build ./cmd/wirelab $@
+	@GO=$(GO) build/scripts/build ./cmd/wirelab $@
 
 bin/testrun: $(SOURCES)
-	@GO=$(GO) scripts/build ./internal/testrun $@
+	@GO=$(GO) build/scripts/build ./internal/testrun $@
 
 bin/hermes: $(SOURCES)
-	@GO=$(GO) scripts/build ./cmd/hermes $@
+	@GO=$(GO) build/scripts/build ./cmd/hermes $@
 
 bin/wirelab-nats: $(SOURCES)
-	@GO=$(GO) scripts/build ./cmd/wirelab-nats $@
+	@GO=$(GO) build/scripts/build ./cmd/wirelab-nats $@
 
 .PHONY: run
 run: bin/wirelab ## compare six protocols, about two minutes
@@ -80,7 +80,7 @@ format: ## format
 
 .PHONY: generate
 generate: ## write the generated code and the reference again
-	@scripts/generate
+	@build/scripts/generate
 	# The pages of reference: what the programs' own help says.
 	$(GO) test -count=1 ./cmd/wirelab ./cmd/hermes -run '^TestReferenceIsFresh$$' -update
 
@@ -92,12 +92,12 @@ picture: build ## measure and draw the picture of README, two minutes
 
 .PHONY: check
 check: ## run what must pass before a change is done
-	@scripts/freshness
+	@build/scripts/freshness
 	$(MAKE) lint
 	$(GO) vet ./...
 	$(GO) test $(TESTFLAGS) ./internal/...
 	$(MAKE) race
-	@scripts/vulnerabilities
+	@build/scripts/vulnerabilities
 
 .PHONY: conformance
 conformance: ## compare every cell with the in-memory reference
@@ -113,7 +113,7 @@ bench: ## measure what one call and one sample cost, in ns and allocations
 
 .PHONY: bench-rivals
 bench-rivals: build ## compare the raw driver with other load generators
-	@scripts/rivals
+	@build/scripts/rivals
 	$(GO) run ./internal/rivals -wirelab bin/wirelab
 
 .PHONY: bench-database
@@ -134,7 +134,7 @@ bench-brokers: build tools ## compare Hermes with NATS and RabbitMQ; see docs/he
 
 .PHONY: torture
 torture: ## torture Hermes for most of an hour, as root; ARGS='--seed N'
-	@scripts/torture $(ARGS)
+	@build/scripts/torture $(ARGS)
 
 .PHONY: clean
 clean: ## remove what was built

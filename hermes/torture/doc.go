@@ -3,6 +3,6 @@
 // client keeps an account of every message by its id. It has tests only, and
 // knows the broker through its program and its client.
 //
-// With -real each test does what takes seconds; scripts/torture has them do what
+// With -real each test does what takes seconds; build/scripts/torture has them do what
 // takes an hour: see the flags in torture_test.go.
 package torture

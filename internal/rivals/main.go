@@ -2,7 +2,7 @@
 // others', against the same servers, in turns. Of each run it takes the CPU
 // time of the generator's whole process, its start included, and divides it by
 // the requests that were answered rightly. Rivals are found in the folder that
-// scripts/rivals installs them to, and on the path.
+// build/scripts/rivals installs them to, and on the path.
 package main
 
 import (
@@ -140,7 +140,7 @@ func (b *bench) prepare() error {
 	for _, tool := range []string{"wrk", "h2load", "ghz", "k6"} {
 		path, err := b.find(tool)
 		if err != nil {
-			fmt.Fprintf(b.progress, "MISSING: %s: %v; its rows are left out. scripts/rivals installs it.\n", tool, err)
+			fmt.Fprintf(b.progress, "MISSING: %s: %v; its rows are left out. build/scripts/rivals installs it.\n", tool, err)
 			continue
 		}
 		b.paths[tool] = path

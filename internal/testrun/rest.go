@@ -69,7 +69,7 @@ func rest() []step {
 		{name: "go vet", command: []string{"go", "vet", "./..."}},
 		// What is in deploy, held to the types of Kubernetes and the schema of compose files.
 		{dir: "internal/manifests", args: []string{"-count=1", "./..."}, packages: 1},
-		{name: "scripts/openapi", command: []string{"scripts/openapi"}, needs: []prereq.Thing{prereq.Python, prereq.Curl}},
+		{name: "build/scripts/openapi", command: []string{"build/scripts/openapi"}, needs: []prereq.Thing{prereq.Python, prereq.Curl}},
 		{args: []string{"-count=1", "-timeout", "10m", "./hermes/torture", "-real"}, packages: 1, tell: true},
 	}
 	for _, a := range experiments() {
