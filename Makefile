@@ -5,8 +5,8 @@
 
 GO      ?= go
 SHELL   := /bin/bash -o pipefail
-TOOLS   := $(GO) tool -modfile=tools/go.mod
-LINT    := $(GO) tool -modfile=tools/lint/go.mod golangci-lint
+TOOLS   := $(GO) tool -modfile=build/tools/go.mod
+LINT    := $(GO) tool -modfile=build/tools/lint/go.mod golangci-lint
 SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*') $(shell find plan store workload -name '*.yaml' -o -name '*.sql' -o -name '*.graphqls') go.mod go.sum
 # Not cached: wirelab's tests start processes and wires whose state the cache
 # does not see.

@@ -119,7 +119,7 @@ func (r *reader) calls(t *testing.T, tool, line string) {
 	if tool == "curl" {
 		prereq.NeedCurl(t)
 	} else if _, err := exec.LookPath(tool); err != nil {
-		line = "cd ../.. && go tool -modfile=tools/go.mod " + line
+		line = "cd ../.. && go tool -modfile=build/tools/go.mod " + line
 	}
 	line = strings.NewReplacer("127.0.0.1:8080", r.http, "127.0.0.1:50051", r.server).Replace(line)
 	out, err := exec.CommandContext(t.Context(), "bash", "-c", line).CombinedOutput()

@@ -319,7 +319,7 @@ wirelab=` + os.Args[0] + `
 bin/wirelab() { case $1 in compare) "$wirelab" "$@" --print-plan;;
 load) "$wirelab" "$@" --rounds 1 --max-rounds 1 --slices 1 --slice 30ms || [ $? -eq 3 ];; # the machine may be too busy
 *) "$wirelab" "$@";; esac; }
-grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=tools/go.mod grpcurl "$@"); fi; }
+grpcurl() { if command -v grpcurl >/dev/null; then command grpcurl "$@"; else (cd ` + root + ` && go tool -modfile=build/tools/go.mod grpcurl "$@"); fi; }
 trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 set -m
 `

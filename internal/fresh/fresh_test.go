@@ -21,7 +21,7 @@ func module(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for name, text := range map[string]string{
-		"tools/go.mod":           "module tools\nrequire example.org/buf v1\n",
+		"build/tools/go.mod":           "module tools\nrequire example.org/buf v1\n",
 		"mill/schema/m.proto":    "message M {}\n",
 		"mill/schema/gqlgen.yml": "models:\n  M:\n    model: wirelab/mill.M\n",
 		"mill/gen/m.pb.go":       "package gen\n",
@@ -59,7 +59,7 @@ func TestStale(t *testing.T) {
 		"nothing":                        {"mill/other.txt", "b\n", ""},
 		"a schema":                       {"mill/schema/m.proto", "message N {}\n", "mill/schema/m.proto has changed"},
 		"a new schema":                   {"mill/schema/n.proto", "message N {}\n", "mill/schema/n.proto is new"},
-		"the version of a generator":     {"tools/go.mod", "module tools\nrequire example.org/buf v2\n", "tools/go.mod has changed"},
+		"the version of a generator":     {"build/tools/go.mod", "module tools\nrequire example.org/buf v2\n", "build/tools/go.mod has changed"},
 		"what a generator is told":       {"mill/schema/gqlgen.yml", "models:\n  N:\n    model: wirelab/mill.M\n", "mill/schema/gqlgen.yml has changed"},
 		"a generated file":               {"mill/gen/m.pb.go", "package gen // by hand\n", "mill/gen/m.pb.go is not as it was generated"},
 		"a file among generated ones":    {"mill/gen/n.go", "package gen\n", "mill/gen/n.go was not generated"},

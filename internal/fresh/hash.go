@@ -59,7 +59,7 @@ const gqlgenConfig = "gqlgen.yml"
 // goesIn tells what generators read: schemas, what they are told to do, and their versions.
 func goesIn(name string) bool {
 	switch name {
-	case "buf.gen.yaml", "buf.yaml", "buf.lock", "tools/go.mod", "tools/go.sum", "build/scripts/generate":
+	case "buf.gen.yaml", "buf.yaml", "buf.lock", "build/tools/go.mod", "build/tools/go.sum", "build/scripts/generate":
 		return true
 	}
 	switch path.Ext(name) {

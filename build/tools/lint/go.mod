@@ -1,4 +1,4 @@
-module wirelab/tools/lint
+module wirelab/build/tools/lint
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module wirelab/tools
+module wirelab/build/tools
 
 go 1.26.0
 
