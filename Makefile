@@ -7,7 +7,7 @@ GO      ?= go
 SHELL   := /bin/bash -o pipefail
 TOOLS   := $(GO) tool -modfile=build/tools/go.mod
 LINT    := $(GO) tool -modfile=build/tools/lint/go.mod golangci-lint
-SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*') $(shell find plan store workload -name '*.yaml' -o -name '*.sql' -o -name '*.graphqls') go.mod go.sum
+SOURCES := $(shell find . -name '*.go' -not -path './bin/*' -not -path './.cache/*') $(shell find lab results system workload hermes -name '*.yaml' -o -name '*.sql' -o -name '*.graphqls') go.mod go.sum
 # Not cached: wirelab's tests start processes and wires whose state the cache
 # does not see.
 TESTFLAGS ?= -count=1
@@ -109,7 +109,7 @@ faults: ## put faults into the bindings; the tests must find each
 
 .PHONY: bench
 bench: ## measure what one call and one sample cost, in ns and allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./stat ./load ./pipeline/gateway ./workload/...
+	$(GO) test -run '^$$' -bench . -benchmem ./lab/stat ./lab/load ./pipeline/gateway ./workload/...
 
 .PHONY: bench-rivals
 bench-rivals: build ## compare the raw driver with other load generators

@@ -12,9 +12,9 @@ import (
 	"wirelab/brokers"
 	"wirelab/brokers/brokertest"
 	"wirelab/brokers/jetstream"
+	"wirelab/lab/target"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
-	"wirelab/lab/target"
 )
 
 func TestMain(m *testing.M) {

@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/internal/authority"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
+	"wirelab/internal/authority"
 )
 
 // written is a file of the test's.

@@ -15,9 +15,9 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
+	"wirelab/internal/fault"
 	"wirelab/internal/input"
 )
 

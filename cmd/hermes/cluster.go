@@ -18,10 +18,10 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
+	"wirelab/internal/fault"
 )
 
 // clusterFlags are the flags of "cluster".

@@ -17,12 +17,12 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/intake"
 	"wirelab/hermes/lograte"
 	"wirelab/hermes/metrics"
+	"wirelab/internal/fault"
 )
 
 // config is what a node is started with.

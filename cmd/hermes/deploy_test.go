@@ -27,8 +27,8 @@ func TestDeploy(t *testing.T) {
 	new(config).register(flags)
 	known := map[string]bool{}
 	eachSetting(flags, func(f *pflag.Flag) { known[variable(f.Name)] = true })
-	files, err := filepath.Glob("../../deploy/hermes/*")
-	more, err2 := filepath.Glob("../../deploy/hermes/kubernetes/*")
+	files, err := filepath.Glob("../../build/deploy/hermes/*")
+	more, err2 := filepath.Glob("../../build/deploy/hermes/kubernetes/*")
 	if err = errors.Join(err, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/goleak"
 
-	"wirelab/internal/authority"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/internal/authority"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
 )

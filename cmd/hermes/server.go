@@ -18,7 +18,6 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/internal/fault"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/descriptors"
@@ -31,6 +30,7 @@ import (
 	"wirelab/hermes/metrics"
 	"wirelab/hermes/node"
 	"wirelab/hermes/wal"
+	"wirelab/internal/fault"
 	"wirelab/wire/accept"
 )
 

@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"wirelab"
-	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/local"
-	"wirelab/system/nats"
+	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/lab/pipelines"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/system/rabbitmq"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/pipeline/stack"
+	"wirelab/results/report"
+	"wirelab/system/nats"
+	"wirelab/system/rabbitmq"
 )
 
 // lacks says why a broker cannot be had here and what to do about it; "" if it

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/system/rabbitmq"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
+	"wirelab/system/rabbitmq"
 )
 
 // hidden is an environment in which there is no RabbitMQ.

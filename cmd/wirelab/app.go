@@ -11,9 +11,9 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/system/postgres"
 	"wirelab/lab/probe"
 	"wirelab/results/report/terminal"
+	"wirelab/system/postgres"
 )
 
 // app is what commands share: the world outside, and what there is to run.

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/lab/audit"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/lab/plan"

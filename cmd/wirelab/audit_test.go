@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/audit"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/workload/all"

@@ -11,9 +11,9 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
 )
 
 // capacityFlags are what is typed after "wirelab capacity".

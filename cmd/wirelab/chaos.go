@@ -16,14 +16,14 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/experiment"
 	"wirelab/lab/chaos"
-	"wirelab/pipeline/stack"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/result"
+	"wirelab/pipeline/stack"
 	"wirelab/queue"
 	"wirelab/results/report"
-	"wirelab/lab/result"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"wirelab/internal/programtest"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
+	report "wirelab/results/report/json"
 )
 
 // shared are the programs and folders that all tests share. The end of all tests

@@ -15,15 +15,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/inject"
+	brokerbench "wirelab/lab/messaging/bench"
 	"wirelab/lab/pipelines"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

@@ -12,8 +12,8 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // curveFlags are what is typed after "wirelab curve".

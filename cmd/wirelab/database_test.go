@@ -13,10 +13,10 @@ import (
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/system/postgres"
-	"wirelab/system/postgres/postgrestest"
 	report "wirelab/results/report/json"
 	"wirelab/results/store"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 	"wirelab/workload/all"
 )
 

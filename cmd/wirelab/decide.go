@@ -16,12 +16,12 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/chaos"
+	"wirelab/lab/result"
 	"wirelab/pipeline/stack"
 	"wirelab/results/report"
 	"wirelab/results/report/html"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 )
 
 // decideFormats are the forms of "wirelab decide", the first being the usual one.

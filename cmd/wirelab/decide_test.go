@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"wirelab/lab/chaos"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/queue"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/pipeline/stack"
+	"wirelab/queue"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

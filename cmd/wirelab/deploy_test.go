@@ -23,7 +23,7 @@ func TestPipelineCompose(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	text, err := os.ReadFile("../../deploy/pipeline/compose.yaml")
+	text, err := os.ReadFile("../../build/deploy/pipeline/compose.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

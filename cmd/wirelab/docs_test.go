@@ -16,10 +16,10 @@ import (
 	"wirelab/internal/doctest"
 	"wirelab/internal/porttest"
 	"wirelab/internal/prereq"
+	"wirelab/lab/result"
 	"wirelab/system/postgres"
 	"wirelab/system/postgres/postgrestest"
 	"wirelab/system/rabbitmq/rabbitmqtest"
-	"wirelab/lab/result"
 	"wirelab/workload/all"
 )
 

@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/lab/agent"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/workload/external"
 )

@@ -8,9 +8,9 @@ import (
 
 	"wirelab"
 	"wirelab/lab/network"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/pipeline/stack"
 )
 
 // describe is an error for the person at the terminal. Of a name that is not known where it was written it

@@ -14,12 +14,12 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 )
 
 // explainFlags are what is typed.

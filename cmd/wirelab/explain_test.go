@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	report "wirelab/results/report/json"
 	"wirelab/results/store"
 )
 

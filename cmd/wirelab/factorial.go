@@ -8,8 +8,8 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
 )
 
 // wireName is a word for a transport and framing on the command line.

@@ -13,12 +13,12 @@ import (
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/json"
 	"wirelab/results/report/junit"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 )
 
 // gate is the flags that make a command a gate for continuous integration.

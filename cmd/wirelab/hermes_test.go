@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wirelab/hermes/local"
-	"wirelab/system/nats"
 	"wirelab/pipeline/stack"
+	"wirelab/system/nats"
 	"wirelab/workload/logging"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

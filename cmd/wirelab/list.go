@@ -7,8 +7,8 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

@@ -14,21 +14,21 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/lab/agent"
 	"wirelab/brokers"
-	"wirelab/lab/messaging/bench"
-	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/null"
-	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/selftest"
+	"wirelab/hermes/local"
+	"wirelab/lab/agent"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
-	"wirelab/hermes/local"
-	"wirelab/system/nats"
+	"wirelab/lab/messaging/bench"
+	"wirelab/lab/messaging/drive"
+	"wirelab/lab/messaging/stand"
 	"wirelab/lab/plan"
-	"wirelab/cmd/internal/selftest"
 	"wirelab/lab/target"
+	"wirelab/system/nats"
 )
 
 // messagingWorkload is the workload whose loads are messages.

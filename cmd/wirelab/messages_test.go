@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/lab/experiment"
 	"wirelab/hermes/local"
 	"wirelab/internal/prereq"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/results/store"

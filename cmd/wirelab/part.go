@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/lab/agent"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/agent"
+	"wirelab/lab/control"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/journal"
 	"wirelab/pipeline/listener"

@@ -5,8 +5,8 @@ import (
 
 	"wirelab/lab/experiment"
 	"wirelab/lab/pipelines"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
+	"wirelab/pipeline/stack"
 )
 
 // withPipelines is the bench of a plan, with pipelines if any arm is a path

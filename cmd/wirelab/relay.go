@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/lab/agent"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/agent"
 	"wirelab/lab/network"
 	"wirelab/lab/network/relay"
 	"wirelab/lab/plan"

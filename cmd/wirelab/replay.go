@@ -8,9 +8,9 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 )
 
 // replayed is what replay prints as JSON.

@@ -16,10 +16,10 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/result"
 	"wirelab/results/report/html"
 	"wirelab/results/report/jmh"
 	"wirelab/results/report/markdown"
-	"wirelab/lab/result"
 )
 
 // reportFormats are the forms that "wirelab report" writes, in the order of its

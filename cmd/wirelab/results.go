@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab/results/admit"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/doctor"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/admit"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

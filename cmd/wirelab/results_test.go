@@ -8,8 +8,8 @@ import (
 
 	"wirelab/cmd/internal/cli/clitest"
 	"wirelab/lab/doctor"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
+	report "wirelab/results/report/json"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
 )

@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"wirelab"
-	"wirelab/internal/authority"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/control"
+	"wirelab/internal/authority"
 	"wirelab/internal/input"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 

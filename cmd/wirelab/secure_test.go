@@ -17,9 +17,9 @@ import (
 	"wirelab"
 	"wirelab/internal/authority"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 	"wirelab/workload/all"
 )
 

@@ -14,13 +14,13 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/cmd/internal/selftest"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/result"
 	"wirelab/results/report/json"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
-	"wirelab/cmd/internal/selftest"
 	"wirelab/results/store"
 )
 

@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab"
-	"wirelab/lab/agent"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/lab/agent"
 	"wirelab/lab/inject"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/results/dashboard"
 	"wirelab/internal/fault"
+	"wirelab/results/dashboard"
 	"wirelab/results/store"
 )
 

@@ -17,13 +17,13 @@ import (
 	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 	"wirelab/results/store"
 )
 

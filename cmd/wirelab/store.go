@@ -7,10 +7,10 @@ import (
 	"syscall"
 
 	"wirelab/internal/fault"
-	"wirelab/system/postgres"
 	"wirelab/results/store"
 	pgstore "wirelab/results/store/postgres"
 	"wirelab/results/store/sqlite"
+	"wirelab/system/postgres"
 )
 
 // resultsFlag names the flag of every command that opens the store.

@@ -12,11 +12,11 @@ import (
 
 	"wirelab"
 	"wirelab/lab/chaos"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/pipeline/stack"
+	"wirelab/results/report"
 	"wirelab/workload/all"
 )
 

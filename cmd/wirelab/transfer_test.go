@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"wirelab/cmd/internal/cli"
-	"wirelab/system/postgres"
-	"wirelab/system/postgres/postgrestest"
 	"wirelab/results/store"
 	"wirelab/results/store/sqlite"
 	"wirelab/results/store/storetest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // pushed copies with push, and returns what it says in JSON.

@@ -7,9 +7,9 @@ import (
 
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // Where nothing was measured the exit code says so, whatever kept it from being measured, and

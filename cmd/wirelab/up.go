@@ -12,8 +12,8 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
-	"wirelab/lab/experiment"
 	"wirelab/internal/fault"
+	"wirelab/lab/experiment"
 	"wirelab/pipeline/gateway"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"

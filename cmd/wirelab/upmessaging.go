@@ -10,10 +10,10 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
+	"wirelab/lab/messaging/stand"
 	"wirelab/lab/plan"
 )
 

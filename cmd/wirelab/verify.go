@@ -15,9 +15,9 @@ import (
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/verify"
-	"wirelab/lab/result"
 	"wirelab/results/store"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"wirelab/results/report/verify"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/verify"
 	"wirelab/results/store"
 )
 

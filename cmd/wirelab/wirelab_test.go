@@ -18,9 +18,9 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/internal/authority"
 	"wirelab/cmd/internal/cli"
 	"wirelab/cmd/internal/cli/clitest"
+	"wirelab/internal/authority"
 	"wirelab/lab/plan"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"

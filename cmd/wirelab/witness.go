@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/audit"
 	"wirelab/cmd/internal/cli"
+	"wirelab/lab/audit"
 	"wirelab/lab/control"
 	"wirelab/lab/inject"
 	"wirelab/lab/load"

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/system/daemon"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
+	"wirelab/system/daemon"
 )
 
 // build makes the program from this source.

@@ -124,7 +124,7 @@ func offence(room, imported string) string {
 		if other == "" {
 			other = "."
 		}
-		if strings.HasPrefix(other, "cmd/") {
+		if strings.HasPrefix(other, "cmd/") && !(strings.HasPrefix(other, "cmd/internal/") && strings.HasPrefix(room, "cmd/")) {
 			return "cmd is imported by nobody"
 		}
 		if sibling(room, other) {
@@ -136,7 +136,7 @@ func offence(room, imported string) string {
 		return ""
 	}
 	if standard(imported) {
-		if strings.HasPrefix(imported, "net/http") && slices.Contains([]string{"load", "stat", "plan"}, room) {
+		if strings.HasPrefix(imported, "net/http") && slices.Contains([]string{"lab/load", "lab/stat", "lab/plan"}, room) {
 			return r.because
 		}
 		return ""
@@ -189,19 +189,19 @@ func TestRulesRefuse(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ room, imported string }{
 		{".", "google.golang.org/grpc"},
-		{"load", "wirelab"},
-		{"load", "net/http"},
-		{"stat", "wirelab/lab/load"},
+		{"lab/load", "wirelab"},
+		{"lab/load", "net/http"},
+		{"lab/stat", "wirelab/lab/load"},
 		{"workload/routeguide", "wirelab/wire/grpc"},
 		{"workload/routeguide", "google.golang.org/grpc"},
 		{"workload/routeguide/bind", "wirelab/lab/load"},
 		{"workload/routeguide/bind", "wirelab/workload/ledger"},
 		{"wire/grpc", "wirelab/workload/routeguide"},
 		{"results/report/terminal", "wirelab/lab/load"},
-		{"report", "wirelab/wire/grpc"},
+		{"results/report", "wirelab/wire/grpc"},
 		{"results/store/sqlite", "wirelab/results/report"},
-		{"experiment", "wirelab/wire/grpc"},
-		{"experiment", "wirelab/cmd/wirelab"},
+		{"lab/experiment", "wirelab/wire/grpc"},
+		{"lab/experiment", "wirelab/cmd/wirelab"},
 		{"newroom", "fmt"},
 	} {
 		if offence(c.room, c.imported) == "" {
@@ -209,7 +209,7 @@ func TestRulesRefuse(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ room, imported string }{
-		{"load", "wirelab/lab/stat"},
+		{"lab/load", "wirelab/lab/stat"},
 		{"workload/routeguide/bind", "wirelab/workload/routeguide/gen"},
 		{"workload/all", "wirelab/workload/routeguide/bind"},
 		{"results/report/terminal", "wirelab/lab/result"},
@@ -301,7 +301,7 @@ func mayExit(f file) bool {
 
 // suite reports whether a room is for tests alone: selftest is of the product.
 func suite(room string) bool {
-	return room == "conformance" || strings.HasSuffix(room, "test") && room != "selftest"
+	return room == "wire/conformance" || strings.HasSuffix(room, "test") && room != "cmd/internal/selftest"
 }
 
 func TestBannedCalls(t *testing.T) {

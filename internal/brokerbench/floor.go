@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"wirelab/lab/control"
 	"wirelab/hermes/gen"
+	"wirelab/lab/control"
 	"wirelab/lab/target"
 )
 

@@ -12,8 +12,8 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"wirelab/system/nats"
 	"wirelab/lab/target"
+	"wirelab/system/nats"
 )
 
 // natsSync is NATS's own default for how often it brings what it wrote to the disk.

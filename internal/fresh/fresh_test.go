@@ -21,7 +21,7 @@ func module(t *testing.T) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for name, text := range map[string]string{
-		"build/tools/go.mod":           "module tools\nrequire example.org/buf v1\n",
+		"build/tools/go.mod":     "module tools\nrequire example.org/buf v1\n",
 		"mill/schema/m.proto":    "message M {}\n",
 		"mill/schema/gqlgen.yml": "models:\n  M:\n    model: wirelab/mill.M\n",
 		"mill/gen/m.pb.go":       "package gen\n",

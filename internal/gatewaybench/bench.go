@@ -11,12 +11,12 @@ import (
 
 	"wirelab"
 	"wirelab/lab/control"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/system/postgres"
 	"wirelab/lab/probe"
 	"wirelab/lab/stat"
 	"wirelab/lab/target"
+	"wirelab/pipeline/stack"
+	"wirelab/system/postgres"
 )
 
 // front is the wire of a caller, with the gateway and without it.

@@ -1,4 +1,4 @@
-// Package manifests holds the manifests in deploy/ to the types of Kubernetes and the
+// Package manifests holds the manifests in build/deploy/ to the types of Kubernetes and the
 // compose files to their schema: a field that is not theirs, or one of another type, is an
 // error. It asks nobody. It has a module of its own, so that what it needs
 // is no part of wirelab.
@@ -22,7 +22,7 @@ import (
 )
 
 // where the manifests are.
-const where = "../../deploy/hermes"
+const where = "../../build/deploy/hermes"
 
 func TestManifests(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(where, "kubernetes", "*.yaml"))
@@ -117,7 +117,7 @@ func mounted(s *apps.StatefulSet) error {
 }
 
 func TestComposePipeline(t *testing.T) {
-	name := filepath.Join("../../deploy/pipeline", "compose.yaml")
+	name := filepath.Join("../../build/deploy/pipeline", "compose.yaml")
 	p, err := project(name, "pipeline")
 	if err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"wirelab/system/postgres"
 	"wirelab/lab/result"
+	"wirelab/system/postgres"
 )
 
 func main() {

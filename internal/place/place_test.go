@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab/internal/prereq"
 	"wirelab/internal/place"
+	"wirelab/internal/prereq"
 )
 
 // What is done at a place is done there, and the thread is put back, whatever comes of it.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"wirelab/internal/place"
-	"wirelab/lab/probe"
 	"wirelab/internal/process"
+	"wirelab/lab/probe"
 )
 
 // start starts a script and waits for the line that it begins with.

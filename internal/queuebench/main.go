@@ -20,9 +20,9 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/system/postgres"
 	"wirelab/queue"
 	"wirelab/queue/amqp"
+	"wirelab/system/postgres"
 	"wirelab/system/rabbitmq"
 )
 

@@ -14,10 +14,10 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/lab/agent"
-	"wirelab/lab/control"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
+	"wirelab/lab/agent"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

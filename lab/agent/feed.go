@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

@@ -8,9 +8,9 @@ import (
 	"wirelab"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
-	"wirelab/pipeline/journal"
 	"wirelab/lab/result"
 	"wirelab/lab/trace"
+	"wirelab/pipeline/journal"
 )
 
 const (

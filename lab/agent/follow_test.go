@@ -15,9 +15,9 @@ import (
 
 	"wirelab"
 	"wirelab/lab/control"
-	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
+	"wirelab/pipeline/journal"
 )
 
 // letter is what the made-up post office is handed.

@@ -14,8 +14,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/authority"
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/control"
 	"wirelab/lab/probe"
 )
 

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/lab/audit"
 	"wirelab/internal/leaktest"
+	"wirelab/lab/audit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"wirelab/lab/load"
-	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/trace"
+	"wirelab/pipeline/journal"
 )
 
 // Report is what became of a run. It is plain data, for a page or a program.

@@ -33,8 +33,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/load"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/trace"
+	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
 )
 

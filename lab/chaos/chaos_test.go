@@ -9,8 +9,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/chaos"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
+	"wirelab/pipeline/stack"
 )
 
 func TestFaultsAreReadAndWritten(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"wirelab/lab/load"
-	"wirelab/pipeline/journal"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/stat"
 	"wirelab/lab/trace"
+	"wirelab/pipeline/journal"
+	"wirelab/pipeline/stack"
 	"wirelab/workload/logging"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

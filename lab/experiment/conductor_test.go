@@ -9,8 +9,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab/lab/experiment"
 	"wirelab/internal/leaktest"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"

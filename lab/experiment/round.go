@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
+	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"

@@ -22,12 +22,12 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/control"
-	"wirelab/system/daemon"
 	"wirelab/internal/place"
-	"wirelab/lab/probe"
 	"wirelab/internal/process"
+	"wirelab/lab/control"
+	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/system/daemon"
 )
 
 // Spec says what to start, and how one knows that it is ready.

@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/lab/control"
-	"wirelab/internal/prereq"
-	"wirelab/lab/launch"
 	"wirelab/internal/place"
+	"wirelab/internal/prereq"
+	"wirelab/lab/control"
+	"wirelab/lab/launch"
 	"wirelab/lab/probe"
 )
 

@@ -6,8 +6,8 @@ import (
 	"io"
 	"net"
 
-	"wirelab/lab/control"
 	"wirelab/internal/process"
+	"wirelab/lab/control"
 )
 
 // output takes what a server writes for as long as it lives, so that it never waits

@@ -20,8 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"wirelab"
-	"wirelab/lab/control"
 	"wirelab/internal/place"
+	"wirelab/lab/control"
 	"wirelab/lab/probe"
 )
 

@@ -13,10 +13,10 @@ import (
 	"wirelab"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
-	"wirelab/pipeline/stack"
 	"wirelab/lab/plan"
-	"wirelab/queue"
 	"wirelab/lab/result"
+	"wirelab/pipeline/stack"
+	"wirelab/queue"
 )
 
 // Bench is an experiment's bench with pipelines. Make one with [New].

@@ -15,9 +15,9 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab/lab/control"
 	"wirelab/internal/place"
 	"wirelab/internal/process"
+	"wirelab/lab/control"
 )
 
 // Command says what to start.

@@ -9,10 +9,10 @@ import (
 	"math"
 
 	"wirelab"
-	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/pipeline/journal"
 )
 
 // Limit is how many entries one book follows: 200 bytes each.

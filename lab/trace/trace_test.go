@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/pipeline/journal"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/trace"
+	"wirelab/pipeline/journal"
 )
 
 const ms = int64(time.Millisecond)

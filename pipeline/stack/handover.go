@@ -3,8 +3,8 @@ package stack
 import (
 	"cmp"
 
-	"wirelab/queue"
 	"wirelab/lab/result"
+	"wirelab/queue"
 )
 
 // HandoverOf is how a path through one of brokers hands an entry on; through

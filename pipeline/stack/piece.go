@@ -11,8 +11,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/control"
-	"wirelab/pipeline/health"
 	"wirelab/lab/target"
+	"wirelab/pipeline/health"
 )
 
 // Part is a running part of the pipeline, as it may be shown.

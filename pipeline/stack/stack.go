@@ -21,11 +21,11 @@ import (
 
 	"wirelab"
 	"wirelab/hermes/local"
-	"wirelab/system/nats"
 	"wirelab/lab/probe"
-	"wirelab/queue"
-	"wirelab/system/rabbitmq"
 	"wirelab/lab/target"
+	"wirelab/queue"
+	"wirelab/system/nats"
+	"wirelab/system/rabbitmq"
 )
 
 // The brokers.

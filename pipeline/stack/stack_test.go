@@ -19,15 +19,15 @@ import (
 	"go.uber.org/goleak"
 
 	"wirelab"
-	"wirelab/lab/agent"
-	"wirelab/lab/control"
 	"wirelab/hermes/local"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/programtest"
-	"wirelab/system/nats"
+	"wirelab/lab/agent"
+	"wirelab/lab/control"
 	"wirelab/pipeline/health"
 	"wirelab/pipeline/stack"
 	"wirelab/queue"
+	"wirelab/system/nats"
 )
 
 // The test binary is its own program: with a part's configuration in the

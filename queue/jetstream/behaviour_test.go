@@ -12,11 +12,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"wirelab"
-	"wirelab/system/nats"
-	natsserver "wirelab/system/nats/server"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 )
 
 // within runs a server in this process for the test, and returns its address.

@@ -12,10 +12,10 @@ import (
 	library "github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
-	"wirelab/system/nats"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
+	"wirelab/system/nats"
 )
 
 // A handler may take longer than the server waits for a word: it is given one.

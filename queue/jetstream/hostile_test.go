@@ -8,9 +8,9 @@ import (
 	client "github.com/nats-io/nats.go"
 
 	"wirelab"
-	"wirelab/system/nats"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
+	"wirelab/system/nats"
 )
 
 // Whoever may publish to the queue's subject cannot end its consumers: headers

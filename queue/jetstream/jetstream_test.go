@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/system/nats"
-	natsserver "wirelab/system/nats/server"
+	"wirelab/lab/target"
 	"wirelab/queue"
 	"wirelab/queue/jetstream"
 	"wirelab/queue/queuetest"
-	"wirelab/lab/target"
+	"wirelab/system/nats"
+	natsserver "wirelab/system/nats/server"
 )
 
 // The test binary is the server, where it is told to be.

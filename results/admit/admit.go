@@ -11,8 +11,8 @@ import (
 
 	"wirelab"
 	"wirelab/internal/input"
-	"wirelab/results/report/verify"
 	"wirelab/lab/result"
+	"wirelab/results/report/verify"
 	"wirelab/results/store"
 )
 

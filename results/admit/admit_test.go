@@ -9,10 +9,10 @@ import (
 	"unicode/utf16"
 
 	"wirelab"
-	"wirelab/results/admit"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/admit"
+	report "wirelab/results/report/json"
 	"wirelab/results/store"
 )
 

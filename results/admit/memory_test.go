@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/results/admit"
 	report "wirelab/results/report/json"
 	"wirelab/results/report/verify"
-	"wirelab/lab/result"
-	"wirelab/lab/result/resulttest"
 	"wirelab/results/store"
 )
 

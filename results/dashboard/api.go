@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/results/admit"
 	"wirelab/lab/result"
+	"wirelab/results/admit"
 	"wirelab/results/store"
 )
 

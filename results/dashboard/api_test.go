@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report/html"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/html"
+	report "wirelab/results/report/json"
 	"wirelab/results/store"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 	"wirelab/results/store"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // historyPage is what a history is filled with.

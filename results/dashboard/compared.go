@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // comparePage is what a comparison is filled with.

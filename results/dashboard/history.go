@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/results/report"
-	"wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
+	"wirelab/results/report/csv"
 	"wirelab/results/store"
 )
 

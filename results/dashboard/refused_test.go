@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // struck is how pages mark a refused value.

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"wirelab"
+	"wirelab/lab/result"
 	"wirelab/results/report/html"
 	report "wirelab/results/report/json"
-	"wirelab/lab/result"
 	"wirelab/results/store"
 )
 

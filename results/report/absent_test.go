@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // An arm that is absent stands in every table with that word, and never with a

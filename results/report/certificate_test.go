@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
-	"wirelab/lab/result/resulttest"
 )
 
 func TestResolves(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // A report says what data was kept in, where that ran and how it was reached.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // decisions are the tables of a result, and its only load's rows by metric.

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // An arm of a service that is not ours says what is known of it: neither a server library nor an encoding.

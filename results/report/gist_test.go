@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 func TestGist(t *testing.T) {

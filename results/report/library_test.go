@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // TestLibraries: what the server costs and what the client's library adds are

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/csv"
@@ -15,8 +17,6 @@ import (
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
-	"wirelab/lab/result/resulttest"
 )
 
 const early = "rabbitmq-default"

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // The head says in a line what the path was, what of it is a model, and what

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // That no connection was opened is said only where none was: of an arm whose figures are

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // outage is one in which callers were refused and an entry was lost.

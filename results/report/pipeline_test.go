@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // What became of entries and what each process cost stand in tables, and nothing

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
 	"wirelab/results/report/csv"
@@ -19,8 +21,6 @@ import (
 	"wirelab/results/report/junit"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
-	"wirelab/lab/result/resulttest"
 )
 
 // places are where a refused figure of each kind stands in the analysis.

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"wirelab/lab/result"
+	"wirelab/lab/result/resulttest"
 	"wirelab/results/report"
 	"wirelab/results/report/csv"
 	"wirelab/results/report/html"
 	"wirelab/results/report/json"
 	"wirelab/results/report/markdown"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
-	"wirelab/lab/result/resulttest"
 )
 
 // Every form has the steps of chains, and none has them where an arm's times are refused.

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
-	"wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/csv"
 )
 
 // fact is the line of a report's head with a name.

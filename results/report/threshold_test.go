@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 func TestFigure(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
 )
 
 // change makes a change of each trial of the second of two arms, with as many

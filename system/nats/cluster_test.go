@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
-	"wirelab/system/nats"
 	"wirelab/lab/target"
+	"wirelab/system/nats"
 )
 
 // A stream with three copies goes on without one server, and has all that was

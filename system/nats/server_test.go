@@ -17,9 +17,9 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
+	"wirelab/lab/target"
 	"wirelab/system/nats"
 	natsserver "wirelab/system/nats/server"
-	"wirelab/lab/target"
 )
 
 // The test binary is the child, where it is told to be.

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
-	"wirelab/system/postgres"
-	"wirelab/system/postgres/postgrestest"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // The account of a server: found among the processes of this host, with what

@@ -13,8 +13,8 @@ import (
 	"os"
 	"text/tabwriter"
 
-	"wirelab/lab/result"
 	"wirelab/cmd/internal/selftest"
+	"wirelab/lab/result"
 )
 
 func main() {

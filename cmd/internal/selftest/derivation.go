@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report/json"
-	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report/json"
+	"wirelab/results/report/verify"
 )
 
 // derivationTest edits exported results and looks whether that is seen.

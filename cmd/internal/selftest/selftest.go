@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/experiment"
 	"wirelab/internal/fault"
+	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

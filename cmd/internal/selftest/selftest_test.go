@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab/lab/inject"
 	"wirelab/internal/leaktest"
+	"wirelab/lab/inject"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

@@ -14,10 +14,10 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/lab/messaging/stand"
 	"wirelab/brokers/ways"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
+	"wirelab/lab/messaging/stand"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

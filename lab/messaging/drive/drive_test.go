@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"wirelab/brokers"
-	"wirelab/lab/messaging/account"
 	"wirelab/brokers/brokertest"
-	"wirelab/lab/messaging/drive"
 	"wirelab/brokers/memory"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
+	"wirelab/lab/messaging/account"
+	"wirelab/lab/messaging/drive"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -8,8 +8,8 @@ import (
 
 	"wirelab"
 	"wirelab/brokers"
-	"wirelab/lab/messaging/account"
 	"wirelab/lab/load"
+	"wirelab/lab/messaging/account"
 )
 
 // lines are the engine's calls as sends of publishers: one goroutine for each sender,

@@ -15,8 +15,8 @@ import (
 	"syscall"
 
 	"wirelab/brokers"
-	"wirelab/lab/messaging/account"
 	"wirelab/lab/load"
+	"wirelab/lab/messaging/account"
 )
 
 // Reading is what a reader in a process of its own is told, as the first line of

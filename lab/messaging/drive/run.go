@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"wirelab/brokers"
-	"wirelab/lab/messaging/account"
 	"wirelab/lab/control"
 	"wirelab/lab/load"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"

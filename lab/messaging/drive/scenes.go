@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab/lab/messaging/account"
 	"wirelab/lab/control"
+	"wirelab/lab/messaging/account"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/lab/control"
 	"wirelab/internal/place"
+	"wirelab/lab/control"
 	"wirelab/lab/plan"
 )
 

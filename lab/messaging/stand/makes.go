@@ -13,9 +13,9 @@ import (
 	"wirelab/brokers"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
+	"wirelab/lab/target"
 	"wirelab/system/nats"
 	"wirelab/system/rabbitmq"
-	"wirelab/lab/target"
 )
 
 // hermesCluster is nodes of Hermes.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"wirelab/brokers/ways"
-	"wirelab/lab/control"
 	"wirelab/internal/fault"
 	"wirelab/internal/place"
+	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
 )

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"wirelab"
-	"wirelab/lab/network"
 	"wirelab/internal/place"
+	"wirelab/lab/network"
 )
 
 // instead is what to do where the kernel cannot.

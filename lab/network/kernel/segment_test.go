@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/place"
 	"wirelab/internal/prereq"
 	"wirelab/lab/network/kernel"
-	"wirelab/internal/place"
 )
 
 // segment makes one, or skips where the system may not make one.

@@ -31,8 +31,8 @@ import (
 	"unicode"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // Write writes the result. The error is w's.

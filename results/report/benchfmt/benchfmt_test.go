@@ -9,9 +9,9 @@ import (
 	"golang.org/x/perf/benchunit"
 
 	"wirelab/lab/plan"
-	report "wirelab/results/report/benchfmt"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	report "wirelab/results/report/benchfmt"
 )
 
 // parse reads what is written as benchstat does.

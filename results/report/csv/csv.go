@@ -69,8 +69,8 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // Columns returns the heads of the columns.

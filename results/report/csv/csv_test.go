@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	report "wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	report "wirelab/results/report/csv"
 )
 
 func read(t *testing.T, r *result.Result) []map[string]string {

@@ -4,8 +4,8 @@ import (
 	"io"
 	"strconv"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // ExplainColumns returns the heads of the columns of [WriteExplanation].

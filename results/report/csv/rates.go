@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // line is a row without what most rows lack. A value with a reason in invalid is refused.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report/csv"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/csv"
 )
 
 // table writes a result and reads it again, each row by its columns' names.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 func roundTo(v, steps float64) float64 { return math.Round(v*steps) / steps }

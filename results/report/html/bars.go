@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // bar is a row of a bar chart: one number, or several that add up.

@@ -17,9 +17,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"wirelab/internal/browsertest"
-	"wirelab/results/report/html"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/html"
 )
 
 //go:embed testdata/check.js

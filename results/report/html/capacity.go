@@ -4,9 +4,9 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // said is a verdict that is not of one load: of a curve, of capacities, of

@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // curve is the chart of response time over offered rate, of one operation.

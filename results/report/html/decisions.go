@@ -4,8 +4,8 @@ import (
 	_ "embed" // for the template
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 //go:embed decisions.gohtml

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/results/report"
-	"wirelab/results/report/html"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/html"
 )
 
 // Every row of when to use which stands on the page, whole, and nowhere but where

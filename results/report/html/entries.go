@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
-	"wirelab/results/report/svg"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
+	"wirelab/results/report/svg"
 )
 
 // entries is the account of what became of entries; nil where nobody followed any.

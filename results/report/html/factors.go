@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // factors are the charts of why arms differ, where they differ in more than one

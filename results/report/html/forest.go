@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // verdict is what is said of a load first: the sentence, and its picture.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report/html"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/html"
 )
 
 // A plot of differences in which none is known has the reasons, and no axis and no words about one.

@@ -20,9 +20,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
 )
 
 var (

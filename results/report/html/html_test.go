@@ -18,10 +18,10 @@ import (
 
 	parse "golang.org/x/net/html"
 
-	"wirelab/results/report"
-	"wirelab/results/report/html"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/html"
 	"wirelab/results/store"
 )
 

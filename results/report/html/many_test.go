@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report/html"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/html"
 )
 
 // Of the largest plans a page shows what decides and what failed; the rest would make it too large to open.

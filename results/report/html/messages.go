@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
 )
 
 //go:embed scenarios.gohtml

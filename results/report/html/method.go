@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // method is how it was measured, and how to do it again.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // track is a figure of a round, in the order they ran.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // number is one figure of one arm with all that is to be known of it: where it

@@ -9,9 +9,9 @@ import (
 
 	"wirelab"
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 //go:embed picture.css

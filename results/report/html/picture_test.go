@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
-	"wirelab/results/report/html"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/html"
 )
 
 // A picture is whole XML, loads nothing, has colours for light and dark, and

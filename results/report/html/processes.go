@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // processes is what each process of a pipeline used, as a table; nil where no arm

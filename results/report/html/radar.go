@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // axis is one axis of a cost profile: a number of each arm. The rim is the best

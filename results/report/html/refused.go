@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteRefused is [WriteWithOutages] with the switch for refused values on.

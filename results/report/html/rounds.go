@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/svg"
-	"wirelab/lab/result"
 )
 
 // paired is how an arm differed from the first in one round.

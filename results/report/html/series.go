@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"html/template"
 
-	"wirelab/results/report/svg"
 	"wirelab/lab/result"
+	"wirelab/results/report/svg"
 )
 
 // colours is how many the style sheet has; see .s0 to .s7 there. They are those

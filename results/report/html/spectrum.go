@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
-	"wirelab/results/report/svg"
 	"wirelab/lab/result"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
+	"wirelab/results/report/svg"
 )
 
 // spectral is one quantile on a line of a spectrum.

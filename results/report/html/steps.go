@@ -3,8 +3,8 @@ package html
 import (
 	"fmt"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // steps is how long each call of a chain takes; nil where calls are single ones.

@@ -3,8 +3,8 @@ package html
 import (
 	"fmt"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // streams is what is to be seen of streams beside metrics; nil of calls.

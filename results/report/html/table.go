@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

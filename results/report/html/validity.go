@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // validity is what lets the numbers be believed, or not.

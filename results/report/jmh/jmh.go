@@ -34,9 +34,9 @@ import (
 	"unicode"
 
 	"wirelab/lab/plan"
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/benchfmt"
-	"wirelab/lab/result"
 )
 
 // form is the version of the format that is written.

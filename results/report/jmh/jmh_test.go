@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report/jmh"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/jmh"
 )
 
 // read writes a result and reads it as a viewer does: fields by their names.

@@ -30,9 +30,9 @@ import (
 	"reflect"
 	"strings"
 
+	"wirelab/lab/result"
 	"wirelab/results/report"
 	"wirelab/results/report/terminal"
-	"wirelab/lab/result"
 )
 
 // Document is what is written.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	report "wirelab/results/report/json"
 )
 
 func TestReadAgain(t *testing.T) {

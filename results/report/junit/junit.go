@@ -20,8 +20,8 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 type suites struct {

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/results/report/junit"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/junit"
 )
 
 // schema is what the common schemas of JUnit's XML ask for: decoded apart from

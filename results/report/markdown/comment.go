@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteComment writes a comment for a pull request: the verdict on the

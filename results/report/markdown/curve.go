@@ -3,8 +3,8 @@ package markdown
 import (
 	"strconv"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // curve writes response times over offered rates, a table for each arm.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report/markdown"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/markdown"
 )
 
 func TestRatedGolden(t *testing.T) {

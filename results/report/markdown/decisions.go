@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // decisions writes the tables of when to use which, where there are any.

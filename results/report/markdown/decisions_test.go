@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/results/report"
-	"wirelab/results/report/markdown"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/markdown"
 )
 
 // The tables are as they were looked at, have as many cells in each row, and

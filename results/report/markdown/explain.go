@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteExplanation writes what makes the arms of a result differ: the

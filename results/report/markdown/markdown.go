@@ -10,8 +10,8 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // Write writes the result. The error is w's.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab/results/report/markdown"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/markdown"
 )
 
 var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteAgreement writes which conclusions of an experiment hold in another,

@@ -3,8 +3,8 @@ package terminal
 import (
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // capacity writes what was found of the highest rates.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // curve writes response times over offered rates: in words, drawn, and as a

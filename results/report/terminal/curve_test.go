@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/terminal"
 )
 
 // rated are results of curves and capacities: as they should be, with an arm

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteDecisions writes the tables of when to use which. The error is w's.

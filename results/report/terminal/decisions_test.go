@@ -8,10 +8,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/results/report"
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report"
+	"wirelab/results/report/terminal"
 )
 
 // The table of when to use which is as it was looked at, is in the report as it

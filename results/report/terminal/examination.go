@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"wirelab/lab/doctor"
 	"wirelab/internal/paragraph"
+	"wirelab/lab/doctor"
 	"wirelab/results/report"
 )
 

@@ -11,9 +11,9 @@ import (
 	"wirelab/lab/doctor"
 	"wirelab/lab/plan"
 	"wirelab/lab/probe"
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/terminal"
 )
 
 // ill is an examination of a machine with something wrong of every kind.

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/terminal"
 )
 
 func explanation(t *testing.T, r *result.Result, width int) string {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // group is the columns of one metric, with two lines of head and a line for

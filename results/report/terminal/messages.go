@@ -1,8 +1,8 @@
 package terminal
 
 import (
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // messages writes the account of a load's messages and what was done to the

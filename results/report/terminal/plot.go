@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // The size of a plot: lines high, and columns wide at most, since a curve

@@ -3,8 +3,8 @@ package terminal
 import (
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteRefused lists what was measured and refused by a check, each value marked and

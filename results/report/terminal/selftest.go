@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // selfTest writes what wirelab found about itself: a line for each test, what

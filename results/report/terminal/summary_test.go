@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 
 	"wirelab/lab/plan"
-	"wirelab/results/report"
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
+	"wirelab/results/report"
+	"wirelab/results/report/terminal"
 )
 
 // kind is a made-up result with its short answer: to analyse one takes long.

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"wirelab/internal/paragraph"
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // Style is how to write.

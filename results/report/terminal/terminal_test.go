@@ -10,9 +10,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/terminal"
 )
 
 var update = flag.Bool("update", false, "write what is got into testdata; understand the difference before committing it")

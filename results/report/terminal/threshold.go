@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"io"
 
-	"wirelab/results/report"
 	"wirelab/lab/result"
+	"wirelab/results/report"
 )
 
 // WriteJudgement writes how a result stands against thresholds: the verdict,

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab/results/report/terminal"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/report/terminal"
 )
 
 func TestJudgement(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"wirelab"
-	report "wirelab/results/report/json"
 	"wirelab/lab/result"
+	report "wirelab/results/report/json"
 )
 
 // Difference is something that does not hold.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"wirelab/lab/plan"
-	report "wirelab/results/report/json"
-	"wirelab/results/report/verify"
 	"wirelab/lab/result"
 	"wirelab/lab/result/resulttest"
 	"wirelab/lab/stat"
+	report "wirelab/results/report/json"
+	"wirelab/results/report/verify"
 )
 
 // document is a document with thresholds, as people may edit it.

@@ -13,11 +13,11 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/system/postgres"
-	"wirelab/system/postgres/postgrestest"
 	"wirelab/lab/result"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
+	"wirelab/system/postgres"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // large is a sample that does not compress.

@@ -10,9 +10,9 @@ import (
 	"testing/fstest"
 
 	"wirelab"
-	"wirelab/system/postgres"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
+	"wirelab/system/postgres"
 )
 
 // openWith opens a store as an earlier or later wirelab would, with its

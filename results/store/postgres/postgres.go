@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
-	"wirelab/system/postgres"
 	"wirelab/lab/result"
 	"wirelab/results/store"
+	"wirelab/system/postgres"
 )
 
 // connections is how many a store holds: one may put, one tell news, others read.

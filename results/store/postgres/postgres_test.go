@@ -13,10 +13,10 @@ import (
 
 	"wirelab"
 	"wirelab/internal/leaktest"
-	"wirelab/system/postgres/postgrestest"
 	"wirelab/lab/result"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
+	"wirelab/system/postgres/postgrestest"
 )
 
 // server is one for all tests that do not kill it. Each test has a database of

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"wirelab/system/sqlite"
 	"wirelab/results/store"
 	"wirelab/results/store/storetest"
+	"wirelab/system/sqlite"
 )
 
 func TestMigrationsRunOnceAndWholly(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 
 	"wirelab"
 	"wirelab/lab/result"
-	"wirelab/system/sqlite"
 	"wirelab/results/store"
+	"wirelab/system/sqlite"
 )
 
 // busyTimeout is how long a process waits for another that writes. A Put

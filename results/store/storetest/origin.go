@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/results/admit"
 	"wirelab/lab/result/resulttest"
+	"wirelab/results/admit"
 	"wirelab/results/store"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"wirelab"
-	"wirelab/wire/conformance"
 	"wirelab/wire/avro"
+	"wirelab/wire/conformance"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
 	"wirelab/workload/ledger/gen/genconnect"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/conformance"
 	"wirelab/internal/porttest"
+	"wirelab/wire/conformance"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )

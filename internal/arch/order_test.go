@@ -1,0 +1,94 @@
+package arch
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// order are the folders of the root, from the top: each may import what stands below it. The programs of internal that
+// make and check the project stand outside.
+var order = []string{"cmd", "results", "lab", "pipeline", "workload", "brokers", "queue", "hermes", "system", "wire", "internal", "."}
+
+// rootMost is the most folders of the root.
+const rootMost = 14
+
+// upward are the imports against the order that there still are, by folder and package. What holds a child process speaks the
+// lab's lines and reads its counters: one type for a process, generic over its messages, will end that. The list may shrink.
+var upward = map[string][]string{
+	".":                  {"internal/nearest"}, // it imports nothing
+	"internal/process":   {"lab/probe"},
+	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
+	"system/nats":        {"lab/target"},
+	"system/nats/server": {"lab/control"},
+	"system/postgres":    {"lab/plan", "lab/probe", "lab/result"},
+	"system/rabbitmq":    {"lab/probe"},
+}
+
+// folder is the folder of the root that a package is in; "." is the root itself.
+func folder(room string) string {
+	top, _, _ := strings.Cut(room, "/")
+	return top
+}
+
+// program reports whether a package of internal makes or checks the project, and is imported by none.
+func program(all []file, room string) bool {
+	return strings.HasPrefix(room, "internal/") && slices.ContainsFunc(all, func(f file) bool { return f.room == room && f.ast.Name.Name == "main" })
+}
+
+// Imports go down, but for those that are listed; and what is listed is there.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	all := load(t)
+	seen := map[string][]string{}
+	for _, f := range all {
+		if f.test || suite(f.room) || program(all, f.room) {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if imported = strings.TrimPrefix(imported, "/"); !ours {
+				continue
+			}
+			if imported == "" {
+				imported = "."
+			}
+			from, to := slices.Index(order, folder(f.room)), slices.Index(order, folder(imported))
+			if from < 0 || to < 0 {
+				t.Errorf("%s: %s or %s is no folder of the order", f.path, folder(f.room), folder(imported))
+			}
+			if from > to {
+				if !slices.Contains(upward[f.room], imported) {
+					t.Errorf("%s imports %s, which stands above it in %v", f.path, imported, order)
+				}
+				seen[f.room] = append(seen[f.room], imported)
+			}
+		}
+	}
+	for room, listed := range upward {
+		for _, imported := range listed {
+			if !slices.Contains(seen[room], imported) {
+				t.Errorf("%s imports %s no more: take it off the list", room, imported)
+			}
+		}
+	}
+}
+
+// A stranger looks at the root first.
+func TestRoot(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && e.Name() != "bin" {
+			folders = append(folders, e.Name())
+		}
+	}
+	if len(folders) > rootMost {
+		t.Errorf("%d folders at the root, want %d at most: %v", len(folders), rootMost, folders)
+	}
+}
