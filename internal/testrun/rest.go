@@ -34,7 +34,7 @@ func experiments() []apart {
 			"TestOneDeadLetter", "TestRecoverOfThree", "TestSilentConnections", "TestSlowMember", "TestUnfinishedUploads",
 		}},
 		{dir: "brokers/hermes", limit: "5m", tests: []string{"TestNodeKilled"}},
-		{dir: "brokers/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
+		{dir: "lab/messaging/bench", limit: "5m", tests: []string{"TestFaultsAreCaughtThroughFailures", "TestNothingIsLost"}},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 const startTime = 30 * time.Second
 
 // readTime is how long the messages of a slice may be read after it: longer than their
-// driver reads them (drainLimit of brokers/drive), which then says what lacks.
+// driver reads them (drainLimit of lab/messaging/drive), which then says what lacks.
 const readTime = 25 * time.Minute
 
 // clusterTime is how long a cluster of brokers may take to start, and a topic to be

@@ -39,7 +39,7 @@ func Faults() []string {
 }
 
 // The bounds of loads of messages: those of brokers, of their account and of the
-// workload too, to which a test of brokers/bench holds them.
+// workload too, to which a test of lab/messaging/bench holds them.
 const (
 	MessageMin = 36 // bytes: what a message says of itself, so that it can be followed
 	MessageMax = 1 << 20

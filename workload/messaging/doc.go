@@ -13,6 +13,6 @@
 //     message is dealt with once it was given.
 //   - A request outside these bounds is InvalidArgument.
 //
-// Loads of messages are driven by room brokers/drive, which follows each message; the
+// Loads of messages are driven by room lab/messaging/drive, which follows each message; the
 // operations here are what one call of it means, for wirelab call and the suite.
 package messaging
