@@ -55,7 +55,7 @@ func TestOthersAreWithoutTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(linked, []byte("nats-io/nats-server")) || !bytes.Contains(linked, []byte("wirelab/cli\n")) {
+		if bytes.Contains(linked, []byte("nats-io/nats-server")) || !bytes.Contains(linked, []byte("wirelab/cmd/internal/cli\n")) {
 			t.Errorf("%s is linked with nats-server, or its packages could not be read", program)
 		}
 	}

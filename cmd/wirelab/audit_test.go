@@ -79,7 +79,7 @@ func fakeCall(method, url, body string) (status int, ok bool) {
 // room's and ends.
 func canned(t *testing.T, tool, file string) string {
 	t.Helper()
-	at, err := filepath.Abs(filepath.Join("../../audit/testdata", file))
+	at, err := filepath.Abs(filepath.Join("../../lab/audit/testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func TestServersOfThePage(t *testing.T) {
 	t.Parallel()
 	python, err := prereq.FindTool("python3")
 	prereq.Python.Need(t, err)
-	all, err := doctest.Blocks("..")
+	all, err := doctest.Blocks("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
