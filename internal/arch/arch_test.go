@@ -124,7 +124,7 @@ func offence(room, imported string) string {
 		if other == "" {
 			other = "."
 		}
-		if strings.HasPrefix(other, "cmd/") && !(strings.HasPrefix(other, "cmd/internal/") && strings.HasPrefix(room, "cmd/")) {
+		if strings.HasPrefix(other, "cmd/") && (!strings.HasPrefix(other, "cmd/internal/") || !strings.HasPrefix(room, "cmd/")) {
 			return "cmd is imported by nobody"
 		}
 		if sibling(room, other) {
