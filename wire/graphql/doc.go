@@ -37,9 +37,16 @@
 // looked at again. Each call then has a complexity of at most [complexityLimit]:
 // one for each field, by which a schema's lists are to be multiplied.
 //
-// Introspection is off, and so are GET, file uploads, persisted queries,
-// suggestions of names, and @defer: gqlgen computes what is deferred in a
-// goroutine that waits for ever for a reader whom a single reply never is.
+// Introspection is answered: a schema tells nothing that is not in the source,
+// and tools need it to ask anything. A document that asks for nothing else has
+// limits of its own, [aboutSelections] and [aboutDepth], within which the usual
+// question of clients is. gqlgen counts no complexity there; the parser's own
+// rule refuses more than two lists of fields or types in each other, so that an
+// answer grows with the schema, and not with its powers.
+//
+// GET, file uploads, persisted queries and suggestions of names are off, and so
+// is @defer: gqlgen computes what is deferred in a goroutine that waits for ever
+// for a reader whom a single reply never is.
 //
 // # Knobs that matter
 //
@@ -61,6 +68,8 @@ const (
 	nestLimit       = 32
 	selectionLimit  = 300
 	depthLimit      = 10
+	aboutSelections = 600 // of a document that asks about the schema alone
+	aboutDepth      = 16
 	complexityLimit = 250_000
 )
 

@@ -3,6 +3,7 @@ package graphql
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -97,6 +98,7 @@ type extent struct{ selections, levels int }
 // own work grows with the document's length only.
 type survey struct {
 	doc  *ast.QueryDocument
+	most extent
 	done map[string]extent // fragments by name
 	open map[string]bool   // fragments that are being looked into
 }
@@ -105,11 +107,11 @@ type survey struct {
 // all are validated, whichever is asked for. A fragment is measured as what it
 // says, not by its name, which validation has yet to find unique.
 func checkSelections(doc *ast.QueryDocument) error {
-	s := survey{doc: doc, done: map[string]extent{}, open: map[string]bool{}}
+	s := survey{doc: doc, most: limitsOf(doc), done: map[string]extent{}, open: map[string]bool{}}
 	total := 0
 	count := func(e extent, err error) error {
-		if total += e.selections; err == nil && total > selectionLimit {
-			return errSelections()
+		if total += e.selections; err == nil && total > s.most.selections {
+			return s.errSelections()
 		}
 		return err
 	}
@@ -126,8 +128,26 @@ func checkSelections(doc *ast.QueryDocument) error {
 	return nil
 }
 
-func errSelections() error {
-	return beyond("document of more than %d selections", selectionLimit)
+// limitsOf returns how much a document may be. One that asks about the schema
+// alone, as clients do before they ask anything else, runs no resolver.
+func limitsOf(doc *ast.QueryDocument) extent {
+	usual := extent{selectionLimit, depthLimit}
+	if len(doc.Operations) == 0 {
+		return usual
+	}
+	for _, operation := range doc.Operations {
+		for _, selection := range operation.SelectionSet {
+			field, ok := selection.(*ast.Field)
+			if !ok || !strings.HasPrefix(field.Name, "__") { // the language's own
+				return usual
+			}
+		}
+	}
+	return extent{aboutSelections, aboutDepth}
+}
+
+func (s *survey) errSelections() error {
+	return beyond("document of more than %d selections", s.most.selections)
 }
 
 func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
@@ -155,11 +175,11 @@ func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
 		}
 		sum.levels = max(sum.levels, inner.levels)
 		// Checked at each step, so that a sum of sums cannot overflow.
-		if sum.selections += inner.selections; sum.selections > selectionLimit {
-			return sum, errSelections()
+		if sum.selections += inner.selections; sum.selections > s.most.selections {
+			return sum, s.errSelections()
 		}
-		if sum.levels > depthLimit {
-			return sum, beyond("query of more than %d levels", depthLimit)
+		if sum.levels > s.most.levels {
+			return sum, beyond("query of more than %d levels", s.most.levels)
 		}
 	}
 	return sum, nil

@@ -36,6 +36,33 @@ func doubling(n int) string {
 	return b.String()
 }
 
+// question is what clients ask of a schema, with all that the standard has and nine types in each other.
+const question = `query IntrospectionQuery {
+  __schema {
+    description
+    queryType { name kind } mutationType { name kind } subscriptionType { name kind }
+    types { ...FullType }
+    directives { name description isRepeatable locations args(includeDeprecated: true) { ...InputValue } }
+  }
+}
+fragment FullType on __Type {
+  kind name description specifiedByURL isOneOf
+  fields(includeDeprecated: true) {
+    name description args(includeDeprecated: true) { ...InputValue } type { ...TypeRef } isDeprecated deprecationReason
+  }
+  inputFields(includeDeprecated: true) { ...InputValue }
+  interfaces { ...TypeRef }
+  enumValues(includeDeprecated: true) { name description isDeprecated deprecationReason }
+  possibleTypes { ...TypeRef }
+}
+fragment InputValue on __InputValue {
+  name description type { ...TypeRef } defaultValue isDeprecated deprecationReason
+}
+fragment TypeRef on __Type {
+  kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name ofType { kind name
+  ofType { kind name ofType { kind name ofType { kind name ofType { kind name } } } } } } } } }
+}`
+
 func TestCheckDocument(t *testing.T) {
 	t.Parallel()
 	const exhausted, invalid = "resource_exhausted", "invalid_argument"
@@ -79,6 +106,14 @@ func TestCheckDocument(t *testing.T) {
 		{"a second fragment of the same name", "{ ...F } fragment F on T { a } fragment F on T " + wide(selectionLimit), exhausted},
 		{"a fragment twice, one after the other", "{ a { ...F } b { ...F } } fragment F on T { c }", "ok"},
 		{"a fragment that is absent is validation's", "{ ...F }", "ok"},
+		{"the question that clients ask about a schema", question, "ok"},
+		{"the same, and a field of the schema's own", strings.Replace(question, "__schema", "a __schema", 1), exhausted},
+		{"selections about a schema at their limit", "{ __schema " + wide(aboutSelections-1) + "}", "ok"},
+		{"selections above it", "{ __schema " + wide(aboutSelections) + "}", exhausted},
+		{"levels about a schema at their limit", "{ __schema " + nested(aboutDepth-1) + "}", "ok"},
+		{"levels above it about a schema", "{ __schema " + nested(aboutDepth) + "}", exhausted},
+		{"a fragment at the root may hold anything", "{ ...F } fragment F on Query { __schema " + nested(depthLimit) + "}", exhausted},
+		{"fragments without an operation", "fragment F on T " + wide(selectionLimit+1), exhausted},
 		{"a deferred fragment", "{ ...F @defer } fragment F on T { a }", invalid},
 		{"a deferred inline fragment", "{ ... @skip(if: false) @defer(label: \"x\") { a } }", invalid},
 		{"a deferred field", "{ a @defer }", invalid},
@@ -105,7 +140,7 @@ func TestLevels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := survey{doc: doc, done: map[string]extent{}, open: map[string]bool{}}
+		s := survey{doc: doc, most: limitsOf(doc), done: map[string]extent{}, open: map[string]bool{}}
 		if got, err := s.measure(doc.Operations[0].SelectionSet); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}

@@ -44,6 +44,7 @@ func newServer(schema graphql.ExecutableSchema) *handler.Server {
 	server.SetErrorPresenter(present)
 	server.SetRecoverFunc(recovery.Error)
 	server.Use(guard{known})
+	server.Use(extension.Introspection{})
 	server.Use(extension.FixedComplexityLimit(complexityLimit))
 	server.AroundRootFields(inTurn)
 	server.AroundResponses(inOrder)

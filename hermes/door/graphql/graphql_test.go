@@ -85,7 +85,6 @@ func TestAdministration(t *testing.T) {
 		{`mutation{ack(subscription:"1-x",ranges:[{first:0,last:0}])}`, "not_found: "},
 		{`mutation{ack(subscription:"1-x",ranges:[{first:1,last:0}])}`, "invalid_argument: "},
 		{`mutation{nack(subscription:"1-x",ranges:[])}`, "invalid_argument: "},
-		{`{__schema{types{name}}}`, "invalid_argument: "}, // closed (hb-D25)
 		{`{` + strings.Repeat(`topic(name:"a"){groups{topic `, 40) + strings.Repeat(`}}`, 40) + `}`, "invalid_argument: "},
 		{`{` + strings.Repeat(" a:cluster{node}", 301) + `}`, "invalid_argument: "},
 		{`{` + func() (all string) {
