@@ -44,7 +44,8 @@
 // caller that must tell an unknown path from something that is not there looks
 // at the code, Unimplemented or NotFound. An empty segment is no variable.
 // A stream may have its request in the URL too ([GetStream]), and several
-// framings, of which Accept says one; [Health] is for whoever watches a server.
+// framings, of which Accept says one; [Health] is for whoever watches a server,
+// and [Described] for whoever asks what it serves.
 // net/http sends a GET again, on another connection, where the server closed the
 // kept one before it answered; a POST it does not.
 //

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,6 +83,27 @@ func NewHandler(routes map[string]Route) *Handler {
 		nosniff: []string{"nosniff"},
 		buffers: sync.Pool{New: func() any { return new(bytes.Buffer) }},
 	}
+}
+
+// listed is the route at a path as [Handler.Routes] lists it.
+func (r Route) listed(path string) string {
+	parameters := slices.Sorted(slices.Values(r.parameters))
+	return strings.TrimSpace(r.Method + " " + path + " " + strings.Join(parameters, " "))
+}
+
+// Routes lists what is served, as "GET /persons/{id} id limit" with the
+// parameters that are read; HEAD of a GET is not listed, and a route of any
+// method has none before its path.
+func (h *Handler) Routes() []string {
+	var all []string
+	for path, route := range h.routes {
+		all = append(all, route.listed(path))
+	}
+	if h.root != nil {
+		all = h.root.routes(all, "")
+	}
+	slices.Sort(all)
+	return all
 }
 
 // ServeHTTP implements http.Handler. A panic of the service is the call's

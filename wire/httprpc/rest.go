@@ -124,6 +124,22 @@ func (p *place) add(path string, route Route) {
 	p.allow = strings.Join(methods, ", ")
 }
 
+// routes adds what is served at a place of a path, and below it.
+func (p *place) routes(all []string, path string) []string {
+	for method, route := range p.methods {
+		if method != http.MethodHead {
+			all = append(all, route.listed(path))
+		}
+	}
+	for word, next := range p.words {
+		all = next.routes(all, path+"/"+word)
+	}
+	if next := p.variable; next != nil {
+		all = next.routes(all, path+"/{"+next.names[len(next.names)-1]+"}")
+	}
+	return all
+}
+
 // find returns the place of a URL's path, nil if there is none, and the values
 // of its variables.
 func (p *place) find(at *url.URL) (found *place, variables []string, err error) {

@@ -9,6 +9,7 @@ import (
 	"wirelab/wire/httprpc"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/gen"
+	"wirelab/workload/directory/schema"
 )
 
 // The directory over plain HTTP, whatever its version: what the protocols of
@@ -73,8 +74,9 @@ func restHandler(service directory.Service) http.Handler {
 			httprpc.Get(pageParameters(), c.list, service.ListPersons),
 			httprpc.Unary(c.person, c.person, service.CreatePerson),
 		},
-		pathPerson: {httprpc.Get(idParameters(), c.person, service.GetPerson)},
-		pathLinks:  {httprpc.Get(idParameters(), c.links, service.GetPersonLinks)},
+		pathPerson:          {httprpc.Get(idParameters(), c.person, service.GetPerson)},
+		httprpc.PathOpenAPI: {httprpc.Described(schema.OpenAPI())},
+		pathLinks:           {httprpc.Get(idParameters(), c.links, service.GetPersonLinks)},
 	})
 }
 

@@ -48,3 +48,9 @@ var personLinkList string
 // AvroPersonLinkList returns the Avro schema of a list of links, which refers
 // to that of a person.
 func AvroPersonLinkList() string { return personLinkList }
+
+//go:embed openapi.json
+var openAPI string
+
+// OpenAPI returns the description of the service over plain HTTP, in JSON.
+func OpenAPI() string { return openAPI }

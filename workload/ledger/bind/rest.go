@@ -10,6 +10,7 @@ import (
 	"wirelab/wire/httprpc"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/gen"
+	"wirelab/workload/ledger/schema"
 )
 
 // The ledger over plain HTTP, whatever its version: what the protocols of
@@ -89,7 +90,8 @@ func restHandler(service ledger.Service) http.Handler {
 			feedParameters(), service.StreamTransactions,
 			eventStream(c.event).Framing(), httprpc.Lines[ledger.Feed](c.event),
 		)},
-		pathHealth: {httprpc.Health(func(ctx context.Context) error { return ledger.Ready(ctx, service) })},
+		httprpc.PathOpenAPI: {httprpc.Described(schema.OpenAPI())},
+		pathHealth:          {httprpc.Health(func(ctx context.Context) error { return ledger.Ready(ctx, service) })},
 	}
 	for _, path := range pathsWithoutID() {
 		resources[path] = []httprpc.Route{{Method: http.MethodGet, Answer: func(context.Context, *httprpc.Call) error {

@@ -10,6 +10,7 @@ import (
 	"wirelab/wire/httprpc"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/gen"
+	"wirelab/workload/logging/schema"
 )
 
 // The logger over plain HTTP, whatever its version: what the protocols of
@@ -71,7 +72,8 @@ func restHandler(service logging.Service) http.Handler {
 			httprpc.Get(queryParameters(), c.list, service.ListEntries),
 			httprpc.Delete(retentionParameters(), c.deleted, service.DeleteEntries),
 		},
-		pathHealth: {httprpc.Health(func(ctx context.Context) error { return logging.Ready(ctx, service) })},
+		httprpc.PathOpenAPI: {httprpc.Described(schema.OpenAPI())},
+		pathHealth:          {httprpc.Health(func(ctx context.Context) error { return logging.Ready(ctx, service) })},
 		pathPing: {{Method: http.MethodGet, Answer: func(_ context.Context, c *httprpc.Call) error {
 			c.Begin("text/plain; charset=utf-8")
 			_, err := io.WriteString(c.Writer, ".")

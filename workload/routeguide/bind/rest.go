@@ -11,6 +11,7 @@ import (
 	"wirelab/wire/sse"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/gen"
+	"wirelab/workload/routeguide/schema"
 )
 
 // The route guide over plain HTTP, whatever its version: what the protocols of
@@ -108,12 +109,13 @@ func newRESTCodecs() restCodecs {
 func restHandler(service routeguide.Service) http.Handler {
 	c := newRESTCodecs()
 	return httprpc.NewHandler(map[string]httprpc.Route{
-		pathGetFeature:   httprpc.Unary(c.point, c.feature, service.GetFeature),
-		pathHello:        httprpc.Fixed("application/octet-stream", "Hello!"),
-		pathListFeatures: httprpc.ServerStream(c.rectangle, c.feature.JSON, service.ListFeatures),
-		pathRecordRoute:  httprpc.ClientStream(c.point.JSON, c.summary, service.RecordRoute),
-		pathRouteChat:    httprpc.Bidi(c.note, c.note, service.RouteChat),
-		pathFeatureFeed:  sse.ServerStream(rectangleQuery(), c.feature.JSON, service.ListFeatures),
+		pathGetFeature:      httprpc.Unary(c.point, c.feature, service.GetFeature),
+		pathHello:           httprpc.Fixed("application/octet-stream", "Hello!"),
+		pathListFeatures:    httprpc.ServerStream(c.rectangle, c.feature.JSON, service.ListFeatures),
+		pathRecordRoute:     httprpc.ClientStream(c.point.JSON, c.summary, service.RecordRoute),
+		pathRouteChat:       httprpc.Bidi(c.note, c.note, service.RouteChat),
+		httprpc.PathOpenAPI: httprpc.Described(schema.OpenAPI()),
+		pathFeatureFeed:     sse.ServerStream(rectangleQuery(), c.feature.JSON, service.ListFeatures),
 	})
 }
 

@@ -9,3 +9,9 @@ var proto string
 
 // Proto returns the service's definition in Protocol Buffers.
 func Proto() string { return proto }
+
+//go:embed openapi.json
+var openAPI string
+
+// OpenAPI returns the description of the service over plain HTTP, in JSON.
+func OpenAPI() string { return openAPI }
