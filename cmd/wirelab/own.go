@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"math"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -26,7 +28,8 @@ type checkedCall struct {
 	Reply     string   `json:"reply,omitempty"`
 	Compared  string   `json:"compared,omitempty"`
 	Vary      []string `json:"vary,omitempty"`
-	Raw       string   `json:"raw,omitempty"` // why the raw driver cannot carry it
+	Again     string   `json:"again,omitempty"` // why the same call was refused when it came again
+	Raw       string   `json:"raw,omitempty"`   // why the raw driver cannot carry it
 	Error     string   `json:"error,omitempty"`
 }
 
@@ -85,7 +88,7 @@ filled from rows.`,
 		for _, note := range notes {
 			a.Note("%s", note)
 		}
-		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true))
+		text, err := yaml.MarshalWithOptions(d, yaml.UseLiteralStyleIfMultiline(true), yaml.CustomMarshaler(numberText))
 		if err != nil {
 			return err
 		}
@@ -95,6 +98,18 @@ filled from rows.`,
 		return a.writeNew(to, text)
 	}
 	return c
+}
+
+// numberText is a number as it is read back: the library writes 1e+08, which it reads as a text.
+func numberText(v float64) ([]byte, error) {
+	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+		return strconv.AppendInt(nil, int64(v), 10), nil
+	}
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if before, after, ok := strings.Cut(text, "e"); ok && !strings.Contains(before, ".") {
+		text = before + ".0e" + after
+	}
+	return []byte(text), nil
 }
 
 // writeNew writes a file that is not there yet.
@@ -142,7 +157,8 @@ func newOwnCheckCommand(a *app) *cobra.Command {
 		Short: "Make each call of a description once, and print what came",
 		Long: `Check makes each call of a description twice, one after the other, and prints what
 came. It says what differs from one reply to the next, and has to be ignored where
-replies are compared. A service that its description starts is started for that.
+replies are compared. A call that may not be made twice, such as a POST, may be refused
+the second time. A service that its description starts is started for that.
 
 Exit code 0: each call was answered; 1: some call was not.`,
 		Example: `  wirelab own check shop.yaml
@@ -226,6 +242,8 @@ func (a *app) checkWire(ctx context.Context, w external.Wire, operations []strin
 		t.Vary = slices.DeleteFunc(t.Vary, func(at string) bool { return slices.Contains(o.Calls[w.Name].Rule.Ignore, at) })
 		call.Status, call.Bytes, call.Reply, call.Vary = t.Reply.Status, len(t.Reply.Body), a.hidden(firstWords(t.Text)), t.Vary
 		switch {
+		case err != nil && t.Once && !o.Repeatable: // as a service should refuse to make a thing twice
+			call.Again = a.hidden(wirelab.Public(err).Message)
 		case err != nil:
 			call.Error = a.hidden(wirelab.Public(err).Message)
 		case t.Whole:
@@ -245,7 +263,7 @@ func (a *app) printChecked(c checkedCall) error {
 		return err
 	}
 	for _, line := range []struct{ what, text string }{
-		{"reply   ", c.Reply}, {"differs ", strings.Join(c.Vary, ", ")}, {"compared", c.Compared}, {"raw     ", c.Raw},
+		{"reply   ", c.Reply}, {"differs ", strings.Join(c.Vary, ", ")}, {"compared", c.Compared}, {"again   ", c.Again}, {"raw     ", c.Raw},
 	} {
 		if line.text == "" {
 			continue
@@ -254,6 +272,8 @@ func (a *app) printChecked(c checkedCall) error {
 		switch strings.TrimSpace(line.what) {
 		case "differs":
 			text += " from one reply to the next: put it under ignore, or expect status"
+		case "again":
+			text = "refused when it came again, so a load needs rows with a value of its own for each call: " + text
 		case "raw":
 			text = "the library's client calls, since the raw driver cannot: " + text
 		}

@@ -18,6 +18,8 @@ type Trial struct {
 	// Vary are JSON pointers to where the replies to two equal calls differed. Whole is that they differed as a whole.
 	Vary  []string
 	Whole bool
+	// Once is that the first call was answered well and the second, equal one was not: the error is of that one.
+	Once bool
 }
 
 // Try makes the first call of an operation over a wire; twice tells what differs in the replies from call to call. A
@@ -53,6 +55,7 @@ func (p *Prepared) Try(ctx context.Context, wire string, to wirelab.Dialing, ope
 	}
 	again, text, err := l.tried(ctx, over, s)
 	if err != nil {
+		t.Once = true
 		return t, err
 	}
 	vary, ok := judge.Vary(t.Text, text)

@@ -244,6 +244,10 @@ func fromOpenAPI(d external.Description, wire external.WireText, document *opena
 	notes := slices.Clone(document.Notes)
 	for i := range document.Operations {
 		o := &document.Operations[i]
+		if o.ReplyType == "text/event-stream" {
+			notes = append(notes, fmt.Sprintf("%s is left out: its reply is a stream of events, which need not end; a wire of kind sse reads it", o.Name))
+			continue
+		}
 		call := external.CallText{Method: o.Request.Method, Path: o.Request.URL}
 		for _, f := range o.Request.Fields {
 			if call.Headers == nil {
