@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/goccy/go-yaml"
@@ -11,31 +12,36 @@ import (
 // Who has no service at hand tries a description on ours: each says what it serves, and answers what that has as examples.
 func TestOwnServersDescribeThemselves(t *testing.T) {
 	t.Parallel()
+	root := []string{"http://HOST"}
 	for _, c := range []struct {
 		workload, protocol string
-		target             func(address string) []string
+		target             []string // with the address for HOST and the file of its authority for CA
 		notes, says        []string
 	}{
 		{
-			"directory", "http1-json", rootOf, nil,
+			"directory", "http1-json", root, nil,
 			[]string{"✓ getPerson over rest: status 200", "✓ createPerson over rest: status 200", "again     refused when it came again"},
 		},
 		{
-			"ledger", "http1-json", rootOf,
+			"ledger", "http1-json", root,
 			[]string{"streamTransactions is left out: its reply is a stream of events"},
 			[]string{"✓ getBalances over rest: status 200", "✓ postTransaction over rest: status 200"},
 		},
-		{"logging", "http1-json", rootOf, nil, []string{"✓ log over rest: status 202", "✓ readEntry over rest: status 200"}},
-		{"routeguide", "http1-json", rootOf, nil, []string{"✓ getFeature over rest: status 200", "✓ listFeatures over rest: status 200"}},
-		{"routeguide", "graphql", graphOf, nil, []string{"✓ getFeature over graph: status 200"}},
+		{"logging", "http1-json", root, nil, []string{"✓ log over rest: status 202", "✓ readEntry over rest: status 200"}},
+		{"routeguide", "http1-json", root, nil, []string{"✓ getFeature over rest: status 200", "✓ listFeatures over rest: status 200"}},
+		{"directory", "http1-tls-json", []string{"https://HOST", "--ca", "CA"}, nil, []string{"✓ getPerson over rest: status 200"}},
+		{"routeguide", "graphql", []string{"graphql", "http://HOST/graphql"}, nil, []string{"✓ getFeature over graph: status 200"}},
 	} {
 		t.Run(c.workload+"/"+c.protocol, func(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
 			file := filepath.Join(t.TempDir(), "own.yaml")
-			address, _ := serve(t, c.workload, c.protocol)
-			s.run(append(append([]string{"own", "init"}, c.target(address)...), "-o", file)...).
-				wants(t, exitOK, nil, append(c.notes, "written to "+file))
+			address, ca := serve(t, c.workload, c.protocol)
+			args := []string{"own", "init", "-o", file}
+			for _, arg := range c.target {
+				args = append(args, strings.NewReplacer("HOST", address, "CA", ca).Replace(arg))
+			}
+			s.run(args...).wants(t, exitOK, nil, append(c.notes, "written to "+file))
 			s.run("own", "check", file).wants(t, exitOK, c.says, nil)
 		})
 	}
@@ -65,7 +71,3 @@ func TestNumbersOfADescriptionStayNumbers(t *testing.T) {
 		t.Errorf("%s is read as %#v", text, got)
 	}
 }
-
-func rootOf(address string) []string { return []string{"http://" + address} }
-
-func graphOf(address string) []string { return []string{"graphql", "http://" + address + "/graphql"} }

@@ -49,6 +49,16 @@ func (w *preparing) tls(ctx context.Context, field string, text TLSText) (*TLS, 
 	return t, nil
 }
 
+// Reach is [WireText.Read], with what the files hold that the text names.
+func (w WireText) Reach(ctx context.Context, field string, from Sources) (Wire, error) {
+	wire, err := w.Read(field)
+	if err != nil {
+		return wire, err
+	}
+	wire.TLS, err = (&preparing{Sources: from}).tls(ctx, field, w.TLS)
+	return wire, err
+}
+
 // apply sets what a client over the wire is to trust and to show.
 func (t *TLS) apply(to *wirelab.Dialing) (err error) {
 	if t == nil {

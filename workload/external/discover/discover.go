@@ -80,14 +80,19 @@ func File(ctx context.Context, name string, data []byte, from request.Sources) (
 
 // Target makes a description of what a service says of itself. reflect asks a server of gRPC.
 func Target(
-	ctx context.Context, name string, wire external.WireText, _ external.Sources,
+	ctx context.Context, name string, wire external.WireText, from external.Sources,
 	reflect func(context.Context, external.Wire, external.WireText) (*Schema, error),
 ) (external.Description, []string, error) {
 	d := external.Description{Service: name, Operations: map[string]external.OperationText{}}
-	w, err := wire.Read("target")
+	w, err := wire.Reach(ctx, "target", from)
 	if err != nil {
 		return d, nil, err
 	}
+	ask, release, err := asking(w, wire)
+	if err != nil {
+		return d, nil, err
+	}
+	defer release()
 	switch w.Kind {
 	case external.GRPC:
 		schema, err := reflect(ctx, w, wire)
@@ -97,14 +102,14 @@ func Target(
 		return fromGRPC(d, wire, schema)
 	case external.GraphQL:
 		schema, err := graphqlschema.Introspect(ctx, func(ctx context.Context, body []byte) ([]byte, error) {
-			return send(ctx, http.MethodPost, wire, wire.Target, body)
+			return ask(ctx, http.MethodPost, wire.Target, body)
 		})
 		if err != nil {
 			return d, nil, err
 		}
 		return fromGraph(d, wire, schema)
 	case external.HTTP:
-		return fromHTTP(ctx, d, wire)
+		return fromHTTP(ctx, d, wire, ask)
 	}
 	d.Wires = map[string]external.WireText{string(w.Kind): wire}
 	d.Operations["call"] = external.OperationText{Calls: map[string]external.CallText{string(w.Kind): {Path: "/"}}}
@@ -112,7 +117,7 @@ func Target(
 }
 
 // fromHTTP looks for the OpenAPI document of a service at the usual paths.
-func fromHTTP(ctx context.Context, d external.Description, wire external.WireText) (external.Description, []string, error) {
+func fromHTTP(ctx context.Context, d external.Description, wire external.WireText, ask asked) (external.Description, []string, error) {
 	at, err := url.Parse(wire.Target)
 	if err != nil {
 		return d, nil, err
@@ -120,7 +125,7 @@ func fromHTTP(ctx context.Context, d external.Description, wire external.WireTex
 	for _, path := range documentPaths {
 		found := *at
 		found.Path, found.RawQuery = path, ""
-		data, err := send(ctx, http.MethodGet, wire, found.String(), nil)
+		data, err := ask(ctx, http.MethodGet, found.String(), nil)
 		switch {
 		case err != nil && wirelab.CodeOf(err) == wirelab.NotFound:
 			continue
@@ -142,8 +147,24 @@ func fromHTTP(ctx context.Context, d external.Description, wire external.WireTex
 	return d, []string{"the service has no OpenAPI document at the usual paths, so this calls " + path + " only: add what else it does"}, nil
 }
 
-// send asks a service for something of itself. What is not there is NotFound.
-func send(ctx context.Context, method string, wire external.WireText, target string, body []byte) ([]byte, error) {
+// asked asks a service for something of itself. What is not there is NotFound.
+type asked func(ctx context.Context, method, target string, body []byte) ([]byte, error)
+
+// asking returns what asks the service that a wire leads to, and what gives back what that holds.
+func asking(w external.Wire, text external.WireText) (asked, func(), error) {
+	to := wirelab.Dialing{Foreign: true}
+	if err := w.Trust(&to); err != nil {
+		return nil, nil, err
+	}
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: to.TLS(), ForceAttemptHTTP2: true}
+	transport.TLSClientConfig.ServerName = text.TLS.Name // else whoever the service sends on to would have to be it
+	client := &http.Client{Transport: transport}
+	return func(ctx context.Context, method, target string, body []byte) ([]byte, error) {
+		return send(ctx, client, method, text, target, body)
+	}, transport.CloseIdleConnections, nil
+}
+
+func send(ctx context.Context, client *http.Client, method string, wire external.WireText, target string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, target, strings.NewReader(string(body)))
 	if err != nil {
 		return nil, err
@@ -154,7 +175,7 @@ func send(ctx context.Context, method string, wire external.WireText, target str
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := client.Do(r)
 	if err != nil {
 		return nil, wirelab.Lost(wirelab.Unavailable, err, "%v", err)
 	}
