@@ -105,7 +105,7 @@ conformance: ## compare every cell with the in-memory reference
 
 .PHONY: faults
 faults: ## put faults into the bindings; the tests must find each
-	$(GO) run ./internal/plant
+	$(GO) run ./internal/mutationtest
 
 .PHONY: bench
 bench: ## measure what one call and one sample cost, in ns and allocations

@@ -21,8 +21,8 @@ import (
 type Suite[S any] struct {
 	// Scripts is the folder of the scripts, relative to the test's package; "" for none.
 	Scripts string
-	// Traps are requests that random draws do not make.
-	Traps []Trap[S]
+	// EdgeValues are requests that random draws do not make.
+	EdgeValues []EdgeValue[S]
 	// Probes are properties of the contract that one exchange cannot show.
 	Probes []Probe[S]
 	// Behaviour reads a stream item by item; its zero value where the workload has none.
@@ -38,8 +38,8 @@ type Suite[S any] struct {
 	EveryPair bool
 }
 
-// Trap is one request that some wire is likely to carry wrongly.
-type Trap[S any] struct {
+// EdgeValue is one request that some wire is likely to carry wrongly.
+type EdgeValue[S any] struct {
 	Operation string
 	Name      string // lower case, no space
 	Why       string
@@ -140,7 +140,7 @@ func checks[S any]() []check[S] {
 		{"data", (*cell[S]).data, false},
 		{"concurrent", (*cell[S]).concurrent, false},
 		{"scripts", (*cell[S]).scripts, false},
-		{"traps", (*cell[S]).traps, false},
+		{"edge values", (*cell[S]).edgeValues, false},
 		{"probes", (*cell[S]).probes, false},
 		{"errors", (*cell[S]).errors, false},
 		{"holes", (*cell[S]).holes, false},

@@ -169,7 +169,7 @@ func toyOperations(repeated int) []wirelab.Operation[toy] {
 func toySuite() Suite[toy] {
 	return Suite[toy]{
 		Scripts: "testdata",
-		Traps: []Trap[toy]{
+		EdgeValues: []EdgeValue[toy]{
 			{Operation: "Find", Name: "high", Why: "is refused", JSON: `{"Lat":91,"Long":1}`},
 			{Operation: "Chat", Name: "lines", Why: "ends a line of the frame", JSON: `[{"Text":"a\nb"},{"Text":""}]`},
 		},

@@ -253,7 +253,7 @@ func (c *cell[S]) concurrent(r reporter) {
 	wg.Wait()
 }
 
-// reference checks what all cells are compared with: that traps and scripts can
+// reference checks what all cells are compared with: that edge values and scripts can
 // be read, that probes hold, and that one seed makes one conversation.
 func reference[S any](t *testing.T, w wirelab.Workload[S], suite Suite[S]) {
 	for _, p := range suite.Probes {
@@ -261,9 +261,9 @@ func reference[S any](t *testing.T, w wirelab.Workload[S], suite Suite[S]) {
 			t.Errorf("probe %s: %v", p.Name, err)
 		}
 	}
-	for _, trap := range suite.Traps {
-		if _, err := trap.exchange(w); err != nil || trap.Name == "" || trap.Why == "" {
-			t.Errorf("trap %s %s (%s): %v", trap.Operation, trap.Name, trap.Why, err)
+	for _, value := range suite.EdgeValues {
+		if _, err := value.exchange(w); err != nil || value.Name == "" || value.Why == "" {
+			t.Errorf("edge value %s %s (%s): %v", value.Operation, value.Name, value.Why, err)
 		}
 	}
 	var conversations [2][]string

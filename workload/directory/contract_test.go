@@ -16,7 +16,7 @@ import (
 	"unsafe"
 
 	"wirelab"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/directory"
 )
 
@@ -376,13 +376,13 @@ func TestRequestsAreChecked(t *testing.T) {
 		if strings.HasPrefix(name, "picture") {
 			limit = directory.URLLimit
 		}
-		refused := append(trap.BrokenTexts(), trap.Value[string]{Name: "over", Value: strings.Repeat("x", limit+1)})
-		for i, v := range slices.Concat(trap.TextsUpTo(limit), refused) {
+		refused := append(edgevalues.BrokenTexts(), edgevalues.Value[string]{Name: "over", Value: strings.Repeat("x", limit+1)})
+		for i, v := range slices.Concat(edgevalues.TextsUpTo(limit), refused) {
 			p := directory.Newcomer()
 			p.ID, p.Picture = fmt.Sprint(name, i), &directory.Picture{}
 			set(&p, v.Value)
 			_, err := s.CreatePerson(t.Context(), p)
-			if i < len(trap.TextsUpTo(limit)) {
+			if i < len(edgevalues.TextsUpTo(limit)) {
 				if err != nil {
 					t.Errorf("%s with the text %s: %v", name, v.Name, err)
 				}

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 )
 
 // stream is the stream of a list.
@@ -91,12 +91,12 @@ func TestPointsOnEarthEndAtTheLimits(t *testing.T) {
 
 func TestNotesHoldAnyTextUpToTheLimit(t *testing.T) {
 	t.Parallel()
-	for _, v := range trap.TextsUpTo(MessageLimit) {
+	for _, v := range edgevalues.TextsUpTo(MessageLimit) {
 		if err := (RouteNote{Message: v.Value}).Validate(); err != nil {
 			t.Errorf("%s, which %s: %v", v.Name, v.Why, err)
 		}
 	}
-	for _, v := range trap.BrokenTexts() {
+	for _, v := range edgevalues.BrokenTexts() {
 		wantCode(t, v.Name+", which "+v.Why, RouteNote{Message: v.Value}.Validate(), wirelab.InvalidArgument)
 	}
 	wantCode(t, "one byte too many", RouteNote{Message: strings.Repeat("x", MessageLimit+1)}.Validate(), wirelab.InvalidArgument)
@@ -408,10 +408,10 @@ func BenchmarkGetFeature(b *testing.B) {
 
 // FuzzContract holds the domain against its own limits.
 func FuzzContract(f *testing.F) {
-	for _, v := range trap.Int32s() {
+	for _, v := range edgevalues.Int32s() {
 		f.Add(v.Value, v.Value, "")
 	}
-	for _, v := range slices.Concat(trap.Texts(), trap.BrokenTexts()) {
+	for _, v := range slices.Concat(edgevalues.Texts(), edgevalues.BrokenTexts()) {
 		f.Add(int32(0), int32(0), v.Value)
 	}
 	f.Fuzz(func(t *testing.T, latitude, longitude int32, message string) {

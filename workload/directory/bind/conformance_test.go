@@ -10,7 +10,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/conformance"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/directory"
 	"wirelab/workload/directory/bind"
 )
@@ -21,10 +21,10 @@ func TestConformance(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	conformance.Run(t, bind.Workload(), conformance.Suite[directory.Service]{
-		Scripts:   "testdata",
-		Traps:     traps(),
-		Probes:    probes(),
-		Sequences: []string{"ProgramComposition"},
+		Scripts:    "testdata",
+		EdgeValues: edgeValues(),
+		Probes:     probes(),
+		Sequences:  []string{"ProgramComposition"},
 	})
 }
 
@@ -54,35 +54,35 @@ func composed(id string) directory.Composition {
 	}
 }
 
-// trapping collects traps.
-type trapping struct {
-	all []conformance.Trap[directory.Service]
+// edges collects edge values.
+type edges struct {
+	all []conformance.EdgeValue[directory.Service]
 }
 
 // ask adds operation o with the one request that it draws.
-func (t *trapping) ask(o wirelab.Operation[directory.Service], name, why string) {
+func (t *edges) ask(o wirelab.Operation[directory.Service], name, why string) {
 	e, err := o.Draw("", nil)
 	if err != nil {
 		panic(err) // o has a default way to draw, or it is not an operation
 	}
-	t.all = append(t.all, conformance.Trap[directory.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
+	t.all = append(t.all, conformance.EdgeValue[directory.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
 }
 
-func (t *trapping) list(name, why string, req page) {
+func (t *edges) list(name, why string, req page) {
 	t.ask(wirelab.Unary("ListPersons", always(req), directory.Service.ListPersons), name, why)
 }
 
-func (t *trapping) get(name, why, id string) {
+func (t *edges) get(name, why, id string) {
 	req := directory.PersonID{ID: id}
 	t.ask(wirelab.Unary("GetPerson", always(req), directory.Service.GetPerson), name, why)
 	t.ask(wirelab.Unary("GetPersonLinks", always(req), directory.Service.GetPersonLinks), name, why)
 }
 
-func (t *trapping) create(name, why string, req person) {
+func (t *edges) create(name, why string, req person) {
 	t.ask(wirelab.Unary("CreatePerson", always(req), directory.Service.CreatePerson), name, why)
 }
 
-func (t *trapping) compose(name, why string, req directory.Composition) {
+func (t *edges) compose(name, why string, req directory.Composition) {
 	t.ask(wirelab.Unary("ProgramComposition", always(req), directory.Service.ProgramComposition), name, why)
 }
 
@@ -92,8 +92,8 @@ func always[Req any](req Req) func(*rand.Rand) Req {
 }
 
 // ids are ids that wires carry wrongly; which of them can be, the contract says.
-func ids() []trap.Value[string] {
-	all := []trap.Value[string]{
+func ids() []edgevalues.Value[string] {
+	all := []edgevalues.Value[string]{
 		{Name: "longest", Value: strings.Repeat("i", directory.IDLimit), Why: "is the longest the contract admits"},
 		{Name: "too-long", Value: strings.Repeat("i", directory.IDLimit+1), Why: "is one longer than the contract admits"},
 		{Name: "every-sign", Value: "Az09._~-", Why: "holds each sign that a path need not escape"},
@@ -107,17 +107,17 @@ func ids() []trap.Value[string] {
 		{Name: "sum", Value: "1e0", Why: "is 1 to a reader that makes it a number"},
 		{Name: "case", Value: "NEW", Why: "is another id than in lower case"},
 	}
-	for _, v := range append(trap.TextsUpTo(directory.IDLimit), trap.BrokenTexts()...) {
+	for _, v := range append(edgevalues.TextsUpTo(directory.IDLimit), edgevalues.BrokenTexts()...) {
 		if v.Name == "at-limit" {
 			continue
 		}
-		all = append(all, trap.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
+		all = append(all, edgevalues.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
 	}
 	return all
 }
 
-func traps() []conformance.Trap[directory.Service] {
-	t := &trapping{}
+func edgeValues() []conformance.EdgeValue[directory.Service] {
+	t := &edges{}
 	for _, v := range ids() {
 		t.get("id-"+v.Name, v.Why, v.Value)
 		t.list("after-"+v.Name, v.Why, page{After: v.Value})
@@ -125,37 +125,37 @@ func traps() []conformance.Trap[directory.Service] {
 		t.get("id-"+v.Name+"-created", v.Why, v.Value)
 		t.list("after-"+v.Name+"-created", v.Why, page{After: v.Value})
 	}
-	for _, v := range trap.Int32s() {
+	for _, v := range edgevalues.Int32s() {
 		t.list("limit-"+v.Name, v.Why, page{Limit: v.Value})
 		p := pictured("post-" + v.Name)
 		p.Location.PostCode = v.Value
 		t.create("post-code-"+v.Name, v.Why, p)
 		t.get("post-code-"+v.Name, v.Why, p.ID)
 	}
-	textTraps(t)
-	pictureTraps(t)
-	pageTraps(t)
-	compositionTraps(t)
+	textEdges(t)
+	pictureEdges(t)
+	pageEdges(t)
+	compositionEdges(t)
 	return t.all
 }
 
-// textTraps put texts that wires alter into a person: each alone, and into
+// textEdges put texts that wires alter into a person: each alone, and into
 // every field at once, the fields told apart.
-func textTraps(t *trapping) {
-	for _, v := range trap.TextsUpTo(directory.TextLimit) {
+func textEdges(t *edges) {
+	for _, v := range edgevalues.TextsUpTo(directory.TextLimit) {
 		p := pictured("text-" + v.Name)
 		p.Location.City, p.Picture.Medium = v.Value, v.Value
 		t.create("text-"+v.Name, v.Why, p)
 		t.get("text-"+v.Name, v.Why, p.ID)
 	}
-	long := trap.TextsUpTo(directory.URLLimit)
+	long := edgevalues.TextsUpTo(directory.URLLimit)
 	p := pictured("url-at-limit")
 	p.Picture.Large = long[len(long)-1].Value
 	t.create("url-at-limit", "is the longest URL the contract admits", p)
 	t.create("all-empty", "has no text, as a reader of absent fields sees it", person{ID: "all-empty"})
 	t.get("all-empty", "has no text, as a reader of absent fields sees it", "all-empty")
 	for name, set := range fields() {
-		for _, v := range trap.BrokenTexts() {
+		for _, v := range edgevalues.BrokenTexts() {
 			p := pictured("broken-" + name)
 			set(&p, v.Value)
 			t.create("broken-"+name+"-"+v.Name, v.Why, p)
@@ -188,7 +188,7 @@ func fields() map[string]func(p *person, text string) {
 	}
 }
 
-func pictureTraps(t *trapping) {
+func pictureEdges(t *edges) {
 	none, empty := newcomer("no-picture"), newcomer("empty-picture")
 	empty.Picture = &directory.Picture{}
 	t.create("no-picture", "has no picture, and a reader of absent fields may give it one", none)
@@ -199,7 +199,7 @@ func pictureTraps(t *trapping) {
 	t.create("data-set", "has an id of the data set", newcomer("4"))
 }
 
-func pageTraps(t *trapping) {
+func pageEdges(t *edges) {
 	t.list("nothing", "asks for nothing at all, as an empty message", page{})
 	t.list("last", "begins behind the last person of the data set", page{After: "4"})
 	t.list("nobody", "begins behind nobody", page{After: "nobody"})
@@ -212,7 +212,7 @@ func pageTraps(t *trapping) {
 	t.get("nobody", "is a person nobody knows", "nobody")
 }
 
-func compositionTraps(t *trapping) {
+func compositionEdges(t *edges) {
 	t.compose("published", "is what the published program asks", composed("5"))
 	t.compose("again", "creates a person there is, as its last call", composed("5"))
 	same := composed("same")

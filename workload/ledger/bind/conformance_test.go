@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/conformance"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/ledger"
 	"wirelab/workload/ledger/bind"
 )
@@ -19,10 +19,10 @@ import (
 // TestConformance judges every cell; see package conformance for what is asked.
 func TestConformance(t *testing.T) {
 	conformance.Run(t, bind.Workload(), conformance.Suite[ledger.Service]{
-		Scripts:   "testdata",
-		Traps:     traps(),
-		Probes:    probes(),
-		Behaviour: behaviour(),
+		Scripts:    "testdata",
+		EdgeValues: edgeValues(),
+		Probes:     probes(),
+		Behaviour:  behaviour(),
 	})
 }
 
@@ -57,45 +57,45 @@ const (
 	lastInLog  = "tx-000100000"
 )
 
-// trapping collects traps.
-type trapping struct {
-	all []conformance.Trap[ledger.Service]
+// edges collects edge values.
+type edges struct {
+	all []conformance.EdgeValue[ledger.Service]
 }
 
 // ask adds operation o with the one request that it draws.
-func (t *trapping) ask(o wirelab.Operation[ledger.Service], name, why string) {
+func (t *edges) ask(o wirelab.Operation[ledger.Service], name, why string) {
 	e, err := o.Draw("", nil)
 	if err != nil {
 		panic(err) // o has a default way to draw, or it is not an operation
 	}
-	t.all = append(t.all, conformance.Trap[ledger.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
+	t.all = append(t.all, conformance.EdgeValue[ledger.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
 }
 
-func (t *trapping) get(name, why, id string) {
+func (t *edges) get(name, why, id string) {
 	t.ask(wirelab.Unary("GetBalance", always(ledger.AccountID{ID: id}), ledger.Service.GetBalance), name, why)
 }
 
-func (t *trapping) batch(name, why string, ids ...string) {
+func (t *edges) batch(name, why string, ids ...string) {
 	t.ask(wirelab.Unary("GetBalances", always(ledger.AccountIDs{IDs: ids}), ledger.Service.GetBalances), name, why)
 }
 
 // from asks for a page and for a stream of the same part of the log, of two
-// transactions at most: an empty part is as good a trap as a full one.
-func (t *trapping) from(name, why string, part ledger.Feed) {
+// transactions at most: an empty part is as good a edge value as a full one.
+func (t *edges) from(name, why string, part ledger.Feed) {
 	part.Limit = 2
 	t.page(name, why, ledger.Page{After: part.After, Account: part.Account, Since: part.Since, Limit: 2})
 	t.stream(name, why, part)
 }
 
-func (t *trapping) page(name, why string, page ledger.Page) {
+func (t *edges) page(name, why string, page ledger.Page) {
 	t.ask(wirelab.Unary("GetTransactions", always(page), ledger.Service.GetTransactions), name, why)
 }
 
-func (t *trapping) stream(name, why string, feed ledger.Feed) {
+func (t *edges) stream(name, why string, feed ledger.Feed) {
 	t.ask(wirelab.ServerStreaming("StreamTransactions", always(feed), ledger.Service.StreamTransactions), name, why)
 }
 
-func (t *trapping) post(name, why string, posting ledger.Posting) {
+func (t *edges) post(name, why string, posting ledger.Posting) {
 	t.ask(wirelab.Unary("PostTransaction", always(posting), ledger.Service.PostTransaction), name, why)
 }
 
@@ -106,8 +106,8 @@ func always[Req any](req Req) func(*rand.Rand) Req {
 
 // hostile are ids that wires, addresses and databases take for something else;
 // which of them can be one, the contract says.
-func hostile() []trap.Value[string] {
-	all := []trap.Value[string]{
+func hostile() []edgevalues.Value[string] {
+	all := []edgevalues.Value[string]{
 		{Name: "longest", Value: strings.Repeat("i", ledger.IDLimit), Why: "is the longest the contract admits"},
 		{Name: "too-long", Value: strings.Repeat("i", ledger.IDLimit+1), Why: "is one longer than the contract admits"},
 		{Name: "every-sign", Value: "Az09._~-", Why: "holds each sign that a path need not escape"},
@@ -129,29 +129,29 @@ func hostile() []trap.Value[string] {
 		{Name: "zero-first", Value: "0.0.0100000", Why: "is another id to a reader that makes it a number"},
 		{Name: "case", Value: "TX-000000001", Why: "is another id than in lower case"},
 	}
-	for _, v := range append(trap.TextsUpTo(ledger.IDLimit), trap.BrokenTexts()...) {
-		all = append(all, trap.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
+	for _, v := range append(edgevalues.TextsUpTo(ledger.IDLimit), edgevalues.BrokenTexts()...) {
+		all = append(all, edgevalues.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
 	}
 	return all
 }
 
-func traps() []conformance.Trap[ledger.Service] {
-	t := &trapping{}
+func edgeValues() []conformance.EdgeValue[ledger.Service] {
+	t := &edges{}
 	for _, v := range hostile() {
 		t.get("id-"+v.Name, v.Why, v.Value)
 		t.batch("id-"+v.Name, v.Why, alice, v.Value, bob)
 		t.from("account-"+v.Name, v.Why, ledger.Feed{Account: v.Value})
 		t.from("after-"+v.Name, v.Why, ledger.Feed{After: v.Value})
 	}
-	batchTraps(t)
-	numberTraps(t)
-	timeTraps(t)
-	logTraps(t)
-	postingTraps(t) // after all that reads to the end of the log, where a posting has its time
+	batchEdges(t)
+	numberEdges(t)
+	timeEdges(t)
+	logEdges(t)
+	postingEdges(t) // after all that reads to the end of the log, where a posting has its time
 	return t.all
 }
 
-func batchTraps(t *trapping) {
+func batchEdges(t *edges) {
 	many := func(n int) []string {
 		ids := make([]string, n)
 		for i := range ids {
@@ -171,11 +171,11 @@ func batchTraps(t *trapping) {
 		slices.Repeat([]string{strings.Repeat("L", ledger.IDLimit)}, ledger.BatchLimit)...)
 }
 
-func numberTraps(t *trapping) {
-	for _, v := range trap.Int32s() {
+func numberEdges(t *edges) {
+	for _, v := range edgevalues.Int32s() {
 		t.page("limit-"+v.Name, v.Why, ledger.Page{After: thirdLast, Limit: v.Value})
 	}
-	for _, v := range trap.Ints() {
+	for _, v := range edgevalues.Ints() {
 		t.stream("rate-"+v.Name, v.Why, ledger.Feed{Rate: v.Value, Limit: 1})
 		t.stream("limit-"+v.Name, v.Why, ledger.Feed{After: thirdLast, Limit: v.Value})
 	}
@@ -189,8 +189,8 @@ func numberTraps(t *trapping) {
 	t.page("limit-over-limit", "is one transaction too many", ledger.Page{Limit: ledger.PageLimit + 1})
 }
 
-func timeTraps(t *trapping) {
-	for _, v := range trap.Times() {
+func timeEdges(t *edges) {
+	for _, v := range edgevalues.Times() {
 		t.from("since-"+v.Name, v.Why, ledger.Feed{Since: v.Value})
 		whole := v.Value.Truncate(time.Microsecond)
 		t.from("since-"+v.Name+"-whole", v.Why, ledger.Feed{Since: whole})
@@ -207,7 +207,7 @@ func timeTraps(t *trapping) {
 	t.from("since-before-christ", "is before all years", ledger.Feed{Since: time.Date(-44, 3, 15, 0, 0, 0, 0, time.UTC)})
 }
 
-func logTraps(t *trapping) {
+func logEdges(t *edges) {
 	t.page("nothing", "asks for nothing at all, as an empty message", ledger.Page{})
 	t.from("last", "begins behind the last transaction", ledger.Feed{After: lastInLog})
 	t.page("full", "is full and ends with the log, and so has a next page", ledger.Page{After: thirdLast, Limit: 3})
@@ -218,21 +218,21 @@ func logTraps(t *trapping) {
 		ledger.Feed{After: firstInLog, Account: alice, Since: time.Date(2025, 12, 31, 12, 0, 0, 1000, time.UTC)})
 }
 
-func postingTraps(t *trapping) {
+func postingEdges(t *edges) {
 	for _, v := range hostile() {
 		t.post("from-"+v.Name, v.Why, ledger.Posting{ID: "from-" + v.Name, From: v.Value, To: payee, Amount: 1})
 		t.post("to-"+v.Name, v.Why, ledger.Posting{ID: "to-" + v.Name, From: payer, To: v.Value, Amount: 1})
 		t.post("id-"+v.Name, v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
 		t.post("id-"+v.Name+"-again", v.Why, ledger.Posting{ID: v.Value, From: payer, To: payee, Amount: 1})
 	}
-	for _, v := range trap.Ints() {
+	for _, v := range edgevalues.Ints() {
 		t.post("amount-"+v.Name, v.Why, ledger.Posting{ID: "amount-" + v.Name, From: payer, To: payee, Amount: v.Value})
 	}
 	t.post("amount-at-limit", "is the largest amount there may be, and nobody has it",
 		ledger.Posting{ID: "amount-at-limit", From: payer, To: payee, Amount: ledger.AmountLimit})
 	t.post("amount-over-limit", "is one more than every encoding carries",
 		ledger.Posting{ID: "amount-over-limit", From: payer, To: payee, Amount: ledger.AmountLimit + 1})
-	for _, v := range slices.Concat(trap.TextsUpTo(ledger.TypeLimit), trap.BrokenTexts()) {
+	for _, v := range slices.Concat(edgevalues.TextsUpTo(ledger.TypeLimit), edgevalues.BrokenTexts()) {
 		p := ledger.Posting{ID: "type-" + v.Name, From: payer, To: payee, Amount: 1, Type: v.Value}
 		t.post("type-"+v.Name, v.Why, p)
 		t.post("type-"+v.Name+"-again", v.Why, p)

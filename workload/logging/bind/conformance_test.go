@@ -9,7 +9,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/conformance"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/logging"
 	"wirelab/workload/logging/bind"
 )
@@ -20,9 +20,9 @@ func TestConformance(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	conformance.Run(t, bind.Workload(), conformance.Suite[logging.Service]{
-		Scripts: "testdata",
-		Traps:   traps(),
-		Probes:  probes(),
+		Scripts:    "testdata",
+		EdgeValues: edgeValues(),
+		Probes:     probes(),
 	})
 }
 
@@ -31,33 +31,33 @@ type (
 	query = logging.Query
 )
 
-// trapping collects traps.
-type trapping struct {
-	all []conformance.Trap[logging.Service]
+// edges collects edge values.
+type edges struct {
+	all []conformance.EdgeValue[logging.Service]
 }
 
 // ask adds operation o with the one request that it draws.
-func (t *trapping) ask(o wirelab.Operation[logging.Service], name, why string) {
+func (t *edges) ask(o wirelab.Operation[logging.Service], name, why string) {
 	e, err := o.Draw("", nil)
 	if err != nil {
 		panic(err) // o has a default way to draw, or it is not an operation
 	}
-	t.all = append(t.all, conformance.Trap[logging.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
+	t.all = append(t.all, conformance.EdgeValue[logging.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e})
 }
 
-func (t *trapping) write(name, why string, req entry) {
+func (t *edges) write(name, why string, req entry) {
 	t.ask(wirelab.Unary("WriteLog", always(req), logging.Service.WriteLog), name, why)
 }
 
-func (t *trapping) get(name, why, id string) {
+func (t *edges) get(name, why, id string) {
 	t.ask(wirelab.Unary("GetEntry", always(logging.EntryID{ID: id}), logging.Service.GetEntry), name, why)
 }
 
-func (t *trapping) list(name, why string, req query) {
+func (t *edges) list(name, why string, req query) {
 	t.ask(wirelab.Unary("ListEntries", always(req), logging.Service.ListEntries), name, why)
 }
 
-func (t *trapping) remove(name, why string, before time.Time) {
+func (t *edges) remove(name, why string, before time.Time) {
 	t.ask(wirelab.Unary("DeleteEntries", always(logging.Retention{Before: before}), logging.Service.DeleteEntries), name, why)
 }
 
@@ -66,21 +66,21 @@ func always[Req any](req Req) func(*rand.Rand) Req {
 	return func(*rand.Rand) Req { return req }
 }
 
-func traps() []conformance.Trap[logging.Service] {
-	t := &trapping{}
-	idTraps(t)
-	textTraps(t)
-	sizeTraps(t)
-	againTraps(t)
-	queryTraps(t)
-	retentionTraps(t)
+func edgeValues() []conformance.EdgeValue[logging.Service] {
+	t := &edges{}
+	idEdges(t)
+	textEdges(t)
+	sizeEdges(t)
+	againEdges(t)
+	queryEdges(t)
+	retentionEdges(t)
 	return t.all
 }
 
-// idTraps put ids that wires carry wrongly where ids go; which of them can be,
+// idEdges put ids that wires carry wrongly where ids go; which of them can be,
 // the contract says.
-func idTraps(t *trapping) {
-	ids := []trap.Value[string]{
+func idEdges(t *edges) {
+	ids := []edgevalues.Value[string]{
 		{Name: "longest", Value: strings.Repeat("i", logging.IDLimit), Why: "is the longest the contract admits"},
 		{Name: "too-long", Value: strings.Repeat("i", logging.IDLimit+1), Why: "is one longer than the contract admits"},
 		{Name: "every-sign", Value: "Az09._~-", Why: "holds each sign that a path need not escape"},
@@ -92,8 +92,8 @@ func idTraps(t *trapping) {
 		{Name: "entries", Value: "entries", Why: "is a word of the paths"},
 		{Name: "zero-first", Value: "01", Why: "is 1 to a reader that makes it a number"},
 	}
-	for _, v := range append(trap.TextsUpTo(logging.IDLimit), trap.BrokenTexts()...) {
-		ids = append(ids, trap.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
+	for _, v := range append(edgevalues.TextsUpTo(logging.IDLimit), edgevalues.BrokenTexts()...) {
+		ids = append(ids, edgevalues.Value[string]{Name: "text-" + v.Name, Value: v.Value, Why: v.Why})
 	}
 	for _, v := range ids {
 		t.get("id-"+v.Name, v.Why, v.Value)
@@ -104,14 +104,14 @@ func idTraps(t *trapping) {
 	}
 }
 
-// textTraps put texts that wires alter into an entry, and each where the other goes.
-func textTraps(t *trapping) {
-	for _, v := range append(trap.TextsUpTo(logging.DataLimit), trap.BrokenTexts()...) {
+// textEdges put texts that wires alter into an entry, and each where the other goes.
+func textEdges(t *edges) {
+	for _, v := range append(edgevalues.TextsUpTo(logging.DataLimit), edgevalues.BrokenTexts()...) {
 		id := "data-" + v.Name
 		t.write(id, v.Why, entry{ID: id, Name: "text", Data: v.Value})
 		t.get(id, v.Why, id)
 	}
-	for _, v := range append(trap.TextsUpTo(logging.NameLimit), trap.BrokenTexts()...) {
+	for _, v := range append(edgevalues.TextsUpTo(logging.NameLimit), edgevalues.BrokenTexts()...) {
 		id := "name-" + v.Name
 		t.write(id, v.Why, entry{ID: id, Name: v.Value})
 		t.get(id, v.Why, id)
@@ -124,7 +124,7 @@ func textTraps(t *trapping) {
 	t.get("id-alone", "was refused, and so is not there", "id-alone")
 }
 
-func sizeTraps(t *trapping) {
+func sizeEdges(t *edges) {
 	for name, n := range map[string]int{"at": logging.NameLimit, "over": logging.NameLimit + 1} {
 		t.write("name-length-"+name, "is where names end", entry{ID: "name-length-" + name, Name: strings.Repeat("n", n)})
 	}
@@ -136,7 +136,7 @@ func sizeTraps(t *trapping) {
 	}
 }
 
-func againTraps(t *trapping) {
+func againEdges(t *edges) {
 	e := entry{ID: "again", Name: "name", Data: "data"}
 	t.write("again-first", "is stored", e)
 	t.write("again-second", "is the same entry, which is not stored again", e)
@@ -149,14 +149,14 @@ func againTraps(t *trapping) {
 	t.list("no-id", "is two entries", query{Name: "no-id"})
 }
 
-func queryTraps(t *trapping) {
-	for _, v := range trap.Int32s() {
+func queryEdges(t *edges) {
+	for _, v := range edgevalues.Int32s() {
 		t.list("limit-"+v.Name, v.Why, query{Name: "id", Limit: v.Value})
 	}
-	for _, v := range trap.Ints() {
+	for _, v := range edgevalues.Ints() {
 		t.list("before-"+v.Name, v.Why, query{Name: "text", Before: v.Value, Limit: 3})
 	}
-	for _, v := range trap.Times() {
+	for _, v := range edgevalues.Times() {
 		t.list("since-"+v.Name, v.Why, query{Name: "id", Since: v.Value, Limit: 2})
 		t.list("until-"+v.Name, v.Why, query{Name: "id", Until: v.Value, Limit: 2})
 	}
@@ -178,9 +178,9 @@ func queryTraps(t *trapping) {
 	t.list("zone", "is a moment in a zone whose offset has seconds", query{Since: time.Date(2024, 1, 1, 0, 0, 0, 0, zone), Name: "swapped"})
 }
 
-// retentionTraps come last: they remove what the others wrote.
-func retentionTraps(t *trapping) {
-	for _, v := range trap.Times() {
+// retentionEdges come last: they remove what the others wrote.
+func retentionEdges(t *edges) {
+	for _, v := range edgevalues.Times() {
 		if v.Value.Year() > 2200 {
 			continue
 		}

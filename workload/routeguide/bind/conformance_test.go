@@ -11,7 +11,7 @@ import (
 
 	"wirelab"
 	"wirelab/wire/conformance"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/routeguide"
 	"wirelab/workload/routeguide/bind"
 )
@@ -22,11 +22,11 @@ func TestConformance(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	conformance.Run(t, bind.Workload(), conformance.Suite[routeguide.Service]{
-		Scripts:   "testdata",
-		Traps:     traps(),
-		Probes:    probes(),
-		Behaviour: behaviour(),
-		EveryPair: true, // for all workloads: it has every kind of operation
+		Scripts:    "testdata",
+		EdgeValues: edgeValues(),
+		Probes:     probes(),
+		Behaviour:  behaviour(),
+		EveryPair:  true, // for all workloads: it has every kind of operation
 	})
 }
 
@@ -39,10 +39,10 @@ func at(latitude, longitude int32) point { return point{Latitude: latitude, Long
 
 func says(where point, message string) note { return note{Location: where, Message: message} }
 
-// pointTraps are the points that wires carry wrongly.
-func pointTraps() []trap.Value[point] {
+// pointEdges are the points that wires carry wrongly.
+func pointEdges() []edgevalues.Value[point] {
 	const lat, lon = routeguide.LatitudeLimit, routeguide.LongitudeLimit
-	all := []trap.Value[point]{
+	all := []edgevalues.Value[point]{
 		{Name: "corner", Value: at(lat, lon), Why: "is the last on Earth"},
 		{Name: "other-corner", Value: at(-lat, -lon), Why: "is the first on Earth"},
 		{Name: "latitude-only", Value: at(1, 0), Why: "has one coordinate that an encoding leaves out"},
@@ -54,23 +54,23 @@ func pointTraps() []trap.Value[point] {
 		{Name: "longitude-under", Value: at(0, -lon-1), Why: "is one beyond the date line"},
 		{Name: "published", Value: routeguide.Published, Why: "is what the published experiment asks"},
 	}
-	for _, v := range trap.Int32s() {
-		all = append(all, trap.Value[point]{Name: "both-" + v.Name, Value: at(v.Value, v.Value), Why: v.Why})
+	for _, v := range edgevalues.Int32s() {
+		all = append(all, edgevalues.Value[point]{Name: "both-" + v.Name, Value: at(v.Value, v.Value), Why: v.Why})
 	}
 	return all
 }
 
-// asked is a typed trap: operation o with the one request req.
-func asked(o wirelab.Operation[routeguide.Service], name, why string) conformance.Trap[routeguide.Service] {
+// asked is a typed edge value: operation o with the one request req.
+func asked(o wirelab.Operation[routeguide.Service], name, why string) conformance.EdgeValue[routeguide.Service] {
 	e, err := o.Draw("", nil)
 	if err != nil {
 		panic(err) // o has a default way to draw, or it is not an operation
 	}
-	return conformance.Trap[routeguide.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e}
+	return conformance.EdgeValue[routeguide.Service]{Operation: o.Name, Name: name, Why: why, Exchange: e}
 }
 
-func traps() []conformance.Trap[routeguide.Service] {
-	var all []conformance.Trap[routeguide.Service]
+func edgeValues() []conformance.EdgeValue[routeguide.Service] {
+	var all []conformance.EdgeValue[routeguide.Service]
 	record := func(name, why string, route []point) {
 		all = append(all, asked(wirelab.ClientStreaming("RecordRoute",
 			always(route), routeguide.Service.RecordRoute), name, why))
@@ -79,7 +79,7 @@ func traps() []conformance.Trap[routeguide.Service] {
 		all = append(all, asked(wirelab.BidiStreaming("RouteChat",
 			always(notes), routeguide.Service.RouteChat), name, why))
 	}
-	for _, v := range pointTraps() {
+	for _, v := range pointEdges() {
 		all = append(
 			all,
 			asked(wirelab.Unary("GetFeature", always(v.Value), routeguide.Service.GetFeature), v.Name, v.Why),
@@ -91,11 +91,11 @@ func traps() []conformance.Trap[routeguide.Service] {
 		record("last-"+v.Name, v.Why, []point{{}, routeguide.Published, v.Value})
 		chat("at-"+v.Name, v.Why, []note{says(v.Value, "here"), says(v.Value, "again")})
 	}
-	for i, v := range trap.TextsUpTo(routeguide.MessageLimit) {
+	for i, v := range edgevalues.TextsUpTo(routeguide.MessageLimit) {
 		here := at(int32(i), 77)
 		chat("text-"+v.Name, v.Why, []note{says(here, v.Value), says(here, "x"+v.Value), says(here, "")})
 	}
-	for i, v := range trap.BrokenTexts() {
+	for i, v := range edgevalues.BrokenTexts() {
 		chat("broken-"+v.Name, v.Why, []note{says(at(int32(i), 78), "before"), says(at(int32(i), 78), v.Value)})
 	}
 	chat("text-over", "is one byte longer than the contract admits",

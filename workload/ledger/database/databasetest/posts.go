@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/ledger"
 )
 
@@ -136,7 +136,7 @@ func testOnce(t *testing.T, s ledger.Service) {
 
 func testTypes(t *testing.T, s ledger.Service) {
 	var want []ledger.Transaction
-	for i, v := range trap.TextsUpTo(ledger.TypeLimit) {
+	for i, v := range edgevalues.TextsUpTo(ledger.TypeLimit) {
 		p := ledger.Posting{ID: fmt.Sprint("type-", i), From: bob, To: alice, Amount: 1, Type: v.Value}
 		if strings.Contains(v.Value, "\x00") {
 			_, err := s.PostTransaction(t.Context(), p)
@@ -149,7 +149,7 @@ func testTypes(t *testing.T, s ledger.Service) {
 		}
 		want = append(want, done)
 	}
-	for _, v := range trap.BrokenTexts() {
+	for _, v := range edgevalues.BrokenTexts() {
 		_, err := s.PostTransaction(t.Context(), ledger.Posting{ID: "broken", From: bob, To: alice, Amount: 1, Type: v.Value})
 		wantCode(t, v.Name, err, wirelab.InvalidArgument)
 	}

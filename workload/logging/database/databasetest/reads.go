@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/logging"
 )
 
@@ -190,7 +190,7 @@ func testQueriesRefused(t *testing.T, s logging.Service) {
 		"a year before 1":      {Since: time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"a year after 9999":    {Until: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)},
 	}
-	for _, v := range trap.BrokenTexts() {
+	for _, v := range edgevalues.BrokenTexts() {
 		refused["a name: "+v.Name] = logging.Query{Name: v.Value}
 	}
 	for why, q := range refused {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/wire/trap"
+	"wirelab/wire/edgevalues"
 	"wirelab/workload/logging"
 )
 
@@ -33,12 +33,12 @@ func writeTests() map[string]func(*testing.T, logging.Service) {
 func testKept(t *testing.T, s logging.Service) {
 	type given struct{ why, name, data string }
 	var all []given
-	for _, v := range trap.TextsUpTo(logging.NameLimit) {
+	for _, v := range edgevalues.TextsUpTo(logging.NameLimit) {
 		if v.Value != "" && !strings.Contains(v.Value, "\x00") {
 			all = append(all, given{"name " + v.Name, v.Value, "data"})
 		}
 	}
-	for _, v := range trap.TextsUpTo(logging.DataLimit) {
+	for _, v := range edgevalues.TextsUpTo(logging.DataLimit) {
 		if !strings.Contains(v.Value, "\x00") {
 			all = append(all, given{"data " + v.Name, "name", v.Value})
 		}
@@ -121,7 +121,7 @@ func testRefused(t *testing.T, s logging.Service) {
 		"an id of two dots":   {ID: "..", Name: "n"},
 		"an id with NUL":      {ID: "a\x00", Name: "n"},
 	}
-	for _, v := range trap.BrokenTexts() {
+	for _, v := range edgevalues.BrokenTexts() {
 		refused["a name: "+v.Name] = logging.Entry{Name: v.Value}
 		refused["data: "+v.Name] = logging.Entry{Name: "n", Data: v.Value}
 		refused["an id: "+v.Name] = logging.Entry{ID: v.Value, Name: "n"}

@@ -1,11 +1,11 @@
-// Package trap is the values that break services: the ones a wire, a codec or
+// Package edgevalues is the values that break services: the ones a wire, a codec or
 // a column carries wrongly while everything drawn at random passes. Every
 // value has a name, and a reason a reader can judge.
 //
 // It knows values only: no workload, no wire and no test. A workload picks
 // those its contract admits; where one wire cannot carry a value, the contract
 // is narrowed for all wires (house: conformance), never for one.
-package trap
+package edgevalues
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Value is one trap.
+// Value is one edge value.
 type Value[T any] struct {
 	Name  string // for a test's name: lower case, no space
 	Value T

@@ -1,13 +1,13 @@
-// Command plant proves that the conformance suite catches faults in the real
-// cells: it plants one fault at a time in the source, as the compiler sees it
+// Command mutationtest proves that the conformance suite catches faults in the real
+// cells: it puts one fault at a time in the source, as the compiler sees it
 // and not in the tree, and runs the suite on a protocol that has it. A fault
 // that survives is a hole in the suite.
 //
 // It knows the suite's test and the text of the source it changes, nothing of
 // what either does. It is not part of `make test`, since each fault is a build
-// and a run; the test here only keeps the faults plantable.
+// and a run; the test here only checks that each fault still fits its place.
 //
-//	go run ./internal/plant [name ...]
+//	go run ./internal/mutationtest [name ...]
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run plants the named faults, or all, from the module's root, and returns 1
+// run tries the named faults, or all, from the module's root, and returns 1
 // if any survived.
 func run(ctx context.Context, names []string, out, errs io.Writer) int {
 	survived := 0
@@ -50,7 +50,7 @@ func run(ctx context.Context, names []string, out, errs io.Writer) int {
 		caught, output, err := try(ctx, f)
 		switch {
 		case err != nil:
-			fmt.Fprintf(errs, "plant: %s: %v\n", f.Name, err)
+			fmt.Fprintf(errs, "mutationtest: %s: %v\n", f.Name, err)
 			return 2
 		case caught:
 			fmt.Fprintf(out, "caught    %-28s %s\n", f.Name, f.Want)
@@ -71,11 +71,11 @@ func try(ctx context.Context, f Fault) (caught bool, output string, err error) {
 	if err != nil {
 		return false, "", err
 	}
-	changed, err := plant(string(source), f)
+	changed, err := mutate(string(source), f)
 	if err != nil {
 		return false, "", err
 	}
-	folder, err := os.MkdirTemp("", "plant")
+	folder, err := os.MkdirTemp("", "mutationtest")
 	if err != nil {
 		return false, "", err
 	}
@@ -116,8 +116,8 @@ func (f Fault) cell() (workload, protocol string) {
 	return "routeguide", f.Protocol
 }
 
-// plant returns the source with the fault in it.
-func plant(source string, f Fault) (string, error) {
+// mutate returns the source with the fault in it.
+func mutate(source string, f Fault) (string, error) {
 	if n := strings.Count(source, f.Old); n != 1 {
 		return "", fmt.Errorf("%s holds %d times, want once: %s", f.File, n, f.Old)
 	}

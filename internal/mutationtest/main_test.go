@@ -24,7 +24,7 @@ func TestFaultsCanBePlanted(t *testing.T) {
 			t.Errorf("%s: %v", f.Name, err)
 			continue
 		}
-		changed, err := plant(string(source), f)
+		changed, err := mutate(string(source), f)
 		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 			continue

@@ -7,8 +7,8 @@ import (
 	"wirelab"
 )
 
-// exchange makes the trap's exchange.
-func (t Trap[S]) exchange(w wirelab.Workload[S]) (wirelab.Exchange[S], error) {
+// exchange makes the edge value's exchange.
+func (t EdgeValue[S]) exchange(w wirelab.Workload[S]) (wirelab.Exchange[S], error) {
 	o, err := operation(w, t.Operation)
 	if err != nil {
 		return wirelab.Exchange[S]{}, err
@@ -19,25 +19,25 @@ func (t Trap[S]) exchange(w wirelab.Workload[S]) (wirelab.Exchange[S], error) {
 	return o.Parse([]byte(t.JSON))
 }
 
-// traps asks the nasty values.
-func (c *cell[S]) traps(r reporter) {
+// edge values asks the nasty values.
+func (c *cell[S]) edgeValues(r reporter) {
 	g := c.raise(r, c.workload.New(), setup{})
 	if g == nil {
 		return
 	}
 	defer g.lower(r)
 	oracle := c.workload.New()
-	for _, t := range c.suite.Traps {
+	for _, t := range c.suite.EdgeValues {
 		if c.hole(t.Operation) {
 			continue
 		}
 		e, err := t.exchange(c.workload)
 		if err != nil {
-			r.Errorf("trap %s %s: %v", t.Operation, t.Name, err)
+			r.Errorf("edge value %s %s: %v", t.Operation, t.Name, err)
 			continue
 		}
 		if fault := differ(g.ask(e), ask(context.Background(), e, oracle)); fault != "" {
-			r.Errorf("trap %s %s, which %s: %s", t.Operation, t.Name, t.Why, fault)
+			r.Errorf("edge value %s %s, which %s: %s", t.Operation, t.Name, t.Why, fault)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // faults are of different kinds and in different wires. Where a change of the
-// source makes one impossible to plant, plant it where it would be now.
+// source makes one impossible to put in, put it where it would be now.
 func faults() []Fault {
 	return slices.Concat(answerFaults(), wireFaults(), lifeFaults(), directoryFaults(), feedFaults())
 }
@@ -142,13 +142,13 @@ func directoryFaults() []Fault {
 			"empty-picture-lost", "workload/directory/bind/convert.go",
 			"if picture != nil {",
 			`if picture.GetLarge() != "" {`,
-			"directory/connect", "trap CreatePerson empty-picture",
+			"directory/connect", "edge value CreatePerson empty-picture",
 		},
 		{
 			"text-unchecked", "workload/directory/bind/stub.go",
 			"if err := person.Validate(); err != nil {",
 			"if err := error(nil); err != nil {",
-			"directory/grpc", "trap CreatePerson broken-",
+			"directory/grpc", "edge value CreatePerson broken-",
 		},
 		{
 			"small-messages", "wire/exchange/message.go",
