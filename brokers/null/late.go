@@ -12,12 +12,12 @@ type late struct {
 	by time.Duration
 
 	mu   sync.Mutex // guards what
-	what []deed
+	what []task
 	more chan struct{} // holds one once what has grown
 }
 
-// deed is what is to be done, and when.
-type deed struct {
+// task is what is to be done, and when.
+type task struct {
 	due time.Time
 	do  func()
 }
@@ -31,7 +31,7 @@ func (l *late) do(something func()) {
 		return
 	}
 	l.mu.Lock()
-	l.what = append(l.what, deed{time.Now().Add(l.by), something})
+	l.what = append(l.what, task{time.Now().Add(l.by), something})
 	l.mu.Unlock()
 	select {
 	case l.more <- struct{}{}:
@@ -39,7 +39,7 @@ func (l *late) do(something func()) {
 	}
 }
 
-// spin is how long before it is due a deed is waited for by looking at the clock: Go's
+// spin is how long before it is due a task is waited for by looking at the clock: Go's
 // timers may be a millisecond late in a process that idles.
 const spin = 1500 * time.Microsecond
 

@@ -24,8 +24,8 @@ import (
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
 	"wirelab/lab/messaging/bench"
+	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/messaging/drive"
-	"wirelab/lab/messaging/stand"
 	"wirelab/lab/plan"
 	"wirelab/lab/target"
 	"wirelab/system/nats"
@@ -151,8 +151,8 @@ func (a *app) withBrokers(ctx context.Context, usual *experiment.Processes, prog
 
 // brokerPrograms are what nodes of brokers are; a program is looked for where a broker
 // of its kind is needed.
-func (a *app) brokerPrograms(ctx context.Context, program string, makes ...string) (stand.Programs, error) {
-	programs := stand.Programs{Null: target.Command{Path: program, Args: []string{nullBroker}}}
+func (a *app) brokerPrograms(ctx context.Context, program string, makes ...string) (cluster.Programs, error) {
+	programs := cluster.Programs{Null: target.Command{Path: program, Args: []string{nullBroker}}}
 	if slices.Contains(makes, ways.Hermes) {
 		found, err := local.Find(ctx, a.getenv)
 		if err != nil {
@@ -173,7 +173,7 @@ func (a *app) brokerPrograms(ctx context.Context, program string, makes ...strin
 // nullBrokers makes benches whose brokers are null ones with arguments, for the self-test.
 func nullBrokers(program string) selftest.Broker {
 	return func(usual *experiment.Processes, p plan.Plan, args ...string) (experiment.Bench, error) {
-		programs := stand.Programs{Null: target.Command{Path: program, Args: append([]string{nullBroker}, args...)}}
+		programs := cluster.Programs{Null: target.Command{Path: program, Args: append([]string{nullBroker}, args...)}}
 		return bench.Nulls{Bench: bench.New(usual, bench.Programs{Driver: []string{driveMessages}, Keeper: keeper(), Programs: programs}, p)}, nil
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/cmd/internal/cli"
 	"wirelab/lab/experiment"
-	"wirelab/lab/messaging/stand"
+	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
 )
 
@@ -75,7 +75,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := stand.Start(ctx, stand.Options{
+	s, err := cluster.Start(ctx, cluster.Options{
 		Make: f.broker, Nodes: f.nodes, Durability: brokers.Durability(f.durability), Programs: programs,
 	})
 	if err != nil {
@@ -95,7 +95,7 @@ func (a *app) upMessaging(ctx context.Context, f upMessagingFlags) error {
 }
 
 // sayMessaging tells how the cluster is reached.
-func (a *app) sayMessaging(s *stand.Stand, f upMessagingFlags) error {
+func (a *app) sayMessaging(s *cluster.Cluster, f upMessagingFlags) error {
 	var protocols []string
 	for _, w := range ways.All() {
 		if w.Make == f.broker {

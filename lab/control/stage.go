@@ -6,11 +6,11 @@ import "time"
 // tells what its processes use. It is a door of HTTP with JSON on the loopback, at a
 // URL that nobody can guess:
 //
-//	POST URL/do   Deed -> Done   does it, and answers once all is as before
+//	POST URL/do   Fault -> Done   does it, and answers once all is as before
 //	GET  URL/use       -> Use    what the broker's processes used so far
 
-// Deed is what is to be done to a broker: one of [plan.Faults].
-type Deed struct {
+// Fault is what is to be done to a broker: one of [plan.Faults].
+type Fault struct {
 	What  string `json:"what"`
 	Topic string `json:"topic"` // whose leader is meant
 }

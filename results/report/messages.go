@@ -115,8 +115,8 @@ func MessageCaption(l *result.LoadAnalysis) string {
 	return text
 }
 
-// deeds are what is done under a scenario, and how it ends.
-func deeds(what string) (done, over string) {
+// faults are what is done under a scenario, and how it ends.
+func faults(what string) (done, over string) {
 	switch what {
 	case plan.LeaderKill, plan.FollowerKill:
 		return "killed", "back"
@@ -215,7 +215,7 @@ func disturbance(done []result.Disturbance) string {
 	for i := range who[1:] {
 		who[i+1] = strings.TrimPrefix(who[i+1], "node ")
 	}
-	did, ended := deeds(done[0].What)
+	did, ended := faults(done[0].What)
 	text := either(who) + " " + did + " at " + at(middle(began))
 	if len(over) == 0 {
 		return text + ", never " + ended

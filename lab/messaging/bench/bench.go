@@ -17,7 +17,7 @@ import (
 	"wirelab/brokers/ways"
 	"wirelab/lab/control"
 	"wirelab/lab/experiment"
-	"wirelab/lab/messaging/stand"
+	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 )
@@ -26,7 +26,7 @@ import (
 type Programs struct {
 	Driver []string // the arguments that make this program a driver of messages
 	Keeper []string // those that make it one that keeps a core from idling; nil: none does
-	stand.Programs
+	cluster.Programs
 }
 
 // Bench is an experiment's bench with brokers. Make one with [New].
@@ -78,16 +78,16 @@ func Check(p plan.Plan) error {
 
 // Server implements [experiment.Bench].
 func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
-	o := stand.Options{
+	o := cluster.Options{
 		Make: Make(arm), Nodes: b.plan.Nodes, Durability: brokers.Durability(b.plan.DurabilityOf(arm)), Variant: arm.Queue,
 		CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
 		Small: b.plan.Plays(plan.DiskFull), Apart: b.plan.Plays(plan.Partition),
 	}
-	s, err := stand.Start(ctx, o)
+	s, err := cluster.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	r := &running{stand: s, ready: control.Ready{
+	r := &running{cluster: s, ready: control.Ready{
 		Address: strings.Join(s.Addresses(), ","), Broker: s.About(), Handover: s.Handover(),
 	}}
 	if r.ready.Stage, err = s.Stage(); err != nil {
@@ -98,13 +98,13 @@ func (b *Bench) Server(ctx context.Context, arm plan.Arm) (experiment.Child, err
 
 // Null implements [experiment.Bench].
 func (b *Bench) Null(ctx context.Context, arm plan.Arm) (experiment.Child, error) {
-	s, err := stand.Start(ctx, stand.Options{
+	s, err := cluster.Start(ctx, cluster.Options{
 		Make: Make(arm), Nothing: true, Variant: arm.Queue, CPUs: b.Placement().ServerCPUs, Programs: b.programs.Programs,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &running{stand: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About()}}, nil
+	return &running{cluster: s, ready: control.Ready{Address: strings.Join(s.Addresses(), ","), Broker: s.About()}}, nil
 }
 
 // Nulls is a bench whose clusters are null brokers, of which it is known what they do.
@@ -126,8 +126,8 @@ func (b *Bench) Driver(ctx context.Context, arm plan.Arm) (experiment.Child, err
 
 // running is a cluster as a server is one.
 type running struct {
-	stand *stand.Stand
-	ready control.Ready
+	cluster *cluster.Cluster
+	ready   control.Ready
 }
 
 var _ experiment.Parted = (*running)(nil)
@@ -143,13 +143,13 @@ func (r *running) Ask(_ context.Context, order control.Order) (control.Reply, er
 	if order.Usage == nil {
 		return control.Reply{}, errors.New("a broker knows the order usage only")
 	}
-	used, err := r.stand.Use()
+	used, err := r.cluster.Use()
 	return control.Reply{Usage: &result.Usage{ResidentBytes: used.Memory}}, err
 }
 
 // CPU implements [experiment.Child].
 func (r *running) CPU() (time.Duration, error) {
-	parts, err := r.stand.CPU()
+	parts, err := r.cluster.CPU()
 	sum := time.Duration(0)
 	for _, used := range parts {
 		sum += used
@@ -158,18 +158,18 @@ func (r *running) CPU() (time.Duration, error) {
 }
 
 // Parts implements [experiment.Parted].
-func (r *running) Parts() (map[string]time.Duration, error) { return r.stand.CPU() }
+func (r *running) Parts() (map[string]time.Duration, error) { return r.cluster.CPU() }
 
 // Kill implements [experiment.Child].
 func (r *running) Kill() {
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
-	r.stand.Kill(ctx)
+	r.cluster.Kill(ctx)
 }
 
 // Stop implements [experiment.Child].
 func (r *running) Stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopLimit)
 	defer cancel()
-	return r.stand.Stop(ctx)
+	return r.cluster.Stop(ctx)
 }

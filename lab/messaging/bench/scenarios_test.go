@@ -20,8 +20,8 @@ import (
 	"wirelab/lab/control"
 	"wirelab/lab/load"
 	"wirelab/lab/messaging/account"
+	"wirelab/lab/messaging/cluster"
 	"wirelab/lab/messaging/drive"
-	"wirelab/lab/messaging/stand"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/target"
@@ -36,7 +36,7 @@ const (
 )
 
 // programs are those of the nodes; Hermes is built once for all tests.
-var programs stand.Programs
+var programs cluster.Programs
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -70,7 +70,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	programs = stand.Programs{NATS: self, Null: target.Command{Path: self, Args: []string{nullBroker}}}
+	programs = cluster.Programs{NATS: self, Null: target.Command{Path: self, Args: []string{nullBroker}}}
 	if programs.Hermes, err = programtest.Build(dir, "hermes"); err != nil {
 		return 1, err
 	}
@@ -130,7 +130,7 @@ func (c *conductor) must(o control.Order) control.Reply {
 
 // drives has a driver drive a cluster under one load, at a rate: what is asked of it here
 // takes no saturated cluster.
-func drives(t *testing.T, s *stand.Stand, protocol string, o drive.Options, what control.Messages, rate float64) *conductor {
+func drives(t *testing.T, s *cluster.Cluster, protocol string, o drive.Options, what control.Messages, rate float64) *conductor {
 	t.Helper()
 	in, orders := io.Pipe()
 	replies, out := io.Pipe()
@@ -166,11 +166,11 @@ func drives(t *testing.T, s *stand.Stand, protocol string, o drive.Options, what
 	return c
 }
 
-func cluster(t *testing.T, kind string, nodes int) *stand.Stand {
+func clusters(t *testing.T, kind string, nodes int) *cluster.Cluster {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	s, err := stand.Start(ctx, stand.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
+	s, err := cluster.Start(ctx, cluster.Options{Make: kind, Nodes: nodes, Durability: brokers.Synced, Apart: prereq.FindNamespaces() == nil, Small: prereq.FindMount() == nil, Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func failing() []string {
 // done is told.
 func TestNothingIsLost(t *testing.T) {
 	t.Parallel()
-	s := cluster(t, ways.Hermes, 3)
+	s := clusters(t, ways.Hermes, 3)
 	all := failing()
 	if testing.Short() {
 		all = []string{plan.Crash}
@@ -251,7 +251,7 @@ func TestFaultsAreCaughtThroughFailures(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; make test runs it")
 	}
-	s := cluster(t, ways.Hermes, 3)
+	s := clusters(t, ways.Hermes, 3)
 	// What is lost is waited for; a failure of Hermes is over sooner.
 	faulty := drive.Options{Open: openFaulty, Outside: []string{reader, "faulty"}, Patience: 4 * time.Second}
 	for _, scenario := range failing() {
@@ -283,7 +283,7 @@ func TestNulls(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			s, err := stand.Start(ctx, stand.Options{Make: way.Make, Nothing: true, Programs: programs})
+			s, err := cluster.Start(ctx, cluster.Options{Make: way.Make, Nothing: true, Programs: programs})
 			if err != nil {
 				t.Fatal(err)
 			}

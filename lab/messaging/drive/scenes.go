@@ -106,7 +106,7 @@ func (r *run) disturb(ctx context.Context, stage *stage) ([]result.Disturbance, 
 		return nil, fmt.Errorf("nothing can be done to a broker that runs elsewhere")
 	}
 	r.ledger.Disturb(account.During)
-	done, err := stage.do(ctx, control.Deed{What: r.load.Scenario, Topic: r.topics[0].Name})
+	done, err := stage.do(ctx, control.Fault{What: r.load.Scenario, Topic: r.topics[0].Name})
 	now, wall := r.clock.Now(), time.Now()
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"wirelab/lab/control"
 )
 
-// stage is the client's end of a stage: see [control.Deed].
+// stage is the client's end of a stage: see [control.Fault].
 type stage struct {
 	url    string
 	client *http.Client
@@ -21,10 +21,10 @@ type stage struct {
 // answerLimit is the most bytes of an answer.
 const answerLimit = 1 << 20
 
-// deedTime is how long a deed may take, and useLimit how long asking what is used.
+// faultTime is how long a fault may take, and useLimit how long asking what is used.
 const (
-	deedTime = 2 * time.Minute
-	useLimit = 10 * time.Second
+	faultTime = 2 * time.Minute
+	useLimit  = 10 * time.Second
 )
 
 func newStage(url string) *stage {
@@ -40,8 +40,8 @@ func (s *stage) close() {
 	}
 }
 
-func (s *stage) do(ctx context.Context, d control.Deed) (control.Done, error) {
-	ctx, cancel := context.WithTimeout(ctx, deedTime)
+func (s *stage) do(ctx context.Context, d control.Fault) (control.Done, error) {
+	ctx, cancel := context.WithTimeout(ctx, faultTime)
 	defer cancel()
 	asked, err := json.Marshal(d)
 	if err != nil {

@@ -1,4 +1,4 @@
-package stand
+package cluster
 
 import (
 	"errors"
@@ -70,7 +70,7 @@ func (m *meter) signal(s syscall.Signal) error {
 }
 
 // CPU is what each node's processes used so far, by name.
-func (s *Stand) CPU() (map[string]time.Duration, error) {
+func (s *Cluster) CPU() (map[string]time.Duration, error) {
 	all := map[string]time.Duration{}
 	for _, a := range s.meters {
 		used, err := a.read()

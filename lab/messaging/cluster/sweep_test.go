@@ -1,4 +1,4 @@
-package stand
+package cluster
 
 import (
 	"os"
@@ -9,13 +9,13 @@ import (
 	"wirelab/system/daemon"
 )
 
-// What a stand that was killed left behind goes when the next one starts, its disk too;
+// What a cluster that was killed left behind goes when the next one starts, its disk too;
 // what one that lives has, stays.
 func TestLeftIsSwept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	long := time.Now().Add(-time.Hour)
-	var killed, living Stand
-	for _, s := range []*Stand{&killed, &living} {
+	var killed, living Cluster
+	for _, s := range []*Cluster{&killed, &living} {
 		if err := s.settle(); err != nil {
 			t.Fatal(err)
 		}
@@ -32,14 +32,14 @@ func TestLeftIsSwept(t *testing.T) {
 		}
 	}
 	_ = killed.owned.Close() // as its death does
-	var next Stand
+	var next Cluster
 	if err := next.settle(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(killed.home); !os.IsNotExist(err) {
 		t.Errorf("what the killed one left is there: %v", err)
 	}
-	for _, s := range []*Stand{&living, &next} {
+	for _, s := range []*Cluster{&living, &next} {
 		if _, err := os.Stat(s.dir); err != nil {
 			t.Errorf("one that lives has no directory: %v", err)
 		}

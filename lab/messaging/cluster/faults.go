@@ -1,4 +1,4 @@
-package stand
+package cluster
 
 import (
 	"context"
@@ -26,25 +26,25 @@ const (
 )
 
 // do does what a scenario asks for, and returns once all is as before.
-func (s *Stand) do(ctx context.Context, deed control.Deed) (done control.Done, err error) {
-	deeds := map[string]func(context.Context, string, *control.Done) error{
+func (s *Cluster) do(ctx context.Context, fault control.Fault) (done control.Done, err error) {
+	faults := map[string]func(context.Context, string, *control.Done) error{
 		plan.LeaderKill: s.killLeader, plan.FollowerKill: s.killFollower,
 		plan.Partition: s.cutLeader, plan.Pause: s.pauseLeader, plan.DiskFull: s.fillDisk, plan.RollingRestart: s.restartAll,
 	}
-	do, known := deeds[deed.What]
+	do, known := faults[fault.What]
 	if !known {
 		var names []string
-		for name := range deeds {
+		for name := range faults {
 			names = append(names, name)
 		}
-		return done, wirelab.UnknownName("thing to do to a broker", deed.What, names)
+		return done, wirelab.UnknownName("thing to do to a broker", fault.What, names)
 	}
-	err = do(ctx, deed.Topic, &done)
+	err = do(ctx, fault.Topic, &done)
 	done.Over = time.Now()
 	return done, err
 }
 
-func (s *Stand) killLeader(ctx context.Context, topic string, done *control.Done) error {
+func (s *Cluster) killLeader(ctx context.Context, topic string, done *control.Done) error {
 	at, err := s.cluster.leader(ctx, topic)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Stand) killLeader(ctx context.Context, topic string, done *control.Done
 	return s.killOne(ctx, at, done)
 }
 
-func (s *Stand) killFollower(ctx context.Context, topic string, done *control.Done) error {
+func (s *Cluster) killFollower(ctx context.Context, topic string, done *control.Done) error {
 	at, err := s.cluster.leader(ctx, topic)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (s *Stand) killFollower(ctx context.Context, topic string, done *control.Do
 }
 
 // killOne kills a node, leaves it down for a time, and starts it again.
-func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
+func (s *Cluster) killOne(ctx context.Context, at int, done *control.Done) error {
 	a := s.meters[at]
 	if _, err := a.read(); err != nil { // its last reading
 		return err
@@ -78,7 +78,7 @@ func (s *Stand) killOne(ctx context.Context, at int, done *control.Done) error {
 
 // cutLeader cuts the leader's node off the others, while clients reach all of them, as
 // a switch that fails does.
-func (s *Stand) cutLeader(ctx context.Context, topic string, done *control.Done) error {
+func (s *Cluster) cutLeader(ctx context.Context, topic string, done *control.Done) error {
 	if s.segment == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes are not on hosts of their own")
 	}
@@ -97,7 +97,7 @@ func (s *Stand) cutLeader(ctx context.Context, topic string, done *control.Done)
 }
 
 // pauseLeader stops every process of the leader's node, as a machine that hangs does.
-func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Done) error {
+func (s *Cluster) pauseLeader(ctx context.Context, topic string, done *control.Done) error {
 	at, err := s.cluster.leader(ctx, topic)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Stand) pauseLeader(ctx context.Context, topic string, done *control.Don
 }
 
 // restartAll stops and starts each node in turn.
-func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) error {
+func (s *Cluster) restartAll(ctx context.Context, _ string, done *control.Done) error {
 	done.Who, done.Began = fmt.Sprintf("%d nodes", len(s.meters)), time.Now()
 	for _, a := range s.meters {
 		if _, err := a.read(); err != nil { // its last reading
@@ -130,7 +130,7 @@ func (s *Stand) restartAll(ctx context.Context, _ string, done *control.Done) er
 
 // fillDisk fills the disk that all nodes share, and makes room again. A node that
 // needs it is started again, as whoever looks after it would.
-func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) error {
+func (s *Cluster) fillDisk(ctx context.Context, _ string, done *control.Done) error {
 	if s.unmount == nil {
 		return wirelab.Errorf(wirelab.InvalidArgument, "the nodes' disk is not one that may be filled up")
 	}
@@ -153,7 +153,7 @@ func (s *Stand) fillDisk(ctx context.Context, _ string, done *control.Done) erro
 }
 
 // readAll reads what every node used, before it may end.
-func (s *Stand) readAll() error {
+func (s *Cluster) readAll() error {
 	for _, a := range s.meters {
 		if _, err := a.read(); err != nil {
 			return err

@@ -1,4 +1,4 @@
-package stand
+package cluster
 
 import (
 	"errors"
@@ -26,6 +26,6 @@ func mountSmall(dir string) (unmount func() error, err error) {
 	return func() error { return unix.Unmount(dir, unix.MNT_DETACH) }, nil
 }
 
-// unmountLeft takes away a small disk that a stand left behind which was killed, if
+// unmountLeft takes away a small disk that a cluster left behind which was killed, if
 // there is one.
 func unmountLeft(dir string) { _ = unix.Unmount(dir, unix.MNT_DETACH) }

@@ -1,4 +1,4 @@
-package stand
+package cluster
 
 import (
 	"context"
@@ -27,12 +27,12 @@ type stage struct {
 	failed  error // of serving; read once that is over
 }
 
-// deedBytes are the most bytes of what is asked for.
-const deedBytes = 4 << 10
+// faultBytes are the most bytes of what is asked for.
+const faultBytes = 4 << 10
 
 // Stage opens the stage, if it is not open, and returns its URL. Nobody can guess it,
 // and it is on the loopback: whoever knows it may kill the nodes.
-func (s *Stand) Stage() (string, error) {
+func (s *Cluster) Stage() (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stage != nil {
@@ -44,7 +44,7 @@ func (s *Stand) Stage() (string, error) {
 	}
 	base := "/" + rand.Text()
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+base+"/do", s.answerDeed)
+	mux.HandleFunc("POST "+base+"/do", s.answerFault)
 	mux.HandleFunc("GET "+base+"/use", s.answerUse)
 	g := &stage{url: "http://" + listener.Addr().String() + base, server: &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}}
 	g.serving.Go(func() { g.failed = g.server.Serve(listener) })
@@ -52,7 +52,7 @@ func (s *Stand) Stage() (string, error) {
 	return g.url, nil
 }
 
-// close closes the stage, having waited for a deed under way until ctx ends.
+// close closes the stage, having waited for a fault under way until ctx ends.
 func (g *stage) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeLimit)
 	defer cancel()
@@ -69,20 +69,20 @@ func (g *stage) close(ctx context.Context) error {
 
 const closeLimit = 5 * time.Second
 
-func (s *Stand) answerDeed(w http.ResponseWriter, r *http.Request) {
-	var deed control.Deed
-	if err := json.NewDecoder(io.LimitReader(r.Body, deedBytes)).Decode(&deed); err != nil {
+func (s *Cluster) answerFault(w http.ResponseWriter, r *http.Request) {
+	var asked control.Fault
+	if err := json.NewDecoder(io.LimitReader(r.Body, faultBytes)).Decode(&asked); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	done, err := s.do(r.Context(), deed)
+	done, err := s.do(r.Context(), asked)
 	if err != nil {
 		done.Error = fault.Text(err)
 	}
 	answer(w, done)
 }
 
-func (s *Stand) answerUse(w http.ResponseWriter, _ *http.Request) {
+func (s *Cluster) answerUse(w http.ResponseWriter, _ *http.Request) {
 	use, err := s.Use()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -98,7 +98,7 @@ func answer(w http.ResponseWriter, value any) {
 
 // Use is what the nodes used so far, and hold now. It is read on their cores, and not
 // beside the driver.
-func (s *Stand) Use() (use control.Use, err error) {
+func (s *Cluster) Use() (use control.Use, err error) {
 	err = place.Place{CPUs: s.options.CPUs}.Do(func() (err error) {
 		use, err = s.use()
 		return err
@@ -109,12 +109,12 @@ func (s *Stand) Use() (use control.Use, err error) {
 // flushes reports whether what nodes write comes to the disk while a load runs. What the
 // kernel keeps for half a minute is written in somebody else's window, or never, and a
 // count of what is written in this one says nothing of the broker.
-func (s *Stand) flushes() bool {
+func (s *Cluster) flushes() bool {
 	h := s.Handover()
 	return h.Sync == result.SyncFirst || s.options.Make == ways.Hermes && h.Persistent
 }
 
-func (s *Stand) use() (control.Use, error) {
+func (s *Cluster) use() (control.Use, error) {
 	network := probe.Loopback()
 	if s.segment != nil {
 		var err error

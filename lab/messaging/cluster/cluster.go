@@ -1,7 +1,7 @@
-// Package stand runs message brokers of our own: it starts a cluster of one make,
+// Package cluster runs message brokers of our own: it starts a cluster of one make,
 // accounts for its processes, does to them what is asked, and stops them. It sends
 // nothing to them but what it takes to find out who leads.
-package stand
+package cluster
 
 import (
 	"context"
@@ -55,8 +55,8 @@ type Programs struct {
 	Null   target.Command // one that is the null of the make that is its last argument
 }
 
-// Stand is a running cluster.
-type Stand struct {
+// Cluster is a running cluster.
+type Cluster struct {
 	options Options
 	home    string   // removed at the end
 	owned   *os.File // its lock, held until then
@@ -66,7 +66,7 @@ type Stand struct {
 	cluster cluster
 	meters  []*meter
 
-	mu    sync.Mutex // guards all below: one deed at a time
+	mu    sync.Mutex // guards all below: one fault at a time
 	stage *stage
 }
 
@@ -94,8 +94,8 @@ type node interface {
 }
 
 // Start starts a cluster, and returns when it can be used.
-func Start(ctx context.Context, o Options) (_ *Stand, err error) {
-	s := &Stand{options: o}
+func Start(ctx context.Context, o Options) (_ *Cluster, err error) {
+	s := &Cluster{options: o}
 	if err := s.settle(); err != nil {
 		return nil, err
 	}
@@ -137,13 +137,13 @@ func Start(ctx context.Context, o Options) (_ *Stand, err error) {
 }
 
 // About names the broker with its version.
-func (s *Stand) About() string { return s.cluster.about() }
+func (s *Cluster) About() string { return s.cluster.about() }
 
 // Addresses are where clients reach the nodes.
-func (s *Stand) Addresses() []string { return s.cluster.addresses() }
+func (s *Cluster) Addresses() []string { return s.cluster.addresses() }
 
 // Handover is what an acknowledgement promises.
-func (s *Stand) Handover() *result.Handover { return handoverOf(s.options, s.About()) }
+func (s *Cluster) Handover() *result.Handover { return handoverOf(s.options, s.About()) }
 
 // syncsClassic begins the names of RabbitMQs that bring a message in a classic queue to
 // the disk before they confirm it, as system calls of 3.10 show; since 4.0, whose queues
@@ -183,14 +183,14 @@ func handoverOf(o Options, about string) *result.Handover {
 }
 
 // Kill ends every node at once.
-func (s *Stand) Kill(ctx context.Context) {
+func (s *Cluster) Kill(ctx context.Context) {
 	for _, n := range s.cluster.nodes() {
 		_ = n.kill(ctx) // one that has ended need not be
 	}
 }
 
 // Stop stops the nodes and removes what they kept.
-func (s *Stand) Stop(ctx context.Context) error {
+func (s *Cluster) Stop(ctx context.Context) error {
 	var all error
 	s.mu.Lock()
 	stage := s.stage
@@ -214,13 +214,13 @@ func (s *Stand) Stop(ctx context.Context) error {
 // prefix begins the names of stands' directories, and kept is the one in each that holds
 // what nodes keep: a disk of its own may be put there.
 const (
-	prefix = "wirelab-stand-"
+	prefix = "wirelab-cluster-"
 	kept   = "nodes"
 )
 
 // settle makes the directory, and removes those of stands that were killed: nobody else
 // would.
-func (s *Stand) settle() (err error) {
+func (s *Cluster) settle() (err error) {
 	for _, left := range daemon.Left(os.TempDir(), prefix, time.Now()) {
 		daemon.Reclaim(left, func() bool { // its nodes died with it
 			unmountLeft(filepath.Join(left, kept))
