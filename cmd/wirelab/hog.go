@@ -43,6 +43,6 @@ func newHogCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&idle, "idle", false, "only while nobody else wants it")
+	c.Flags().BoolVar(&idle, "idle", false, "only while no other program wants it")
 	return c
 }

@@ -32,7 +32,7 @@ func newPartCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:    "part NAME",
 		Short:  "Be a part of a pipeline (a child of wirelab up)",
-		Args:   cli.Arguments(0, 1, "a name, which is for whoever lists processes"),
+		Args:   cli.Arguments(0, 1, "a name, for lists of processes"),
 		Hidden: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			config, err := stack.ParseConfig(a.getenv(stack.Variable))

@@ -209,7 +209,7 @@ func TestDriverRefuses(t *testing.T) {
 		want   string
 	}{
 		{"a load that is not there", []control.Order{slice}, "no load 7"},
-		{"nothing", []control.Order{{}}, "says nothing"},
+		{"nothing", []control.Order{{}}, "an empty order"},
 		{"an unknown workload", []control.Order{unknown}, "known: silence"},
 		{"an unknown operation", []control.Order{unknownOperation}, "known: Hush"},
 		{"an authority that is none", []control.Order{badTrust}, "no certificate"},

@@ -129,7 +129,7 @@ func (d *driver) obey(ctx context.Context, order control.Order) control.Reply {
 			reply.Slice, err = l.Slice(ctx, *order.Slice)
 		}
 	default:
-		err = errors.New("an order that says nothing")
+		err = errors.New("an empty order")
 	}
 	if err != nil {
 		return control.Reply{Error: fault.Text(err)} // the driver keeps no type of it

@@ -256,7 +256,7 @@ func (f *Finding) judge(truth Truth) {
 		f.accuse(high, truth)
 		return
 	case float64(f.short()) > unsentShare*float64(f.Planned):
-		f.Sentence = fmt.Sprintf("%s could not be judged: what it reports is near the truth, but of %d of the %d requests only, and nobody knows how long the others would have waited.",
+		f.Sentence = fmt.Sprintf("%s could not be judged: what it reports is near the truth, but of %d of the %d requests only, and it is not known how long the others would have waited.",
 			f.Tool, *f.Report.Count, f.Planned)
 		return
 	}

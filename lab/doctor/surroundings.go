@@ -93,7 +93,7 @@ func throttled(w probe.Watched) Finding {
 func heat(w probe.Watched) Finding {
 	f := Finding{
 		ID: "heat", Group: Neighbours, Name: "slowed by heat", Value: fmt.Sprintf("%d times", w.Throttles) + over(w),
-		Why: "A core that is too hot lowers its clock, so that whoever runs later looks slower.",
+		Why: "A core that is too hot lowers its clock, so that what runs later looks slower.",
 		Do:  "let it cool, clear its air, or hold the clock lower (turbo off)",
 	}
 	if w.Throttles == 0 {

@@ -164,7 +164,7 @@ func (a *attachedArm) Ready() control.Ready { return control.Ready{Address: a.sh
 // what the server allocated it alone could tell.
 func (a *attachedArm) Ask(_ context.Context, order control.Order) (control.Reply, error) {
 	if order.Usage == nil {
-		return control.Reply{}, errors.New("a server that somebody else runs knows the order usage only")
+		return control.Reply{}, errors.New("a server that wirelab did not start knows the order usage only")
 	}
 	p := a.shared
 	p.mu.Lock()

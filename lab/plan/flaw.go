@@ -85,7 +85,7 @@ var flaws = map[string]flaw{
 	"mt-M05":  {EitherWay, "one side waited with a deadline, the other without"},
 	"mt-M06":  {Slower, "one server for all, asked in alphabetical order, so that the first operation met it cold"},
 	"mt-M07":  {Hidden, "two processes, and an interval as if iterations did not depend on them"},
-	"mt-M08":  {Slower, "a stall of some 5.8 ms in every call over HTTP, whatever the operation, that nobody looked into"},
+	"mt-M08":  {Slower, "a stall of some 5.8 ms in every call over HTTP, whatever the operation, that was not looked into"},
 	"mt-M09":  {EitherWay, "each stack on machines of its own, without rotation"},
 	"mt-M10":  {EitherWay, "client and server sharing the cores of one laptop"},
 	"mt-M11":  {Slower, "the HTTP client sent another person than the others"},

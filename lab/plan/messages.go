@@ -305,7 +305,7 @@ func (p Plan) checkMessaging() error {
 			return bad(fmt.Sprintf("arms[%d].driver", i), a.Driver, "client with a scenario: no raw driver speaks to a broker")
 		}
 		if a.Target != "" && p.Fails() {
-			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d].target is a broker that somebody else runs, and nothing is done to it: leave out the target, or take a scenario without a fault", i)
+			return wirelab.Errorf(wirelab.InvalidArgument, "arms[%d].target is a broker that wirelab did not start, and wirelab does nothing to it: leave out the target, or take a scenario without a fault", i)
 		}
 	}
 	return nil

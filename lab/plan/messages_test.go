@@ -113,7 +113,7 @@ func TestMessagesRefused(t *testing.T) {
 		"reach the nodes of a broker directly": with(func(p *plan.Plan) { p.Network = "lan" }),
 		"alone in a plan":                      messages(plan.Load{Scenario: plan.DiskFull}, plan.Load{Scenario: plan.Live}),
 		"so short that readers end":            messages(plan.Load{Scenario: plan.Slow, Rate: 1000, Delay: plan.Duration(time.Second)}),
-		"somebody else runs": with(func(p *plan.Plan) {
+		"wirelab did not start": with(func(p *plan.Plan) {
 			p.Arms[0].Target, p.Loads[0].Scenario = "10.0.0.1:50051", plan.Pause
 		}),
 	} {

@@ -86,7 +86,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	p.listening.Go(func() { p.listen(output) })
 	first, err := p.await(ctx)
 	if err == nil && first.Ready == nil {
-		err = fmt.Errorf("%s did not begin with being ready", c.Name)
+		err = fmt.Errorf("%s did not report ready", c.Name)
 	}
 	if err != nil {
 		p.Kill()
