@@ -13,9 +13,9 @@ import (
 
 	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/internal/daemon"
 	"wirelab/lab/experiment"
 	"wirelab/lab/plan"
-	"wirelab/system/daemon"
 	"wirelab/system/postgres"
 )
 

@@ -3,7 +3,7 @@ package local
 import (
 	"context"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // ProgramVariable names the program, where it is in none of the usual places.

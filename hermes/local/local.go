@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // NodesLimit is on a cluster of one machine; more would only share its disk.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // prefix begins the names of temporary directories, which hold a lock of whoever

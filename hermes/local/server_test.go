@@ -14,7 +14,7 @@ import (
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // build makes the program from this source.

@@ -22,12 +22,12 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
 	"wirelab/internal/process"
 	"wirelab/lab/control"
 	"wirelab/lab/probe"
 	"wirelab/lab/result"
-	"wirelab/system/daemon"
 )
 
 // Spec says what to start, and how one knows that it is ready.

@@ -14,9 +14,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
 	"wirelab/lab/target"
-	"wirelab/system/daemon"
 )
 
 // ClusterName is that of all clusters of ours; none meets another.

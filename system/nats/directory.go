@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // prefix begins the names of temporary directories, which hold a lock of whoever

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // Options say how a server runs. The zero value is one with a temporary

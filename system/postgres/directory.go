@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // prefix begins the names of the directories that servers of ours live in.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // attributes are how a child is started. Unless it is to outlive us it dies with

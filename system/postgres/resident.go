@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // Resident is a server of ours that stays when the command that started it is

@@ -15,8 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // owner and database are what a server of ours has.

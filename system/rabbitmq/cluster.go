@@ -8,8 +8,8 @@ import (
 	randv2 "math/rand/v2"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // Cluster is servers of ours that know one another.

@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // prefix begins the names of the directories that servers of ours live in.

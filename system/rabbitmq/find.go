@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"wirelab"
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // BinVariable names the folder of the binaries, where they are at none of the

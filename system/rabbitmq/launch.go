@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // Setting is a line of the server's configuration.

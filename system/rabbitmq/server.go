@@ -18,8 +18,8 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // owner is the user that a server of ours knows.

@@ -19,12 +19,12 @@ import (
 	"wirelab/brokers/hermes"
 	"wirelab/brokers/rabbitmq"
 	"wirelab/brokers/ways"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
 	"wirelab/lab/network/kernel"
 	"wirelab/lab/plan"
 	"wirelab/lab/result"
 	"wirelab/lab/target"
-	"wirelab/system/daemon"
 )
 
 // Options say what is started.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // What a cluster that was killed left behind goes when the next one starts, its disk too;

@@ -3,7 +3,7 @@ package daemon_test
 import (
 	"testing"
 
-	"wirelab/system/daemon"
+	"wirelab/internal/daemon"
 )
 
 // Ports of servers that are yet to be started, or to be started again, are given to no other: of

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"wirelab"
+	"wirelab/internal/daemon"
 	"wirelab/internal/place"
-	"wirelab/system/daemon"
 )
 
 // A lock is held as long as any process has its file open, a child too, and a
