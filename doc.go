@@ -6,6 +6,8 @@
 // carries one workload over one protocol; a [Cell] is that pair, with the
 // library at each end chosen, ready to be served, dialled and called.
 //
-// It imports the standard library only. A word here costs everybody, so it
-// stays small; what only two rooms share belongs to one of them.
+// It imports the standard library, and what programs without a lab speak too:
+// packages status and endpoint, whose names are here as well. A word here
+// costs everybody, so it stays small; what only two rooms share belongs to one
+// of them.
 package wirelab

@@ -8,8 +8,12 @@ import (
 )
 
 // order are the folders of the root, from the top: each may import what stands below it. The programs of internal that
-// make and check the project stand outside.
-var order = []string{"cmd", "results", "lab", "pipeline", "workload", "brokers", "queue", "hermes", "system", "wire", "internal", "."}
+// make and check the project stand outside. Below the root is what it has in common with programs that need
+// nothing of the lab.
+var order = []string{
+	"cmd", "results", "lab", "pipeline", "workload", "brokers", "queue", "hermes", "system", "wire", "internal", ".",
+	"wire/endpoint", "wire/status",
+}
 
 // rootMost is the most folders of the root.
 const rootMost = 14
@@ -17,17 +21,21 @@ const rootMost = 14
 // upward are the imports against the order that there still are, by folder and package. What holds a child process speaks the
 // lab's lines and reads its counters: one type for a process, generic over its messages, will end that. The list may shrink.
 var upward = map[string][]string{
-	".":                  {"internal/nearest"}, // it imports nothing
 	"internal/process":   {"lab/probe"},
 	"pipeline/stack":     {"lab/control", "lab/probe", "lab/result", "lab/target"},
 	"system/nats":        {"lab/target"},
 	"system/nats/server": {"lab/control"},
 	"system/postgres":    {"lab/plan", "lab/probe", "lab/result"},
 	"system/rabbitmq":    {"lab/probe"},
+	"wire/status":        {"internal/nearest"}, // it imports nothing
 }
 
-// folder is the folder of the root that a package is in; "." is the root itself.
+// folder is what stands in order for a package: the folder of the root that it is in, or itself if it is listed
+// there. "." is the root.
 func folder(room string) string {
+	if slices.Contains(order, room) {
+		return room
+	}
 	top, _, _ := strings.Cut(room, "/")
 	return top
 }

@@ -3,7 +3,9 @@ package arch
 // rules are read from the top: the first that matches a room counts. A room
 // that none matches fails the test.
 var rules = []rule{
-	{".", []string{"internal/nearest"}, "none", "everyone speaks it; a word here costs everyone"},
+	{".", []string{"wire/endpoint", "wire/status"}, "none", "everyone speaks it; a word here costs everyone"},
+	{"wire/status", []string{"internal/nearest"}, "none", "it crosses every wire, and programs that need nothing of the lab speak it"},
+	{"wire/endpoint", nil, "none", "both ends of any wire have it, and programs that need nothing of the lab have ends too"},
 	{"internal/nearest", nil, "none", "words that look alike mean nothing here"},
 	{"internal/yamlform", []string{"."}, "github.com/goccy/go-yaml", "a form of files knows no field of any"},
 	{"hermes", []string{"."}, "none", "a vocabulary that all rooms of the broker speak"},

@@ -1,4 +1,4 @@
-package wirelab
+package status
 
 import (
 	"context"
@@ -113,7 +113,7 @@ func Errorf(code Code, format string, args ...any) error {
 // panics, since success has no code: asking is a mistake in the source.
 func CodeOf(err error) Code {
 	if err == nil {
-		panic("wirelab: CodeOf(nil)")
+		panic("status: CodeOf(nil)")
 	}
 	var coded *Error
 	switch {

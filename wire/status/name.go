@@ -1,4 +1,4 @@
-package wirelab
+package status
 
 import (
 	"fmt"

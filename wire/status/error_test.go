@@ -1,4 +1,4 @@
-package wirelab_test
+package status_test
 
 import (
 	"context"
@@ -8,27 +8,27 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Every code has a name of its own that reads back.
 func TestCodesHaveNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, code := range wirelab.Codes() {
+	for _, code := range status.Codes() {
 		name := code.String()
 		if seen[name] || strings.Contains(name, "(") {
 			t.Errorf("code %d has the name %q", code, name)
 		}
 		seen[name] = true
-		if back, ok := wirelab.ParseCode(name); !ok || back != code {
+		if back, ok := status.ParseCode(name); !ok || back != code {
 			t.Errorf("%q reads back as %v, %v", name, back, ok)
 		}
 	}
-	if code, ok := wirelab.ParseCode("teapot"); ok || code != wirelab.Internal {
+	if code, ok := status.ParseCode("teapot"); ok || code != status.Internal {
 		t.Errorf("an unknown name reads as %v, %v", code, ok)
 	}
-	if name := wirelab.Code(200).String(); name != "code(200)" {
+	if name := status.Code(200).String(); name != "code(200)" {
 		t.Errorf("a code that is none reads %q", name)
 	}
 }
@@ -37,24 +37,24 @@ func TestCodesHaveNames(t *testing.T) {
 // of any other error only what kind it is.
 func TestCodeOfAndPublic(t *testing.T) {
 	t.Parallel()
-	coded := wirelab.Errorf(wirelab.Conflict, "id %q used", "a")
+	coded := status.Errorf(status.Conflict, "id %q used", "a")
 	for _, c := range []struct {
 		name    string
 		err     error
-		code    wirelab.Code
+		code    status.Code
 		message string
 	}{
-		{"coded", coded, wirelab.Conflict, `id "a" used`},
-		{"coded inside", fmt.Errorf("while storing: %w", coded), wirelab.Conflict, `id "a" used`},
-		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), wirelab.DeadlineExceeded, "deadline exceeded"},
-		{"canceled", context.Canceled, wirelab.Canceled, "canceled"},
-		{"a stranger's", io.ErrUnexpectedEOF, wirelab.Internal, "internal error"},
-		{"with secrets", errors.New("password=x"), wirelab.Internal, "internal error"},
+		{"coded", coded, status.Conflict, `id "a" used`},
+		{"coded inside", fmt.Errorf("while storing: %w", coded), status.Conflict, `id "a" used`},
+		{"deadline", fmt.Errorf("call: %w", context.DeadlineExceeded), status.DeadlineExceeded, "deadline exceeded"},
+		{"canceled", context.Canceled, status.Canceled, "canceled"},
+		{"a stranger's", io.ErrUnexpectedEOF, status.Internal, "internal error"},
+		{"with secrets", errors.New("password=x"), status.Internal, "internal error"},
 	} {
-		if got := wirelab.CodeOf(c.err); got != c.code {
+		if got := status.CodeOf(c.err); got != c.code {
 			t.Errorf("%s: code %v, want %v", c.name, got, c.code)
 		}
-		if got := wirelab.Public(c.err); got.Code != c.code || got.Message != c.message {
+		if got := status.Public(c.err); got.Code != c.code || got.Message != c.message {
 			t.Errorf("%s: public %+v, want %v with %q", c.name, got, c.code, c.message)
 		}
 	}
@@ -67,7 +67,7 @@ func TestCodeOfSuccessPanics(t *testing.T) {
 			t.Error("success has a code")
 		}
 	}()
-	wirelab.CodeOf(nil)
+	status.CodeOf(nil)
 }
 
 // An error of a name is a line: it suggests, and lists what is known where that is short.
@@ -90,7 +90,7 @@ func TestUnknownName(t *testing.T) {
 		{"soap", many, []string{"wirelab help metrics"}, `unknown word "soap"; wirelab help metrics lists all 60`},
 		{"soap", many, nil, `unknown word "soap"; known: metric-00, metric-01, metric-02, metric-03, metric-04, metric-05, metric-06, metric-07, metric-08, metric-09, metric-10, metric-11 and 48 more`},
 	} {
-		if got := wirelab.Public(wirelab.UnknownName("word", c.name, c.known, c.whole...)).Message; got != c.want {
+		if got := status.Public(status.UnknownName("word", c.name, c.known, c.whole...)).Message; got != c.want {
 			t.Errorf("%q: %q, want %q", c.name, got, c.want)
 		}
 	}
