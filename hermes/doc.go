@@ -19,7 +19,7 @@
 //     in the group's state on a quorum; one that came too late says so. What a group of that topic gives up is passed over and counted,
 //     and stays where it is.
 //   - Everything is bounded. Past a bound the caller gets an error with a code
-//     of package wirelab; nothing is buffered for him.
+//     of package status; nothing is buffered for him.
 //
 // Times are Unix nanoseconds, set by the leader and never falling within the log.
 package hermes

@@ -1,6 +1,6 @@
 package hermes
 
-import "wirelab"
+import "wirelab/wire/status"
 
 // CheckTopic refuses a topic's name outside 1 to NameLimit bytes of A-Z a-z 0-9
 // . _ - that does not begin with a dot. It is InvalidArgument. (hb-D27: a name
@@ -10,7 +10,7 @@ func CheckTopic(name string) error { return checkName("topic", name) }
 // CheckGroup is CheckTopic for a group's name; [Replay] is no group's.
 func CheckGroup(name string) error {
 	if name == Replay {
-		return wirelab.Errorf(wirelab.InvalidArgument, "group %s stands for the whole history and cannot be a group's name", Replay)
+		return status.Errorf(status.InvalidArgument, "group %s stands for the whole history and cannot be a group's name", Replay)
 	}
 	return checkName("group", name)
 }
@@ -18,11 +18,11 @@ func CheckGroup(name string) error {
 func checkName(what, name string) error {
 	switch {
 	case name == "":
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s is missing", what)
+		return status.Errorf(status.InvalidArgument, "%s is missing", what)
 	case len(name) > NameLimit:
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name), NameLimit)
+		return status.Errorf(status.InvalidArgument, "%s has %d bytes; at most %d are allowed", what, len(name), NameLimit)
 	case name[0] == '.' || !allowed(name):
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot", what, name)
+		return status.Errorf(status.InvalidArgument, "%s %.60q: allowed are A-Z a-z 0-9 . _ -, not beginning with a dot", what, name)
 	}
 	return nil
 }

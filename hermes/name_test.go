@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Names that would mean two things somewhere are refused everywhere (hb-D27).
@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 	for _, bad := range []string{"", ".a", "a b", "a\x00b", "a:b", "a/b", "ä", "a\xff", "*", strings.Repeat("x", hermes.NameLimit+1)} {
 		for what, check := range map[string]func(string) error{"topic": hermes.CheckTopic, "group": hermes.CheckGroup} {
 			err := check(bad)
-			if err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || !strings.Contains(err.Error(), what) {
+			if err == nil || status.CodeOf(err) != status.InvalidArgument || !strings.Contains(err.Error(), what) {
 				t.Errorf("%s %.20q: %v", what, bad, err)
 			}
 		}
@@ -29,7 +29,7 @@ func TestNames(t *testing.T) {
 	if err := hermes.CheckTopic(hermes.Replay); err != nil {
 		t.Errorf("a topic may have that name: %v", err)
 	}
-	if err := hermes.CheckGroup(hermes.Replay); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := hermes.CheckGroup(hermes.Replay); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("group %s: %v", hermes.Replay, err)
 	}
 }

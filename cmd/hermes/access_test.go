@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
 	"wirelab/internal/authority"
+	"wirelab/wire/status"
 )
 
 // written is a file of the test's.
@@ -248,7 +248,7 @@ func TestPeersProveTheKey(t *testing.T) {
 			topics, err := b.ListTopics(t.Context(), "", "", 10)
 			return fmt.Errorf("it lists %d topics: %v", len(topics), err)
 		})
-		if wirelab.CodeOf(err) != wirelab.Unauthenticated && !strings.Contains(err.Error(), "prove") {
+		if status.CodeOf(err) != status.Unauthenticated && !strings.Contains(err.Error(), "prove") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 	"wirelab/internal/fault"
+	"wirelab/wire/status"
 )
 
 // clusterFlags are the flags of "cluster".
@@ -161,11 +161,11 @@ func newMemberCommand[T any](a *app, use, example, short string, parse func(stri
 
 // unanswered says, of a change that no leader confirmed, what is not known and what to do; other errors stay.
 func unanswered(command, who string, err error) error {
-	public := wirelab.Public(err)
-	if public.Code != wirelab.DeadlineExceeded && public.Code != wirelab.Unavailable {
+	public := status.Public(err)
+	if public.Code != status.DeadlineExceeded && public.Code != status.Unavailable {
 		return err
 	}
-	return wirelab.Errorf(public.Code, "%s %s: no leader confirmed it, so it is not known whether it was done (%s); "+
+	return status.Errorf(public.Code, "%s %s: no leader confirmed it, so it is not known whether it was done (%s); "+
 		"see hermes status, and run the command again: it changes nothing that was done before. %s", command, who, fault.Plain(public.Message), needsMost)
 }
 
@@ -197,7 +197,7 @@ func (f *clusterFlags) ports(flag, text string, seen map[int]bool) (all []int, e
 	for _, port := range all {
 		l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.Unavailable, "%s: %s", flag, fault.Text(err))
+			return nil, status.Errorf(status.Unavailable, "%s: %s", flag, fault.Text(err))
 		}
 		if err := l.Close(); err != nil {
 			return nil, err
@@ -320,7 +320,7 @@ func (a *app) watch(ctx context.Context, program string, nodes []*local.Node) er
 			a.Note("node %d ended%s; %d of %d run; start it again with: %s %s", n.ID, how(n.Err()), left, len(nodes), program, strings.Join(n.Args(), " "))
 		}
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "no node is left")
+	return status.Errorf(status.Unavailable, "no node is left")
 }
 
 // how says how a node ended, behind "ended"; nothing of one that ended well.

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
@@ -23,6 +22,7 @@ import (
 	"wirelab/hermes/lograte"
 	"wirelab/hermes/metrics"
 	"wirelab/internal/fault"
+	"wirelab/wire/status"
 )
 
 // config is what a node is started with.
@@ -262,7 +262,7 @@ func (c *config) forPeers(ctx context.Context, logger *slog.Logger) (*tls.Config
 func (c *config) logger(w io.Writer) (l *slog.Logger, flush func(), err error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.logLevel)); err != nil {
-		return nil, nil, wirelab.UnknownName("level", c.logLevel, []string{"debug", "info", "warn", "error"})
+		return nil, nil, status.UnknownName("level", c.logLevel, []string{"debug", "info", "warn", "error"})
 	}
 	o := &slog.HandlerOptions{Level: level}
 	var all slog.Handler = slog.NewTextHandler(w, o)

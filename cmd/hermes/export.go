@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 const exportText = `Export reads the data directory of a node that does not run into a backup file, the
@@ -133,7 +133,7 @@ func isDirectory(dir string) error {
 // inUse tells a directory in use from other errors.
 func inUse(dir string, err error) error {
 	if errors.Is(err, vfs.ErrLocked) {
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Conflict, "a node runs on %s: stop it first", dir))
+		return cli.With(exitInterrupted, status.Errorf(status.Conflict, "a node runs on %s: stop it first", dir))
 	}
 	return err
 }

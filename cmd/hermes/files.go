@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/descriptors"
+	"wirelab/wire/status"
 )
 
 // filesLeast is how many files a node's process must be allowed to open.
@@ -19,7 +19,7 @@ func (c *config) forLog(limit int) (int, error) {
 	case c.openFiles < 0:
 		return 0, cli.Usage("--open-files is %d: a number of files, or 0 for what the process's limit allows", c.openFiles)
 	case limit < need:
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "this process may have %d files open, and a node needs at least %d, connections included: "+
+		return 0, status.Errorf(status.ResourceExhausted, "this process may have %d files open, and a node needs at least %d, connections included: "+
 			"raise the limit (ulimit -n, LimitNOFILE=, nofile), or lower --open-files", limit, need)
 	case c.openFiles > 0:
 		return c.openFiles, nil

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql"
@@ -16,6 +15,7 @@ import (
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/null"
+	"wirelab/wire/endpoint"
 )
 
 // newNullCommand makes the hidden command that benchmarks put callers before.
@@ -70,8 +70,8 @@ func (a *app) serveNull(ctx context.Context, asJSON bool) (err error) {
 	}
 	return serveAll(ctx, nil, []serving{
 		func(ctx context.Context) error {
-			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{})
+			return grpc.Serve(ctx, endpoint.Endpoint{Listener: d.grpc}, b, grpc.Options{})
 		},
-		func(ctx context.Context) error { return front.Serve(ctx, wirelab.Endpoint{Listener: d.http}, false) },
+		func(ctx context.Context) error { return front.Serve(ctx, endpoint.Endpoint{Listener: d.http}, false) },
 	})
 }

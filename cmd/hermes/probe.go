@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/wire/status"
 )
 
 // newReadyCommand asks a node itself, unlike the commands of clients, who go on at another.
@@ -51,7 +51,7 @@ health checks where there is no curl.`,
 			return fmt.Errorf("readyz: %w", err)
 		}
 		if reply.StatusCode != http.StatusOK {
-			return wirelab.Errorf(wirelab.Unavailable, "not ready: %s", strings.TrimSpace(string(body)))
+			return status.Errorf(status.Unavailable, "not ready: %s", strings.TrimSpace(string(body)))
 		}
 		return a.Printf("ready\n")
 	}
@@ -61,7 +61,7 @@ health checks where there is no curl.`,
 // notReached is why a node does not answer.
 func notReached(at string, limit time.Duration, err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "no answer of %s within %v", at, limit)
+		return status.Errorf(status.DeadlineExceeded, "no answer of %s within %v", at, limit)
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "no node answers: %s", fault.Text(err))
+	return status.Errorf(status.Unavailable, "no node answers: %s", fault.Text(err))
 }

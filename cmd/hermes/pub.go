@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 // pubFlags are the flags of "pub".
@@ -81,7 +81,7 @@ type receiptShown struct {
 func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []string) error {
 	mode, known := modes[f.mode]
 	if !known {
-		return wirelab.UnknownName("mode", f.mode, []string{"consistent", "eventual", "performance"})
+		return status.UnknownName("mode", f.mode, []string{"consistent", "eventual", "performance"})
 	}
 	message := hermes.Message{Key: []byte(f.key)}
 	for _, h := range f.headers {
@@ -100,7 +100,7 @@ func (a *app) pub(ctx context.Context, f pubFlags, topic string, payloads []stri
 		limited, cancel := context.WithTimeout(ctx, f.client.timeout)
 		_, err := c.CreateTopic(limited, broker.Topic{Name: topic})
 		cancel()
-		if err != nil && wirelab.CodeOf(err) != wirelab.Conflict { // it is there, and keeps messages for another time
+		if err != nil && status.CodeOf(err) != status.Conflict { // it is there, and keeps messages for another time
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func messages(r io.Reader, raw bool, failed *error) func(func(string) bool) {
 			}
 		}
 		if *failed = lines.Err(); errors.Is(*failed, bufio.ErrTooLong) {
-			*failed = wirelab.Errorf(wirelab.InvalidArgument, "a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
+			*failed = status.Errorf(status.InvalidArgument, "a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (t *told) done(r client.Receipt, err error) {
 		if t.failure == nil {
 			t.failure = err
 		}
-		shown.Error = wirelab.Public(err).Error()
+		shown.Error = status.Public(err).Error()
 	} else {
 		if t.stored == 0 || r.Offset < t.first {
 			t.first = r.Offset

@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/fault"
+	"wirelab/wire/status"
 )
 
 // Bounds on the search for a node.
@@ -42,7 +42,7 @@ func (a *app) reach(ctx context.Context, f clientFlags, addresses []string) erro
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case time.Since(began) >= f.timeout, certain && time.Since(began) >= patience:
-			return wirelab.Errorf(wirelab.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server where one is", fault.Text(err))
+			return status.Errorf(status.Unavailable, "no node answers: %s; start one with hermes dev, or say with --server where one is", fault.Text(err))
 		}
 		pause := time.NewTimer(min(refusalPause, patience))
 		select {

@@ -11,11 +11,11 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 const recoverText = `Recover makes a new cluster of one node from the data directory of a node that does
@@ -90,7 +90,7 @@ func (a *app) recover(ctx context.Context, dir string, yes, asJSON bool) error {
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: %s is as it was", dir))
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: %s is as it was", dir))
 	case err != nil:
 		return inUse(dir, err)
 	}
@@ -150,5 +150,5 @@ func (a *app) agreed(ctx context.Context) error {
 	case strings.TrimSpace(said.Text()) == "yes":
 		return nil
 	}
-	return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "the answer was not yes: nothing was changed"))
+	return cli.With(exitInterrupted, status.Errorf(status.Canceled, "the answer was not yes: nothing was changed"))
 }

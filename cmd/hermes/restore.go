@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 const restoreText = `Restore writes the topics of a backup into a running cluster: their settings, their
@@ -89,8 +89,8 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	}
 	switch {
 	case ctx.Err() != nil:
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted before anything was restored"))
-	case err != nil && (!dry || wirelab.CodeOf(err) != wirelab.Conflict):
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted before anything was restored"))
+	case err != nil && (!dry || status.CodeOf(err) != status.Conflict):
 		return err
 	case dry:
 		if told := a.showPlan(shown, asJSON); told != nil {
@@ -108,7 +108,7 @@ func (a *app) restore(ctx context.Context, f clientFlags, from string, only []st
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return cli.With(exitInterrupted, wirelab.Errorf(wirelab.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up"))
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: run the same command again, and it goes on where it was; deleting the topic that is half restored gives it up"))
 	case err != nil:
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
@@ -32,6 +31,7 @@ import (
 	"wirelab/hermes/wal"
 	"wirelab/internal/fault"
 	"wirelab/wire/accept"
+	"wirelab/wire/endpoint"
 )
 
 // Bounds on a start and a stop.
@@ -373,11 +373,11 @@ func (c *config) doors(n *node.Node, numbers *metrics.Metrics, d *doors, policy 
 	}
 	all := []serving{
 		func(ctx context.Context) error {
-			return grpc.Serve(ctx, wirelab.Endpoint{Listener: d.grpc}, b, grpc.Options{
+			return grpc.Serve(ctx, endpoint.Endpoint{Listener: d.grpc}, b, grpc.Options{
 				Access: policy, TLS: secured[0], NoOrigin: c.noOrigin, Ready: n.Ready, Intake: d.intake,
 			})
 		},
-		func(ctx context.Context) error { return front.Serve(ctx, wirelab.Endpoint{Listener: d.http}, false) },
+		func(ctx context.Context) error { return front.Serve(ctx, endpoint.Endpoint{Listener: d.http}, false) },
 	}
 	if policy != nil {
 		all = append(all, following(policy, logger))

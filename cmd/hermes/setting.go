@@ -14,9 +14,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 // A setting is a flag that may also come from the environment or a file: --data-dir,
@@ -78,7 +78,7 @@ func (a *app) settle(ctx context.Context, flags *pflag.FlagSet) error {
 		}
 	})
 	if wrong == nil && len(file) > 0 {
-		wrong = fmt.Errorf("%s: %w", name, wirelab.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known, "hermes config"))
+		wrong = fmt.Errorf("%s: %w", name, status.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known, "hermes config"))
 	}
 	return wrong
 }
@@ -118,7 +118,7 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 	data, err := input.File(ctx, name, settingsLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wirelab.Errorf(wirelab.NotFound, "there is no file or folder %s; hermes config prints one to begin with", name)
+		return nil, status.Errorf(status.NotFound, "there is no file or folder %s; hermes config prints one to begin with", name)
 	case err != nil:
 		return nil, cli.Unread("--config", name, err)
 	}

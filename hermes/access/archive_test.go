@@ -3,9 +3,9 @@ package access_test
 import (
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Whoever reads everything must be allowed to read and to manage it; whoever brings it back, to publish.
@@ -20,22 +20,22 @@ func TestArchiveRights(t *testing.T) {
 	for _, c := range []struct {
 		who    string
 		topics []string
-		code   wirelab.Code
+		code   status.Code
 	}{
-		{"reader", nil, wirelab.PermissionDenied},
-		{"reader", []string{"abc"}, wirelab.PermissionDenied},
-		{"maker", []string{"abc"}, wirelab.PermissionDenied},
-		{"some", nil, wirelab.PermissionDenied},
-		{"some", []string{"abc", "other"}, wirelab.PermissionDenied},
+		{"reader", nil, status.PermissionDenied},
+		{"reader", []string{"abc"}, status.PermissionDenied},
+		{"maker", []string{"abc"}, status.PermissionDenied},
+		{"some", nil, status.PermissionDenied},
+		{"some", []string{"abc", "other"}, status.PermissionDenied},
 		{"some", []string{"abc"}, 0},
 		{"keeper", nil, 0},
 	} {
 		cut, err := b.Cut(all.as(t.Context(), c.who), c.topics)
-		if c.code == 0 && err != nil || c.code != 0 && wirelab.CodeOf(err) != c.code {
+		if c.code == 0 && err != nil || c.code != 0 && status.CodeOf(err) != c.code {
 			t.Errorf("%s backs %q up: %v", c.who, c.topics, err)
 		}
 		if err == nil {
-			if _, err := cut.Next(all.as(t.Context(), "reader"), 1); wirelab.CodeOf(err) != wirelab.PermissionDenied {
+			if _, err := cut.Next(all.as(t.Context(), "reader"), 1); status.CodeOf(err) != status.PermissionDenied {
 				t.Errorf("%s goes on with another's: %v", c.who, err)
 			}
 			cut.Close()
@@ -46,7 +46,7 @@ func TestArchiveRights(t *testing.T) {
 	} {
 		for topic, may := range topics {
 			_, err := b.Restore(all.as(t.Context(), who), broker.Restore{ID: 1, Step: broker.StepBegin, Topic: broker.Topic{Name: topic}})
-			if may != (err == nil) || !may && wirelab.CodeOf(err) != wirelab.PermissionDenied {
+			if may != (err == nil) || !may && status.CodeOf(err) != status.PermissionDenied {
 				t.Errorf("%s restores %s: %v", who, topic, err)
 			}
 		}

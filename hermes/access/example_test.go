@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 func ExampleWrap() {
@@ -44,9 +44,9 @@ func ExampleWrap() {
 	_, err = b.CreateTopic(ctx, broker.Topic{Name: "shop.orders"})
 	fmt.Println(err)
 	_, err = b.CreateTopic(ctx, broker.Topic{Name: "invoices"})
-	fmt.Println(wirelab.CodeOf(err))
+	fmt.Println(status.CodeOf(err))
 	_, err = b.CreateTopic(context.Background(), broker.Topic{Name: "shop.orders"})
-	fmt.Println(wirelab.CodeOf(err))
+	fmt.Println(status.CodeOf(err))
 	// Output:
 	// <nil>
 	// permission_denied

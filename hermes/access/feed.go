@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // feed is a subscription that lasts as long as its principal's right.
@@ -41,7 +41,7 @@ func (b *guarded) Subscribe(ctx context.Context, start broker.Start) (broker.Fee
 	}
 	if start.From == broker.FromGroup && g.groups() != nil {
 		if _, err := b.inner.Group(ctx, start.Topic, start.Group); err != nil {
-			if wirelab.CodeOf(err) == wirelab.NotFound {
+			if status.CodeOf(err) == status.NotFound {
 				err = g.groups() // it would be made
 			}
 			return nil, err
@@ -61,8 +61,8 @@ func (b *guarded) Subscribe(ctx context.Context, start broker.Start) (broker.Fee
 	switch {
 	case refused != nil:
 		return nil, refused
-	case mayNot != nil && wirelab.CodeOf(err) == wirelab.NotFound:
-		return nil, wirelab.Errorf(wirelab.PermissionDenied, "topic %.100q is not there, and %s has no right to make it", start.Topic, who.name)
+	case mayNot != nil && status.CodeOf(err) == status.NotFound:
+		return nil, status.Errorf(status.PermissionDenied, "topic %.100q is not there, and %s has no right to make it", start.Topic, who.name)
 	}
 	return nil, err
 }
@@ -120,7 +120,7 @@ func (f *feed) allowed() error {
 // nobody is taken for its own.
 func (f *feed) used(ctx context.Context) error {
 	if who, ok := From(ctx); ok && who.name != f.who.name {
-		return wirelab.Errorf(wirelab.PermissionDenied, "the subscription is not one of %s", who.name)
+		return status.Errorf(status.PermissionDenied, "the subscription is not one of %s", who.name)
 	}
 	return f.allowed()
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Bounds on a policy. All tokens are compared at each call.
@@ -37,7 +37,7 @@ func (r *reader) wrong(at ast.Node, format string, args ...any) error {
 	if at != nil && at.GetToken() != nil {
 		where = fmt.Sprintf("%s:%d", r.file, at.GetToken().Position.Line)
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", where, fmt.Sprintf(format, args...))
+	return status.Errorf(status.InvalidArgument, "%s: %s", where, fmt.Sprintf(format, args...))
 }
 
 // parse reads rules. They have no usage yet.
@@ -50,7 +50,7 @@ func parse(file string, text []byte) (*rules, error) {
 	if err != nil {
 		var placed yaml.Error
 		if errors.As(err, &placed) && placed.GetToken() != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s:%d: this is no YAML; a * of its own goes in quotes", file, placed.GetToken().Position.Line)
+			return nil, status.Errorf(status.InvalidArgument, "%s:%d: this is no YAML; a * of its own goes in quotes", file, placed.GetToken().Position.Line)
 		}
 		return nil, r.wrong(nil, "this is no YAML")
 	}
@@ -90,7 +90,7 @@ func (r *reader) principal(n ast.Node) (*grant, error) {
 		"name": func(n ast.Node) error {
 			return r.text(n, "name", func(text string) error {
 				if hermes.CheckGroup(text) != nil || len(text) > nameLimit {
-					return wirelab.Errorf(wirelab.InvalidArgument, "1 to %d of A-Z a-z 0-9 . _ - are allowed, not beginning with a dot", nameLimit)
+					return status.Errorf(status.InvalidArgument, "1 to %d of A-Z a-z 0-9 . _ - are allowed, not beginning with a dot", nameLimit)
 				}
 				g.name = text
 				return nil
@@ -201,7 +201,7 @@ func (r *reader) unknown(at ast.Node, what, name string, known fields) error {
 	for n := range known {
 		names = append(names, n)
 	}
-	return r.wrong(at, "%s: %s", what, wirelab.Public(wirelab.UnknownName("name", name, names)).Message)
+	return r.wrong(at, "%s: %s", what, status.Public(status.UnknownName("name", name, names)).Message)
 }
 
 func (r *reader) list(n ast.Node, name string, most int, each func(ast.Node) error) error {
@@ -227,7 +227,7 @@ func (r *reader) text(n ast.Node, name string, take func(string) error) error {
 		return r.wrong(n, "%s must be text; put it in quotes", name)
 	}
 	if err := take(text.Value); err != nil {
-		return r.wrong(n, "%s: %s", name, wirelab.Public(err).Message)
+		return r.wrong(n, "%s: %s", name, status.Public(err).Message)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // ownNames begin the names of the broker's own topics.
@@ -25,7 +25,7 @@ func parsePattern(text string) (pattern, error) {
 		return pattern{prefix: true}, nil
 	}
 	if err := hermes.CheckTopic(beginning); err != nil {
-		return pattern{}, wirelab.Errorf(wirelab.InvalidArgument, "must be a topic's name, or a beginning of names with one * behind it")
+		return pattern{}, status.Errorf(status.InvalidArgument, "must be a topic's name, or a beginning of names with one * behind it")
 	}
 	return pattern{beginning, prefix}, nil
 }

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 // Policy says who may do what. It is made by [Load] and may be loaded again while it
@@ -121,12 +121,12 @@ const sizeLimit = 1 << 20
 
 func read(ctx context.Context, file string) ([]byte, error) {
 	text, err := input.File(ctx, file, sizeLimit)
-	coded := new(wirelab.Error)
+	coded := new(status.Error)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wirelab.Errorf(wirelab.NotFound, "there is no policy %s", file)
+		return nil, status.Errorf(status.NotFound, "there is no policy %s", file)
 	case errors.As(err, &coded):
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "policy %s: %s", file, coded.Message)
+		return nil, status.Errorf(status.InvalidArgument, "policy %s: %s", file, coded.Message)
 	case err != nil:
 		return nil, fmt.Errorf("policy: %w", err)
 	}
@@ -247,13 +247,13 @@ func (g *grant) may(topic string, any ...right) error {
 			return nil
 		}
 	}
-	return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to %s on topic %.100q", g.name, rightNames[any[0]], topic)
+	return status.Errorf(status.PermissionDenied, "%s has no right to %s on topic %.100q", g.name, rightNames[any[0]], topic)
 }
 
 // leads refuses who may not change the cluster.
 func (g *grant) leads() error {
 	if !g.cluster {
-		return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to change the cluster", g.name)
+		return status.Errorf(status.PermissionDenied, "%s has no right to change the cluster", g.name)
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -79,12 +79,12 @@ func (all *tokens) as(ctx context.Context, name string) context.Context {
 	return ctx
 }
 
-func refused(t testing.TB, what string, err error, code wirelab.Code) {
+func refused(t testing.TB, what string, err error, code status.Code) {
 	t.Helper()
 	switch {
 	case err == nil:
 		t.Errorf("%s: nothing was wrong; want %v", what, code)
-	case wirelab.CodeOf(err) != code:
+	case status.CodeOf(err) != code:
 		t.Errorf("%s: %v; want %v", what, err, code)
 	}
 }
@@ -173,7 +173,7 @@ func TestWrongPolicies(t *testing.T) {
 			t.Errorf("%s is a policy", c.what)
 			continue
 		}
-		refused(t, c.what, err, wirelab.InvalidArgument)
+		refused(t, c.what, err, status.InvalidArgument)
 		if !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v; want %q in it", c.what, err, c.says)
 		}
@@ -188,11 +188,11 @@ func TestWrongPolicies(t *testing.T) {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	_, err := access.Load(t.Context(), filepath.Join(t.TempDir(), "none"))
-	refused(t, "no file", err, wirelab.NotFound)
+	refused(t, "no file", err, status.NotFound)
 	large := filepath.Join(t.TempDir(), "large")
 	write(t, large, strings.Repeat("# \n", 1<<20))
 	_, err = access.Load(t.Context(), large)
-	refused(t, "a large file", err, wirelab.InvalidArgument)
+	refused(t, "a large file", err, status.InvalidArgument)
 	_, err = access.Load(t.Context(), t.TempDir())
 	if err == nil {
 		t.Error("a directory is a policy")
@@ -233,7 +233,7 @@ func TestTokens(t *testing.T) {
 		"half a token":   {"Bearer " + all.made["a"][:30]},
 	} {
 		ctx, err := p.Bearer(t.Context(), values)
-		refused(t, what, err, wirelab.Unauthenticated)
+		refused(t, what, err, status.Unauthenticated)
 		if strings.Contains(err.Error(), all.made["a"][:20]) {
 			t.Errorf("%s: the error shows the token: %v", what, err)
 		}
@@ -257,7 +257,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("a: &b [*b]"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		err := access.Parse("p.yaml", text)
-		if err != nil && wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err != nil && status.CodeOf(err) != status.InvalidArgument {
 			t.Error(err)
 		}
 	})

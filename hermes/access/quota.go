@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // quota is what a principal may use: of one node what is published, 0 as much as there is, and subscriptions; of the
@@ -45,7 +45,7 @@ func (u *usage) enter(ctx context.Context, bytes int, share int64) (taken int64,
 	taken = min(int64(bytes)+overhead, share)
 	if !u.hand.TryAcquire(taken) {
 		if err := u.hand.Acquire(ctx, taken); err != nil {
-			return 0, wirelab.Public(err)
+			return 0, status.Public(err)
 		}
 	}
 	return taken, nil
@@ -102,7 +102,7 @@ func (u *usage) publish(now time.Time, messages, bytes int) error {
 		}
 		l.b.fill(l.rate, now)
 		if wait := l.b.lacks(l.rate, l.n); wait > 0 {
-			return wirelab.Errorf(wirelab.ResourceExhausted,
+			return status.Errorf(status.ResourceExhausted,
 				"you may publish %.0f %s per second at this node: publish again in %v", l.rate, l.what, max(wait.Round(time.Millisecond), time.Millisecond))
 		}
 	}
@@ -120,7 +120,7 @@ func (u *usage) subscribe() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if most := u.quota.subscriptions; most > 0 && u.subscriptions >= most {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "you may have %d subscriptions at once at this node, and have them: end one", most)
+		return status.Errorf(status.ResourceExhausted, "you may have %d subscriptions at once at this node, and have them: end one", most)
 	}
 	u.subscriptions++
 	return nil

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 // clock is a time that stands until it is moved.
@@ -47,7 +47,7 @@ func TestPublishQuota(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if !ok {
-			refused(t, what, err, wirelab.ResourceExhausted)
+			refused(t, what, err, status.ResourceExhausted)
 		}
 	}
 	try("a second's worth at once", 10, true)
@@ -73,7 +73,7 @@ func TestPublishQuota(t *testing.T) {
 	if err := large(); err != nil {
 		t.Error(err)
 	}
-	refused(t, "more bytes than a second's", large(), wirelab.ResourceExhausted)
+	refused(t, "more bytes than a second's", large(), status.ResourceExhausted)
 	try("what is refused for its bytes does not count as a message", 9, true)
 
 	all.reload(fmt.Sprintf(text, 11, 1000))
@@ -100,12 +100,12 @@ func TestSubscriptionQuota(t *testing.T) {
 	full := func(what string) {
 		t.Helper()
 		_, err := b.Subscribe(ctx, broker.Start{Topic: "t"})
-		refused(t, what, err, wirelab.ResourceExhausted)
+		refused(t, what, err, status.ResourceExhausted)
 	}
 	first := subscribe(ctx)
 	for range 3 {
 		_, err := b.Subscribe(ctx, broker.Start{Topic: "u"}) // it is not there, and takes no place
-		refused(t, "a topic that is not there", err, wirelab.NotFound)
+		refused(t, "a topic that is not there", err, status.NotFound)
 	}
 	limited, cancel := context.WithCancel(ctx)
 	second := subscribe(limited)
@@ -171,7 +171,7 @@ func TestShares(t *testing.T) {
 		return []error{err, made, joined}
 	}
 	for i, err := range use(all.as(t.Context(), "b")) {
-		if refused(t, fmt.Sprint("use ", i), err, wirelab.PermissionDenied); err != nil && !strings.Contains(err.Error(), "is 0") {
+		if refused(t, fmt.Sprint("use ", i), err, status.PermissionDenied); err != nil && !strings.Contains(err.Error(), "is 0") {
 			t.Error(err)
 		}
 	}
@@ -214,7 +214,7 @@ func TestShareOfWhatIsUnanswered(t *testing.T) {
 	ctx, cancel := context.WithCancel(a)
 	cancel()
 	b.Publish(ctx, run("t", "x"), done)
-	refused(t, "one more, by who does not wait", <-answered, wirelab.Canceled)
+	refused(t, "one more, by who does not wait", <-answered, status.Canceled)
 	waiting := make(chan struct{})
 	go func() {
 		b.Publish(a, run("t", "x"), done)

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 // What a reload takes away ends at once, also what waits, and nothing else does; a
@@ -44,23 +44,23 @@ func TestReload(t *testing.T) {
 	if _, err := p.Reload(t.Context()); err == nil {
 		t.Error("a wrong policy was taken")
 	}
-	if v := brokertest.Publish(ctx, b, run("u", "x")); wirelab.CodeOf(v.Err) != wirelab.PermissionDenied {
+	if v := brokertest.Publish(ctx, b, run("u", "x")); status.CodeOf(v.Err) != status.PermissionDenied {
 		t.Error(v.Err)
 	}
 
 	// The topic goes.
 	all.reload(strings.Replace(both, "subscribe: [t, u]", "subscribe: [u]", 1))
-	refused(t, "a subscription without its right", <-ended, wirelab.PermissionDenied)
-	refused(t, "another", <-second, wirelab.PermissionDenied)
+	refused(t, "a subscription without its right", <-ended, status.PermissionDenied)
+	refused(t, "another", <-second, status.PermissionDenied)
 	_, err := b.Subscribe(ctx, broker.Start{Topic: "t"})
-	refused(t, "a new one", err, wirelab.PermissionDenied)
+	refused(t, "a new one", err, status.PermissionDenied)
 
 	// A right that is back does not bring back what had ended; the token goes.
 	all.reload(both)
 	ended = waiting(ctx, "u")
 	all.reload(strings.Replace(both, "$a, $a2", "$a2", 1))
-	refused(t, "a subscription without its token", <-ended, wirelab.Unauthenticated)
-	refused(t, "a publish", brokertest.Publish(ctx, b, run("t", "x")).Err, wirelab.Unauthenticated)
+	refused(t, "a subscription without its token", <-ended, status.Unauthenticated)
+	refused(t, "a publish", brokertest.Publish(ctx, b, run("t", "x")).Err, status.Unauthenticated)
 	if _, err := p.Authenticate(all.made["a"]); err == nil {
 		t.Error("the token is still known")
 	}
@@ -91,9 +91,9 @@ func TestFeedIsItsPrincipals(t *testing.T) {
 	}
 	one, other := []broker.Range{{First: 0, Last: 0}}, all.as(t.Context(), "b")
 	_, err = f.Next(other, broker.Room{Bytes: 1})
-	refused(t, "another's next", err, wirelab.PermissionDenied)
-	refused(t, "another's ack", f.Ack(other, one), wirelab.PermissionDenied)
-	refused(t, "another's nack", f.Nack(other, one, "", 0), wirelab.PermissionDenied)
+	refused(t, "another's next", err, status.PermissionDenied)
+	refused(t, "another's ack", f.Ack(other, one), status.PermissionDenied)
+	refused(t, "another's nack", f.Nack(other, one, "", 0), status.PermissionDenied)
 	for _, mine := range []context.Context{ctx, all.as(t.Context(), "a2"), t.Context()} {
 		if err := f.Ack(mine, one); err != nil {
 			t.Error(err)
@@ -103,7 +103,7 @@ func TestFeedIsItsPrincipals(t *testing.T) {
 		t.Error(err)
 	}
 	all.reload("principals:\n  - {name: b, tokens: [$b], subscribe: [t]}\n")
-	refused(t, "an ack after the principal went", f.Ack(ctx, one), wirelab.Unauthenticated)
+	refused(t, "an ack after the principal went", f.Ack(ctx, one), status.Unauthenticated)
 }
 
 // Reloads, subscriptions and publishes at once: for the race detector, and so that no
@@ -128,7 +128,7 @@ func TestReloadMeanwhile(t *testing.T) {
 					_, err = f.Next(ctx, broker.Room{Bytes: 100})
 					f.Close()
 				}
-				if err != nil && wirelab.CodeOf(err) != wirelab.PermissionDenied {
+				if err != nil && status.CodeOf(err) != status.PermissionDenied {
 					t.Error(err)
 					return
 				}
@@ -206,7 +206,7 @@ func TestRightIsLostWhileWaiting(t *testing.T) {
 	}
 	defer f.Close()
 	batch, err := f.Next(ctx, broker.Room{Bytes: 1})
-	refused(t, "a message that came too late", err, wirelab.PermissionDenied)
+	refused(t, "a message that came too late", err, status.PermissionDenied)
 	if batch.Messages != nil {
 		t.Error("it is handed out all the same")
 	}

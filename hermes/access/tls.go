@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 // PEMLimit is the most bytes of a file of certificates or keys.
@@ -38,7 +38,7 @@ func ServerTLS(ctx context.Context, cert, key, clientCA string, log *slog.Logger
 // the files have now.
 func PeerTLS(ctx context.Context, cert, key, ca string, log *slog.Logger) (*tls.Config, error) {
 	if ca == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS between nodes needs the authority of their certificates")
+		return nil, status.Errorf(status.InvalidArgument, "TLS between nodes needs the authority of their certificates")
 	}
 	k := &keys{files: [3]string{cert, key, ca}, peers: true}
 	return k.begin(ctx, log, time.Now)
@@ -63,7 +63,7 @@ func (k *keys) begin(ctx context.Context, log *slog.Logger, now func() time.Time
 		k.log = slog.New(slog.DiscardHandler)
 	}
 	if k.files[0] == "" || k.files[1] == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS needs both a certificate and its key")
+		return nil, status.Errorf(status.InvalidArgument, "TLS needs both a certificate and its key")
 	}
 	texts, err := k.read(ctx)
 	if err != nil {
@@ -85,16 +85,16 @@ func (k *keys) read(ctx context.Context) (texts [3][]byte, err error) {
 			continue
 		}
 		texts[i], err = input.File(ctx, file, PEMLimit)
-		coded := new(wirelab.Error)
+		coded := new(status.Error)
 		switch {
 		case errors.Is(err, context.Canceled):
 			return texts, err
 		case errors.As(err, &coded):
-			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %s: %s", file, coded.Message)
+			return texts, status.Errorf(status.InvalidArgument, "TLS: %s: %s", file, coded.Message)
 		case errors.Is(err, context.DeadlineExceeded):
-			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %s: nothing comes of it", file)
+			return texts, status.Errorf(status.InvalidArgument, "TLS: %s: nothing comes of it", file)
 		case err != nil:
-			return texts, wirelab.Errorf(wirelab.InvalidArgument, "TLS: %v", err)
+			return texts, status.Errorf(status.InvalidArgument, "TLS: %v", err)
 		}
 	}
 	return texts, nil
@@ -104,7 +104,7 @@ func (k *keys) read(ctx context.Context) (texts [3][]byte, err error) {
 func (k *keys) make(texts [3][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS: certificate %s and key %s: %v", k.files[0], k.files[1], err)
+		return nil, status.Errorf(status.InvalidArgument, "TLS: certificate %s and key %s: %v", k.files[0], k.files[1], err)
 	}
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS13}
 	if !k.peers {
@@ -115,7 +115,7 @@ func (k *keys) make(texts [3][]byte) (*tls.Config, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(texts[2]) {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "TLS: authority %s holds no certificate in PEM", k.files[2])
+		return nil, status.Errorf(status.InvalidArgument, "TLS: authority %s holds no certificate in PEM", k.files[2])
 	}
 	c.ClientCAs, c.ClientAuth = pool, tls.RequireAndVerifyClientCert
 	if k.peers {

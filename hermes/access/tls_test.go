@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/access"
+	"wirelab/wire/status"
 )
 
 // notes is a log that a test reads.
@@ -371,7 +371,7 @@ func TestWrongTLS(t *testing.T) {
 		"nodes whose authority is no file": func() (*tls.Config, error) { return access.PeerTLS(t.Context(), f.cert, f.key, f.ca+"x", nil) },
 	} {
 		_, err := try()
-		refused(t, what, err, wirelab.InvalidArgument)
+		refused(t, what, err, status.InvalidArgument)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // tokenMark begins every token of [NewToken], so that those who look for secrets
@@ -76,8 +76,8 @@ func From(ctx context.Context) (p Principal, ok bool) {
 
 // Errors of callers that nobody knows. None says more than the caller does.
 var (
-	errNoToken = wirelab.Errorf(wirelab.Unauthenticated, "this needs a token: send authorization: Bearer …")
-	errUnknown = wirelab.Errorf(wirelab.Unauthenticated, "the token is not known here, or no longer: ask for another")
+	errNoToken = status.Errorf(status.Unauthenticated, "this needs a token: send authorization: Bearer …")
+	errUnknown = status.Errorf(status.Unauthenticated, "the token is not known here, or no longer: ask for another")
 )
 
 // Bearer is a context in which whoever shows the values of a header

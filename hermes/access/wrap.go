@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // guarded is a broker whose callers are held to a policy.
@@ -76,10 +76,10 @@ func (b *guarded) OpenProducer(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	if len(g.topics[publish]) == 0 {
-		return 0, wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to publish", g.name)
+		return 0, status.Errorf(status.PermissionDenied, "%s has no right to publish", g.name)
 	}
 	if g.quota.producers == 0 {
-		return 0, wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to producers: its quota of them is 0", g.name)
+		return 0, status.Errorf(status.PermissionDenied, "%s has no right to producers: its quota of them is 0", g.name)
 	}
 	return b.inner.OpenProducer(g.owning(ctx))
 }
@@ -94,7 +94,7 @@ func (g *grant) groups() error {
 	if g.quota.groups > 0 {
 		return nil
 	}
-	return wirelab.Errorf(wirelab.PermissionDenied, "%s has no right to make groups: its quota of them is 0", g.name)
+	return status.Errorf(status.PermissionDenied, "%s has no right to make groups: its quota of them is 0", g.name)
 }
 
 // CreateTopic implements [broker.Topics].

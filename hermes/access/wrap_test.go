@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 func memory(t testing.TB, topics ...string) *brokertest.InMemory {
@@ -228,13 +228,13 @@ func TestRights(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := do(all.as(t.Context(), who), access.Wrap(m, p))
-			denied := err != nil && wirelab.CodeOf(err) == wirelab.PermissionDenied
+			denied := err != nil && status.CodeOf(err) == status.PermissionDenied
 			if denied == slices.Contains(may, name) {
 				t.Errorf("%s by who has the right %s: %v", name, who, err)
 			}
 		}
 		b := access.Wrap(memory(t, "t"), p)
-		refused(t, name+" by nobody", do(t.Context(), b), wirelab.Unauthenticated)
+		refused(t, name+" by nobody", do(t.Context(), b), status.Unauthenticated)
 	}
 }
 
@@ -350,7 +350,7 @@ func TestCreateOnSubscribe(t *testing.T) {
 	p, all := policy(t, "principals:\n  - {name: a, tokens: [$a], subscribe: [\"*\"], admin: [\"a*\"]}\n")
 	m := memory(t, "t")
 	b, ctx := access.Wrap(m, p), all.as(t.Context(), "a")
-	for topic, code := range map[string]wirelab.Code{"t": 0, "ab": 0, "b": wirelab.PermissionDenied} {
+	for topic, code := range map[string]status.Code{"t": 0, "ab": 0, "b": status.PermissionDenied} {
 		f, err := b.Subscribe(ctx, broker.Start{Topic: topic, Create: true})
 		if code != 0 {
 			refused(t, topic, err, code)
@@ -365,7 +365,7 @@ func TestCreateOnSubscribe(t *testing.T) {
 		t.Error("the topic was made")
 	}
 	_, err := b.Subscribe(ctx, broker.Start{Topic: "c"})
-	refused(t, "a topic that was not to be made", err, wirelab.NotFound)
+	refused(t, "a topic that was not to be made", err, status.NotFound)
 	if n := p.Feeds(); n != 0 {
 		t.Errorf("%d subscriptions are still watched", n)
 	}

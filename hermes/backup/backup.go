@@ -27,10 +27,10 @@ import (
 	"io"
 	"math"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // Version is the form that is written; others are refused by their number.
@@ -135,7 +135,7 @@ func (b *Writer) Close() (Totals, error) {
 func (b *Writer) block(kind byte, body []byte) {
 	b.body = body
 	if b.err == nil && len(body) > bodyLimit {
-		b.err = wirelab.Errorf(wirelab.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed", len(body), bodyLimit)
+		b.err = status.Errorf(status.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed", len(body), bodyLimit)
 	}
 	if b.err != nil {
 		return
@@ -174,10 +174,10 @@ func Read(r io.Reader, visit func(Item) error) (Totals, error) {
 	d := &decoder{r: bufio.NewReaderSize(r, 1<<20)}
 	head := make([]byte, len(magic)+4)
 	if _, err := io.ReadFull(d.r, head); err != nil || string(head[:len(magic)]) != magic {
-		return d.totals, wirelab.Errorf(wirelab.InvalidArgument, "this is no backup of Hermes")
+		return d.totals, status.Errorf(status.InvalidArgument, "this is no backup of Hermes")
 	}
 	if v := binary.LittleEndian.Uint32(head[len(magic):]); v != Version {
-		return d.totals, wirelab.Errorf(wirelab.Unimplemented, "the backup has form %d and this program reads form %d: run the version that wrote it, or a later one", v, Version)
+		return d.totals, status.Errorf(status.Unimplemented, "the backup has form %d and this program reads form %d: run the version that wrote it, or a later one", v, Version)
 	}
 	d.at = int64(len(head))
 	for {
@@ -208,7 +208,7 @@ type decoder struct {
 }
 
 func (d *decoder) damage(format string, args ...any) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "the backup is damaged at byte %d: %s; take another copy", d.at, fmt.Sprintf(format, args...))
+	return status.Errorf(status.InvalidArgument, "the backup is damaged at byte %d: %s; take another copy", d.at, fmt.Sprintf(format, args...))
 }
 
 func (d *decoder) next() (item Item, ended bool, err error) {

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 func messages(payloads ...string) (b []byte) {
@@ -83,8 +83,8 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	whole := written(t)
 	refused := func(what string, at int, file []byte) {
-		code := wirelab.CodeOf(func() error { _, err := backup.Read(bytes.NewReader(file), nothing); return err }())
-		if code != wirelab.InvalidArgument && code != wirelab.Unimplemented {
+		code := status.CodeOf(func() error { _, err := backup.Read(bytes.NewReader(file), nothing); return err }())
+		if code != status.InvalidArgument && code != status.Unimplemented {
 			t.Errorf("%s at byte %d: code %v", what, at, code)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Contents is what a file has, known once it was read whole.
@@ -39,11 +39,11 @@ func Verify(ctx context.Context, r io.Reader) (Contents, error) {
 	var err error
 	c.Totals, err = Read(io.TeeReader(r, sum), func(item Item) error {
 		if err := ctx.Err(); err != nil {
-			return wirelab.Public(err)
+			return status.Public(err)
 		}
 		if t := item.Topic; t != nil {
 			if names[t.Name] {
-				return wirelab.Errorf(wirelab.InvalidArgument, "the backup has topic %s twice", t.Name)
+				return status.Errorf(status.InvalidArgument, "the backup has topic %s twice", t.Name)
 			}
 			names[t.Name] = true
 			c.All = append(c.All, Held{Topic: *t})
@@ -75,7 +75,7 @@ type Planned struct {
 func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]Planned, error) {
 	for _, name := range only {
 		if !slices.ContainsFunc(c.All, func(h Held) bool { return h.Name == name }) {
-			return nil, wirelab.Errorf(wirelab.NotFound, "topic %s is not in the backup", name)
+			return nil, status.Errorf(status.NotFound, "topic %s is not in the backup", name)
 		}
 	}
 	var plan []Planned
@@ -101,7 +101,7 @@ func Plan(ctx context.Context, a broker.Archive, c Contents, only []string) ([]P
 	if len(there) > most {
 		names += fmt.Sprintf(" and %d more", len(there)-most)
 	}
-	return plan, wirelab.Errorf(wirelab.Conflict, "nothing was restored, for the cluster has %s: delete what is not wanted any more, or name the topics to restore", names)
+	return plan, status.Errorf(status.Conflict, "nothing was restored, for the cluster has %s: delete what is not wanted any more, or name the topics to restore", names)
 }
 
 // Restore brings the topics of a plan back from the file that it was made of. Those that are
@@ -128,7 +128,7 @@ func Restore(ctx context.Context, a broker.Archive, c Contents, plan []Planned, 
 		return f.run(*item.Run)
 	})
 	if err == nil && read != c.Totals {
-		err = wirelab.Errorf(wirelab.Conflict, "the backup was changed while it was restored")
+		err = status.Errorf(status.Conflict, "the backup was changed while it was restored")
 	}
 	if err == nil {
 		err = f.end()

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 func memory(t *testing.T) *brokertest.InMemory {
@@ -141,13 +141,13 @@ func TestRestoreOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := restore(t, m, file)
-	if wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "has b:") {
+	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "has b:") {
 		t.Errorf("with a topic that is there: %v", err)
 	}
 	if topics, _ := m.ListTopics(t.Context(), "", "", 10); len(topics) != 2 {
 		t.Errorf("there are %+v", topics)
 	}
-	if err := restore(t, m, file, "a", "none"); wirelab.CodeOf(err) != wirelab.NotFound || !strings.Contains(err.Error(), "none") {
+	if err := restore(t, m, file, "a", "none"); status.CodeOf(err) != status.NotFound || !strings.Contains(err.Error(), "none") {
 		t.Errorf("a topic that the file has not: %v", err)
 	}
 	if err := restore(t, m, file, "a", "c"); err != nil {
@@ -223,10 +223,10 @@ func TestRestoreOtherFile(t *testing.T) {
 	if err := restore(t, failing{m, &left, false}, file); !errors.Is(err, errCut) || !strings.Contains(err.Error(), "half restored") {
 		t.Fatal(err)
 	}
-	if err := restore(t, m, save(t, from)); wirelab.CodeOf(err) != wirelab.Conflict {
+	if err := restore(t, m, save(t, from)); status.CodeOf(err) != status.Conflict {
 		t.Errorf("from another file: %v", err)
 	}
-	if _, err := backup.Save(t.Context(), m, nil, io.Discard, nobody); wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := backup.Save(t.Context(), m, nil, io.Discard, nobody); status.CodeOf(err) != status.Conflict {
 		t.Errorf("a backup of what is half restored: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestSaveFails(t *testing.T) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := backup.Save(ctx, m, nil, io.Discard, func(backup.Totals) { cancel() }); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := backup.Save(ctx, m, nil, io.Discard, func(backup.Totals) { cancel() }); status.CodeOf(err) != status.Canceled {
 		t.Errorf("given up: %v", err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"errors"
 	"fmt"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // Run is one topic's part of a publish. Messages is the wire form of field 2,
@@ -150,7 +150,7 @@ type Feed interface {
 // or they are dead letters. The rest is stored. Its code is Conflict, which no other answer to one has.
 type LateError struct{ Ranges []Range }
 
-func (e *LateError) Error() string { return wirelab.Public(e.Unwrap()).Message }
+func (e *LateError) Error() string { return status.Public(e.Unwrap()).Message }
 
 // Unwrap gives it its code.
 func (e *LateError) Unwrap() error {
@@ -158,7 +158,7 @@ func (e *LateError) Unwrap() error {
 	for _, r := range e.Ranges {
 		n += r.Last - r.First + 1
 	}
-	return wirelab.Errorf(wirelab.Conflict,
+	return status.Errorf(status.Conflict,
 		"the acknowledgement of %d messages, from offset %d on, came too late: another has them, or they are dead letters; the rest is stored",
 		n, e.Ranges[0].First)
 }
@@ -183,7 +183,7 @@ func (e *OutOfRangeError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap gives it its code.
 func (e *OutOfRangeError) Unwrap() error {
-	return &wirelab.Error{Code: wirelab.InvalidArgument, Message: e.Message}
+	return &status.Error{Code: status.InvalidArgument, Message: e.Message}
 }
 
 // Beyond refuses an offset beyond a topic's end.
@@ -203,7 +203,7 @@ func Reason(err error) string {
 
 // Strange refuses an acknowledgement of an offset that the subscription was never given.
 func Strange(offset uint64) error {
-	return wirelab.Errorf(wirelab.InvalidArgument,
+	return status.Errorf(status.InvalidArgument,
 		"offset %d was never delivered to this subscription: nothing was acknowledged or given back", offset)
 }
 

@@ -7,10 +7,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
+	"wirelab/wire/status"
 )
 
 // What follows asks any node. A call that fails with Unavailable is tried again at the
@@ -53,13 +53,13 @@ func call[Request, Reply any](
 				return reply, nil
 			}
 			last = decode(err)
-			if hangs := context.Cause(asking); ctx.Err() == nil && wirelab.CodeOf(hangs) == wirelab.Unavailable {
+			if hangs := context.Cause(asking); ctx.Err() == nil && status.CodeOf(hangs) == status.Unavailable {
 				last = hangs
 			}
-			switch code := wirelab.CodeOf(last); {
-			case late(last), code == wirelab.DeadlineExceeded && ctx.Err() != nil:
+			switch code := status.CodeOf(last); {
+			case late(last), code == status.DeadlineExceeded && ctx.Err() != nil:
 				return reply, asked.failed(last) // what was said before tells more than that time is over
-			case code != wirelab.Unavailable:
+			case code != status.Unavailable:
 				return reply, last
 			}
 			c.nodes.lost(address)
@@ -163,7 +163,7 @@ func (c *Client) SeekGroup(ctx context.Context, topic, name string, to broker.St
 }
 
 func nowhere(from broker.From) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "a group cannot be put at beginning %d", from)
+	return status.Errorf(status.InvalidArgument, "a group cannot be put at beginning %d", from)
 }
 
 // DeleteGroup deletes a group and its cursor.
@@ -194,7 +194,7 @@ func (c *Client) ListGroups(ctx context.Context, topic string) ([]broker.Group, 
 // Status and the following are broker.Cluster's, of the node that answers.
 func (c *Client) Status(ctx context.Context) (broker.Status, error) {
 	r, err := call(ctx, c, &pb.GetClusterRequest{}, pb.AdminClient.GetCluster)
-	return status(r), err
+	return clusterStatus(r), err
 }
 
 // Join adds a node to the cluster.
@@ -202,25 +202,25 @@ func (c *Client) Join(ctx context.Context, m broker.Member) (broker.Status, erro
 	r, err := call(ctx, c, &pb.JoinRequest{Member: &pb.Member{
 		Id: m.ID, Name: m.Name, Peer: m.Peer, Grpc: m.GRPC, Http: m.HTTP,
 	}}, pb.AdminClient.Join)
-	return status(r), err
+	return clusterStatus(r), err
 }
 
 // Promote makes a learner a voter.
 func (c *Client) Promote(ctx context.Context, id uint64) (broker.Status, error) {
 	r, err := call(ctx, c, &pb.MemberRequest{Id: id}, pb.AdminClient.Promote)
-	return status(r), err
+	return clusterStatus(r), err
 }
 
 // Remove removes a node from the cluster.
 func (c *Client) Remove(ctx context.Context, id uint64) (broker.Status, error) {
 	r, err := call(ctx, c, &pb.MemberRequest{Id: id}, pb.AdminClient.Remove)
-	return status(r), err
+	return clusterStatus(r), err
 }
 
 // TransferLeadership makes another node lead.
 func (c *Client) TransferLeadership(ctx context.Context, to uint64) (broker.Status, error) {
 	r, err := call(ctx, c, &pb.MemberRequest{Id: to}, pb.AdminClient.TransferLeadership)
-	return status(r), err
+	return clusterStatus(r), err
 }
 
 func topicConfig(t broker.Topic) *pb.TopicConfig {
@@ -247,7 +247,7 @@ func group(g *pb.Group) broker.Group {
 	return out
 }
 
-func status(c *pb.Cluster) broker.Status {
+func clusterStatus(c *pb.Cluster) broker.Status {
 	s := broker.Status{Node: c.GetNode(), Leader: c.GetLeader(), Term: c.GetTerm(), Committed: c.GetCommitted(), Applied: c.GetApplied(), Unready: c.GetUnready()}
 	for _, m := range c.GetMembers() {
 		s.Members = append(s.Members, broker.Member{

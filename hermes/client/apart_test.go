@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/status"
 )
 
 // apart is a node that leads until it is cut off from the others. From then on it knows
@@ -40,7 +40,7 @@ func (a *apart) Subscribe(ctx context.Context, start broker.Start) (broker.Feed,
 	if a.isCut() {
 		a.asked.Add(1)
 		<-ctx.Done()
-		return nil, wirelab.Public(ctx.Err())
+		return nil, status.Public(ctx.Err())
 	}
 	f, err := a.Broker.Subscribe(ctx, start)
 	return &apartFeed{f, a}, err
@@ -69,7 +69,7 @@ func (f *apartFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, e
 	stop()
 	<-cut
 	if err != nil && f.node.isCut() {
-		err = wirelab.Errorf(wirelab.Unavailable, "this node leads no longer: subscribe again")
+		err = status.Errorf(status.Unavailable, "this node leads no longer: subscribe again")
 	}
 	return b, err
 }

@@ -10,11 +10,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 var _ broker.Archive = (*Client)(nil)
@@ -37,12 +37,12 @@ func (c *Client) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 		if err == nil {
 			return r, nil
 		}
-		if last = err; wirelab.CodeOf(err) != wirelab.Unavailable {
+		if last = err; status.CodeOf(err) != status.Unavailable {
 			return nil, err
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, wirelab.Public(err)
+		return nil, status.Public(err)
 	}
 	return nil, last
 }
@@ -73,11 +73,11 @@ func (c *Client) beginCut(ctx context.Context, topics []string) (*cut, error) {
 		first, err = r.receive()
 	}
 	if err == nil && first.GetCut() == nil {
-		err = wirelab.Errorf(wirelab.Internal, "%s does not begin a backup with its cut", address)
+		err = status.Errorf(status.Internal, "%s does not begin a backup with its cut", address)
 	}
 	if err != nil {
 		r.Close()
-		if wirelab.CodeOf(err) == wirelab.Unavailable {
+		if status.CodeOf(err) == status.Unavailable {
 			c.nodes.lost(address)
 		}
 		return nil, err
@@ -105,10 +105,10 @@ func (r *cut) At() broker.Point { return r.at }
 // Next implements [broker.Cut]. A context that ends before the node answers ends the cut.
 func (r *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 	if err := ctx.Err(); err != nil {
-		return broker.Part{}, wirelab.Public(err)
+		return broker.Part{}, status.Public(err)
 	}
 	if cause := context.Cause(r.ctx); cause != nil {
-		return broker.Part{}, wirelab.Public(cause)
+		return broker.Part{}, status.Public(cause)
 	}
 	if len(r.ahead) > 0 {
 		return broker.Part{Runs: r.take(limit)}, nil
@@ -116,7 +116,7 @@ func (r *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 	if r.err != nil {
 		return broker.Part{}, r.err
 	}
-	defer context.AfterFunc(ctx, func() { r.end(wirelab.Public(ctx.Err())) })()
+	defer context.AfterFunc(ctx, func() { r.end(status.Public(ctx.Err())) })()
 	var p broker.Part
 	p, r.err = r.next()
 	if r.ahead = p.Runs; len(p.Runs) > 0 {
@@ -169,7 +169,7 @@ func (r *cut) next() (broker.Part, error) {
 	case *pb.BackupPart_End:
 		return broker.Part{}, io.EOF
 	}
-	return broker.Part{}, wirelab.Errorf(wirelab.Unimplemented, "%s sends a part of a backup that this client does not know: use a later one", r.address)
+	return broker.Part{}, status.Errorf(status.Unimplemented, "%s sends a part of a backup that this client does not know: use a later one", r.address)
 }
 
 func (r *cut) receive() (*pb.BackupPart, error) {
@@ -181,14 +181,14 @@ func (r *cut) receive() (*pb.BackupPart, error) {
 		return m, nil
 	}
 	if cause := context.Cause(r.ctx); cause != nil {
-		return nil, wirelab.Public(cause)
+		return nil, status.Public(cause)
 	}
 	if errors.Is(err, io.EOF) {
-		return nil, wirelab.Errorf(wirelab.Internal, "%s ended the backup before its end", r.address)
+		return nil, status.Errorf(status.Internal, "%s ended the backup before its end", r.address)
 	}
 	err = wiregrpc.Decode(err)
-	if wirelab.CodeOf(err) == wirelab.Unavailable {
-		return nil, wirelab.Errorf(wirelab.Unavailable, "node %s, which the backup was read from, went away: %v", r.address, err)
+	if status.CodeOf(err) == status.Unavailable {
+		return nil, status.Errorf(status.Unavailable, "node %s, which the backup was read from, went away: %v", r.address, err)
 	}
 	return nil, err
 }
@@ -196,7 +196,7 @@ func (r *cut) receive() (*pb.BackupPart, error) {
 // Close implements [broker.Cut].
 func (r *cut) Close() {
 	closeStream(r.stream)
-	r.end(wirelab.Errorf(wirelab.Canceled, "the cut was closed"))
+	r.end(status.Errorf(status.Canceled, "the cut was closed"))
 	r.guarded.Wait()
 }
 

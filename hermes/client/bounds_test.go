@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/status"
 )
 
 // Past its room a client takes nothing, and says so when the caller's time is over.
@@ -24,7 +24,7 @@ func TestRoom(t *testing.T) {
 	var taken, answered atomic.Int64
 	send := func(ctx context.Context) error {
 		err := c.Send(ctx, "t", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, func(_ client.Receipt, err error) {
-			if wirelab.CodeOf(err) != wirelab.Canceled {
+			if status.CodeOf(err) != status.Canceled {
 				t.Error(err)
 			}
 			answered.Add(1)
@@ -40,21 +40,21 @@ func TestRoom(t *testing.T) {
 	for err == nil {
 		err = send(ctx)
 	}
-	if wirelab.CodeOf(err) != wirelab.DeadlineExceeded || taken.Load() == 0 || taken.Load() > 10 {
+	if status.CodeOf(err) != status.DeadlineExceeded || taken.Load() == 0 || taken.Load() > 10 {
 		t.Errorf("%d were taken, then %v", taken.Load(), err)
 	}
 	if err := c.Flush(ctx); err == nil {
 		t.Error("flushed what nobody answered")
 	}
 	// What can never go is refused at once, also where there is no room for it.
-	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, nil); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, nil); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("a wrong name without room: %v", err)
 	}
 	_ = c.Close()
 	if answered.Load() != taken.Load() {
 		t.Errorf("%d of %d were answered when the client closed", answered.Load(), taken.Load())
 	}
-	if err := c.Send(t.Context(), "t", hermes.Consistent, &hermes.Message{}, nil); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if err := c.Send(t.Context(), "t", hermes.Consistent, &hermes.Message{}, nil); err == nil || status.CodeOf(err) != status.Canceled {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -63,7 +63,7 @@ func TestRoom(t *testing.T) {
 func TestNoNode(t *testing.T) {
 	t.Parallel()
 	c := connect(t, client.Options{Addresses: []string{"127.0.0.1:1"}, RetryFor: 50 * time.Millisecond})
-	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{}); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Error(err)
 	}
 	if _, err := c.Status(patient(t)); err == nil {

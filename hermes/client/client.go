@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Client is a user of Hermes. It is for any number of goroutines.
@@ -58,7 +58,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-var errClosed = wirelab.Errorf(wirelab.Canceled, "the client is closed")
+var errClosed = status.Errorf(status.Canceled, "the client is closed")
 
 // Receipt is what is known of a message that was published.
 type Receipt struct {
@@ -84,7 +84,7 @@ func (c *Client) Publish(ctx context.Context, topic string, mode hermes.Mode, m 
 	case a := <-answered:
 		return a.r, a.err
 	case <-ctx.Done():
-		return Receipt{}, wirelab.Public(ctx.Err())
+		return Receipt{}, status.Public(ctx.Err())
 	}
 }
 
@@ -102,9 +102,9 @@ func (c *Client) Flush(ctx context.Context) error { return c.writer.flush(ctx) }
 
 // uncertain reports whether an error leaves open what became of a call, so that it is
 // tried again where that does no harm.
-func uncertain(code wirelab.Code) bool {
+func uncertain(code status.Code) bool {
 	switch code {
-	case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Canceled, wirelab.Internal:
+	case status.Unavailable, status.DeadlineExceeded, status.Canceled, status.Internal:
 		return true
 	}
 	return false

@@ -7,12 +7,12 @@ import (
 	"net"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/endpoint"
 )
 
 // node is a broker in memory for the examples.
@@ -25,7 +25,7 @@ func node() (address string, stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		if err := door.Serve(ctx, wirelab.Endpoint{Listener: listener}, m, door.Options{}); err != nil {
+		if err := door.Serve(ctx, endpoint.Endpoint{Listener: listener}, m, door.Options{}); err != nil {
 			slog.Error("serving", "error", err)
 		}
 	})

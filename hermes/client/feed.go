@@ -12,12 +12,12 @@ import (
 	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 var subscribeDesc = &grpc.StreamDesc{StreamName: "Subscribe", ServerStreams: true, ClientStreams: true}
@@ -83,7 +83,7 @@ func receive(stream grpc.ClientStream) (frame.Delivery, error) {
 	}
 	d, err := frame.ParseDelivery(raw)
 	if err != nil {
-		return d, wirelab.Errorf(wirelab.Internal, "the node's %s", wirelab.Public(err).Message)
+		return d, status.Errorf(status.Internal, "the node's %s", status.Public(err).Message)
 	}
 	return d, nil
 }
@@ -121,7 +121,7 @@ func (s *Subscription) run(ctx context.Context, stream grpc.ClientStream, addres
 	var err error
 	for {
 		err = s.once(ctx, stream, address)
-		if ctx.Err() != nil || !uncertain(wirelab.CodeOf(err)) {
+		if ctx.Err() != nil || !uncertain(status.CodeOf(err)) {
 			break
 		}
 		if s.start.From == broker.FromGroup {
@@ -162,7 +162,7 @@ func (s *Subscription) reconnect(ctx context.Context) (grpc.ClientStream, string
 	var asked tried
 	for {
 		stream, address, err := s.connect(ctx, &asked)
-		if err == nil || !uncertain(wirelab.CodeOf(err)) {
+		if err == nil || !uncertain(status.CodeOf(err)) {
 			return stream, address, err
 		}
 		if !p.wait(limited) {

@@ -3,9 +3,9 @@ package client
 import (
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/frame"
+	"wirelab/wire/status"
 )
 
 // laneKey names what keeps its order: messages of one topic and one mode.
@@ -17,7 +17,7 @@ type laneKey struct {
 // check says what is wrong with a lane's name.
 func (k laneKey) check() error {
 	if k.mode > hermes.Performance {
-		return wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none", k.mode)
+		return status.Errorf(status.InvalidArgument, "mode %d is none", k.mode)
 	}
 	return hermes.CheckTopic(k.topic)
 }
@@ -206,12 +206,12 @@ func (l *lane) renew() {
 // refused at its first try, since those behind it were tried no more often, and where a
 // run is told of the gap that one before it left.
 func (l *lane) refused(r *run, err error) (again bool, told error) {
-	code := wirelab.CodeOf(err)
+	code := status.CodeOf(err)
 	switch {
-	case code == wirelab.Conflict && l.gap:
+	case code == status.Conflict && l.gap:
 		l.renew()
 		return true, nil
-	case code == wirelab.NotFound && r.tries == 1 && !r.renewed:
+	case code == status.NotFound && r.tries == 1 && !r.renewed:
 		r.renewed = true // the producer was silent for so long that it was forgotten, or the topic is not there
 		l.renew()
 		return true, nil
@@ -221,7 +221,7 @@ func (l *lane) refused(r *run, err error) (again bool, told error) {
 	case r.tries > 1:
 		l.gap = true // or none, if an earlier try was stored
 		return false, perhaps(err)
-	case code == wirelab.Conflict:
+	case code == status.Conflict:
 		l.gap = true
 	case len(l.flying) == 0:
 		l.next = r.sequence // nobody was numbered behind it
@@ -233,7 +233,7 @@ func (l *lane) refused(r *run, err error) (again bool, told error) {
 
 // perhaps is the error of a run that may be stored by another try than the one that failed so.
 func perhaps(err error) error {
-	return wirelab.Errorf(wirelab.Unavailable, "the messages may be stored; the last try said: %s", wirelab.Public(err).Message)
+	return status.Errorf(status.Unavailable, "the messages may be stored; the last try said: %s", status.Public(err).Message)
 }
 
 // give takes out what waits and is not to be sent again, for an error that all have or one

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/status"
 )
 
 // belated is a broker whose feeds answer acks as too late.
@@ -64,10 +64,10 @@ func TestLateAcks(t *testing.T) {
 		t.Errorf("it is told twice: %v", err)
 	}
 	for _, r := range []broker.Range{{First: 2, Last: 2}, {First: 1, Last: 2}, {First: 0, Last: ^uint64(0)}} {
-		if err := s.Ack(ctx, r); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err := s.Ack(ctx, r); status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("acknowledging %v: %v", r, err)
 		}
-		if err := s.Nack(ctx, "", 0, r); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err := s.Nack(ctx, "", 0, r); status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("giving %v back: %v", r, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestAcksOfAnEarlierStream(t *testing.T) {
 	if err := s.Ack(ctx, broker.Range{First: 0, Last: 0}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(ctx); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if err := s.Settle(ctx); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Errorf("an ack of an earlier stream is said to be %v", err)
 	}
 	shut.Store(false)
@@ -164,7 +164,7 @@ func TestSubscribeFor(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := c.SubscribeFor(ctx, broker.Start{Topic: "t"}, -1); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := c.SubscribeFor(ctx, broker.Start{Topic: "t"}, -1); status.CodeOf(err) != status.InvalidArgument {
 		t.Error(err)
 	}
 }

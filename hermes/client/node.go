@@ -15,10 +15,10 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 const (
@@ -90,7 +90,7 @@ func (n *nodes) conn(address string) (*grpc.ClientConn, error) {
 		),
 	)
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "address %q: %v", address, err)
+		return nil, status.Errorf(status.InvalidArgument, "address %q: %v", address, err)
 	}
 	n.conns[address] = c
 	return c, nil
@@ -265,7 +265,7 @@ func (c *Client) open(
 				c.nodes.lost(address)
 				last = err
 				if err == errSilent { //nolint:errorlint // it is this one
-					last = wirelab.Errorf(wirelab.Unavailable, "%s did not answer", address)
+					last = status.Errorf(status.Unavailable, "%s did not answer", address)
 					again = append(again, address)
 				}
 				if ctx.Err() == nil { // else it had no time
@@ -288,12 +288,12 @@ func (c *Client) open(
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, "", wirelab.Public(err)
+		return nil, "", status.Public(err)
 	}
 	return nil, "", last
 }
 
-var errSilent = wirelab.Errorf(wirelab.Unavailable, "the node did not answer")
+var errSilent = status.Errorf(status.Unavailable, "the node did not answer")
 
 // openAt opens a stream at a node and waits for its header, which says who leads. The
 // stream's context is one that closeStream ends.
@@ -321,7 +321,7 @@ func (c *Client) openAt(
 	cancel()
 	c.options.Logger.DebugContext(ctx, "no stream", "address", address, "error", err)
 	err = wiregrpc.Decode(err)
-	if wirelab.CodeOf(err) == wirelab.Canceled {
+	if status.CodeOf(err) == status.Canceled {
 		err = errSilent
 	}
 	return nil, "", err
@@ -353,5 +353,5 @@ func ended(s grpc.ClientStream) error {
 	if err := s.RecvMsg(&nothing); err != nil {
 		return err
 	}
-	return wirelab.Errorf(wirelab.Internal, "the stream has no header")
+	return status.Errorf(status.Internal, "the stream has no header")
 }

@@ -7,8 +7,8 @@ import (
 	"net"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Options says how a client works. Only Addresses has no default.
@@ -49,7 +49,7 @@ type Options struct {
 // withDefaults returns o with its defaults, or InvalidArgument.
 func (o Options) withDefaults() (Options, error) {
 	if len(o.Addresses) == 0 {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "no address: name at least one node as host:port")
+		return o, status.Errorf(status.InvalidArgument, "no address: name at least one node as host:port")
 	}
 	for _, n := range []struct {
 		name         string
@@ -64,14 +64,14 @@ func (o Options) withDefaults() (Options, error) {
 		{"AheadBytes", &o.AheadBytes, 4 << 20, 1 << 40},
 	} {
 		if *n.value < 0 || *n.value > n.most {
-			return o, wirelab.Errorf(wirelab.InvalidArgument, "%s is %d; 0 to %d are allowed", n.name, *n.value, n.most)
+			return o, status.Errorf(status.InvalidArgument, "%s is %d; 0 to %d are allowed", n.name, *n.value, n.most)
 		}
 		if *n.value == 0 {
 			*n.value = n.normal
 		}
 	}
 	if o.Linger < 0 || o.RetryFor < 0 || o.Patience < 0 {
-		return o, wirelab.Errorf(wirelab.InvalidArgument, "Linger, RetryFor and Patience must not be negative")
+		return o, status.Errorf(status.InvalidArgument, "Linger, RetryFor and Patience must not be negative")
 	}
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Second

@@ -12,13 +12,13 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -184,15 +184,15 @@ func TestRefusals(t *testing.T) {
 		topic string
 		mode  hermes.Mode
 		m     hermes.Message
-		code  wirelab.Code
+		code  status.Code
 	}{
-		{"a name that is none", "a b", 0, hermes.Message{}, wirelab.InvalidArgument},
-		{"a mode that is none", "t", 3, hermes.Message{}, wirelab.InvalidArgument},
-		{"a payload that is too long", "t", 0, hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}, wirelab.InvalidArgument},
-		{"a header without a name", "t", 0, hermes.Message{Headers: []hermes.Header{{}}}, wirelab.InvalidArgument},
-		{"a topic that is not there", "none", 0, hermes.Message{}, wirelab.NotFound},
+		{"a name that is none", "a b", 0, hermes.Message{}, status.InvalidArgument},
+		{"a mode that is none", "t", 3, hermes.Message{}, status.InvalidArgument},
+		{"a payload that is too long", "t", 0, hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}, status.InvalidArgument},
+		{"a header without a name", "t", 0, hermes.Message{Headers: []hermes.Header{{}}}, status.InvalidArgument},
+		{"a topic that is not there", "none", 0, hermes.Message{}, status.NotFound},
 	} {
-		if _, err := c.Publish(ctx, r.topic, r.mode, &r.m); err == nil || wirelab.CodeOf(err) != r.code {
+		if _, err := c.Publish(ctx, r.topic, r.mode, &r.m); err == nil || status.CodeOf(err) != r.code {
 			t.Errorf("%s: %v", r.why, err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestOptions(t *testing.T) {
 		{Addresses: []string{"x"}, RunBytes: hermes.RunLimit + 1},
 		{Addresses: []string{"x"}, Linger: -1},
 	} {
-		if _, err := client.New(o); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := client.New(o); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -230,7 +230,7 @@ func TestTriedAgain(t *testing.T) {
 	f.publish = func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 		mu.Lock()
 		defer mu.Unlock() // runs keep their order
-		unknown := broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "no leader")}
+		unknown := broker.Verdict{Err: status.Errorf(status.Unavailable, "no leader")}
 		switch r.IntN(6) {
 		case 0:
 			done(unknown)
@@ -256,7 +256,7 @@ func TestRefusedBetween(t *testing.T) {
 	f := &faulty{Broker: m}
 	f.publish = func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 		if calls.Add(1)%7 == 0 {
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.ResourceExhausted, "the disk is nearly full")})
+			done(broker.Verdict{Err: status.Errorf(status.ResourceExhausted, "the disk is nearly full")})
 			return
 		}
 		m.Publish(ctx, run, done)
@@ -272,7 +272,7 @@ func TestRefusedBetween(t *testing.T) {
 		err, bad := failed[i]
 		if !bad {
 			want = append(want, fmt.Sprint(i))
-		} else if wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+		} else if status.CodeOf(err) != status.ResourceExhausted {
 			t.Errorf("message %d: %v", i, err)
 		}
 	}
@@ -287,7 +287,7 @@ func TestForgottenProducer(t *testing.T) {
 	f := &faulty{Broker: m}
 	f.publish = func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 		if run.Producer == forgotten.Load() {
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.NotFound, "producer %d is unknown", run.Producer)})
+			done(broker.Verdict{Err: status.Errorf(status.NotFound, "producer %d is unknown", run.Producer)})
 			return
 		}
 		m.Publish(ctx, run, func(v broker.Verdict) { forgotten.CompareAndSwap(0, run.Producer); done(v) })
@@ -373,7 +373,7 @@ func TestFirstRunAlone(t *testing.T) {
 		}
 		late.Go(func() {
 			<-release
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "no leader")})
+			done(broker.Verdict{Err: status.Errorf(status.Unavailable, "no leader")})
 		})
 	}
 	c := connect(t, client.Options{Addresses: []string{serve(t, f, door.Options{}).address}, RunMessages: 1})
@@ -410,16 +410,16 @@ func TestEverythingFails(t *testing.T) {
 	f.publish = func(ctx context.Context, run broker.Run, done func(broker.Verdict)) {
 		mu.Lock()
 		defer mu.Unlock() // runs keep their order
-		unknown := broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "no leader")}
+		unknown := broker.Verdict{Err: status.Errorf(status.Unavailable, "no leader")}
 		switch r.IntN(12) {
 		case 0:
 			done(unknown)
 		case 1:
 			m.Publish(ctx, run, func(broker.Verdict) { done(unknown) })
 		case 2:
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.ResourceExhausted, "the disk is nearly full")})
+			done(broker.Verdict{Err: status.Errorf(status.ResourceExhausted, "the disk is nearly full")})
 		case 3:
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.NotFound, "producer %d is unknown", run.Producer)})
+			done(broker.Verdict{Err: status.Errorf(status.NotFound, "producer %d is unknown", run.Producer)})
 		default:
 			m.Publish(ctx, run, done)
 		}
@@ -437,7 +437,7 @@ func TestEverythingFails(t *testing.T) {
 		switch {
 		case !bad && !is:
 			t.Fatalf("message %d was told to be stored, but at %d is %.60q", i, at, have[min(at, len(have)):])
-		case bad && is && wirelab.CodeOf(err) != wirelab.Unavailable:
+		case bad && is && status.CodeOf(err) != status.Unavailable:
 			t.Errorf("message %d is stored, but was refused: %v", i, err)
 		}
 	}

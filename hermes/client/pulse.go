@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	pb "wirelab/hermes/gen"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // Parts of Patience: how long a node may say nothing before it is asked whether it lives,
@@ -54,8 +54,8 @@ func (n *nodes) alive(ctx context.Context, address string) error {
 		return nil
 	}
 	p.asked, p.err = time.Now(), nil
-	if err != nil && wirelab.CodeOf(wiregrpc.Decode(err)) == wirelab.DeadlineExceeded {
-		p.err = wirelab.Errorf(wirelab.Unavailable, "%s hangs: it has said nothing for %v", address, within)
+	if err != nil && status.CodeOf(wiregrpc.Decode(err)) == status.DeadlineExceeded {
+		p.err = status.Errorf(status.Unavailable, "%s hangs: it has said nothing for %v", address, within)
 		n.behind(address)
 	}
 	return p.err

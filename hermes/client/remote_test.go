@@ -11,13 +11,14 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
+	"wirelab/wire/endpoint"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // served is a broker behind a door.
@@ -36,7 +37,7 @@ func serve(t testing.TB, b broker.Broker, o door.Options) *served {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o) }()
+	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o) }()
 	s := &served{address: listener.Addr().String()}
 	s.stop = sync.OnceFunc(func() {
 		cancel()
@@ -112,8 +113,8 @@ func verdict(v *pb.Verdict) broker.Verdict {
 		Provisional: v.GetProvisional(), Term: v.GetTerm(), Index: v.GetIndex(),
 	}
 	if e := v.GetError(); e != nil {
-		code, _ := wirelab.ParseCode(e.GetCode())
-		out.Err = wirelab.Errorf(code, "%s", e.GetMessage())
+		code, _ := status.ParseCode(e.GetCode())
+		out.Err = status.Errorf(code, "%s", e.GetMessage())
 	}
 	return out
 }
@@ -130,7 +131,7 @@ func (r *remote) Publish(ctx context.Context, run broker.Run, done func(broker.V
 			done(v)
 		}
 	}
-	stop := context.AfterFunc(ctx, func() { answer(broker.Verdict{Err: wirelab.Public(ctx.Err())}) })
+	stop := context.AfterFunc(ctx, func() { answer(broker.Verdict{Err: status.Public(ctx.Err())}) })
 	if ctx.Err() != nil {
 		return
 	}

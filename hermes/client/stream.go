@@ -8,10 +8,10 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 var publishDesc = &grpc.StreamDesc{StreamName: "PublishStream", ServerStreams: true, ClientStreams: true}
@@ -116,8 +116,8 @@ func (w *writer) deliver(ctx context.Context, stream grpc.ClientStream, conn *gr
 }
 
 var (
-	errStream = wirelab.Errorf(wirelab.Unavailable, "the node ended the stream")
-	errMoved  = wirelab.Errorf(wirelab.Unavailable, "another node leads now")
+	errStream = status.Errorf(status.Unavailable, "the node ended the stream")
+	errMoved  = status.Errorf(status.Unavailable, "another node leads now")
 )
 
 // receive takes answers until the stream ends or one says that all is to be sent again.
@@ -135,7 +135,7 @@ func (w *writer) receive(ctx context.Context, stream grpc.ClientStream, address 
 		}
 		var err error
 		if verdicts, err = frame.ParseVerdicts(raw, verdicts[:0]); err != nil {
-			return wirelab.Errorf(wirelab.Internal, "%v", err)
+			return status.Errorf(status.Internal, "%v", err)
 		}
 		calls = calls[:0]
 		for i := range verdicts {
@@ -187,7 +187,7 @@ func (w *writer) watch(ctx context.Context, address string, end context.CancelCa
 		owes, since := len(w.sent) > 0, time.Since(w.answered)
 		w.mu.Unlock()
 		if owes && since > patience {
-			end(wirelab.Errorf(wirelab.Unavailable, "the node has not answered for %v", patience))
+			end(status.Errorf(status.Unavailable, "the node has not answered for %v", patience))
 		}
 		return owes && since > most
 	}, end)

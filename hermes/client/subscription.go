@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/offsets"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // ackRanges is how many ranges wait to be sent; then Ack waits.
@@ -69,16 +69,16 @@ func (c *Client) Subscribe(ctx context.Context, start broker.Start) (*Subscripti
 // number. No more are asked for, so that of a group the next ones stay free for other members.
 func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages int) (*Subscription, error) {
 	if messages < 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages are less than none", messages)
+		return nil, status.Errorf(status.InvalidArgument, "%d messages are less than none", messages)
 	}
 	if err := hermes.CheckTopic(start.Topic); err != nil {
 		return nil, err
 	}
 	switch {
 	case start.From > broker.FromGroup:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "beginning %d is none", start.From)
+		return nil, status.Errorf(status.InvalidArgument, "beginning %d is none", start.From)
 	case start.InFlight < 0 || start.InFlight > hermes.GroupRanges:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "in flight is %d; 0 to %d are allowed", start.InFlight, hermes.GroupRanges)
+		return nil, status.Errorf(status.InvalidArgument, "in flight is %d; 0 to %d are allowed", start.InFlight, hermes.GroupRanges)
 	case start.From == broker.FromGroup:
 		if err := hermes.CheckGroup(start.Group); err != nil {
 			return nil, err
@@ -108,13 +108,13 @@ func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages 
 		}
 		stop()
 		if err == nil {
-			err = wirelab.Public(ctx.Err())
+			err = status.Public(ctx.Err())
 		}
 		if c.ctx.Err() != nil {
 			err = errClosed
 		}
 		switch {
-		case c.ctx.Err() != nil || !uncertain(wirelab.CodeOf(err)):
+		case c.ctx.Err() != nil || !uncertain(status.CodeOf(err)):
 			end()
 			return nil, err
 		case ctx.Err() != nil:
@@ -143,7 +143,7 @@ func (s *Subscription) Next(ctx context.Context) (hermes.Delivered, error) {
 	d.Gap, b.Gap = (*hermes.Gap)(b.Gap), nil
 	for message := range record.Messages(b.Messages) {
 		if err := record.ReadMessage(message, &d.Message); err != nil {
-			return d, wirelab.Errorf(wirelab.Internal, "message %d of topic %s: %s", b.Offset, s.start.Topic, wirelab.Public(err).Message)
+			return d, status.Errorf(status.Internal, "message %d of topic %s: %s", b.Offset, s.start.Topic, status.Public(err).Message)
 		}
 		break
 	}
@@ -186,7 +186,7 @@ func (s *Subscription) Batch(ctx context.Context) (broker.Batch, error) {
 				return broker.Batch{}, err
 			}
 		case <-ctx.Done():
-			return broker.Batch{}, wirelab.Public(ctx.Err())
+			return broker.Batch{}, status.Public(ctx.Err())
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (s *Subscription) Ack(ctx context.Context, ranges ...broker.Range) error {
 // Nack gives messages of a group back, to come again to anybody after a delay.
 func (s *Subscription) Nack(ctx context.Context, reason string, delay time.Duration, ranges ...broker.Range) error {
 	if delay < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the delay must not be negative")
+		return status.Errorf(status.InvalidArgument, "the delay must not be negative")
 	}
 	return s.tell(ctx, ranges, func(r []*pb.Range) *pb.SubscribeRequest {
 		return &pb.SubscribeRequest{Does: &pb.SubscribeRequest_Nack{Nack: &pb.Nack{Ranges: r, Reason: reason, Delay: int64(delay)}}}
@@ -239,18 +239,18 @@ func (s *Subscription) Nack(ctx context.Context, reason string, delay time.Durat
 
 func (s *Subscription) tell(ctx context.Context, ranges []broker.Range, form func([]*pb.Range) *pb.SubscribeRequest) error {
 	if s.start.From != broker.FromGroup {
-		return wirelab.Errorf(wirelab.InvalidArgument, "only members of a group acknowledge")
+		return status.Errorf(status.InvalidArgument, "only members of a group acknowledge")
 	}
 	if len(ranges) == 0 {
 		return nil
 	}
 	if len(ranges) > ackRanges {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(ranges), ackRanges)
+		return status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(ranges), ackRanges)
 	}
 	wire := make([]*pb.Range, len(ranges))
 	for i, r := range ranges {
 		if r.Last < r.First {
-			return wirelab.Errorf(wirelab.InvalidArgument, "range %d to %d is the wrong way round", r.First, r.Last)
+			return status.Errorf(status.InvalidArgument, "range %d to %d is the wrong way round", r.First, r.Last)
 		}
 		wire[i] = &pb.Range{First: r.First, Last: r.Last}
 	}
@@ -335,7 +335,7 @@ func (s *Subscription) wait(ctx context.Context, ready func() bool) error {
 		select {
 		case <-room:
 		case <-ctx.Done():
-			return wirelab.Public(ctx.Err())
+			return status.Public(ctx.Err())
 		}
 	}
 }
@@ -355,7 +355,7 @@ func (s *Subscription) Settle(ctx context.Context) error {
 	defer s.mu.Unlock()
 	if s.lost {
 		s.lost = false
-		return wirelab.Errorf(wirelab.Unavailable, "the node went away with acks that may not be stored: their messages come again")
+		return status.Errorf(status.Unavailable, "the node went away with acks that may not be stored: their messages come again")
 	}
 	if late := s.late; len(late) > 0 {
 		s.late = nil
@@ -364,7 +364,7 @@ func (s *Subscription) Settle(ctx context.Context) error {
 	return nil
 }
 
-var errEnded = wirelab.Errorf(wirelab.Canceled, "the subscription is closed")
+var errEnded = status.Errorf(status.Canceled, "the subscription is closed")
 
 // Close ends the subscription, after what was acknowledged is stored, or ctx ended. Next
 // says Canceled from then on. The error says that acks may not be stored.

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/status"
 )
 
 // wires counts a client's connections and can cut them all.
@@ -91,7 +91,7 @@ func TestSubscriptionGoesOn(t *testing.T) {
 			if err := s.Close(ctx); err != nil {
 				t.Error(err)
 			}
-			if _, err := s.Next(ctx); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+			if _, err := s.Next(ctx); err == nil || status.CodeOf(err) != status.Canceled {
 				t.Errorf("after Close: %v", err)
 			}
 		})
@@ -130,7 +130,7 @@ func TestMemberGoesOn(t *testing.T) {
 	}
 	for { // what was acknowledged as its connection was cut comes again
 		err := s.Settle(ctx)
-		if err != nil && wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err != nil && status.CodeOf(err) != status.Unavailable {
 			t.Fatal(err)
 		}
 		g, failed := m.Group(ctx, "t", "g")
@@ -151,7 +151,7 @@ func TestMemberGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(ctx); err != nil && wirelab.CodeOf(err) != wirelab.Unavailable {
+	if err := s.Close(ctx); err != nil && status.CodeOf(err) != status.Unavailable {
 		t.Error(err)
 	}
 }
@@ -186,7 +186,7 @@ func TestCloseStoresAcks(t *testing.T) {
 	if g, err := m.Group(ctx, "t", "g"); err != nil || g.Floor != 5 {
 		t.Errorf("%+v, %v", g, err)
 	}
-	if err := s.Ack(ctx, broker.Range{}); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if err := s.Ack(ctx, broker.Range{}); err == nil || status.CodeOf(err) != status.Canceled {
 		t.Errorf("ack after close: %v", err)
 	}
 }
@@ -198,16 +198,16 @@ func TestSubscriptionRefusals(t *testing.T) {
 	ctx := patient(t)
 	for _, r := range []struct {
 		start broker.Start
-		code  wirelab.Code
+		code  status.Code
 	}{
-		{broker.Start{Topic: ""}, wirelab.InvalidArgument},
-		{broker.Start{Topic: "none"}, wirelab.NotFound},
-		{broker.Start{Topic: "t", From: broker.FromGroup}, wirelab.InvalidArgument},
-		{broker.Start{Topic: "t", From: broker.FromGroup, Group: hermes.Replay}, wirelab.InvalidArgument},
-		{broker.Start{Topic: "t", From: 9}, wirelab.InvalidArgument},
-		{broker.Start{Topic: "t", InFlight: -1}, wirelab.InvalidArgument},
+		{broker.Start{Topic: ""}, status.InvalidArgument},
+		{broker.Start{Topic: "none"}, status.NotFound},
+		{broker.Start{Topic: "t", From: broker.FromGroup}, status.InvalidArgument},
+		{broker.Start{Topic: "t", From: broker.FromGroup, Group: hermes.Replay}, status.InvalidArgument},
+		{broker.Start{Topic: "t", From: 9}, status.InvalidArgument},
+		{broker.Start{Topic: "t", InFlight: -1}, status.InvalidArgument},
 	} {
-		if _, err := c.Subscribe(ctx, r.start); err == nil || wirelab.CodeOf(err) != r.code {
+		if _, err := c.Subscribe(ctx, r.start); err == nil || status.CodeOf(err) != r.code {
 			t.Errorf("%+v: %v", r.start, err)
 		}
 	}
@@ -215,19 +215,19 @@ func TestSubscriptionRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ack(ctx, broker.Range{}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err := s.Ack(ctx, broker.Range{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("ack without a group: %v", err)
 	}
 	short, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Next(short); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := s.Next(short); err == nil || status.CodeOf(err) != status.Canceled {
 		t.Errorf("next without time: %v", err)
 	}
 	// The topic goes: the subscription says so, and does not try for ever.
 	if err := c.DeleteTopic(ctx, "t"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Next(ctx); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := s.Next(ctx); err == nil || status.CodeOf(err) != status.NotFound {
 		t.Errorf("the topic was deleted: %v", err)
 	}
 }
@@ -277,13 +277,13 @@ func TestListTopicsInPieces(t *testing.T) {
 	if s, err := c.Status(ctx); err != nil || s.Node != 1 || len(s.Members) != 1 || !s.Members[0].Leader {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if _, err := c.Join(ctx, broker.Member{}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := c.Join(ctx, broker.Member{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Error(err)
 	}
 	if _, err := c.Promote(ctx, 1); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Remove(ctx, 5); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := c.Remove(ctx, 5); err == nil || status.CodeOf(err) != status.NotFound {
 		t.Error(err)
 	}
 	if _, err := c.TransferLeadership(ctx, 1); err != nil {
@@ -335,7 +335,7 @@ func TestLostAcks(t *testing.T) {
 		}
 		<-b.asked
 		w.cut()
-		if err := s.Settle(ctx); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err := s.Settle(ctx); err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("the ack is said to be stored: %v", err)
 		}
 		if err := s.Settle(ctx); err != nil {

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/wire/status"
 )
 
 // A token goes with every call and stream; a node that does not take it is not asked again.
@@ -22,9 +22,9 @@ func TestToken(t *testing.T) {
 	address := answering(t, func(call grpc.ServerStream) error {
 		shown := metadata.ValueFromIncomingContext(call.Context(), "authorization")
 		if len(shown) != 1 || shown[0] != "Bearer secret" {
-			return status.Error(codes.Unavailable, "no token")
+			return grpcstatus.Error(codes.Unavailable, "no token")
 		}
-		return status.Error(codes.Unauthenticated, "the token is not known")
+		return grpcstatus.Error(codes.Unauthenticated, "the token is not known")
 	})
 	c := connect(t, client.Options{Addresses: []string{address}, Token: "secret"})
 	ctx := patient(t)
@@ -32,7 +32,7 @@ func TestToken(t *testing.T) {
 	_, subscribe := c.Subscribe(ctx, broker.Start{Topic: "t"})
 	_, ask := c.Status(ctx)
 	for _, err := range []error{publish, subscribe, ask} {
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unauthenticated {
+		if err == nil || status.CodeOf(err) != status.Unauthenticated {
 			t.Errorf("%v", err)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // triedLimit is how many addresses an error names.
@@ -34,27 +34,27 @@ func (t *tried) note(address string, err error) {
 // late reports whether an error says that time is over and no more. A node's word for that may be here before our own
 // clock says so, and its gRPC library's word is another than ours.
 func late(err error) bool {
-	says := wirelab.Public(err)
-	return says.Code == wirelab.DeadlineExceeded &&
-		(says.Message == wirelab.Public(context.DeadlineExceeded).Message || says.Message == context.DeadlineExceeded.Error())
+	says := status.Public(err)
+	return says.Code == status.DeadlineExceeded &&
+		(says.Message == status.Public(context.DeadlineExceeded).Message || says.Message == context.DeadlineExceeded.Error())
 }
 
 // failed is err with what was said, and err's code. Where the user ended it, or nobody was
 // asked, there is nothing to add.
 func (t *tried) failed(err error) error {
-	public := wirelab.Public(err)
-	if len(t.order) == 0 || public.Code == wirelab.Canceled {
+	public := status.Public(err)
+	if len(t.order) == 0 || public.Code == status.Canceled {
 		return err
 	}
 	var all []string
 	for _, address := range t.order[:min(len(t.order), triedLimit)] {
-		all = append(all, fmt.Sprintf("%s: %s", address, wirelab.Public(t.said[address]).Message))
+		all = append(all, fmt.Sprintf("%s: %s", address, status.Public(t.said[address]).Message))
 	}
 	if more := len(t.order) - triedLimit; more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
-	return wirelab.Errorf(public.Code, "no node answers: %s", strings.Join(all, "; "))
+	return status.Errorf(public.Code, "no node answers: %s", strings.Join(all, "; "))
 }
 
 // ended is the end of ctx, with what was said.
-func (t *tried) ended(ctx context.Context) error { return t.failed(wirelab.Public(ctx.Err())) }
+func (t *tried) ended(ctx context.Context) error { return t.failed(status.Public(ctx.Err())) }

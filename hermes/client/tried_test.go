@@ -9,13 +9,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/internal/porttest"
+	"wirelab/wire/status"
 )
 
 // TestAllDown: with nobody at any address the error names each, and what it said.
@@ -47,7 +47,7 @@ func TestAllDown(t *testing.T) {
 			}
 			_ = c.Close()
 		}
-		if code := wirelab.CodeOf(err); code != wirelab.Unavailable && code != wirelab.DeadlineExceeded {
+		if code := status.CodeOf(err); code != status.Unavailable && code != status.DeadlineExceeded {
 			t.Errorf("%s: %v", what, err)
 		}
 		for _, a := range addresses {
@@ -61,17 +61,17 @@ func TestAllDown(t *testing.T) {
 // What a node said before is told, although it said at last that time is over, and said so before our clock did.
 func TestSaidBeforeTimeWasOver(t *testing.T) {
 	t.Parallel()
-	for _, over := range []string{context.DeadlineExceeded.Error(), wirelab.Public(context.DeadlineExceeded).Message} {
+	for _, over := range []string{context.DeadlineExceeded.Error(), status.Public(context.DeadlineExceeded).Message} {
 		var asked atomic.Int64
 		address := answering(t, func(grpc.ServerStream) error {
 			if asked.Add(1) == 1 {
-				return status.Error(codes.Unavailable, "nobody leads")
+				return grpcstatus.Error(codes.Unavailable, "nobody leads")
 			}
-			return status.Error(codes.DeadlineExceeded, over)
+			return grpcstatus.Error(codes.DeadlineExceeded, over)
 		})
 		c := connect(t, client.Options{Addresses: []string{address}})
 		_, err := c.Status(patient(t))
-		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") || status.CodeOf(err) != status.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}
 	}

@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/frame"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // writer is the publishing half of a client: it takes messages, keeps them until they are
@@ -105,7 +105,7 @@ func (w *writer) acquire(ctx context.Context, weight int64) error {
 	defer cancel(nil)
 	defer context.AfterFunc(w.c.ctx, func() { cancel(errClosed) })()
 	if err := w.room.Acquire(ctx, weight); err != nil {
-		return wirelab.Public(context.Cause(ctx))
+		return status.Public(context.Cause(ctx))
 	}
 	return nil
 }
@@ -238,8 +238,8 @@ func (w *writer) verdict(v *frame.Verdict, calls []func()) ([]func(), error) {
 		w.stored++
 		return w.refusals(l, append(calls, w.finish(r, v, nil))), nil
 	}
-	code, _ := wirelab.ParseCode(v.Code)
-	failed := wirelab.Errorf(code, "%s", v.Message)
+	code, _ := status.ParseCode(v.Code)
+	failed := status.Errorf(code, "%s", v.Message)
 	switch {
 	case l.key.mode == hermes.Performance:
 		delete(w.sent, v.Tag)
@@ -294,12 +294,12 @@ func (w *writer) broke(err error) {
 	var calls []func()
 	clear(w.sent)
 	w.list = w.list[:0]
-	untried := wirelab.Errorf(wirelab.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor, wirelab.Public(err).Message)
+	untried := status.Errorf(status.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor, status.Public(err).Message)
 	which := func(r *run) bool { return r.since.Before(oldest) }
 	switch {
 	case errors.Is(err, errMoved): // nothing failed
 		which = func(*run) bool { return false }
-	case !uncertain(wirelab.CodeOf(err)): // such as no right to publish: no node says otherwise
+	case !uncertain(status.CodeOf(err)): // such as no right to publish: no node says otherwise
 		untried, which = err, func(*run) bool { return true }
 	}
 	finish := func(r *run, err error) { calls = append(calls, w.finish(r, nil, err)) }
@@ -351,7 +351,7 @@ func (w *writer) flush(ctx context.Context) error {
 	case <-f.over:
 		return nil
 	case <-ctx.Done():
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	}
 }
 

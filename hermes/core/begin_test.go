@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // A topic that is begun at an offset is as one whose earlier messages were trimmed: in
@@ -49,13 +49,13 @@ func TestBeginTopic(t *testing.T) {
 		}
 	}
 	j.done(does(core.Trim(id, 72)))
-	j.refused(does(core.BeginTopic(restored)), wirelab.Conflict, "70")
-	j.refused(does(core.BeginTopic(broker.Topic{Name: "t", First: 1})), wirelab.Conflict, "0 to 0")
-	j.refused(does(core.BeginTopic(broker.Topic{Name: "x", First: math.MaxInt64 + 1})), wirelab.InvalidArgument, "above")
-	j.refused(does(core.BeginTopic(broker.Topic{Name: "a b", First: 1})), wirelab.InvalidArgument, "topic")
+	j.refused(does(core.BeginTopic(restored)), status.Conflict, "70")
+	j.refused(does(core.BeginTopic(broker.Topic{Name: "t", First: 1})), status.Conflict, "0 to 0")
+	j.refused(does(core.BeginTopic(broker.Topic{Name: "x", First: math.MaxInt64 + 1})), status.InvalidArgument, "above")
+	j.refused(does(core.BeginTopic(broker.Topic{Name: "a b", First: 1})), status.InvalidArgument, "topic")
 	j.done(does(core.BeginTopic(broker.Topic{Name: "full", First: math.MaxInt64})))
 	full, _ := j.m.Topic("full")
-	j.refused(run(full.ID, 0, 0, 1), wirelab.ResourceExhausted, "used its offsets up")
+	j.refused(run(full.ID, 0, 0, 1), status.ResourceExhausted, "used its offsets up")
 }
 
 // The topic of dead letters is there before anything is restored.
@@ -70,12 +70,12 @@ func TestBeginDeadLetters(t *testing.T) {
 	if o := j.done(run(1, 0, 0, 1)); o.Offset != 9 {
 		t.Errorf("%+v", o)
 	}
-	j.refused(does(core.BeginTopic(broker.Topic{Name: hermes.DeadLetters, First: 20})), wirelab.Conflict, "9 to 10")
+	j.refused(does(core.BeginTopic(broker.Topic{Name: hermes.DeadLetters, First: 20})), status.Conflict, "9 to 10")
 }
 
 func (m *model) beginTopic(name string, first uint64) expected {
 	if _, t := m.named(name); t != nil && (t.first != first || t.next != first) {
-		return fails(wirelab.Conflict)
+		return fails(status.Conflict)
 	}
 	e := m.createTopic(name, 0)
 	if _, t := m.named(name); e == fine {

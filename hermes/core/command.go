@@ -6,10 +6,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/gen/command"
+	"wirelab/wire/status"
 )
 
 // The commands below are bytes for record.AppendCommand. What is wrong with one is
@@ -116,7 +116,7 @@ func Ack(group, generation uint64, ranges []broker.Range, dead uint32) []byte {
 func (m *Machine) command(data []byte) (o Outcome, err error) {
 	var c command.Command
 	if err := proto.Unmarshal(data, &c); err != nil {
-		return o, wirelab.Errorf(wirelab.Internal, "entry %d has a command that cannot be read: %v", m.index, err)
+		return o, status.Errorf(status.Internal, "entry %d has a command that cannot be read: %v", m.index, err)
 	}
 	switch does := c.Does.(type) {
 	case *command.Command_CreateTopic:
@@ -156,7 +156,7 @@ func (m *Machine) command(data []byte) (o Outcome, err error) {
 	case *command.Command_Rise:
 		err = m.rise(does.Rise)
 	default:
-		return o, wirelab.Errorf(wirelab.Unimplemented, "entry %d has a command that this program does not know: run the version that wrote it, or a later one", m.index)
+		return o, status.Errorf(status.Unimplemented, "entry %d has a command that this program does not know: run the version that wrote it, or a later one", m.index)
 	}
 	return o, err
 }
@@ -171,12 +171,12 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 	if i, ok := m.named(c.GetName()); ok {
 		t := m.names[i]
 		if t.retentionAge != c.GetRetentionAge() || t.retentionBytes != c.GetRetentionBytes() {
-			return t.id, wirelab.Errorf(wirelab.Conflict, "topic %s is there with a retention of %d ns and %d bytes: configure it instead", t.name, t.retentionAge, t.retentionBytes)
+			return t.id, status.Errorf(status.Conflict, "topic %s is there with a retention of %d ns and %d bytes: configure it instead", t.name, t.retentionAge, t.retentionBytes)
 		}
 		return t.id, nil
 	}
 	if len(m.topics) >= m.limits.topics || m.lastID+1 == 0 {
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d topics; at most %d are allowed", len(m.topics), m.limits.topics)
+		return 0, status.Errorf(status.ResourceExhausted, "there are %d topics; at most %d are allowed", len(m.topics), m.limits.topics)
 	}
 	m.lastID++
 	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(), retentionBytes: c.GetRetentionBytes()})
@@ -186,12 +186,12 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 func (m *Machine) beginTopic(c *command.BeginTopic) (uint32, error) {
 	first := c.GetFirst()
 	if first > offsetsLimit {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
+		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
 	}
 	if i, ok := m.named(c.GetName()); ok {
 		// The topic of dead letters is there always: before it had any it may be begun too.
 		if t := m.names[i]; (t.first != first || t.next != first) && (t.id != deadLetters || t.next > 0) {
-			return t.id, wirelab.Errorf(wirelab.Conflict, "topic %s is there with offsets %d to %d and cannot begin at %d", t.name, t.first, t.next, first)
+			return t.id, status.Errorf(status.Conflict, "topic %s is there with offsets %d to %d and cannot begin at %d", t.name, t.first, t.next, first)
 		}
 	}
 	id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(), RetentionBytes: c.GetRetentionBytes()})
@@ -210,7 +210,7 @@ func (m *Machine) beginTopic(c *command.BeginTopic) (uint32, error) {
 func (m *Machine) configureTopic(c *command.ConfigureTopic) (uint32, error) {
 	i, ok := m.named(c.GetName())
 	if !ok {
-		return 0, wirelab.Errorf(wirelab.NotFound, "topic %.60q is not there", c.GetName())
+		return 0, status.Errorf(status.NotFound, "topic %.60q is not there", c.GetName())
 	}
 	t := m.names[i]
 	if err := checkRetention(c.GetRetentionAge()); err != nil {
@@ -226,7 +226,7 @@ func (m *Machine) deleteTopic(id uint32) error {
 	case t == nil:
 		return noTopic(id)
 	case id == deadLetters:
-		return wirelab.Errorf(wirelab.InvalidArgument, "topic %s takes the dead letters and cannot be deleted", t.name)
+		return status.Errorf(status.InvalidArgument, "topic %s takes the dead letters and cannot be deleted", t.name)
 	}
 	m.removeTopic(t)
 	return nil
@@ -253,7 +253,7 @@ func (m *Machine) trim(id uint32, before uint64) error {
 }
 
 func beyond(t *topic, offset uint64) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "offset %d is not in topic %s yet, whose next is %d", offset, t.name, t.next)
+	return status.Errorf(status.InvalidArgument, "offset %d is not in topic %s yet, whose next is %d", offset, t.name, t.next)
 }
 
 func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
@@ -270,7 +270,7 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 	if i, ok := t.group(c.GetName()); ok {
 		g := t.groups[i]
 		if g.ackTimeout != c.GetAckTimeout() || g.maxAttempts != c.GetMaxAttempts() {
-			return g.id, wirelab.Errorf(wirelab.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
+			return g.id, status.Errorf(status.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
 		}
 		return g.id, nil
 	}
@@ -284,14 +284,14 @@ func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
 func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	switch {
 	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
+		return 0, status.Errorf(status.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
 	case len(m.groups) >= m.limits.groups:
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups), m.limits.groups)
+		return 0, status.Errorf(status.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups), m.limits.groups)
 	}
 	var of *owner
 	if m.level > 0 {
 		if of = m.owners[c.GetOwner()]; of != nil && c.GetMost() > 0 && of.groups >= int(c.GetMost()) {
-			return 0, wirelab.Errorf(wirelab.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups, c.GetMost())
+			return 0, status.Errorf(status.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups, c.GetMost())
 		}
 	}
 	id, err := m.newID()
@@ -306,7 +306,7 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 }
 
 func noGroup(id uint64) error {
-	return wirelab.Errorf(wirelab.NotFound, "group %d is not there, or no longer", id)
+	return status.Errorf(status.NotFound, "group %d is not there, or no longer", id)
 }
 
 func (m *Machine) seekGroup(id, floor uint64) (uint32, error) {
@@ -337,7 +337,7 @@ func (m *Machine) ack(c *command.Ack) (uint32, error) {
 		return 0, noGroup(c.GetGroup())
 	}
 	if at := c.GetGeneration(); at != 0 && at != g.seeks+1 {
-		return g.topic.id, wirelab.Errorf(wirelab.Conflict, "group %s of topic %s was set to another offset since these messages were handed out", g.name, g.topic.name)
+		return g.topic.id, status.Errorf(status.Conflict, "group %s of topic %s was set to another offset since these messages were handed out", g.name, g.topic.name)
 	}
 	ranges := make([]broker.Range, 0, len(c.GetRanges()))
 	for _, r := range c.GetRanges() {

@@ -33,10 +33,10 @@ package core
 import (
 	"math"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // deadLetters is the id of topic [hermes.DeadLetters], which is there from the start.
@@ -126,7 +126,7 @@ type Outcome struct {
 func (m *Machine) Apply(index uint64, data []byte, outcomes []Outcome) ([]Outcome, error) {
 	// A machine that took an entry twice would store its messages twice (hb-D12).
 	if index != m.index+1 {
-		return outcomes, wirelab.Errorf(wirelab.Internal, "entry %d came to be applied after entry %d", index, m.index)
+		return outcomes, status.Errorf(status.Internal, "entry %d came to be applied after entry %d", index, m.index)
 	}
 	time, items, err := record.Parse(data)
 	if err != nil {
@@ -163,7 +163,7 @@ func (m *Machine) store(r *record.Run) Outcome {
 		o.Err = beingRestored(t)
 		return o
 	case uint64(r.Count) > offsetsLimit-t.next:
-		o.Err = wirelab.Errorf(wirelab.ResourceExhausted, "topic %s has used its offsets up", t.name)
+		o.Err = status.Errorf(status.ResourceExhausted, "topic %s has used its offsets up", t.name)
 		return o
 	case r.Producer == 0:
 		t.interrupt()
@@ -188,14 +188,14 @@ func (m *Machine) store(r *record.Run) Outcome {
 }
 
 func noTopic(id uint32) error {
-	return wirelab.Errorf(wirelab.NotFound, "topic %d is not there, or no longer", id)
+	return status.Errorf(status.NotFound, "topic %d is not there, or no longer", id)
 }
 
 // newID gives an id that nothing else ever has: hb-D13 took the clock's, and one
 // in twenty was somebody else's too.
 func (m *Machine) newID() (uint64, error) {
 	if m.given == 1<<idBits {
-		return 0, wirelab.Errorf(wirelab.ResourceExhausted, "one entry of the log makes at most %d groups and producers: try again", 1<<idBits)
+		return 0, status.Errorf(status.ResourceExhausted, "one entry of the log makes at most %d groups and producers: try again", 1<<idBits)
 	}
 	m.given++
 	return m.index<<idBits | (m.given - 1), nil

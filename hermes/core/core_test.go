@@ -8,11 +8,11 @@ import (
 	"sync"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 func TestNew(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOffsets(t *testing.T) {
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	j.refused(run(99, 0, 0, 1), wirelab.NotFound, "topic 99")
+	j.refused(run(99, 0, 0, 1), status.NotFound, "topic 99")
 }
 
 // Time does not fall within the log, whatever clock the next leader has.
@@ -63,21 +63,21 @@ func TestApplyRefuses(t *testing.T) {
 		name  string
 		index uint64
 		data  []byte
-		code  wirelab.Code
+		code  status.Code
 	}{
-		{"the same entry again", 1, nil, wirelab.Internal},
-		{"the one after the next", 3, nil, wirelab.Internal},
-		{"a later form", 2, []byte{9}, wirelab.Unimplemented},
-		{"a broken item", 2, []byte{1, 0, 9}, wirelab.Internal},
-		{"a command that is none", 2, write(0, []record.Item{does([]byte{0xff})}), wirelab.Internal},
-		{"a command of nothing", 2, write(0, []record.Item{does([]byte{})}), wirelab.Unimplemented},
-		{"a later command", 2, write(0, []record.Item{does(later)}), wirelab.Unimplemented},
+		{"the same entry again", 1, nil, status.Internal},
+		{"the one after the next", 3, nil, status.Internal},
+		{"a later form", 2, []byte{9}, status.Unimplemented},
+		{"a broken item", 2, []byte{1, 0, 9}, status.Internal},
+		{"a command that is none", 2, write(0, []record.Item{does([]byte{0xff})}), status.Internal},
+		{"a command of nothing", 2, write(0, []record.Item{does([]byte{})}), status.Unimplemented},
+		{"a later command", 2, write(0, []record.Item{does(later)}), status.Unimplemented},
 	} {
 		m := core.New()
 		if out, err := m.Apply(1, nil, nil); err != nil || len(out) != 0 {
 			t.Fatalf("an entry without data: %v %v", out, err)
 		}
-		if _, err := m.Apply(c.index, c.data, nil); err == nil || wirelab.CodeOf(err) != c.code {
+		if _, err := m.Apply(c.index, c.data, nil); err == nil || status.CodeOf(err) != c.code {
 			t.Errorf("%s: %v, want %v", c.name, err, c.code)
 		}
 	}
@@ -91,16 +91,16 @@ func TestTopics(t *testing.T) {
 	if again := j.done(does(core.CreateTopic(kept))).Topic; again != id {
 		t.Errorf("made again it is %d, not %d", again, id)
 	}
-	j.refused(does(core.CreateTopic(broker.Topic{Name: "kept"})), wirelab.Conflict, "kept")
+	j.refused(does(core.CreateTopic(broker.Topic{Name: "kept"})), status.Conflict, "kept")
 	// hb-D27: names were unchecked, and a NUL read across topics.
 	for _, name := range []string{"", "a\x00b", "a b", ".a", "ä", "\xff", strings.Repeat("n", hermes.NameLimit+1)} {
-		j.refused(does(core.CreateTopic(broker.Topic{Name: name})), wirelab.InvalidArgument, "topic")
+		j.refused(does(core.CreateTopic(broker.Topic{Name: name})), status.InvalidArgument, "topic")
 	}
-	j.refused(does(core.CreateTopic(broker.Topic{Name: "x", RetentionAge: -1})), wirelab.InvalidArgument, "negative")
-	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "x"})), wirelab.NotFound, "x")
-	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "t", RetentionAge: -1})), wirelab.InvalidArgument, "negative")
-	j.refused(does(core.DeleteTopic(1)), wirelab.InvalidArgument, "dead letters")
-	j.refused(does(core.DeleteTopic(99)), wirelab.NotFound, "99")
+	j.refused(does(core.CreateTopic(broker.Topic{Name: "x", RetentionAge: -1})), status.InvalidArgument, "negative")
+	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "x"})), status.NotFound, "x")
+	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "t", RetentionAge: -1})), status.InvalidArgument, "negative")
+	j.refused(does(core.DeleteTopic(1)), status.InvalidArgument, "dead letters")
+	j.refused(does(core.DeleteTopic(99)), status.NotFound, "99")
 
 	if o := j.done(does(core.ConfigureTopic(broker.Topic{Name: "kept", RetentionAge: 9}))); o.Topic != id {
 		t.Errorf("%+v", o)
@@ -112,7 +112,7 @@ func TestTopics(t *testing.T) {
 	if _, ok := j.m.Topic("t"); ok {
 		t.Error("it is still there")
 	}
-	j.refused(run(topic, 0, 0, 1), wirelab.NotFound, "topic")
+	j.refused(run(topic, 0, 0, 1), status.NotFound, "topic")
 	// Ids are never used twice: what lies in the log is not another topic's.
 	if again := j.done(does(core.CreateTopic(broker.Topic{Name: "t"}))).Topic; again <= id {
 		t.Errorf("id %d is used again", again)
@@ -163,9 +163,9 @@ func TestProducers(t *testing.T) {
 	if p == 0 || p == other {
 		t.Fatalf("producers %d and %d", p, other)
 	}
-	j.refused(run(topic, 12345, 1, 1), wirelab.NotFound, "producer 12345")
-	j.refused(run(topic, p, 0, 1), wirelab.InvalidArgument, "from 1")
-	j.refused(run(topic, p, math.MaxUint64, 1), wirelab.InvalidArgument, "from 1")
+	j.refused(run(topic, 12345, 1, 1), status.NotFound, "producer 12345")
+	j.refused(run(topic, p, 0, 1), status.InvalidArgument, "from 1")
+	j.refused(run(topic, p, math.MaxUint64, 1), status.InvalidArgument, "from 1")
 
 	if o := j.done(run(topic, p, 40, 3)); o.Offset != 0 || o.Duplicate { // the first is any
 		t.Errorf("%+v", o)
@@ -185,10 +185,10 @@ func TestProducers(t *testing.T) {
 			}
 		}
 	}
-	j.refused(run(topic, p, 46, 1), wirelab.Conflict, "where 45 is expected")
-	j.refused(run(topic, p, 43, 3), wirelab.Conflict, "where 2 from sequence 43 are stored")
-	j.refused(run(topic, p, 41, 2), wirelab.Conflict, "where 3 from sequence 40 are stored")
-	j.refused(run(topic, p, 39, 1), wirelab.Conflict, "begin at 40: 45 is expected")
+	j.refused(run(topic, p, 46, 1), status.Conflict, "where 45 is expected")
+	j.refused(run(topic, p, 43, 3), status.Conflict, "where 2 from sequence 43 are stored")
+	j.refused(run(topic, p, 41, 2), status.Conflict, "where 3 from sequence 40 are stored")
+	j.refused(run(topic, p, 39, 1), status.Conflict, "begin at 40: 45 is expected")
 
 	// Another topic, and another producer, count for themselves.
 	if o := j.done(run(1, p, 1, 1)); o.Offset != 0 || o.Duplicate {
@@ -214,7 +214,7 @@ func TestProducerRuns(t *testing.T) {
 	}
 	for i := range uint64(hermes.ProducerRuns + 5) {
 		if i < 5 {
-			j.refused(run(topic, p, 1+2*i, 2), wirelab.Conflict, "begin at 11: 139 is expected")
+			j.refused(run(topic, p, 1+2*i, 2), status.Conflict, "begin at 11: 139 is expected")
 		} else if o := j.done(run(topic, p, 1+2*i, 2)); !o.Duplicate || o.Offset != 2*i {
 			t.Errorf("run %d: %+v", i, o)
 		}
@@ -232,7 +232,7 @@ func TestProducerLimits(t *testing.T) {
 	}
 	j.done(run(1, p[0], 1, 1))
 	p[3] = j.done(does(core.OpenProducer(core.Owner{}))).Producer // p[1] goes
-	j.refused(run(1, p[1], 1, 1), wirelab.NotFound, "producer")
+	j.refused(run(1, p[1], 1, 1), status.NotFound, "producer")
 	var topics []uint32
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
 		topics = append(topics, j.done(does(core.CreateTopic(broker.Topic{Name: name}))).Topic)
@@ -242,10 +242,10 @@ func TestProducerLimits(t *testing.T) {
 	}
 	j.done(run(1, p[0], 2, 1)) // a fourth sequence is there; p[2] has none
 	j.done(run(topics[3], p[3], 1, 1))
-	j.refused(run(1, p[2], 1, 1), wirelab.NotFound, "producer")
-	j.refused(run(1, p[0], 3, 1), wirelab.NotFound, "producer")
+	j.refused(run(1, p[2], 1, 1), status.NotFound, "producer")
+	j.refused(run(1, p[0], 3, 1), status.NotFound, "producer")
 	// Alone it cannot have more than all. That it spoke is all that it changed.
-	j.refused(run(topics[4], p[3], 1, 1), wirelab.ResourceExhausted, "4 topics")
+	j.refused(run(topics[4], p[3], 1, 1), status.ResourceExhausted, "4 topics")
 	j.done(does(core.DeleteTopic(topics[0])))
 	j.done(run(topics[4], p[3], 1, 1))
 }
@@ -267,7 +267,7 @@ func TestIDsAreUnique(t *testing.T) {
 			}
 			seen[o.Producer] = true
 		}
-		if last := out[4096]; last.Err == nil || wirelab.CodeOf(last.Err) != wirelab.ResourceExhausted {
+		if last := out[4096]; last.Err == nil || status.CodeOf(last.Err) != status.ResourceExhausted {
 			t.Errorf("%+v", last)
 		}
 	}
@@ -279,13 +279,13 @@ func TestLimits(t *testing.T) {
 	j := journal{t, core.Small(3, 2, 3, 4, 2, 2)}
 	topic := j.done(does(core.CreateTopic(broker.Topic{Name: "a"}))).Topic
 	j.done(does(core.CreateTopic(broker.Topic{Name: "b"})))
-	j.refused(does(core.CreateTopic(broker.Topic{Name: "c"})), wirelab.ResourceExhausted, "3 topics")
+	j.refused(does(core.CreateTopic(broker.Topic{Name: "c"})), status.ResourceExhausted, "3 topics")
 	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.done(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 0, core.Owner{})))
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0, core.Owner{})), wirelab.ResourceExhausted, "2 groups")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0, core.Owner{})), status.ResourceExhausted, "2 groups")
 	j.done(run(topic, 0, 0, 20))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), wirelab.ResourceExhausted, "2 separate ranges")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted, "2 separate ranges")
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 4, Last: 6}}, 0)))                                           // joins
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: 0}, {First: 8, Last: 8}, {First: 1, Last: 1}}, 0))) // the floor takes one
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 1)))                                         // the dead letter is stored
@@ -309,13 +309,13 @@ func TestGroups(t *testing.T) {
 	if again := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g", AckTimeout: 5, MaxAttempts: 2}, 7, core.Owner{}))).Group; again != g {
 		t.Errorf("made again it is %d", again)
 	}
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3, core.Owner{})), wirelab.Conflict, "g")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3, core.Owner{})), wirelab.InvalidArgument, "positive")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11, core.Owner{})), wirelab.InvalidArgument, "11")
-	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0, core.Owner{})), wirelab.NotFound, "99")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), wirelab.InvalidArgument, "group")
-	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "\xff"})), wirelab.NotFound, "topic")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), wirelab.InvalidArgument, hermes.Replay)
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3, core.Owner{})), status.Conflict, "g")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3, core.Owner{})), status.InvalidArgument, "positive")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11, core.Owner{})), status.InvalidArgument, "11")
+	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0, core.Owner{})), status.NotFound, "99")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), status.InvalidArgument, "group")
+	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "\xff"})), status.NotFound, "topic")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), status.InvalidArgument, hermes.Replay)
 	for _, c := range []struct {
 		ranges []broker.Range
 		floor  uint64
@@ -340,10 +340,10 @@ func TestGroups(t *testing.T) {
 			t.Fatalf("%v: %+v, want %+v", c.ranges, got, want)
 		}
 	}
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 0)), wirelab.InvalidArgument, "before 10")
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 1}}, 0)), wirelab.InvalidArgument, "2 to 1")
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: math.MaxUint64}}, 0)), wirelab.InvalidArgument, "before 10")
-	j.refused(does(core.Ack(99, 0, nil, 0)), wirelab.NotFound, "group 99")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 0)), status.InvalidArgument, "before 10")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 1}}, 0)), status.InvalidArgument, "2 to 1")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: math.MaxUint64}}, 0)), status.InvalidArgument, "before 10")
+	j.refused(does(core.Ack(99, 0, nil, 0)), status.NotFound, "group 99")
 
 	if o := j.done(does(core.SeekGroup(g, 4))); o.Topic != topic {
 		t.Errorf("%+v", o)
@@ -355,22 +355,22 @@ func TestGroups(t *testing.T) {
 	if at := j.m.Generation(g); at != 2 || j.m.Generation(99) != 0 {
 		t.Errorf("generation %d after a seek", at)
 	}
-	j.refused(does(core.Ack(g, 1, []broker.Range{{First: 4, Last: 5}}, 0)), wirelab.Conflict, "since")
+	j.refused(does(core.Ack(g, 1, []broker.Range{{First: 4, Last: 5}}, 0)), status.Conflict, "since")
 	if _, got, _ := j.m.Group("t", "g"); got.Floor != 4 || len(got.Acked) > 0 {
 		t.Errorf("%+v", got)
 	}
 	j.done(does(core.Ack(g, 2, []broker.Range{{First: 5, Last: 5}}, 0)))
-	j.refused(does(core.SeekGroup(g, 11)), wirelab.InvalidArgument, "11")
-	j.refused(does(core.SeekGroup(99, 1)), wirelab.NotFound, "99")
+	j.refused(does(core.SeekGroup(g, 11)), status.InvalidArgument, "11")
+	j.refused(does(core.SeekGroup(99, 1)), status.NotFound, "99")
 	j.done(does(core.DeleteGroup(g)))
-	j.refused(does(core.DeleteGroup(g)), wirelab.NotFound, "group")
+	j.refused(does(core.DeleteGroup(g)), status.NotFound, "group")
 	if _, _, ok := j.m.Group("t", "g"); ok || len(j.m.Groups("t")) != 0 {
 		t.Error("it is still there")
 	}
 	// A group goes with its topic.
 	g = j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.done(does(core.DeleteTopic(topic)))
-	j.refused(does(core.Ack(g, 0, nil, 0)), wirelab.NotFound, "group")
+	j.refused(does(core.Ack(g, 0, nil, 0)), status.NotFound, "group")
 }
 
 // A dead letter and its acknowledgement are one entry (hb-D19).
@@ -395,8 +395,8 @@ func TestTrim(t *testing.T) {
 	behind := j.done(does(core.CreateGroup(topic, broker.Group{Name: "behind"}, 0, core.Owner{}))).Group
 	ahead := j.done(does(core.CreateGroup(topic, broker.Group{Name: "ahead"}, 9, core.Owner{}))).Group
 	j.done(does(core.Ack(behind, 0, []broker.Range{{First: 2, Last: 2}, {First: 5, Last: 6}}, 0)))
-	j.refused(does(core.Trim(topic, 11)), wirelab.InvalidArgument, "11")
-	j.refused(does(core.Trim(99, 1)), wirelab.NotFound, "99")
+	j.refused(does(core.Trim(topic, 11)), status.InvalidArgument, "11")
+	j.refused(does(core.Trim(99, 1)), status.NotFound, "99")
 	for _, c := range []struct{ before, first, floor, bytes uint64 }{
 		{0, 0, 0, 100}, {1, 1, 1, 90}, {1, 1, 1, 90}, {2, 2, 3, 80}, {4, 4, 4, 60}, {5, 5, 7, 50}, {3, 5, 7, 50}, {10, 10, 10, 0},
 	} {

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // draw makes a step that has good odds of meaning something to the model.
@@ -58,7 +58,7 @@ func draw(r *rand.Rand, m *model) step {
 	case k < 72:
 		return step{fmt.Sprintf("ungroup %d", id), does(core.DeleteGroup(id)), func(m *model, _ core.Outcome) expected {
 			if m.groups[id] == nil {
-				return fails(wirelab.NotFound)
+				return fails(status.NotFound)
 			}
 			delete(m.groups, id)
 			return fine

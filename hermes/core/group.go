@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // group is a cursor on a topic: a floor, before which all is dealt with, and ranges
@@ -91,7 +91,7 @@ func (m *Machine) forgetTries(g *group) {
 func (g *group) admit(ranges []broker.Range, limit int) error {
 	for _, r := range ranges {
 		if r.First > r.Last || r.Last >= g.topic.next {
-			return wirelab.Errorf(wirelab.InvalidArgument, "group %s of topic %s acknowledges %d to %d, where the offsets end before %d", g.name, g.topic.name, r.First, r.Last, g.topic.next)
+			return status.Errorf(status.InvalidArgument, "group %s of topic %s acknowledges %d to %d, where the offsets end before %d", g.name, g.topic.name, r.First, r.Last, g.topic.next)
 		}
 	}
 	if len(g.acked)+len(ranges) <= limit {
@@ -101,7 +101,7 @@ func (g *group) admit(ranges []broker.Range, limit int) error {
 	tried := group{floor: g.floor, acked: slices.Clone(g.acked)}
 	tried.ack(ranges)
 	if len(tried.acked) > limit && len(tried.acked) > len(g.acked) {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "group %s of topic %s has %d separate ranges acknowledged above offset %d, which is not: deal with that one first", g.name, g.topic.name, len(g.acked), g.floor)
+		return status.Errorf(status.ResourceExhausted, "group %s of topic %s has %d separate ranges acknowledged above offset %d, which is not: deal with that one first", g.name, g.topic.name, len(g.acked), g.floor)
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // journal applies items one entry after the other.
@@ -45,11 +45,11 @@ func (j journal) done(item record.Item) core.Outcome {
 }
 
 // refused is one that must not.
-func (j journal) refused(item record.Item, code wirelab.Code, says string) {
+func (j journal) refused(item record.Item, code status.Code, says string) {
 	j.t.Helper()
 	before := j.m.Snapshot()
 	o := j.entry(j.m.Time(), item)[0]
-	if o.Err == nil || wirelab.CodeOf(o.Err) != code || !strings.Contains(o.Err.Error(), says) {
+	if o.Err == nil || status.CodeOf(o.Err) != code || !strings.Contains(o.Err.Error(), says) {
 		j.t.Errorf("got %v, want %v that says %q", o.Err, code, says)
 	}
 	// It changed nothing but the index.

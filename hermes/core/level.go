@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/gen/command"
+	"wirelab/wire/status"
 )
 
 // Level is up to which level this program knows what commands mean. From level 1 on a group has a count of what
@@ -25,7 +25,7 @@ func (m *Machine) Level() uint32 { return m.level }
 
 func (m *Machine) rise(c *command.Rise) error {
 	if c.GetLevel() > Level {
-		return wirelab.Errorf(wirelab.Unimplemented,
+		return status.Errorf(status.Unimplemented,
 			"entry %d raises the cluster to level %d and this program knows levels up to %d: run the version that wrote it, or a later one", m.index, c.GetLevel(), Level)
 	}
 	m.level = max(m.level, c.GetLevel())

@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // raised is a machine of level 1 with a topic of 100 messages and a group.
@@ -99,7 +99,7 @@ func TestTriesAreKept(t *testing.T) {
 			t.Errorf("%v\nwant %v", got, want)
 		}
 	}
-	j.refused(does(core.Failed(g, 7, nil)), wirelab.Conflict, "was set to another offset")
+	j.refused(does(core.Failed(g, 7, nil)), status.Conflict, "was set to another offset")
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 8}, {First: 30, Last: 30}}, 0)))
 	j.done(does(core.Trim(topic, 12)))
 	if got, want := j.m.Tries(g), []core.Tried{tries(12, 20, 1, 0)}; !reflect.DeepEqual(got, want) {
@@ -167,7 +167,7 @@ func TestProducersShare(t *testing.T) {
 	}
 	own := j.done(does(core.OpenProducer(core.Owner{Name: "modest", Most: 1}))).Producer
 	next := j.done(does(core.OpenProducer(core.Owner{Name: "modest", Most: 1}))).Producer
-	j.refused(run(topic, own, 1, 1), wirelab.NotFound, "producer")
+	j.refused(run(topic, own, 1, 1), status.NotFound, "producer")
 	j.done(run(topic, next, 1, 1))
 }
 
@@ -186,7 +186,7 @@ func TestSequencesShare(t *testing.T) {
 	for _, topic := range topics[:4] {
 		j.done(run(topic, greedy, 1, 1))
 	}
-	j.refused(run(topics[4], greedy, 1, 1), wirelab.ResourceExhausted, "at most 5 pairs")
+	j.refused(run(topics[4], greedy, 1, 1), status.ResourceExhausted, "at most 5 pairs")
 	if o := j.done(run(topics[0], victim, 1, 1)); !o.Duplicate {
 		t.Error("the victim is not known again")
 	}
@@ -201,7 +201,7 @@ func TestGroupsShare(t *testing.T) {
 		return does(core.CreateGroup(topic, broker.Group{Name: name}, 0, of))
 	}
 	j.done(named("h", ann))
-	j.refused(named("i", ann), wirelab.ResourceExhausted, "ann has 2 groups; at most 2 are allowed")
+	j.refused(named("i", ann), status.ResourceExhausted, "ann has 2 groups; at most 2 are allowed")
 	j.done(named("h", ann)) // it is there
 	j.done(named("i", core.Owner{Name: "bob", Most: 1}))
 	again, err := core.Restore(j.m.Snapshot())
@@ -209,7 +209,7 @@ func TestGroupsShare(t *testing.T) {
 		t.Fatal(err)
 	}
 	k := journal{t, again}
-	k.refused(named("j", ann), wirelab.ResourceExhausted, "ann has 2 groups")
+	k.refused(named("j", ann), status.ResourceExhausted, "ann has 2 groups")
 	j.done(does(core.DeleteGroup(g)))
 	j.done(named("j", ann))
 }
@@ -218,7 +218,7 @@ func TestGroupsShare(t *testing.T) {
 func TestRiseBeyond(t *testing.T) {
 	t.Parallel()
 	j, _ := begin(t)
-	if _, err := j.m.Apply(j.m.Applied()+1, write(1e9, []record.Item{does(core.Rise(core.Level + 1))}), nil); err == nil || wirelab.CodeOf(err) != wirelab.Unimplemented {
+	if _, err := j.m.Apply(j.m.Applied()+1, write(1e9, []record.Item{does(core.Rise(core.Level + 1))}), nil); err == nil || status.CodeOf(err) != status.Unimplemented {
 		t.Error(err)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // model is what Machine is to do, done as plainly as can be: sets of offsets, lists
@@ -75,10 +75,10 @@ func codeOf(err error) int {
 	if err == nil {
 		return noError
 	}
-	return int(wirelab.CodeOf(err))
+	return int(status.CodeOf(err))
 }
 
-func fails(code wirelab.Code) expected { return expected{code: int(code)} }
+func fails(code status.Code) expected { return expected{code: int(code)} }
 
 var fine = expected{code: noError}
 
@@ -120,15 +120,15 @@ func (m *model) sequences() int {
 func (m *model) run(r record.Run) expected {
 	t := m.topics[r.Topic]
 	if t == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	offset := t.next
 	if r.Producer != 0 {
 		switch {
 		case r.Sequence == 0:
-			return fails(wirelab.InvalidArgument)
+			return fails(status.InvalidArgument)
 		case !slices.Contains(m.producers, r.Producer):
-			return fails(wirelab.NotFound)
+			return fails(status.NotFound)
 		}
 		var own []modelRun
 		for _, known := range t.runs {
@@ -143,7 +143,7 @@ func (m *model) run(r record.Run) expected {
 					return expected{code: noError, offset: known.offset, dup: true}
 				}
 			}
-			return fails(wirelab.Conflict)
+			return fails(status.Conflict)
 		}
 		m.spoke(r.Producer)
 		for len(own) == 0 && m.sequences() >= modelSequences {
@@ -157,16 +157,16 @@ func (m *model) run(r record.Run) expected {
 
 func (m *model) createTopic(name string, age int64) expected {
 	if strings.Contains(name, " ") || age < 0 {
-		return fails(wirelab.InvalidArgument)
+		return fails(status.InvalidArgument)
 	}
 	if _, t := m.named(name); t != nil {
 		if t.age != age {
-			return fails(wirelab.Conflict)
+			return fails(status.Conflict)
 		}
 		return fine
 	}
 	if len(m.topics) >= modelTopics {
-		return fails(wirelab.ResourceExhausted)
+		return fails(status.ResourceExhausted)
 	}
 	m.lastTopic++
 	m.topics[m.lastTopic] = &modelTopic{name: name, age: age}
@@ -175,10 +175,10 @@ func (m *model) createTopic(name string, age int64) expected {
 
 func (m *model) deleteTopic(id uint32) expected {
 	if m.topics[id] == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	if id == 1 {
-		return fails(wirelab.InvalidArgument)
+		return fails(status.InvalidArgument)
 	}
 	delete(m.topics, id)
 	maps.DeleteFunc(m.groups, func(_ uint64, g *modelGroup) bool { return g.topic == id })
@@ -188,10 +188,10 @@ func (m *model) deleteTopic(id uint32) expected {
 func (m *model) trim(id uint32, before uint64) expected {
 	t := m.topics[id]
 	if t == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	if before > t.next {
-		return fails(wirelab.InvalidArgument)
+		return fails(status.InvalidArgument)
 	}
 	for _, g := range m.groups {
 		if floor, _ := m.shape(g); g.topic == id && m.raised {
@@ -210,7 +210,7 @@ func (m *model) trim(id uint32, before uint64) expected {
 func (m *model) failed(id uint64, r broker.Range, attempts uint32) expected {
 	g := m.groups[id]
 	if g == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	for o := r.First; o <= r.Last && m.raised; o++ {
 		g.tries[o] = append(g.tries[o], attempts)
@@ -221,21 +221,21 @@ func (m *model) failed(id uint64, r broker.Range, attempts uint32) expected {
 func (m *model) createGroup(topic uint32, name string, timeout int64, floor uint64) (e expected, fresh bool) {
 	t := m.topics[topic]
 	if t == nil {
-		return fails(wirelab.NotFound), false
+		return fails(status.NotFound), false
 	}
 	for _, g := range m.groups {
 		if g.topic == topic && g.name == name {
 			if g.timeout != timeout {
-				return fails(wirelab.Conflict), false
+				return fails(status.Conflict), false
 			}
 			return fine, false
 		}
 	}
 	if floor > t.next {
-		return fails(wirelab.InvalidArgument), false
+		return fails(status.InvalidArgument), false
 	}
 	if len(m.groups) >= modelGroups {
-		return fails(wirelab.ResourceExhausted), false
+		return fails(status.ResourceExhausted), false
 	}
 	return fine, true
 }
@@ -261,14 +261,14 @@ func (m *model) shape(g *modelGroup) (floor uint64, ranges []broker.Range) {
 func (m *model) ack(id uint64, ranges []broker.Range, dead uint32) expected {
 	g := m.groups[id]
 	if g == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	before := maps.Clone(g.acked)
 	_, had := m.shape(g)
 	for _, r := range ranges {
 		if r.First > r.Last || r.Last >= m.topics[g.topic].next {
 			g.acked = before
-			return fails(wirelab.InvalidArgument)
+			return fails(status.InvalidArgument)
 		}
 		for o := r.First; o <= r.Last; o++ {
 			g.acked[o] = true
@@ -276,7 +276,7 @@ func (m *model) ack(id uint64, ranges []broker.Range, dead uint32) expected {
 	}
 	if _, has := m.shape(g); dead == 0 && len(has) > modelRanges && len(has) > len(had) {
 		g.acked = before
-		return fails(wirelab.ResourceExhausted)
+		return fails(status.ResourceExhausted)
 	}
 	g.dead += uint64(dead)
 	return fine
@@ -285,10 +285,10 @@ func (m *model) ack(id uint64, ranges []broker.Range, dead uint32) expected {
 func (m *model) seek(id, floor uint64) expected {
 	g := m.groups[id]
 	if g == nil {
-		return fails(wirelab.NotFound)
+		return fails(status.NotFound)
 	}
 	if floor > m.topics[g.topic].next {
-		return fails(wirelab.InvalidArgument)
+		return fails(status.InvalidArgument)
 	}
 	g.floor, g.acked, g.tries = floor, map[uint64]bool{}, map[uint64][]uint32{}
 	return fine

@@ -1,9 +1,9 @@
 package core
 
 import (
-	"wirelab"
 	"wirelab/hermes/gen/command"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // producer is somebody whose runs are known again.
@@ -56,7 +56,7 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 		return 0, false, nil
 	}
 	if r.Sequence > s.next {
-		return 0, false, wirelab.Errorf(wirelab.Conflict, "producer %d sent sequence %d on topic %s, where %d is expected: what is between never came, or failed",
+		return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where %d is expected: what is between never came, or failed",
 			r.Producer, r.Sequence, s.topic.name, s.next)
 	}
 	begins := s.next
@@ -69,10 +69,10 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 		case begins == r.Sequence && run.count == r.Count:
 			return run.offset, true, nil
 		}
-		return 0, false, wirelab.Errorf(wirelab.Conflict, "producer %d sent %d messages from sequence %d on topic %s, where %d from sequence %d are stored: a run is published again as it was, and the next is %d",
+		return 0, false, status.Errorf(status.Conflict, "producer %d sent %d messages from sequence %d on topic %s, where %d from sequence %d are stored: a run is published again as it was, and the next is %d",
 			r.Producer, r.Count, r.Sequence, s.topic.name, run.count, begins, s.next)
 	}
-	return 0, false, wirelab.Errorf(wirelab.Conflict, "producer %d sent sequence %d on topic %s, where the last %d runs are known again and begin at %d: %d is expected",
+	return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where the last %d runs are known again and begin at %d: %d is expected",
 		r.Producer, r.Sequence, s.topic.name, len(s.runs), begins, s.next)
 }
 
@@ -80,14 +80,14 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 // which it then begins wherever it likes.
 func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	if r.Sequence == 0 || r.Sequence > offsetsLimit-uint64(r.Count) {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "producer %d sent sequence %d: sequences count messages from 1", r.Producer, r.Sequence)
+		return nil, status.Errorf(status.InvalidArgument, "producer %d sent sequence %d: sequences count messages from 1", r.Producer, r.Sequence)
 	}
 	if s := t.sequences[r.Producer]; s != nil {
 		return s, nil
 	}
 	p := m.producers[r.Producer]
 	if p == nil {
-		return nil, wirelab.Errorf(wirelab.NotFound, "producer %d was never opened, or was silent for longest while too many others spoke: open another", r.Producer)
+		return nil, status.Errorf(status.NotFound, "producer %d was never opened, or was silent for longest while too many others spoke: open another", r.Producer)
 	}
 	// A sequence is never forgotten alone: its producer would begin anew, and what it
 	// publishes again would be stored twice. So whole producers go.
@@ -95,7 +95,7 @@ func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	for m.sequences >= m.limits.sequences {
 		q := m.burdened(p)
 		if q == p {
-			return nil, wirelab.Errorf(wirelab.ResourceExhausted, "producer %d is on %d topics, and at most %d pairs of a producer and a topic are allowed",
+			return nil, status.Errorf(status.ResourceExhausted, "producer %d is on %d topics, and at most %d pairs of a producer and a topic are allowed",
 				p.id, len(p.sequences), m.limits.sequences)
 		}
 		m.forget(q)

@@ -1,11 +1,11 @@
 package core
 
 import (
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/gen/command"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // A topic is brought back by BeginRestore, runs that are Old, RestoreGroup for each group
@@ -53,16 +53,16 @@ func (m *Machine) Restore(topic uint32) (restore uint64, restoring bool) {
 }
 
 func beingRestored(t *topic) error {
-	return wirelab.Errorf(wirelab.Conflict, "topic %s is being restored: wait until that is done, or run the restore again; deleting the topic gives it up", t.name)
+	return status.Errorf(status.Conflict, "topic %s is being restored: wait until that is done, or run the restore again; deleting the topic gives it up", t.name)
 }
 
 func (m *Machine) beginRestore(c *command.BeginRestore) (uint32, error) {
 	first := c.GetFirst()
 	switch {
 	case c.GetRestore() == 0:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a restore has a number that is not 0")
+		return 0, status.Errorf(status.InvalidArgument, "a restore has a number that is not 0")
 	case first > offsetsLimit:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
+		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
 	}
 	i, there := m.named(c.GetName())
 	switch {
@@ -76,7 +76,7 @@ func (m *Machine) beginRestore(c *command.BeginRestore) (uint32, error) {
 		return m.names[i].id, nil
 	case m.names[i].id != deadLetters || m.names[i].next > 0 || m.names[i].restoring:
 		t := m.names[i]
-		return t.id, wirelab.Errorf(wirelab.Conflict, "topic %s is there with offsets %d to %d: nothing can be restored into it", t.name, t.first, t.next)
+		return t.id, status.Errorf(status.Conflict, "topic %s is there with offsets %d to %d: nothing can be restored into it", t.name, t.first, t.next)
 	}
 	t := m.names[i]
 	if err := checkRetention(c.GetRetentionAge()); err != nil {
@@ -118,16 +118,16 @@ func (m *Machine) storeOld(t *topic, r *record.Run) (offset uint64, duplicate bo
 	offset, end := r.Sequence, r.Sequence+uint64(r.Count)
 	switch {
 	case !t.restoring || t.restore != r.Producer:
-		return 0, false, wirelab.Errorf(wirelab.Conflict, "topic %s is not being restored, or by another restore, or something was published to it since", t.name)
+		return 0, false, status.Errorf(status.Conflict, "topic %s is not being restored, or by another restore, or something was published to it since", t.name)
 	case end < offset || end > offsetsLimit:
-		return 0, false, wirelab.Errorf(wirelab.InvalidArgument, "offset %d is above %d", offset, uint64(offsetsLimit))
+		return 0, false, status.Errorf(status.InvalidArgument, "offset %d is above %d", offset, uint64(offsetsLimit))
 	// A time to come would make all that is published until then look older than it is.
 	case r.Time <= 0 || r.Time > m.time:
-		return 0, false, wirelab.Errorf(wirelab.InvalidArgument, "a message at offset %d of topic %s is of a time, %d ns since 1970, that has not come for this cluster: is the clock of its leader right?", offset, t.name, r.Time)
+		return 0, false, status.Errorf(status.InvalidArgument, "a message at offset %d of topic %s is of a time, %d ns since 1970, that has not come for this cluster: is the clock of its leader right?", offset, t.name, r.Time)
 	case end <= t.next:
 		return offset, true, nil
 	case offset < t.next:
-		return 0, false, wirelab.Errorf(wirelab.Conflict, "topic %s has offset %d and not %d, and is to get both at once: it is being restored from another file", t.name, offset, end-1)
+		return 0, false, status.Errorf(status.Conflict, "topic %s has offset %d and not %d, and is to get both at once: it is being restored from another file", t.name, offset, end-1)
 	}
 	t.skip(offset)
 	t.store(r.Count, r.Size)
@@ -141,13 +141,13 @@ func (m *Machine) restored(id uint32, restore uint64) (*topic, error) {
 	case t == nil:
 		return nil, noTopic(id)
 	case t.restore != restore || restore == 0:
-		return nil, wirelab.Errorf(wirelab.Conflict, "topic %s is not being restored, or by another restore", t.name)
+		return nil, status.Errorf(status.Conflict, "topic %s is not being restored, or by another restore", t.name)
 	}
 	return t, nil
 }
 
 func cannotEnd(t *topic, next uint64) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "topic %s has offsets up to %d and cannot end before %d", t.name, t.next, next)
+	return status.Errorf(status.InvalidArgument, "topic %s has offsets up to %d and cannot end before %d", t.name, t.next, next)
 }
 
 func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
@@ -156,13 +156,13 @@ func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
 	case err != nil:
 		return 0, err
 	case !t.restoring:
-		return 0, wirelab.Errorf(wirelab.Conflict, "topic %s is restored already, or something was published to it since", t.name)
+		return 0, status.Errorf(status.Conflict, "topic %s is restored already, or something was published to it since", t.name)
 	case c.GetNext() > offsetsLimit || c.GetNext() < t.next:
 		return 0, cannotEnd(t, c.GetNext())
 	case c.GetFloor() > c.GetNext():
 		return 0, beyond(t, c.GetFloor())
 	case c.GetDead() > offsetsLimit:
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "group %s has %d dead letters", c.GetName(), c.GetDead())
+		return 0, status.Errorf(status.InvalidArgument, "group %s has %d dead letters", c.GetName(), c.GetDead())
 	}
 	if err := hermes.CheckGroup(c.GetName()); err != nil {
 		return 0, err
@@ -185,7 +185,7 @@ func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
 		}
 	case t.groups[i].ackTimeout != c.GetAckTimeout() || t.groups[i].maxAttempts != c.GetMaxAttempts():
 		g := t.groups[i]
-		return g.id, wirelab.Errorf(wirelab.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
+		return g.id, status.Errorf(status.Conflict, "group %s of topic %s is there with an ack timeout of %d ns and %d attempts", g.name, t.name, g.ackTimeout, g.maxAttempts)
 	default:
 		t.groups[i].seek(0) // what its members have in hand is not theirs any more
 		m.forgetTries(t.groups[i])

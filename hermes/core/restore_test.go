@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // old is messages as a restore brings them back.
@@ -56,21 +56,21 @@ func TestRestoreTopic(t *testing.T) {
 	if restore, restoring := j.m.Restore(id); restore != 42 || !restoring {
 		t.Errorf("restore %d, %v", restore, restoring)
 	}
-	j.refused(run(id, 0, 0, 1), wirelab.Conflict, "being restored")
-	j.refused(does(core.CreateGroup(id, broker.Group{Name: "g"}, 0, core.Owner{})), wirelab.Conflict, "being restored")
-	j.refused(does(core.BeginRestore(was, 43)), wirelab.Conflict, "is there")
-	j.refused(does(core.BeginRestore(broker.Topic{Name: "t"}, 42)), wirelab.Conflict, "is there")
-	j.refused(does(core.BeginRestore(broker.Topic{Name: "u"}, 0)), wirelab.InvalidArgument, "not 0")
-	j.refused(does(core.BeginRestore(broker.Topic{Name: "u", First: math.MaxInt64 + 1}, 1)), wirelab.InvalidArgument, "above")
-	j.refused(old(id, 43, 73, time.Minute, 1), wirelab.Conflict, "another restore")
-	j.refused(old(other, 42, 0, time.Minute, 1), wirelab.Conflict, "not being restored")
-	j.refused(old(id, 42, 72, time.Minute, 2), wirelab.Conflict, "another file")
-	j.refused(old(id, 42, 73, 2*time.Hour, 1), wirelab.InvalidArgument, "clock")
-	j.refused(old(id, 42, math.MaxUint64, time.Minute, 1), wirelab.InvalidArgument, "above")
-	j.refused(does(core.EndRestore(id, 71, 42)), wirelab.InvalidArgument, "cannot end")
-	j.refused(does(core.EndRestore(id, 80, 41)), wirelab.Conflict, "another restore")
+	j.refused(run(id, 0, 0, 1), status.Conflict, "being restored")
+	j.refused(does(core.CreateGroup(id, broker.Group{Name: "g"}, 0, core.Owner{})), status.Conflict, "being restored")
+	j.refused(does(core.BeginRestore(was, 43)), status.Conflict, "is there")
+	j.refused(does(core.BeginRestore(broker.Topic{Name: "t"}, 42)), status.Conflict, "is there")
+	j.refused(does(core.BeginRestore(broker.Topic{Name: "u"}, 0)), status.InvalidArgument, "not 0")
+	j.refused(does(core.BeginRestore(broker.Topic{Name: "u", First: math.MaxInt64 + 1}, 1)), status.InvalidArgument, "above")
+	j.refused(old(id, 43, 73, time.Minute, 1), status.Conflict, "another restore")
+	j.refused(old(other, 42, 0, time.Minute, 1), status.Conflict, "not being restored")
+	j.refused(old(id, 42, 72, time.Minute, 2), status.Conflict, "another file")
+	j.refused(old(id, 42, 73, 2*time.Hour, 1), status.InvalidArgument, "clock")
+	j.refused(old(id, 42, math.MaxUint64, time.Minute, 1), status.InvalidArgument, "above")
+	j.refused(does(core.EndRestore(id, 71, 42)), status.InvalidArgument, "cannot end")
+	j.refused(does(core.EndRestore(id, 80, 41)), status.Conflict, "another restore")
 	g := broker.Group{Topic: "back", Name: "g", AckTimeout: 7, MaxAttempts: 2, Floor: 71, Acked: []broker.Range{{First: 72, Last: 72}}, Dead: 3}
-	j.refused(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 74}, 73, 42)), wirelab.InvalidArgument, "not in topic")
+	j.refused(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 74}, 73, 42)), status.InvalidArgument, "not in topic")
 	for range 2 {
 		made := j.done(does(core.RestoreGroup(id, g, 73, 42))).Group
 		if got, _ := j.m.GroupByID(made); fmt.Sprint(got.Floor, got.Acked, got.Dead, got.AckTimeout, got.MaxAttempts) != "71 [{72 72}] 3 7 2" {
@@ -84,8 +84,8 @@ func TestRestoreTopic(t *testing.T) {
 	if restore, restoring := j.m.Restore(id); restore != 42 || restoring {
 		t.Errorf("restore %d, %v", restore, restoring)
 	}
-	j.refused(old(id, 42, 73, time.Minute, 1), wirelab.Conflict, "since")
-	j.refused(does(core.RestoreGroup(id, g, 73, 42)), wirelab.Conflict, "restored already")
+	j.refused(old(id, 42, 73, time.Minute, 1), status.Conflict, "since")
+	j.refused(does(core.RestoreGroup(id, g, 73, 42)), status.Conflict, "restored already")
 	if o := j.done(run(id, 0, 0, 1)); o.Offset != 73 {
 		t.Errorf("what is published then has offset %d", o.Offset)
 	}
@@ -111,9 +111,9 @@ func TestRestoreGap(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	late := broker.Group{Name: "late", AckTimeout: 1, MaxAttempts: 1, Floor: 45, Acked: []broker.Range{{First: 47, Last: 48}}}
-	j.refused(does(core.RestoreGroup(id, late, 41, 1)), wirelab.InvalidArgument, "cannot end")
-	j.refused(does(core.RestoreGroup(id, late, 44, 1)), wirelab.InvalidArgument, "not in topic")
-	j.refused(does(core.RestoreGroup(id, late, 48, 1)), wirelab.InvalidArgument, "end before")
+	j.refused(does(core.RestoreGroup(id, late, 41, 1)), status.InvalidArgument, "cannot end")
+	j.refused(does(core.RestoreGroup(id, late, 44, 1)), status.InvalidArgument, "not in topic")
+	j.refused(does(core.RestoreGroup(id, late, 48, 1)), status.InvalidArgument, "end before")
 	j.done(does(core.RestoreGroup(id, late, 50, 1)))
 	j.done(does(core.EndRestore(id, 50, 1)))
 	if got, _ := j.m.TopicByID(id); got.First != 50 || got.Next != 50 || got.Bytes != 0 {
@@ -134,9 +134,9 @@ func TestRestoreDeadLetters(t *testing.T) {
 	if o := j.done(run(id, 0, 0, 1)); o.Offset != 5 {
 		t.Errorf("%+v", o)
 	}
-	j.refused(old(id, 1, 5, 1, 1), wirelab.Conflict, "since")
-	j.refused(does(core.EndRestore(id, 6, 1)), wirelab.Conflict, "not being restored")
-	j.refused(does(core.BeginRestore(broker.Topic{Name: hermes.DeadLetters}, 2)), wirelab.Conflict, "is there")
+	j.refused(old(id, 1, 5, 1, 1), status.Conflict, "since")
+	j.refused(does(core.EndRestore(id, 6, 1)), status.Conflict, "not being restored")
+	j.refused(does(core.BeginRestore(broker.Topic{Name: hermes.DeadLetters}, 2)), status.Conflict, "is there")
 	if got, _ := j.m.TopicByID(id); got.First != 3 || got.RetentionAge != 8 {
 		t.Errorf("%+v", got)
 	}

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // snapshotVersion is the form that Snapshot writes, where no topic was restored; restoredVersion
@@ -135,11 +135,11 @@ func Restore(snapshot []byte) (*Machine, error) {
 	body := len(snapshot) - crc32.Size
 	switch {
 	case body < 1:
-		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
+		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is cut off", len(snapshot))
 	case snapshot[0] < snapshotVersion || snapshot[0] > raisedVersion:
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], raisedVersion)
+		return nil, status.Errorf(status.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], raisedVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
-		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is damaged: its checksum is another", len(snapshot))
+		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is damaged: its checksum is another", len(snapshot))
 	}
 	r := reader{data: snapshot[:body], at: 1, form: snapshot[0]}
 	m := empty()
@@ -147,7 +147,7 @@ func Restore(snapshot []byte) (*Machine, error) {
 	if r.form >= raisedVersion {
 		m.level = uint32(r.between("level", 1, math.MaxUint32))
 		if m.level > Level {
-			return nil, wirelab.Errorf(wirelab.Unimplemented, "a snapshot is of level %d and this program knows levels up to %d: run the version that wrote it, or a later one", m.level, Level)
+			return nil, status.Errorf(status.Unimplemented, "a snapshot is of level %d and this program knows levels up to %d: run the version that wrote it, or a later one", m.level, Level)
 		}
 	}
 	for range r.count("topics") {
@@ -160,7 +160,7 @@ func Restore(snapshot []byte) (*Machine, error) {
 	t := m.topics[deadLetters]
 	r.check(t != nil && t.name == hermes.DeadLetters, "topic of dead letters")
 	if r.wrong != "" {
-		return nil, wirelab.Errorf(wirelab.Internal, "a snapshot of %d bytes is no state at byte %d: its %s is wrong", len(snapshot), r.at, r.wrong)
+		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is no state at byte %d: its %s is wrong", len(snapshot), r.at, r.wrong)
 	}
 	return m, nil
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 var update = flag.Bool("update", false, "write testdata/snapshot-1, a form that must not change any more once it shipped")
@@ -100,14 +100,14 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		body       []byte
-		code       wirelab.Code
+		code       status.Code
 	}{
-		{"of a later form", "form 4", append([]byte{4}, body[1:]...), wirelab.Unimplemented},
-		{"with more behind", "length", append(bytes.Clone(body), 0), wirelab.Internal},
-		{"without dead letters", "dead letters", []byte{1, 0, 0, 0, 0, 0}, wirelab.Internal},
-		{"of nothing", "cut off", nil, wirelab.Internal},
+		{"of a later form", "form 4", append([]byte{4}, body[1:]...), status.Unimplemented},
+		{"with more behind", "length", append(bytes.Clone(body), 0), status.Internal},
+		{"without dead letters", "dead letters", []byte{1, 0, 0, 0, 0, 0}, status.Internal},
+		{"of nothing", "cut off", nil, status.Internal},
 	} {
-		if _, err := core.Restore(sealed(c.body)); err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
+		if _, err := core.Restore(sealed(c.body)); err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -169,7 +169,7 @@ func TestBytes(t *testing.T) {
 func TestSurplus(t *testing.T) {
 	t.Parallel()
 	j, topic := begin(t)
-	if _, err := j.m.Surplus(99); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := j.m.Surplus(99); err == nil || status.CodeOf(err) != status.NotFound {
 		t.Error(err)
 	}
 	const retained = 10 << 20

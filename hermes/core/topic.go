@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // How a topic keeps account of its bytes: a mark each step of them, and when there
@@ -228,7 +228,7 @@ func (m *Machine) Surplus(topic uint32) (before uint64, err error) {
 // checkRetention refuses what is no retention.
 func checkRetention(age int64) error {
 	if age < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a retention of %d ns is negative; 0 is for ever", age)
+		return status.Errorf(status.InvalidArgument, "a retention of %d ns is negative; 0 is for ever", age)
 	}
 	return nil
 }

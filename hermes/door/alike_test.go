@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -67,7 +67,7 @@ func TestCallsAreAlike(t *testing.T) {
 			}
 			code := "ok"
 			if err != nil {
-				code = wirelab.CodeOf(err).String()
+				code = status.CodeOf(err).String()
 				reply = ""
 			}
 			if code != try.code {
@@ -213,10 +213,10 @@ func administration(topic string, leader uint64) []try {
 }
 
 // is wants an error's code.
-func is(t *testing.T, what string, err error, code wirelab.Code) {
+func is(t *testing.T, what string, err error, code status.Code) {
 	t.Helper()
-	var coded *wirelab.Error
-	if err == nil || !errors.As(err, &coded) || wirelab.CodeOf(err) != code {
+	var coded *status.Error
+	if err == nil || !errors.As(err, &coded) || status.CodeOf(err) != code {
 		t.Errorf("%s: %v; want %v", what, err, code)
 	}
 }

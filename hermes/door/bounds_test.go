@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/gen/origin"
+	"wirelab/wire/status"
 )
 
 // beyond is what is beyond a bound: refused for good, so that no client sends it again.
@@ -58,11 +58,11 @@ func TestBoundsAreAlike(t *testing.T) {
 		ok(t, at, want{call: "create", topic: topic})
 		for _, b := range beyonds(topic) {
 			_, _, err := at.ask(b.want)
-			is(t, b.name, err, wirelab.InvalidArgument)
+			is(t, b.name, err, status.InvalidArgument)
 			says(t, b.name, err, b.says)
 		}
 		_, _, err := at.as("few").ask(want{call: "publish", runs: []run{of("spent", []byte("a"))}})
-		is(t, "a quota", err, wirelab.ResourceExhausted)
+		is(t, "a quota", err, status.ResourceExhausted)
 		says(t, "a quota", err, "you may publish [0-9]+ messages per second")
 	})
 }

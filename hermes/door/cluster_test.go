@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql"
@@ -20,6 +19,7 @@ import (
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/wire/endpoint"
 )
 
 // patience is how long a test waits for what must come, on a machine that has much to do.
@@ -138,9 +138,9 @@ func (c *cluster) begin(id uint64, l [3]net.Listener) {
 	}
 	for _, serve := range []func() error{
 		func() error {
-			return grpc.Serve(ctx, wirelab.Endpoint{Listener: l[1]}, b, grpc.Options{Access: policy})
+			return grpc.Serve(ctx, endpoint.Endpoint{Listener: l[1]}, b, grpc.Options{Access: policy})
 		},
-		func() error { return front.Serve(ctx, wirelab.Endpoint{Listener: l[2]}, false) },
+		func() error { return front.Serve(ctx, endpoint.Endpoint{Listener: l[2]}, false) },
 	} {
 		end := make(chan error, 1)
 		s.ends = append(s.ends, end)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // topic makes one for a test, with messages m0, m1 and so on.
@@ -71,16 +71,16 @@ func TestBeginningsAreAlike(t *testing.T) {
 			what string
 			at   caller
 			s    start
-			code wirelab.Code
+			code status.Code
 		}{
-			{"an unknown topic", at, start{topic: topic + "x", from: "oldest"}, wirelab.NotFound},
-			{"a bad name", at, start{topic: "a b"}, wirelab.InvalidArgument},
-			{"a bad group", at, start{topic: topic, group: "a b"}, wirelab.InvalidArgument},
-			{"the replay as a group", at, start{topic: topic, group: hermes.Replay}, wirelab.InvalidArgument},
-			{"too many in flight", at, start{topic: topic, group: "g", inFlight: hermes.GroupRanges + 1}, wirelab.InvalidArgument},
-			{"in flight without a group", at, start{topic: topic, inFlight: 1}, wirelab.InvalidArgument},
-			{"nobody", at.as(""), start{topic: topic}, wirelab.Unauthenticated},
-			{"no right", at.as("few"), start{topic: topic}, wirelab.PermissionDenied},
+			{"an unknown topic", at, start{topic: topic + "x", from: "oldest"}, status.NotFound},
+			{"a bad name", at, start{topic: "a b"}, status.InvalidArgument},
+			{"a bad group", at, start{topic: topic, group: "a b"}, status.InvalidArgument},
+			{"the replay as a group", at, start{topic: topic, group: hermes.Replay}, status.InvalidArgument},
+			{"too many in flight", at, start{topic: topic, group: "g", inFlight: hermes.GroupRanges + 1}, status.InvalidArgument},
+			{"in flight without a group", at, start{topic: topic, inFlight: 1}, status.InvalidArgument},
+			{"nobody", at.as(""), start{topic: topic}, status.Unauthenticated},
+			{"no right", at.as("few"), start{topic: topic}, status.PermissionDenied},
 		} {
 			_, err := try.at.subscribe(try.s).next()
 			is(t, try.what, err, try.code)
@@ -192,7 +192,7 @@ func TestAckAtAnotherNode(t *testing.T) {
 		return strings.HasPrefix(ok(t, at, want{call: "group", topic: topic, group: "g"}), "g floor 1 ")
 	})
 	_, err := (&graphqlCaller{c, there, "root"}).settle(s.id, false, 1)
-	is(t, "GraphQL at another node", err, wirelab.Unavailable)
+	is(t, "GraphQL at another node", err, status.Unavailable)
 	if at := extensionOf(t, c, there.HTTP, s.id); at != here.HTTP {
 		t.Errorf("extensions.node is %q; want %q", at, here.HTTP)
 	}
@@ -202,8 +202,8 @@ func TestAckAtAnotherNode(t *testing.T) {
 	}
 	for _, id := range []string{"1-nobody", "99-nobody", "x"} {
 		_, err := (&restCaller{c, here, "root"}).settle(id, false, 0)
-		is(t, "REST "+id, err, wirelab.NotFound)
+		is(t, "REST "+id, err, status.NotFound)
 		_, err = (&graphqlCaller{c, here, "root"}).settle(id, false, 0)
-		is(t, "GraphQL "+id, err, wirelab.NotFound)
+		is(t, "GraphQL "+id, err, status.NotFound)
 	}
 }

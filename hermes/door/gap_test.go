@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
+	"wirelab/wire/status"
 )
 
 // What retention took is told before the first message behind it, and once; and an offset beyond the end is out of
@@ -31,7 +31,7 @@ func TestGapsAreTold(t *testing.T) {
 		}
 		s := at.subscribe(start{topic: topic, from: "13"})
 		_, err := s.next()
-		is(t, "beyond the end", err, wirelab.InvalidArgument)
+		is(t, "beyond the end", err, status.InvalidArgument)
 		says(t, "beyond the end", err, "out_of_range .*offset 13 is out of range: topic "+topic+" has none from 12 on")
 	})
 }

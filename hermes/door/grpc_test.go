@@ -13,14 +13,14 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/grpc"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // grpcCaller calls by the generated client.
@@ -62,7 +62,7 @@ func (g *grpcCaller) ask(w want) (reply, hint string, err error) {
 	if at := header.Get(grpc.LeaderHint); len(at) == 1 {
 		hint = at[0]
 	}
-	if _, known := errors.AsType[*wirelab.Error](err); known {
+	if _, known := errors.AsType[*status.Error](err); known {
 		return reply, hint, err // of a verdict
 	}
 	return reply, hint, wiregrpc.Decode(err)
@@ -230,8 +230,8 @@ func (s *grpcStream) read() error {
 	d, err := s.call.Recv()
 	if err != nil {
 		s.err = wiregrpc.Decode(err)
-		if status.Code(err) == codes.OutOfRange {
-			s.err = wirelab.Errorf(wirelab.InvalidArgument, "out_of_range %s", status.Convert(err).Message())
+		if grpcstatus.Code(err) == codes.OutOfRange {
+			s.err = status.Errorf(status.InvalidArgument, "out_of_range %s", grpcstatus.Convert(err).Message())
 		}
 		return s.err
 	}

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // coded is an error with the code of a name and what the door said.
 func coded(name, said string) error {
-	code, ok := wirelab.ParseCode(name)
+	code, ok := status.ParseCode(name)
 	if !ok {
 		return fmt.Errorf("there is no code %q", name)
 	}
-	return wirelab.Errorf(code, "%s", said)
+	return status.Errorf(code, "%s", said)
 }
 
 // send sends a request with JSON, or without.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // One who may have two groups and two producers takes no more of what all share, at any door of any node: one group
@@ -38,13 +38,13 @@ func TestSharesOfPools(t *testing.T) {
 			})
 			return group != nil
 		})
-		is(t, "a third group", group, wirelab.ResourceExhausted)
+		is(t, "a third group", group, status.ResourceExhausted)
 		says(t, "a third group", group, "small has 2 groups; at most 2 are allowed")
 		var own []string
 		for range 4 {
 			own = append(own, ok(t, small, want{call: "producer"}))
 		}
-		if _, err := once(own[1]); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+		if _, err := once(own[1]); err == nil || status.CodeOf(err) != status.NotFound {
 			t.Errorf("a producer beyond the share: %v", err)
 		}
 		for _, p := range own[2:] {

@@ -22,7 +22,6 @@ import (
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
@@ -32,6 +31,7 @@ import (
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
+	"wirelab/wire/endpoint"
 )
 
 // What the origin's own programs send, and curl by the commands that it documents, was recorded byte for byte: its
@@ -119,9 +119,9 @@ func newWire(t *testing.T) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, serve := range map[*string]func(context.Context, wirelab.Endpoint) error{
-		&w.grpc: func(ctx context.Context, at wirelab.Endpoint) error { return grpc.Serve(ctx, at, b, grpc.Options{}) },
-		&w.http: func(ctx context.Context, at wirelab.Endpoint) error { return front.Serve(ctx, at, false) },
+	for at, serve := range map[*string]func(context.Context, endpoint.Endpoint) error{
+		&w.grpc: func(ctx context.Context, at endpoint.Endpoint) error { return grpc.Serve(ctx, at, b, grpc.Options{}) },
+		&w.http: func(ctx context.Context, at endpoint.Endpoint) error { return front.Serve(ctx, at, false) },
 	} {
 		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		if err != nil {
@@ -130,7 +130,7 @@ func newWire(t *testing.T) *wire {
 		*at = l.Addr().String()
 		ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error, 1)
-		go func() { ended <- serve(ctx, wirelab.Endpoint{Listener: l}) }()
+		go func() { ended <- serve(ctx, endpoint.Endpoint{Listener: l}) }()
 		t.Cleanup(func() {
 			stop()
 			if err := <-ended; err != nil {

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Limit is the bytes of the largest frame that either end takes. It has room for a run
@@ -220,5 +220,5 @@ func flag(b bool) uint64 {
 }
 
 func malformed(what, how string) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "%s is malformed: %s", what, how)
+	return status.Errorf(status.InvalidArgument, "%s is malformed: %s", what, how)
 }

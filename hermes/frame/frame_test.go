@@ -10,11 +10,11 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // marshal is a message of the generated code on the wire.
@@ -116,7 +116,7 @@ func TestRuns(t *testing.T) {
 	if err != nil || len(runs) != 3 || runs[2].Topic != "b" || !bytes.Equal(runs[2].Messages, messages(9)) {
 		t.Errorf("runs came back as %+v, %v", runs, err)
 	}
-	if _, err := frame.ParseRuns(b, 2, nil); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := frame.ParseRuns(b, 2, nil); status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("three runs where two are allowed: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestMalformed(t *testing.T) {
 		{"an end of a group that has no beginning", []byte{0x0c}},
 		{"wire type 7", []byte{0x0f}},
 	} {
-		if _, err := frame.ParseRun(c.b); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := frame.ParseRun(c.b); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // seeds are whole frames and damaged ones.
@@ -35,7 +35,7 @@ func seeds(f *testing.F) {
 
 func coded(t *testing.T, err error) {
 	t.Helper()
-	if wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if status.CodeOf(err) != status.InvalidArgument {
 		t.Fatalf("a malformed frame is %v", err)
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/daemon"
 	"wirelab/internal/place"
+	"wirelab/wire/status"
 )
 
 // NodesLimit is on a cluster of one machine; more would only share its disk.
@@ -91,7 +91,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 // given; nobody holds them until the nodes do.
 func New(o Options) (*Cluster, error) {
 	if o.Nodes < 1 || o.Nodes > NodesLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
+		return nil, status.Errorf(status.InvalidArgument, "a cluster of %d nodes; 1 to %d are possible", o.Nodes, NodesLimit)
 	}
 	if err := o.checkPorts(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func New(o Options) (*Cluster, error) {
 func (c *Cluster) Add() (*Node, error) {
 	o := c.Nodes[0].options
 	if len(c.Nodes) >= NodesLimit || o.Hosts != nil && len(o.Hosts) <= len(c.Nodes) {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "no place for node %d", len(c.Nodes)+1)
+		return nil, status.Errorf(status.ResourceExhausted, "no place for node %d", len(c.Nodes)+1)
 	}
 	others := slices.Clone(c.Nodes)
 	n, err := c.plan(o)
@@ -162,14 +162,14 @@ func (o *Options) checkPorts() error {
 		ports []int
 	}{{"gRPC", o.GRPCPorts}, {"HTTP", o.HTTPPorts}} {
 		if n := len(given.ports); n != 0 && n != o.Nodes {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%d %s ports for %d nodes: each node needs one", n, given.of, o.Nodes)
+			return status.Errorf(status.InvalidArgument, "%d %s ports for %d nodes: each node needs one", n, given.of, o.Nodes)
 		}
 		for _, port := range given.ports {
 			switch {
 			case port < 1 || port > 65535:
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s port %d; ports are 1 to 65535", given.of, port)
+				return status.Errorf(status.InvalidArgument, "%s port %d; ports are 1 to 65535", given.of, port)
 			case seen[port]:
-				return wirelab.Errorf(wirelab.InvalidArgument, "port %d is given twice", port)
+				return status.Errorf(status.InvalidArgument, "port %d is given twice", port)
 			}
 			seen[port] = true
 		}
@@ -276,13 +276,13 @@ func (n *Node) Start(ctx context.Context) error {
 	select {
 	case err = <-ready:
 	case <-timer.C:
-		err = wirelab.Errorf(wirelab.Unavailable, "it took longer than %v", startLimit)
+		err = status.Errorf(status.Unavailable, "it took longer than %v", startLimit)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
 	if err != nil {
 		n.end(syscall.SIGKILL)
-		return wirelab.Errorf(wirelab.Unavailable, "node %d did not start: %v%s", n.ID, err, n.lastWords())
+		return status.Errorf(status.Unavailable, "node %d did not start: %v%s", n.ID, err, n.lastWords())
 	}
 	n.ready = said
 	return nil
@@ -409,7 +409,7 @@ func (n *Node) Stop(ctx context.Context) error {
 		p.Signal(syscall.SIGCONT)
 		p.Signal(syscall.SIGKILL)
 		<-p.Ended()
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
+		return status.Errorf(status.DeadlineExceeded, "node %d did not stop within %v", n.ID, stopLimit)
 	}
 	if n.options.MayBeKilled && p.Killed() {
 		return nil

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/local"
+	"wirelab/wire/status"
 )
 
 // Given ports are those of the nodes, one for each, and no other port is one of them.
@@ -35,7 +35,7 @@ func TestGivenPorts(t *testing.T) {
 	} {
 		wrong := o
 		change(&wrong)
-		if _, err := local.New(wrong); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := local.New(wrong); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

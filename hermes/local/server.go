@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/daemon"
+	"wirelab/wire/status"
 )
 
 // prefix begins the names of temporary directories, which hold a lock of whoever
@@ -74,7 +74,7 @@ func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return wirelab.Errorf(wirelab.NotFound, "the server was stopped for good")
+		return status.Errorf(status.NotFound, "the server was stopped for good")
 	}
 	s.node.Kill()
 	return s.node.Start(ctx)
@@ -110,5 +110,5 @@ func (s *Server) Ended() error {
 	if err := s.node.Err(); err != nil {
 		return fmt.Errorf("node %d died: %w%s", s.node.ID, err, s.node.lastWords())
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "Hermes stopped by itself")
+	return status.Errorf(status.Unavailable, "Hermes stopped by itself")
 }

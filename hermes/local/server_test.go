@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
 	"wirelab/hermes/local"
 	"wirelab/internal/daemon"
+	"wirelab/wire/status"
 )
 
 // build makes the program from this source.
@@ -97,7 +97,7 @@ func TestServer(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := s.Restart(t.Context()); err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if err := s.Restart(t.Context()); err == nil || status.CodeOf(err) != status.NotFound {
 		t.Errorf("started after it was stopped for good: %v", err)
 	}
 	if names, err := filepath.Glob(filepath.Join(os.TempDir(), "wirelab-hermes-*")); err != nil || len(names) > 0 {

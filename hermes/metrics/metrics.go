@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
+	"wirelab/wire/status"
 )
 
 // Other is the topic and the group that stand for all that have no series of their own.
@@ -140,7 +140,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	to <- c.commit.metric(commitSeconds)
 	for code := range c.traffic.refused {
 		if n := c.traffic.refused[code].Load(); n > 0 {
-			to <- counter(refused, float64(n), wirelab.Code(code).String())
+			to <- counter(refused, float64(n), status.Code(code).String())
 		}
 	}
 	c.connections(to)

@@ -13,11 +13,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/metrics"
 	"wirelab/hermes/node"
+	"wirelab/wire/status"
 )
 
 // source is a node that says what a test wants.
@@ -95,7 +95,7 @@ func TestTraffic(t *testing.T) {
 	if err := errors.Join(publish(t, b, "a"), publish(t, b, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := publish(t, b, "nowhere"); wirelab.CodeOf(err) != wirelab.NotFound {
+	if err := publish(t, b, "nowhere"); status.CodeOf(err) != status.NotFound {
 		t.Fatal(err)
 	}
 	f, err := b.Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromOldest})

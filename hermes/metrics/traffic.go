@@ -5,9 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // through is what went through for one topic.
@@ -89,7 +89,7 @@ func (t *traffic) delivered(topic string, count, bytes int) {
 }
 
 func (t *traffic) refuse(err error, count int) {
-	if code := int(wirelab.CodeOf(err)); code < codes {
+	if code := int(status.CodeOf(err)); code < codes {
 		t.refused[code].Add(uint64(count))
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // cutsMost is how many cuts one node has open: each keeps all topics and groups in memory,
@@ -44,7 +44,7 @@ type source struct {
 func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 	if n.cuts.Add(1) > cutsMost {
 		n.cuts.Add(-1)
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "%d backups are made of this node now: wait for one, or ask another node", cutsMost)
+		return nil, status.Errorf(status.ResourceExhausted, "%d backups are made of this node now: wait for one, or ask another node", cutsMost)
 	}
 	c := &cut{of: source{
 		fetch: func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
@@ -86,7 +86,7 @@ func (c *cut) read(m *core.Machine, names []string, now int64) error {
 	}
 	for i := range all {
 		if _, restoring := m.Restore(all[i].ID); restoring {
-			return wirelab.Errorf(wirelab.Conflict, "topic %q is being restored: wait until that is done, or delete it, or name the others", all[i].Name)
+			return status.Errorf(status.Conflict, "topic %q is being restored: wait until that is done, or delete it, or name the others", all[i].Name)
 		}
 		c.parts = append(c.parts, broker.Part{Topic: &all[i]})
 		groups := m.Groups(all[i].Name)
@@ -108,9 +108,9 @@ func (c *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 	for {
 		switch {
 		case ctx.Err() != nil:
-			return broker.Part{}, wirelab.Public(ctx.Err())
+			return broker.Part{}, status.Public(ctx.Err())
 		case c.closed.Load():
-			return broker.Part{}, wirelab.Errorf(wirelab.Canceled, "the cut was closed")
+			return broker.Part{}, status.Errorf(status.Canceled, "the cut was closed")
 		}
 		select {
 		case <-c.of.stopped:
@@ -148,13 +148,13 @@ func (c *cut) runs(limit int) ([]broker.Batch, error) {
 		return nil, err
 	}
 	if _, ok := c.of.live(c.now.ID); !ok {
-		return nil, wirelab.Errorf(wirelab.Unavailable, "topic %q was deleted while it was read: begin anew", c.now.Name)
+		return nil, status.Errorf(status.Unavailable, "topic %q was deleted while it was read: begin anew", c.now.Name)
 	}
 	var runs []broker.Batch
 	reach := func(offset uint64) error {
 		// What is missing was trimmed, or else it is lost.
 		if kept, _ := c.of.live(c.now.ID); offset > c.next && kept < offset {
-			return wirelab.Errorf(wirelab.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept from %d on", c.now.Name, c.next, offset-1, kept)
+			return status.Errorf(status.Internal, "topic %q: offsets %d to %d are not to be read, though they are kept from %d on", c.now.Name, c.next, offset-1, kept)
 		}
 		return nil
 	}
@@ -220,7 +220,7 @@ func (n local) Restore(ctx context.Context, step broker.Restore) (broker.Restore
 	case broker.StepEnd:
 		return n.restore(ctx, commands(core.EndRestore(t.ID, step.Topic.Next, step.ID)), 1, name, step.ID)
 	}
-	return broker.Restored{}, wirelab.Errorf(wirelab.InvalidArgument, "step %d of a restore is none", step.Step)
+	return broker.Restored{}, status.Errorf(status.InvalidArgument, "step %d of a restore is none", step.Step)
 }
 
 // oldRuns is a step's runs as items of the log.
@@ -230,13 +230,13 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 		bytes += len(r.Messages)
 	}
 	if len(step.Runs) == 0 || len(step.Runs) > hermes.RunMessages || bytes > hermes.RunLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d runs of %d bytes: 1 to %d are restored at once, of at most %d bytes",
+		return nil, status.Errorf(status.InvalidArgument, "%d runs of %d bytes: 1 to %d are restored at once, of at most %d bytes",
 			len(step.Runs), bytes, hermes.RunMessages, hermes.RunLimit)
 	}
 	items := make([]byte, 0, bytes+len(step.Runs)*runOverhead/2)
 	for _, r := range step.Runs {
 		if r.Count <= 0 || len(r.Messages) == 0 {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run at offset %d has no messages", r.Offset)
+			return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has no messages", r.Offset)
 		}
 		items = record.AppendRun(items, record.Run{
 			Topic: topic, Producer: step.ID, Sequence: r.Offset, Old: true, Time: r.Time, Count: uint32(r.Count), Messages: r.Messages,
@@ -291,7 +291,7 @@ func stateOf(m *core.Machine, name string, restore uint64) broker.Restored {
 // messages as new ones.
 func (t *topic) open() error {
 	if t.restoring.Load() {
-		return wirelab.Errorf(wirelab.Conflict, "topic %q is being restored: wait until that is done", t.name)
+		return status.Errorf(status.Conflict, "topic %q is being restored: wait until that is done", t.name)
 	}
 	return nil
 }

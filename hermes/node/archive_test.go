@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // rest is what comes of a cut: the runs' offsets and times, a word for each topic and group.
@@ -85,7 +85,7 @@ func TestRestoreAndRestart(t *testing.T) {
 		t.Errorf("from a time comes %d: %v", b.Offset, err)
 	}
 	f.Close()
-	if v := brokertest.Publish(t.Context(), n, broker.Run{Topic: "half", Messages: brokertest.Messages("z"), Count: 1}); wirelab.CodeOf(v.Err) != wirelab.Conflict {
+	if v := brokertest.Publish(t.Context(), n, broker.Run{Topic: "half", Messages: brokertest.Messages("z"), Count: 1}); status.CodeOf(v.Err) != status.Conflict {
 		t.Errorf("a publish to what is half restored: %+v", v)
 	}
 	half.Next = 4
@@ -152,7 +152,7 @@ func TestCutWhileTrimmed(t *testing.T) {
 			break
 		}
 	}
-	if wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "deleted") {
+	if status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("of a topic that was deleted: %v", err)
 	}
 	for range 10 { // those that are closed do not count, and too many are refused
@@ -162,7 +162,7 @@ func TestCutWhileTrimmed(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	if wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("too many at once: %v", err)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 // TestAwaitLeader: a publish that comes while there is no leader waits for one, in order, rather
@@ -47,7 +47,7 @@ func TestAwaitLeader(t *testing.T) {
 	}()
 	<-begun
 	cancel()
-	if v := <-ended; wirelab.CodeOf(v.Err) != wirelab.Canceled {
+	if v := <-ended; status.CodeOf(v.Err) != status.Canceled {
 		t.Errorf("one whose context ended: %+v", v)
 	}
 	c.restart(old)

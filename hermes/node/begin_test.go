@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // A topic that begins at an offset gives it to its first message, to those who
@@ -34,7 +34,7 @@ func TestBeginTopic(t *testing.T) {
 		t.Error(got)
 	}
 	g.Close()
-	if _, err := n.CreateTopic(t.Context(), broker.Topic{Name: "a", First: 9}); wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := n.CreateTopic(t.Context(), broker.Topic{Name: "a", First: 9}); status.CodeOf(err) != status.Conflict {
 		t.Errorf("begun elsewhere: %v", err)
 	}
 	stop(t, n)

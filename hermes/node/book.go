@@ -16,9 +16,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // bookName is the file of the members' addresses.
@@ -80,7 +80,7 @@ func openBook(files vfs.FS, dir, cluster string, node uint64) (*book, error) {
 		b.page.Birth = newBirth()
 		return b, b.write()
 	case b.page.Cluster != cluster || b.page.Node != node:
-		return nil, wirelab.Errorf(wirelab.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
+		return nil, status.Errorf(status.Conflict, "%s is the directory of node %d of cluster %q, and this is node %d of %q: give each its own",
 			dir, b.page.Node, b.page.Cluster, node, cluster)
 	case b.page.Birth == 0: // of a version that knew of no births
 		b.page.Birth = newBirth()

@@ -13,12 +13,12 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // WrongBook is the kind of a finding in the book of members, beside those of package wal.
@@ -57,7 +57,7 @@ func Check(ctx context.Context, files vfs.FS, dir string, progress func(done, to
 func holdsLog(files vfs.FS, dir string) error {
 	names, err := files.List(dir)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !slices.ContainsFunc(names, isLog) {
-		return wirelab.Errorf(wirelab.NotFound, "%s holds no log: name a node's data directory", dir)
+		return status.Errorf(status.NotFound, "%s holds no log: name a node's data directory", dir)
 	}
 	return err
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // kept is the directory of a node that stored, acknowledged, trimmed and deleted things in several segments.
@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 	if c, err := node.Check(ended, fs, o.Dir, nil); !errors.Is(err, context.Canceled) || c.Bytes >= c.Total {
 		t.Errorf("ended at %d of %d: %v", c.Bytes, c.Total, err)
 	}
-	if _, err := node.Check(t.Context(), fs, "/elsewhere", nil); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := node.Check(t.Context(), fs, "/elsewhere", nil); status.CodeOf(err) != status.NotFound {
 		t.Errorf("no log: %v", err)
 	}
 }

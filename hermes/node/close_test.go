@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // TestCloseHangs: a disk that never answers does not keep a node from saying so, and who is
@@ -26,10 +26,10 @@ func TestCloseHangs(t *testing.T) {
 	answered := make(chan broker.Verdict, 1)
 	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}, func(v broker.Verdict) { answered <- v })
 	until(t, "a sync that hangs", func() bool { return disk.waits.Load() > 0 })
-	if err := n.Close(t.Context()); wirelab.CodeOf(err) != wirelab.DeadlineExceeded || !strings.Contains(err.Error(), "a sync of the disk hangs") {
+	if err := n.Close(t.Context()); status.CodeOf(err) != status.DeadlineExceeded || !strings.Contains(err.Error(), "a sync of the disk hangs") {
 		t.Errorf("close: %v", err)
 	}
-	if v := <-answered; wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+	if v := <-answered; status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("the publish that waits for the disk: %+v", v)
 	}
 	if _, err := node.Open(t.Context(), o); err == nil {

@@ -9,9 +9,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // promoteWithin is how many entries a learner may lack to be made a voter: fewer than
@@ -43,7 +43,7 @@ func (n *Node) Status(ctx context.Context) (broker.Status, error) {
 		return broker.Status{}, errStopping
 	}
 	s, err := await(ctx, back)
-	var why *wirelab.Error
+	var why *status.Error
 	if errors.As(n.unready(), &why) {
 		s.Unready = why.Message
 	}
@@ -111,18 +111,18 @@ func (n *Node) TransferLeadership(ctx context.Context, to uint64) (broker.Status
 }
 
 func noMember(id uint64) error {
-	return wirelab.Errorf(wirelab.NotFound, "member %d is not there", id)
+	return status.Errorf(status.NotFound, "member %d is not there", id)
 }
 
 // Join lets a node in as a learner; upkeep promotes it. A Learner that asks has no log:
 // if it is a voter already it has lost what it voted for and acknowledged. (hb-D24)
 func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error) {
 	if m.ID == 0 || m.Peer == "" {
-		return broker.Status{}, wirelab.Errorf(wirelab.InvalidArgument, "a member has an id and an address for its peers")
+		return broker.Status{}, status.Errorf(status.InvalidArgument, "a member has an id and an address for its peers")
 	}
 	about, err := json.Marshal(plain(m))
 	if err != nil {
-		return broker.Status{}, wirelab.Public(err)
+		return broker.Status{}, status.Public(err)
 	}
 	return n.change(ctx, func(conf *raftpb.ConfState) (*raftpb.ConfChangeV2, error) {
 		if !takesPart(conf, m.ID) {
@@ -131,11 +131,11 @@ func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error)
 		was := n.book.member(m.ID)
 		switch {
 		case m.Learner && slices.Contains(conf.GetVoters(), m.ID):
-			return nil, wirelab.Errorf(wirelab.Conflict, "member %d is here and had a log, which it has lost: remove it, and let it join under another id", m.ID)
+			return nil, status.Errorf(status.Conflict, "member %d is here and had a log, which it has lost: remove it, and let it join under another id", m.ID)
 		case was == plain(m):
 			return nil, nil
 		case was.Name != m.Name || m.Name == "":
-			return nil, wirelab.Errorf(wirelab.Conflict, "member %d is node %q at %s: take another id, or remove that one first", m.ID, was.Name, was.Peer)
+			return nil, status.Errorf(status.Conflict, "member %d is node %q at %s: take another id, or remove that one first", m.ID, was.Name, was.Peer)
 		}
 		return single(raftpb.ConfChangeUpdateNode, m.ID, about), nil // the same node at another address
 	})
@@ -164,7 +164,7 @@ func (n local) Remove(ctx context.Context, id uint64) (broker.Status, error) {
 		case !takesPart(conf, id):
 			return nil, noMember(id)
 		case len(conf.GetVoters()) == 1 && conf.GetVoters()[0] == id:
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "the last member cannot be removed")
+			return nil, status.Errorf(status.InvalidArgument, "the last member cannot be removed")
 		}
 		return single(raftpb.ConfChangeRemoveNode, id, nil), nil
 	})
@@ -205,8 +205,8 @@ func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftp
 
 // unconfirmed says what is not known of something that was asked for, where nobody waits any longer.
 func unconfirmed(err error, what string) error {
-	if err != nil && wirelab.CodeOf(err) == wirelab.DeadlineExceeded {
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "%s was not confirmed by a majority of nodes in time: it may or may not count, so ask again", what)
+	if err != nil && status.CodeOf(err) == status.DeadlineExceeded {
+		return status.Errorf(status.DeadlineExceeded, "%s was not confirmed by a majority of nodes in time: it may or may not count, so ask again", what)
 	}
 	return err
 }
@@ -250,7 +250,7 @@ func (l *loop) transferred() {
 		case leader == t.to:
 			t.back <- answer[broker.Status]{value: l.status()}
 		case l.ticks >= t.until:
-			t.back <- answer[broker.Status]{err: wirelab.Errorf(wirelab.Unavailable, "node %d did not take leadership over in time; node %d leads", t.to, leader)}
+			t.back <- answer[broker.Status]{err: status.Errorf(status.Unavailable, "node %d did not take leadership over in time; node %d leads", t.to, leader)}
 		default:
 			return false
 		}

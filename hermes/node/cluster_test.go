@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/internal/porttest"
+	"wirelab/wire/status"
 )
 
 // cluster is nodes in this process that talk over TCP on the loopback.
@@ -318,10 +318,10 @@ func TestPartition(t *testing.T) {
 	next(t, f, 1)
 	c.isolate(old, true)
 	v := brokertest.Publish(t.Context(), c.nodes[old], broker.Run{Topic: "a", Messages: brokertest.Messages("lost"), Count: 1})
-	if v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+	if v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
 		t.Fatalf("a leader without followers said %+v", v)
 	}
-	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Errorf("a member's feed at it: %v", err)
 	}
 	var other *node.Node
@@ -410,7 +410,7 @@ func TestMembership(t *testing.T) {
 	c.members = append(c.members, broker.Member{ID: 4, Name: "node-4", Peer: l.Addr().String()})
 	c.fs[4], c.disks[4] = c.disk()
 	c.start(4, l, nil, []string{c.members[c.follower()-1].Peer})
-	status := func() broker.Status {
+	cluster := func() broker.Status {
 		s, err := c.nodes[1].Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -418,17 +418,17 @@ func TestMembership(t *testing.T) {
 		return s
 	}
 	until(t, "a fourth voter", func() bool {
-		s := status()
+		s := cluster()
 		return len(s.Members) == 4 && !s.Members[3].Learner && s.Members[3].Name == "node-4"
 	})
 	if got := history(t, c.nodes[4], "a", 2); !slices.Equal(got, []string{"0:0", "1:1"}) {
 		t.Errorf("the new node has %v", got)
 	}
-	if _, err := c.nodes[2].Join(t.Context(), broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := c.nodes[2].Join(t.Context(), broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil || status.CodeOf(err) != status.Conflict {
 		t.Errorf("another node of the same id: %v", err)
 	}
 	blank := broker.Member{ID: 2, Name: "node-2", Peer: c.members[1].Peer, Learner: true}
-	if _, err := c.nodes[1].Join(t.Context(), blank); err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := c.nodes[1].Join(t.Context(), blank); err == nil || status.CodeOf(err) != status.Conflict {
 		t.Errorf("a voter that lost its log: %v", err)
 	}
 	until(t, "leadership of the fourth", func() bool {
@@ -440,20 +440,20 @@ func TestMembership(t *testing.T) {
 		_, err := c.nodes[2].Remove(t.Context(), 4)
 		return err == nil
 	})
-	until(t, "three members", func() bool { return len(status().Members) == 3 })
+	until(t, "three members", func() bool { return len(cluster().Members) == 3 })
 	until(t, "removal once more, which was not answered the first time", func() bool {
 		s, err := c.nodes[3].Remove(t.Context(), 4)
-		if err != nil && wirelab.CodeOf(err) != wirelab.Unavailable { // another one is to lead first
+		if err != nil && status.CodeOf(err) != status.Unavailable { // another one is to lead first
 			t.Fatal(err)
 		}
 		return err == nil && len(s.Members) == 3
 	})
-	if _, err := c.nodes[3].Remove(t.Context(), 99); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := c.nodes[3].Remove(t.Context(), 99); status.CodeOf(err) != status.NotFound {
 		t.Errorf("removal of a member that never was: %v", err)
 	}
 	select {
 	case <-c.nodes[4].Failed():
-		if err := c.nodes[4].Err(); wirelab.CodeOf(err) != wirelab.Conflict {
+		if err := c.nodes[4].Err(); status.CodeOf(err) != status.Conflict {
 			t.Errorf("the removed node ended with %v", err)
 		}
 	case <-t.Context().Done():

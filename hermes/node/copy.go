@@ -9,12 +9,12 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // Survey is what a directory tells of what it has, and of what the others may have had besides.
@@ -52,7 +52,7 @@ func OpenCopy(ctx context.Context, files vfs.FS, dir string, beyond bool) (*Copy
 	c := &Copy{state: &opened{machine: core.New()}, end: make(chan struct{})}
 	apply := func(e *raftpb.Entry) ([]wal.Placed, error) {
 		if ctx.Err() != nil {
-			return nil, wirelab.Public(ctx.Err())
+			return nil, status.Public(ctx.Err())
 		}
 		return c.state.keep(e)
 	}

@@ -14,10 +14,10 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // A directory that is put back from an older copy looks like one that a node was killed over. Two
@@ -172,7 +172,7 @@ func (c *custody) recall(id uint64, s peer.Standing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.seen[id].Lacks(replica.Standing(s)); err != nil {
-		return wirelab.Errorf(wirelab.Conflict, "node %d has an older copy of its directory: %v; %s", id, err, replaced(id))
+		return status.Errorf(status.Conflict, "node %d has an older copy of its directory: %v; %s", id, err, replaced(id))
 	}
 	return nil
 }
@@ -223,7 +223,7 @@ func (n *Node) regained() {
 	}
 }
 
-var errCopied = wirelab.Errorf(wirelab.Unavailable,
+var errCopied = status.Errorf(status.Unavailable,
 	"this node's directory is a copy: it votes for nobody until it has caught up with a leader of the others; "+
 		"if the directory was only moved, and is the latest that the node had, start it once with --moved")
 
@@ -258,7 +258,7 @@ func (a *apart) err() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(a.why)) {
-		return wirelab.Errorf(wirelab.Unavailable, "%s", split(id, a.why[id]))
+		return status.Errorf(status.Unavailable, "%s", split(id, a.why[id]))
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ const partTicks = 10
 func (l *loop) part(w replica.Work) {
 	err := w.Err
 	if other := new(replica.Diverged); errors.As(err, &other) {
-		err = wirelab.Errorf(wirelab.Conflict, "%s", split(other.Node, other.Why))
+		err = status.Errorf(status.Conflict, "%s", split(other.Node, other.Why))
 		l.n.apart.note(other.Node, other.Why)
 	}
 	if len(w.Send) == 0 {

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // putBack replaces a node's disk, which nothing runs on. blind: by a copy that keeps the births of files, as the
@@ -48,7 +48,7 @@ func TestOlderCopyIsRefused(t *testing.T) {
 		c.putBack(old, files, blind)
 		c.restart(old)
 		err := ended(t, c.nodes[old])
-		if wirelab.CodeOf(err) != wirelab.Conflict {
+		if status.CodeOf(err) != status.Conflict {
 			t.Errorf("blind %v: it ended with %v", blind, err)
 		}
 		c.halt(old)
@@ -163,7 +163,7 @@ func TestTwoHistories(t *testing.T) {
 	}
 	c.restart(first)
 	err := ended(t, c.nodes[first])
-	if wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "committed different entries") {
+	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "committed different entries") {
 		t.Errorf("it ended with %v", err)
 	}
 	// The first knows, too, what the second has forgotten: one of the two others is refused, or tells of the first.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes/core"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // debut is a node's first taking part in a cluster that it begins with others. Raft builds
@@ -43,7 +43,7 @@ func newBirth() uint64 { return rand.Uint64N(1<<62) + metBefore + 1 }
 func (d *debut) begin(blank, joined bool) error {
 	b := d.n.book
 	if blank && b.stored() {
-		return wirelab.Errorf(wirelab.Conflict,
+		return status.Errorf(status.Conflict,
 			"the log in %s is gone, and %s is left of the directory: %s", d.n.options.Dir, bookName, replaced(d.n.options.Self.ID))
 	}
 	others := len(d.n.options.Members) - 1
@@ -107,10 +107,10 @@ func (d *debut) welcomed(id uint64) {
 // does no harm, and says so while it knows no leader.
 func (d *debut) refused(id uint64, why error, forgotten bool) {
 	d.mu.Lock()
-	d.why = wirelab.Errorf(wirelab.Unavailable, "this node knows no leader, and node %d refuses it: %s", id, wirelab.Public(why).Message)
+	d.why = status.Errorf(status.Unavailable, "this node knows no leader, and node %d refuses it: %s", id, status.Public(why).Message)
 	d.mu.Unlock()
 	if forgotten || d.n.disk.synced.reached() == 0 {
-		d.n.fail(wirelab.Errorf(wirelab.Conflict, "node %d does not take this one in: %s", id, wirelab.Public(why).Message))
+		d.n.fail(status.Errorf(status.Conflict, "node %d does not take this one in: %s", id, status.Public(why).Message))
 	}
 }
 
@@ -121,7 +121,7 @@ func (d *debut) waits() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return wirelab.Errorf(wirelab.Unavailable,
+	return status.Errorf(status.Unavailable,
 		"this node began with an empty directory and takes part once %d of the other nodes have noted it; up to now: %d", d.need, slices.Sorted(maps.Keys(d.noted)))
 }
 
@@ -172,12 +172,12 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		if begun {
 			return nil // it is on its way in again, or does not know yet
 		}
-		return wirelab.Errorf(wirelab.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
+		return status.Errorf(status.Conflict, "node %d was removed from this cluster: let a new one join under another id (hermes server --join)", id)
 	case met && (!begun || known != metBefore):
-		return wirelab.Errorf(wirelab.Conflict,
+		return status.Errorf(status.Conflict,
 			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
-		return wirelab.Errorf(wirelab.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
+		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
 	}
 	p.Met[id] = birth
 	if err := b.write(); err != nil {
@@ -185,7 +185,7 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		if met {
 			p.Met[id] = known
 		}
-		return wirelab.Errorf(wirelab.Unavailable, "node %d cannot be noted now: %v", id, err)
+		return status.Errorf(status.Unavailable, "node %d cannot be noted now: %v", id, err)
 	}
 	return nil
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
+	"wirelab/wire/status"
 )
 
 // ended waits until a node has ended by itself, and returns why.
@@ -35,7 +35,7 @@ func TestWipedVoter(t *testing.T) {
 	c.fs[gone], c.disks[gone] = c.disk()
 	c.restart(gone)
 	err := ended(t, c.nodes[gone])
-	if wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), fmt.Sprintf("hermes cluster remove %d", gone)) {
+	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), fmt.Sprintf("hermes cluster remove %d", gone)) {
 		t.Errorf("it ended with %v", err)
 	}
 	c.halt(gone)
@@ -59,7 +59,7 @@ func TestWipedVoter(t *testing.T) {
 	})
 	// Its old id is no use any more, and it is told so.
 	c.restart(gone)
-	if err := ended(t, c.nodes[gone]); wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "was removed") {
+	if err := ended(t, c.nodes[gone]); status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "was removed") {
 		t.Errorf("after its removal it ended with %v", err)
 	}
 	c.halt(gone)
@@ -91,7 +91,7 @@ func TestWipedVoterAlone(t *testing.T) {
 	c.isolate(third, false)
 	c.fs[wiped], c.disks[wiped] = c.disk()
 	c.restart(wiped)
-	if err := ended(t, c.nodes[wiped]); wirelab.CodeOf(err) != wirelab.Conflict {
+	if err := ended(t, c.nodes[wiped]); status.CodeOf(err) != status.Conflict {
 		t.Errorf("it ended with %v", err)
 	}
 	if m, ok := c.nodes[third].Leader(); ok {
@@ -109,7 +109,7 @@ func TestWipedVoterAlone(t *testing.T) {
 // last of them, and until then says what it waits for.
 func TestBeginLate(t *testing.T) {
 	c := newClusterOf(t, 3, 1)
-	if err := c.nodes[1].Ready(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "noted") {
+	if err := c.nodes[1].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "noted") {
 		t.Errorf("alone it is ready: %v", err)
 	}
 	c.begin(2)
@@ -122,7 +122,7 @@ func TestBeginLate(t *testing.T) {
 			t.Error("two of three have begun: the third could be told apart by nobody")
 		}
 	}
-	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}); wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}); status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("a publish before the cluster began: %+v", v)
 	}
 	// One that is stopped before has stored nothing, and may go on.
@@ -176,7 +176,7 @@ func TestLostLog(t *testing.T) {
 		}
 	}
 	_, err = c.open(gone, c.listen(c.members[gone-1].Peer), c.members, nil)
-	if wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "the log in /hermes is gone") {
+	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "the log in /hermes is gone") {
 		t.Errorf("it opens with %v", err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // topic is what callers ask of a topic without asking the loop.
@@ -59,7 +59,7 @@ func (d *directory) find(name string) (*topic, error) {
 	if err := hermes.CheckTopic(name); err != nil {
 		return nil, err
 	}
-	return nil, wirelab.Errorf(wirelab.NotFound, "topic %q is not there: create it", name)
+	return nil, status.Errorf(status.NotFound, "topic %q is not there: create it", name)
 }
 
 func (d *directory) id(id uint32) *topic {

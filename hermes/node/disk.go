@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // placedEntry is an applied entry as the log's index wants it.
@@ -277,9 +277,9 @@ func (m *mark) wait(index uint64, limit time.Duration) bool {
 }
 
 // errNoFiles answers what needs a file to be opened, when none can be.
-var errNoFiles = wirelab.Errorf(wirelab.Unavailable, "this node can open no more files: go on at another, or try again")
+var errNoFiles = status.Errorf(status.Unavailable, "this node can open no more files: go on at another, or try again")
 
-var errBehind = wirelab.Errorf(wirelab.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
+var errBehind = status.Errorf(status.Unavailable, "this node's disk is behind, or it is stopping: go on at another")
 
 // readLog reads messages for the tail. An entry is applied when a quorum has it, which
 // may be before this node's own disk does: what is missing then is waited for,
@@ -313,10 +313,10 @@ func (n *Node) readLog(topic uint32, offset, before uint64, limit int) ([]broker
 		return nil, errNoFiles
 	}
 	if err != nil {
-		if wirelab.CodeOf(err) == wirelab.Internal {
+		if status.CodeOf(err) == status.Internal {
 			n.fail(err) // what was written cannot be read any more
 		}
-		return nil, wirelab.Public(err)
+		return nil, status.Public(err)
 	}
 	if hole := holeIn(got, offset); hole < min(before, next) {
 		return got, n.trimmed(topic, hole)
@@ -381,10 +381,10 @@ func (n *Node) byTime(topic uint32, time int64, next uint64) (uint64, error) {
 		return 0, errNoFiles
 	}
 	if err != nil {
-		if wirelab.CodeOf(err) == wirelab.Internal {
+		if status.CodeOf(err) == status.Internal {
 			n.fail(err)
 		}
-		return 0, wirelab.Public(err)
+		return 0, status.Public(err)
 	}
 	if !ok {
 		return next, nil

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // slow is a file system whose syncs can be held up.
@@ -157,7 +157,7 @@ func TestBehindDisk(t *testing.T) {
 			want = want[b.Count:]
 			continue
 		}
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("while its disk hangs: %+v, %v", b, err)
 		}
 		break

@@ -6,9 +6,9 @@ import (
 	"syscall"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // exhaust has a node's process open no more files.
@@ -49,7 +49,7 @@ func TestNoFiles(t *testing.T) {
 				more()
 				return stats(t, c.nodes[id]).Starved
 			})
-			if err := c.nodes[id].Ready(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "no more files") {
+			if err := c.nodes[id].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "no more files") {
 				t.Errorf("it is ready: %v", err)
 			}
 			until(t, "another leader", func() bool {
@@ -59,7 +59,7 @@ func TestNoFiles(t *testing.T) {
 			})
 			// What is on its disk alone cannot be read now, which is no damage.
 			if f, err := c.nodes[id].Subscribe(t.Context(), broker.Start{Topic: "a", From: broker.FromOldest}); err == nil {
-				if _, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20}); wirelab.CodeOf(err) != wirelab.Unavailable {
+				if _, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20}); status.CodeOf(err) != status.Unavailable {
 					t.Errorf("a read of what is not in memory came to %v", err)
 				}
 				f.Close()

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
+	"wirelab/wire/status"
 )
 
 // fill leaves a node's disk no room for another segment. Lying: it tells that there is plenty,
@@ -71,7 +71,7 @@ func TestFollowerFull(t *testing.T) {
 			for range 20 {
 				more()
 			}
-			if err := c.nodes[late].Ready(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "disk is full") {
+			if err := c.nodes[late].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "disk is full") {
 				t.Errorf("it is ready: %v", err)
 			}
 			if s, err := c.nodes[late].Status(t.Context()); err != nil || !strings.Contains(s.Unready, "disk is full") {
@@ -182,7 +182,7 @@ func TestLeaderNearlyFull(t *testing.T) {
 		switch {
 		case v.Err == nil:
 			want = append(want, fmt.Sprintf("%d:%s", v.Offset, p))
-		case wirelab.CodeOf(v.Err) != wirelab.Unavailable:
+		case status.CodeOf(v.Err) != status.Unavailable:
 			t.Fatalf("message %d: %v", len(want), v.Err)
 		}
 		m, ok := c.nodes[old].Leader()
@@ -202,7 +202,7 @@ func TestLeaderNearlyFull(t *testing.T) {
 	c.fill(now, false)
 	until(t, "publishes to be refused", func() bool {
 		v := brokertest.Publish(t.Context(), c.nodes[now], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
-		return v.Err != nil && wirelab.CodeOf(v.Err) == wirelab.ResourceExhausted
+		return v.Err != nil && status.CodeOf(v.Err) == status.ResourceExhausted
 	})
 	before, elections := node.Ticks(c.nodes[now]), stats(t, c.nodes[now]).Elections
 	until(t, "the time of many tries", func() bool { return node.Ticks(c.nodes[now]) > before+200 })

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // gate bounds the bytes that publishers have handed over and that are not answered.
@@ -35,7 +35,7 @@ func (g *gate) enter(ctx context.Context, stopped <-chan struct{}, bytes int) er
 		case <-stopped:
 			return errStopping
 		case <-ctx.Done():
-			return wirelab.Public(ctx.Err())
+			return status.Public(ctx.Err())
 		}
 	}
 }

@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // CreateGroup implements [broker.Groups].
@@ -76,7 +76,7 @@ func (n local) find(ctx context.Context, topicName, name string) (groupRef, erro
 		}
 		id, g, ok := m.Group(topicName, name)
 		if !ok {
-			return groupRef{}, wirelab.Errorf(wirelab.NotFound, "topic %q has no group %q", topicName, name)
+			return groupRef{}, status.Errorf(status.NotFound, "topic %q has no group %q", topicName, name)
 		}
 		return groupRef{t.ID, id, n.hands.counted(id, g)}, nil
 	})
@@ -94,7 +94,7 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 		return groupRef{}, err
 	}
 	if g.AckTimeout < 0 {
-		return groupRef{}, wirelab.Errorf(wirelab.InvalidArgument, "ack timeout %d is negative", g.AckTimeout)
+		return groupRef{}, status.Errorf(status.InvalidArgument, "ack timeout %d is negative", g.AckTimeout)
 	}
 	if err := n.leads(ctx); err != nil {
 		return groupRef{}, err
@@ -111,7 +111,7 @@ func (n local) ensureGroup(ctx context.Context, g broker.Group, start broker.Sta
 	return propose(ctx, n.Node, commands(core.CreateGroup(t.ID, g, floor, core.Owner{Name: of.Name, Most: of.Groups})), 1, func(m *core.Machine, o []core.Outcome) (groupRef, error) {
 		made, ok := m.GroupByID(o[0].Group)
 		if !ok { // deleted by the same entry
-			return groupRef{}, wirelab.Errorf(wirelab.NotFound, "group %q was deleted", g.Name)
+			return groupRef{}, status.Errorf(status.NotFound, "group %q was deleted", g.Name)
 		}
 		return groupRef{t.ID, o[0].Group, n.hands.counted(o[0].Group, made)}, nil
 	})
@@ -133,7 +133,7 @@ func (n *Node) at(t broker.Topic, start broker.Start) (uint64, error) {
 	case broker.FromOldest:
 		return t.First, nil
 	}
-	return 0, wirelab.Errorf(wirelab.InvalidArgument, "beginning %d is none here", start.From)
+	return 0, status.Errorf(status.InvalidArgument, "beginning %d is none here", start.From)
 }
 
 // SeekGroup moves a group on the leader.
@@ -164,7 +164,7 @@ func (n local) DeleteGroup(ctx context.Context, topicName, name string) error {
 		return err
 	}
 	_, err = propose(ctx, n.Node, commands(core.DeleteGroup(ref.id)), 1, func(*core.Machine, []core.Outcome) (struct{}, error) {
-		n.hands.endGroup(ref.id, wirelab.Errorf(wirelab.NotFound, "group %q was deleted", name))
+		n.hands.endGroup(ref.id, status.Errorf(status.NotFound, "group %q was deleted", name))
 		return struct{}{}, nil
 	})
 	return err

@@ -6,13 +6,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/delivery"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // keeperTick is how late a message may be taken back that was not acknowledged in time.
@@ -90,7 +90,7 @@ func (s *hands) join(ctx context.Context, t *topic, id, generation uint64, g bro
 	h.members[f.id] = f
 	h.g.Join(f.id, inFlight)
 	f.unwatch = t.watch(f)
-	f.detach = context.AfterFunc(ctx, func() { h.leave(f, wirelab.Public(ctx.Err())) })
+	f.detach = context.AfterFunc(ctx, func() { h.leave(f, status.Public(ctx.Err())) })
 	return f
 }
 
@@ -296,7 +296,7 @@ func (h *hand) keepSurely(ctx context.Context, parts [][]core.Tried, generation 
 		back <- answer[struct{}]{err: failure(v)}
 	}})
 	_, err := await(ctx, back)
-	if err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+	if err != nil && status.CodeOf(err) == status.Conflict {
 		return nil // the group was set elsewhere: all is forgotten
 	}
 	return err

@@ -11,10 +11,10 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/replica"
 	"wirelab/hermes/tail"
+	"wirelab/wire/status"
 )
 
 const (
@@ -198,7 +198,7 @@ func (l *loop) round(ticked bool) {
 func (l *loop) propose1(p *proposal, now, stamp int64) {
 	switch {
 	case p.ctx.Err() != nil:
-		p.finish(l.n, replica.Verdict{Err: wirelab.Public(p.ctx.Err())})
+		p.finish(l.n, replica.Verdict{Err: status.Public(p.ctx.Err())})
 	case l.retiring != nil:
 		p.finish(l.n, replica.Verdict{Err: errStopping})
 	default:
@@ -233,7 +233,7 @@ func (l *loop) tick() {
 	for _, p := range l.pending {
 		if err := p.ctx.Err(); err != nil && !p.answered {
 			p.answered = true
-			p.answer(replica.Verdict{Err: wirelab.Public(err)})
+			p.answer(replica.Verdict{Err: status.Public(err)})
 		}
 	}
 	l.watch()
@@ -371,7 +371,7 @@ func (l *loop) refresh(id uint32) {
 		return
 	}
 	if name, ok := l.n.topics.remove(id); ok {
-		err := wirelab.Errorf(wirelab.NotFound, "topic %q was deleted", name)
+		err := status.Errorf(status.NotFound, "topic %q was deleted", name)
 		l.n.tail.End(id, err)
 		l.n.hands.endTopic(id, err)
 	}
@@ -384,7 +384,7 @@ func (l *loop) installed() {
 	l.time = m.Time()
 	l.fed.Store(m.Applied())
 	for id, name := range l.n.topics.reset(m) {
-		l.n.tail.End(id, wirelab.Errorf(wirelab.NotFound, "topic %q was deleted", name))
+		l.n.tail.End(id, status.Errorf(status.NotFound, "topic %q was deleted", name))
 	}
 }
 
@@ -400,17 +400,17 @@ func (l *loop) changed(w replica.Work) {
 	}
 	l.publishLead()
 	if was.leader != w.Leader && was.leader != 0 && was.leader != self {
-		l.n.net.Abandon(was.leader, wirelab.Errorf(wirelab.Unavailable, "node %d leads no longer: go on at another", was.leader))
+		l.n.net.Abandon(was.leader, status.Errorf(status.Unavailable, "node %d leads no longer: go on at another", was.leader))
 	}
 	if was.leader == self && (w.Leader != self || was.term != w.Term) {
-		l.n.hands.end(wirelab.Errorf(wirelab.Unavailable, "this node leads no longer: subscribe again"))
+		l.n.hands.end(status.Errorf(status.Unavailable, "this node leads no longer: subscribe again"))
 	}
 	l.n.setPeers(l.replica.Conf())
 	l.n.apart.keep(func(id uint64) bool { return takesPart(l.replica.Conf(), id) })
 	l.retireFrom()
 	l.transferred()
 	if !takesPart(l.replica.Conf(), self) && l.n.book.removed(self) {
-		l.n.fail(wirelab.Errorf(wirelab.Conflict, "this node, %d, was removed from the cluster; take its directory away before it joins again", self))
+		l.n.fail(status.Errorf(status.Conflict, "this node, %d, was removed from the cluster; take its directory away before it joins again", self))
 	}
 }
 
@@ -437,7 +437,7 @@ func (l *loop) end() {
 	l.n.news.tell()
 	for ticket, p := range l.pending {
 		delete(l.pending, ticket)
-		p.finish(l.n, replica.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "this node stopped before the answer: it may or may not be stored")})
+		p.finish(l.n, replica.Verdict{Err: status.Errorf(status.Unavailable, "this node stopped before the answer: it may or may not be stored")})
 	}
 	for _, p := range in.proposals {
 		p.finish(l.n, replica.Verdict{Err: errStopping})

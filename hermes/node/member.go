@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // member is a feed of a group's member, on the leader.
@@ -46,7 +46,7 @@ func (f *member) end(err error) {
 func (f *member) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return broker.Batch{}, wirelab.Public(err)
+			return broker.Batch{}, status.Public(err)
 		}
 		b, ok, err := f.lease(room)
 		if err != nil || ok {
@@ -83,7 +83,7 @@ func (f *member) lease(room broker.Room) (broker.Batch, bool, error) {
 	}
 	got, err := h.n.tail.Fetch(nil, h.topic.id, l.First, l.Last+1, room.Bytes)
 	if err == nil && (len(got) == 0 || got[0].Offset != l.First) && h.topic.first.Load() <= l.First {
-		err = wirelab.Errorf(wirelab.Internal, "message %d of topic %q is missing", l.First, h.topic.name)
+		err = status.Errorf(status.Internal, "message %d of topic %q is missing", l.First, h.topic.name)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +168,7 @@ func (f *member) Return(count int) {
 func checkRanges(ranges []broker.Range) error {
 	for _, r := range ranges {
 		if r.First > r.Last {
-			return wirelab.Errorf(wirelab.InvalidArgument, "range %d to %d ends before it begins", r.First, r.Last)
+			return status.Errorf(status.InvalidArgument, "range %d to %d ends before it begins", r.First, r.Last)
 		}
 	}
 	return nil
@@ -180,7 +180,7 @@ func (f *member) Ack(ctx context.Context, ranges []broker.Range) error {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
-		return wirelab.Public(err)
+		return status.Public(err)
 	}
 	h := f.hand
 	h.mu.Lock()
@@ -222,10 +222,10 @@ func (f *member) Nack(ctx context.Context, ranges []broker.Range, reason string,
 		return err
 	}
 	if delay < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a delay of %d ns is negative", delay)
+		return status.Errorf(status.InvalidArgument, "a delay of %d ns is negative", delay)
 	}
 	if err := ctx.Err(); err != nil {
-		return wirelab.Public(err)
+		return status.Public(err)
 	}
 	h := f.hand
 	h.mu.Lock()
@@ -250,5 +250,5 @@ func (f *member) Nack(ctx context.Context, ranges []broker.Range, reason string,
 
 // Close implements [broker.Feed].
 func (f *member) Close() {
-	f.hand.leave(f, wirelab.Errorf(wirelab.Canceled, "the subscription was closed"))
+	f.hand.leave(f, status.Errorf(status.Canceled, "the subscription was closed"))
 }

@@ -10,9 +10,9 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // handler takes what the transport brings.
@@ -94,7 +94,7 @@ func (n *Node) join(ctx context.Context) error {
 	defer again.Stop()
 	for {
 		err := n.joinOnce(ctx)
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err == nil || status.CodeOf(err) != status.Unavailable {
 			return err
 		}
 		select {
@@ -118,7 +118,7 @@ func (n *Node) joinOnce(ctx context.Context) error {
 		}
 		failed = append(failed, err)
 	}
-	return wirelab.Errorf(wirelab.CodeOf(failed[0]), "no node let this one in: %v", errors.Join(failed...))
+	return status.Errorf(status.CodeOf(failed[0]), "no node let this one in: %v", errors.Join(failed...))
 }
 
 // joinAt asks one node, or the leader that it knows of, to take a member.

@@ -45,7 +45,6 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/clocks"
 	"wirelab/hermes/core"
@@ -53,6 +52,7 @@ import (
 	"wirelab/hermes/replica"
 	"wirelab/hermes/tail"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 // network is what carries to other nodes: a peer.Transport, or none for a node alone.
@@ -128,7 +128,7 @@ type lead struct {
 	stopping     bool // this node takes nothing more on
 }
 
-var errStopping = wirelab.Errorf(wirelab.Unavailable, "this node is stopping: go on at another")
+var errStopping = status.Errorf(status.Unavailable, "this node is stopping: go on at another")
 
 // Open opens a node's log, or begins one, and starts it. It returns before there is
 // a leader. With Join, ctx bounds the asking. The Listener is the node's from then on,
@@ -323,7 +323,7 @@ func (n *Node) Close(ctx context.Context) error {
 	case <-n.closing:
 		return n.closeErr
 	case <-late.C:
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "the node in %s has not ended within %s: %s", n.options.Dir, n.options.CloseLimit, n.hanging())
+		return status.Errorf(status.DeadlineExceeded, "the node in %s has not ended within %s: %s", n.options.Dir, n.options.CloseLimit, n.hanging())
 	}
 }
 

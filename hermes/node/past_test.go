@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
+	"wirelab/wire/status"
 )
 
 // raised waits until all nodes have said that they know the same, and the log says so.
@@ -168,7 +168,7 @@ func TestLossIsTold(t *testing.T) {
 		t.Errorf("a reader: %+v, gap %v, %v", b.Offset, b.Gap, err)
 	}
 	_, err = c.nodes[at].Subscribe(c.Context(), broker.Start{Topic: "t", From: broker.FromOffset, Offset: 1 << 40})
-	if err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument || broker.Reason(err) != broker.OutOfRange {
+	if err == nil || status.CodeOf(err) != status.InvalidArgument || broker.Reason(err) != broker.OutOfRange {
 		t.Errorf("beyond the end: %v", err)
 	}
 	_, err = c.nodes[at].SeekGroup(c.Context(), "t", "g", broker.Start{From: broker.FromOffset, Offset: 1 << 40})

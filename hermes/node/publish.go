@@ -3,18 +3,18 @@ package node
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // runOverhead is what a run takes of the gate beside its bytes, so that empty ones are bounded too.
 const runOverhead = 128
 
-var errStores = wirelab.Errorf(wirelab.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
+var errStores = status.Errorf(status.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
 
 // refuses tells why nothing more is taken on to be stored; nil: it is.
 func (n *Node) refuses() error {
@@ -24,7 +24,7 @@ func (n *Node) refuses() error {
 	case n.disk.noFiles.Load():
 		return errStores
 	}
-	return wirelab.Errorf(wirelab.ResourceExhausted,
+	return status.Errorf(status.ResourceExhausted,
 		"the leader's disk has %d bytes free, nothing is stored below %d, its --free-bytes, and no other node has room and takes over: "+
 			"free some, or shorten a retention",
 		n.disk.free.Load(), n.options.FreeBytes)
@@ -95,14 +95,14 @@ func verdict(v replica.Verdict, count int) broker.Verdict {
 func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 	switch {
 	case run.Count <= 0 || len(run.Messages) == 0:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run has messages: this one has none")
+		return nil, status.Errorf(status.InvalidArgument, "a run has messages: this one has none")
 	case run.Count > hermes.RunMessages || len(run.Messages) > hermes.RunLimit:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
+		return nil, status.Errorf(status.InvalidArgument, "a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
 			run.Count, len(run.Messages), hermes.RunMessages, hermes.RunLimit)
 	case run.Mode > hermes.Performance:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none", run.Mode)
+		return nil, status.Errorf(status.InvalidArgument, "mode %d is none", run.Mode)
 	case run.Producer != 0 && run.Sequence == 0:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "sequences count from 1")
+		return nil, status.Errorf(status.InvalidArgument, "sequences count from 1")
 	}
 	if err := n.leads(ctx); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 	if err == nil {
 		return t, t.open()
 	}
-	if wirelab.CodeOf(err) != wirelab.NotFound {
+	if status.CodeOf(err) != status.NotFound {
 		return t, err
 	}
 	// A new leader may not have applied yet what its predecessor acknowledged.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/backup"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // lost is a cluster of three that published with an account, and then lost all but one directory.
@@ -211,13 +211,13 @@ func TestRecoverRefused(t *testing.T) {
 	if err := lock.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Recover(t.Context(), vfs.NewMemory(), "/hermes", agree); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := node.Recover(t.Context(), vfs.NewMemory(), "/hermes", agree); status.CodeOf(err) != status.NotFound {
 		t.Errorf("a directory without a log: %v", err)
 	}
 	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "only member") {
+	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "only member") {
 		t.Errorf("a second time: %v", err)
 	}
 }

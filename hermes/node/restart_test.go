@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // TestRestart: messages, offsets, producers and groups are what they were. (hb-D01, hb-D02, hb-D12)
@@ -39,7 +39,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, n)
-	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := f.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Errorf("a feed of a node that stopped: %v", err)
 	}
 
@@ -178,7 +178,7 @@ func TestFailStop(t *testing.T) {
 			t.Error("it does not say why")
 		}
 		_, err = f.Next(t.Context(), broker.Room{Bytes: 1})
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("its feed ended with %v", err)
 		}
 		_ = n.Close(t.Context())
@@ -195,7 +195,7 @@ func TestFull(t *testing.T) {
 	run := broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}
 	until(t, "a refusal", func() bool {
 		v := brokertest.Publish(t.Context(), n, run)
-		return v.Err != nil && wirelab.CodeOf(v.Err) == wirelab.ResourceExhausted
+		return v.Err != nil && status.CodeOf(v.Err) == status.ResourceExhausted
 	})
 	if err := n.DeleteTopic(t.Context(), "a"); err != nil {
 		t.Error("what frees room is refused too:", err)
@@ -219,7 +219,7 @@ func TestSpare(t *testing.T) {
 	fs.SetCapacity(1<<40 - free + o.Log.Spare() - 1)
 	until(t, "a refusal", func() bool {
 		v := brokertest.Publish(t.Context(), n, broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
-		return v.Err != nil && wirelab.CodeOf(v.Err) == wirelab.ResourceExhausted
+		return v.Err != nil && status.CodeOf(v.Err) == status.ResourceExhausted
 	})
 	if err := n.Err(); err != nil {
 		t.Error(err)
@@ -239,7 +239,7 @@ func TestForeignDirectory(t *testing.T) {
 		if n, err := node.Open(t.Context(), o); err == nil {
 			stop(t, n)
 			t.Error("it was opened")
-		} else if wirelab.CodeOf(err) != wirelab.Conflict {
+		} else if status.CodeOf(err) != status.Conflict {
 			t.Error(err)
 		}
 	}

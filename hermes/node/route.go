@@ -5,11 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // local is the node as itself: it does what only a leader can, or says Unavailable, and
@@ -18,13 +18,13 @@ type local struct{ *Node }
 
 var _ broker.Broker = local{}
 
-var errNoLeader = wirelab.Errorf(wirelab.Unavailable, "no node leads now: try again")
+var errNoLeader = status.Errorf(status.Unavailable, "no node leads now: try again")
 
 // leading is who does what only the leader can: this node itself, or the leader
 // at the other end of the transport.
 func (n *Node) leading(ctx context.Context) (broker.Broker, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, wirelab.Public(err)
+		return nil, status.Public(err)
 	}
 	l := n.lead.Load()
 	if !l.stopping && !n.within(l) {
@@ -79,10 +79,10 @@ func (n *Node) await(ctx context.Context) (*lead, error) {
 		case <-n.stopped:
 			return nil, errStopping
 		case <-ctx.Done():
-			return nil, wirelab.Public(ctx.Err())
+			return nil, status.Public(ctx.Err())
 		case <-late.C:
 			if l.leader != 0 {
-				return nil, wirelab.Errorf(wirelab.Unavailable, "node %d leads and cannot be reached from here: go on at another", l.leader)
+				return nil, status.Errorf(status.Unavailable, "node %d leads and cannot be reached from here: go on at another", l.leader)
 			}
 			return nil, errNoLeader
 		}
@@ -116,7 +116,7 @@ func (w *news) tell() {
 // leads says whether this node may take what only a leader takes.
 func (n local) leads(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
-		return wirelab.Public(err)
+		return status.Public(err)
 	}
 	l := n.lead.Load()
 	switch {
@@ -125,7 +125,7 @@ func (n local) leads(ctx context.Context) error {
 	case l.leader == 0:
 		return errNoLeader
 	case l.leader != n.options.Self.ID:
-		return wirelab.Errorf(wirelab.Unavailable, "node %d leads and this one does not: ask it", l.leader)
+		return status.Errorf(status.Unavailable, "node %d leads and this one does not: ask it", l.leader)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func await[T any](ctx context.Context, back <-chan answer[T]) (T, error) {
 		return a.value, a.err
 	case <-ctx.Done():
 		var none T
-		return none, wirelab.Public(ctx.Err())
+		return none, status.Public(ctx.Err())
 	}
 }
 
@@ -173,7 +173,7 @@ func await[T any](ctx context.Context, back <-chan answer[T]) (T, error) {
 func inLoop[T any](ctx context.Context, n *Node, do func(l *loop, back chan<- answer[T])) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
-		return none, wirelab.Public(err)
+		return none, status.Public(err)
 	}
 	back := make(chan answer[T], 1) // whoever answers does not wait, though nobody may be there any more
 	ends := func(l *loop) {

@@ -11,10 +11,10 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/core"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 const (
@@ -116,7 +116,7 @@ func passing(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-var errDamaged = wirelab.Errorf(wirelab.Unavailable,
+var errDamaged = status.Errorf(status.Unavailable,
 	"a part of this node's log is damaged and not repaired yet: go on at another node")
 
 // mended tells what becomes of a repair. With mending.
@@ -179,8 +179,8 @@ func (f *fetching) fetch(
 			}
 		}
 		err = fmt.Errorf("node %d: %w", id, err)
-		switch wirelab.CodeOf(err) {
-		case wirelab.Unavailable, wirelab.DeadlineExceeded, wirelab.Canceled:
+		switch status.CodeOf(err) {
+		case status.Unavailable, status.DeadlineExceeded, status.Canceled:
 			f.unreached = true
 		}
 	}
@@ -190,7 +190,7 @@ func (f *fetching) fetch(
 func (f *fetching) ask(ctx context.Context, id, index, term uint64) (*raftpb.Entry, error) {
 	of, ok := f.n.net.Broker(id).(peer.Entries)
 	if !ok {
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "it gives no entries")
+		return nil, status.Errorf(status.Unimplemented, "it gives no entries")
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
@@ -207,7 +207,7 @@ func (n local) Entry(_ context.Context, index, term uint64) (*raftpb.Entry, erro
 	case n.closed:
 		return nil, errStopping
 	case index == 0 || index > n.loop.fed.Load():
-		return nil, wirelab.Errorf(wirelab.Unavailable, "entry %d is not known to be committed here yet", index)
+		return nil, status.Errorf(status.Unavailable, "entry %d is not known to be committed here yet", index)
 	}
 	if !n.disk.indexed.wait(index, n.options.SyncLimit) {
 		return nil, errBehind
@@ -216,14 +216,14 @@ func (n local) Entry(_ context.Context, index, term uint64) (*raftpb.Entry, erro
 	_, bad := damaged(err)
 	switch {
 	case errors.Is(err, raft.ErrCompacted):
-		return nil, wirelab.Errorf(wirelab.NotFound, "entry %d was dropped here", index)
+		return nil, status.Errorf(status.NotFound, "entry %d was dropped here", index)
 	case bad:
 		// It is not repaired on behalf of another, who may be asked in turn: scrubbing comes to it.
-		return nil, wirelab.Errorf(wirelab.NotFound, "entry %d is damaged here too", index)
+		return nil, status.Errorf(status.NotFound, "entry %d is damaged here too", index)
 	case err != nil:
-		return nil, wirelab.Errorf(wirelab.Unavailable, "entry %d cannot be read here", index)
+		return nil, status.Errorf(status.Unavailable, "entry %d cannot be read here", index)
 	case entries[0].GetTerm() != term:
-		return nil, wirelab.Errorf(wirelab.NotFound, "entry %d is of term %d here", index, entries[0].GetTerm())
+		return nil, status.Errorf(status.NotFound, "entry %d is of term %d here", index, entries[0].GetTerm())
 	}
 	return entries[0], nil
 }

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
 	"wirelab/hermes/wal"
+	"wirelab/wire/status"
 )
 
 var (
@@ -278,7 +278,7 @@ func scrubOpen(t *testing.T, n *node.Node, want []string) bool {
 	defer f.Close()
 	for got := 0; got < len(want); {
 		b, err := f.Next(t.Context(), broker.Room{Bytes: 1 << 20})
-		if err != nil && wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err != nil && status.CodeOf(err) != status.Unavailable {
 			t.Fatal("what is damaged is refused with", err)
 		}
 		if err != nil {

@@ -3,10 +3,10 @@ package node_test
 import (
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/node"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // TestAckOverSeek: what was handed out before a seek and is acknowledged behind it in the log
@@ -45,7 +45,7 @@ func TestAckOverSeek(t *testing.T) {
 	if err := <-sought; err != nil {
 		t.Fatal(err)
 	}
-	if err := <-acked; err == nil || wirelab.CodeOf(err) != wirelab.Conflict {
+	if err := <-acked; err == nil || status.CodeOf(err) != status.Conflict {
 		t.Errorf("an acknowledgement of before the seek: %v", err)
 	}
 	if g, err := n.Group(t.Context(), "a", "g"); err != nil || g.Floor != 0 || len(g.Acked) > 0 {

@@ -4,8 +4,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/clocks"
+	"wirelab/wire/status"
 )
 
 // skew is the clocks.Clocks of this node, for any goroutine.
@@ -70,7 +70,7 @@ func (n *Node) clockOff() error {
 	if !a.Skewed {
 		return nil
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "the clock of this machine is %s: set it; the node goes on by itself then", a)
+	return status.Errorf(status.Unavailable, "the clock of this machine is %s: set it; the node goes on by itself then", a)
 }
 
 // longSilence is how long a log may have been silent before a start without a warning: one of a cluster that

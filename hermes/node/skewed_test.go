@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/vfs"
+	"wirelab/wire/status"
 )
 
 // keeps is what a topic keeps.
@@ -70,7 +70,7 @@ func TestClockOff(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			if _, err := n.TransferLeadership(ctx, skewed); wirelab.CodeOf(err) != wirelab.Unavailable {
+			if _, err := n.TransferLeadership(ctx, skewed); status.CodeOf(err) != status.Unavailable {
 				t.Errorf("leadership was handed to it: %v", err)
 			}
 			v := publish(t, n, "a", "young")

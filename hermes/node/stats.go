@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // Observer is told how long things took. It is called on the goroutines that everybody
@@ -156,7 +156,7 @@ func (g *gate) inUse() int {
 // disk that hangs counts after Options.StuckLimit, long after leadership was handed over.
 func (n *Node) Live() error {
 	if err := n.Err(); err != nil {
-		return wirelab.Errorf(wirelab.Unavailable, "the node ended by itself; its log says why")
+		return status.Errorf(status.Unavailable, "the node ended by itself; its log says why")
 	}
 	now := n.clock.now()
 	for _, at := range []struct {
@@ -164,7 +164,7 @@ func (n *Node) Live() error {
 		what  string
 	}{{n.loop.beat.Load(), "the loop does not turn"}, {n.disk.busy.Load(), "the disk does not finish a write"}} {
 		if took := time.Duration(now - at.since); at.since != 0 && took > n.options.StuckLimit {
-			return wirelab.Errorf(wirelab.Unavailable, "%s, for %s now", at.what, took.Round(time.Second))
+			return status.Errorf(status.Unavailable, "%s, for %s now", at.what, took.Round(time.Second))
 		}
 	}
 	return nil
@@ -202,22 +202,22 @@ func (n *Node) unready() error {
 		return err
 	}
 	if d := n.scrubber.open.Load(); d != nil {
-		return wirelab.Errorf(wirelab.Unavailable, "the log is damaged and not repaired yet: %s at byte %d: %s", filepath.Base(d.File), d.At, d.Why)
+		return status.Errorf(status.Unavailable, "the log is damaged and not repaired yet: %s at byte %d: %s", filepath.Base(d.File), d.At, d.Why)
 	}
 	lead := n.lead.Load()
 	switch {
 	case n.doubtful.Load():
 		return errCopied
 	case n.disk.starved.Load():
-		return wirelab.Errorf(wirelab.Unavailable, "%s", n.disk.want())
+		return status.Errorf(status.Unavailable, "%s", n.disk.want())
 	case lead.stopping:
 		return errStopping
 	case lead.leader == 0 && n.debut.refusal() != nil:
 		return n.debut.refusal()
 	case lead.leader == 0:
-		return wirelab.Errorf(wirelab.Unavailable, "this node knows no leader")
+		return status.Errorf(status.Unavailable, "this node knows no leader")
 	case n.full.Load():
-		return wirelab.Errorf(wirelab.Unavailable, "the disk is nearly full: %d bytes are free, of which %d stay", n.disk.free.Load(), n.options.FreeBytes)
+		return status.Errorf(status.Unavailable, "the disk is nearly full: %d bytes are free, of which %d stay", n.disk.free.Load(), n.options.FreeBytes)
 	}
 	return nil
 }
@@ -240,8 +240,8 @@ func (n *Node) Ready(ctx context.Context) error {
 	defer cancel()
 	r.err = n.caughtUp(asking)
 	r.at = time.Now()
-	if r.err != nil && wirelab.CodeOf(r.err) == wirelab.DeadlineExceeded {
-		r.err = wirelab.Errorf(wirelab.Unavailable, "this node is behind: it lacks what was committed %s ago", readyWithin)
+	if r.err != nil && status.CodeOf(r.err) == status.DeadlineExceeded {
+		r.err = status.Errorf(status.Unavailable, "this node is behind: it lacks what was committed %s ago", readyWithin)
 	}
 	return r.err
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/tail"
+	"wirelab/wire/status"
 )
 
 // Subscribe implements [broker.Broker]. What needs no leader is served here: any node
@@ -51,13 +51,13 @@ func (f *countedFeed) Close() {
 // Absent says that the cluster did not have it when this began.
 func (n *Node) topicHere(ctx context.Context, start broker.Start) (t *topic, absent bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, false, wirelab.Public(err)
+		return nil, false, status.Public(err)
 	}
 	if n.lead.Load().stopping {
 		return nil, false, errStopping
 	}
 	t, err = n.topics.find(start.Topic)
-	if err == nil || wirelab.CodeOf(err) != wirelab.NotFound {
+	if err == nil || status.CodeOf(err) != status.NotFound {
 		return t, false, err
 	}
 	// This node may be behind the one where it was made.
@@ -67,7 +67,7 @@ func (n *Node) topicHere(ctx context.Context, start broker.Start) (t *topic, abs
 	if t, err = n.topics.find(start.Topic); err == nil || !start.Create {
 		return t, false, err
 	}
-	if _, err := n.CreateTopic(ctx, broker.Topic{Name: start.Topic}); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := n.CreateTopic(ctx, broker.Topic{Name: start.Topic}); err != nil && status.CodeOf(err) != status.Conflict {
 		return nil, true, err // Conflict: it is there by now
 	}
 	if err := n.caughtUp(ctx); err != nil {
@@ -118,7 +118,7 @@ func (n local) Subscribe(ctx context.Context, start broker.Start) (broker.Feed, 
 	f.detach = context.AfterFunc(ctx, r.Close)
 	if n.topics.id(t.id) == nil { // deleted since: nobody would end it
 		f.Close()
-		return nil, wirelab.Errorf(wirelab.NotFound, "topic %q was deleted", start.Topic)
+		return nil, status.Errorf(status.NotFound, "topic %q was deleted", start.Topic)
 	}
 	return f, nil
 }
@@ -134,7 +134,7 @@ type broadcast struct {
 func (f *broadcast) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	b, err := f.r.Next(ctx, room)
 	if err != nil && f.ctx.Err() != nil {
-		err = wirelab.Public(f.ctx.Err())
+		err = status.Public(f.ctx.Err())
 	}
 	return b, err
 }
@@ -142,7 +142,7 @@ func (f *broadcast) Next(ctx context.Context, room broker.Room) (broker.Batch, e
 // Return implements [broker.Feed].
 func (*broadcast) Return(int) {}
 
-var errNoGroup = wirelab.Errorf(wirelab.InvalidArgument, "only members of a group acknowledge")
+var errNoGroup = status.Errorf(status.InvalidArgument, "only members of a group acknowledge")
 
 // Ack implements [broker.Feed].
 func (f *broadcast) Ack(context.Context, []broker.Range) error { return errNoGroup }
@@ -159,16 +159,16 @@ func (f *broadcast) Close() {
 // member makes a feed a member of its group.
 func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, error) {
 	if start.InFlight < 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages in flight", start.InFlight)
+		return nil, status.Errorf(status.InvalidArgument, "%d messages in flight", start.InFlight)
 	}
 	if t, err := n.topics.find(start.Topic); err == nil && t.open() != nil {
 		return nil, t.open() // making the group would be refused, with less to say
 	}
 	ref, err := n.find(ctx, start.Topic, start.Group)
-	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
+	if err != nil && status.CodeOf(err) == status.NotFound {
 		want := broker.Group{Topic: start.Topic, Name: start.Group}
 		ref, err = n.ensureGroup(ctx, want, broker.Start{From: broker.FromOldest})
-		if err != nil && wirelab.CodeOf(err) == wirelab.Conflict { // made by somebody meanwhile
+		if err != nil && status.CodeOf(err) == status.Conflict { // made by somebody meanwhile
 			ref, err = n.find(ctx, start.Topic, start.Group)
 		}
 	}
@@ -187,7 +187,7 @@ func (n local) member(ctx context.Context, start broker.Start) (broker.Feed, err
 		g, ok := m.GroupByID(ref.id)
 		t := n.topics.id(ref.topic)
 		if !ok || t == nil {
-			return nil, wirelab.Errorf(wirelab.NotFound, "group %q was deleted", start.Group)
+			return nil, status.Errorf(status.NotFound, "group %q was deleted", start.Group)
 		}
 		if err := t.open(); err != nil {
 			return nil, err

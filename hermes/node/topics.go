@@ -3,10 +3,10 @@ package node
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
+	"wirelab/wire/status"
 )
 
 // CreateTopic implements [broker.Topics].
@@ -92,7 +92,7 @@ func topicOf(m *core.Machine, name string) (broker.Topic, error) {
 	}
 	t, ok := m.Topic(name)
 	if !ok {
-		return broker.Topic{}, wirelab.Errorf(wirelab.NotFound, "topic %q is not there: create it", name)
+		return broker.Topic{}, status.Errorf(status.NotFound, "topic %q is not there: create it", name)
 	}
 	return t, nil
 }

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // waitingLimit is how many bytes wait for a group's members, at most; what is
@@ -32,7 +32,7 @@ func (g *group) put(offset uint64, messages []byte, count int, at int64) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting)+len(messages) > waitingLimit {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "nobody of group %s takes what waits for it", g.name)
+		return status.Errorf(status.ResourceExhausted, "nobody of group %s takes what waits for it", g.name)
 	}
 	if g.count == 0 {
 		g.offset = offset
@@ -65,7 +65,7 @@ func (g *group) take(room broker.Room) (b broker.Batch, any bool, err error) {
 	switch {
 	case g.gone:
 		g.wake() // for the other members
-		return b, false, wirelab.Errorf(wirelab.NotFound, "group %s or its topic was deleted", g.name)
+		return b, false, status.Errorf(status.NotFound, "group %s or its topic was deleted", g.name)
 	case g.count == 0:
 		return b, false, nil
 	}
@@ -114,7 +114,7 @@ func (b *Broker) Group(_ context.Context, topic, name string) (broker.Group, err
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, there := t.groups[name]; !there {
-		return broker.Group{}, wirelab.Errorf(wirelab.NotFound, "topic %q has no group %q", topic, name)
+		return broker.Group{}, status.Errorf(status.NotFound, "topic %q has no group %q", topic, name)
 	}
 	return broker.Group{Topic: topic, Name: name}, nil
 }
@@ -156,7 +156,7 @@ type feed struct {
 func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if f.closed.Load() {
-			return broker.Batch{}, wirelab.Errorf(wirelab.Canceled, "the subscription was closed")
+			return broker.Batch{}, status.Errorf(status.Canceled, "the subscription was closed")
 		}
 		if b, any, err := f.group.take(room); any || err != nil {
 			return b, err
@@ -164,9 +164,9 @@ func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error)
 		select {
 		case <-f.group.more:
 		case <-ctx.Done():
-			return broker.Batch{}, wirelab.Public(ctx.Err())
+			return broker.Batch{}, status.Public(ctx.Err())
 		case <-f.ctx.Done():
-			return broker.Batch{}, wirelab.Public(f.ctx.Err())
+			return broker.Batch{}, status.Public(f.ctx.Err())
 		}
 	}
 }

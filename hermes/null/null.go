@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Broker is such a broker. Make one with [New].
@@ -35,7 +35,7 @@ func New(self broker.Member) *Broker {
 }
 
 // errNot is why something cannot be done.
-var errNot = wirelab.Errorf(wirelab.Unimplemented, "this node is for measuring what callers cost: it has no log, and does nothing but take messages and hand them on")
+var errNot = status.Errorf(status.Unimplemented, "this node is for measuring what callers cost: it has no log, and does nothing but take messages and hand them on")
 
 // topic is where messages are counted.
 type topic struct {
@@ -49,7 +49,7 @@ func (b *Broker) find(name string) (*topic, error) {
 	defer b.mu.RUnlock()
 	t, there := b.topics[name]
 	if !there {
-		return nil, wirelab.Errorf(wirelab.NotFound, "topic %q is not there", name)
+		return nil, status.Errorf(status.NotFound, "topic %q is not there", name)
 	}
 	return t, nil
 }

@@ -6,9 +6,9 @@ import (
 	"net"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/wire/accept"
+	"wirelab/wire/status"
 )
 
 // connectionsLimit is on those that dialled: far more than a cluster has nodes. Those of whom it is not known
@@ -104,8 +104,8 @@ func Ask(ctx context.Context, o Options, address string, do func(broker.Broker) 
 	o.fill()
 	c, err := dial(ctx, &o, 0, 0, address)
 	if err != nil {
-		if wirelab.CodeOf(err) == wirelab.Internal {
-			err = wirelab.Errorf(wirelab.Unavailable, "the node at %s cannot be reached: %v", address, err)
+		if status.CodeOf(err) == status.Internal {
+			err = status.Errorf(status.Unavailable, "the node at %s cannot be reached: %v", address, err)
 		}
 		return err
 	}
@@ -114,7 +114,7 @@ func Ask(ctx context.Context, o Options, address string, do func(broker.Broker) 
 	go func() {
 		defer close(ended)
 		err := c.run(o.Silence, asking.handle, nil)
-		asking.over(wirelab.Errorf(wirelab.Unavailable, "the connection to the node at %s broke: %v", address, err))
+		asking.over(status.Errorf(status.Unavailable, "the connection to the node at %s broke: %v", address, err))
 	}()
 	err = do(remote{via: func(context.Context) (*caller, error) { return asking, nil }})
 	c.end(context.Canceled)

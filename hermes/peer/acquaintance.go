@@ -1,8 +1,8 @@
 package peer
 
 import (
-	"wirelab"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // Acquaintance is what nodes know of each other's directories. An id alone does not do: a node
@@ -120,16 +120,16 @@ func (a *Acquaintance) know(id uint64, h *gen.Hello) {
 // is of a former version, and has noted nothing.
 func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
 	if err := readError(h.GetError()); err != nil {
-		if a.Refused != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+		if a.Refused != nil && status.CodeOf(err) == status.Conflict {
 			a.Refused(id, err, h.GetForgotten())
 		}
 		return err
 	}
 	if h.GetFrom() != id {
-		return wirelab.Errorf(wirelab.NotFound, "node %d is there, and not node %d: check the addresses of peers", h.GetFrom(), id)
+		return status.Errorf(status.NotFound, "node %d is there, and not node %d: check the addresses of peers", h.GetFrom(), id)
 	}
 	if err := a.meet(h); err != nil {
-		if a.Refused != nil && wirelab.CodeOf(err) == wirelab.Conflict && h.GetLineage() != 0 && a.Lineage != nil && h.GetLineage() != a.Lineage() {
+		if a.Refused != nil && status.CodeOf(err) == status.Conflict && h.GetLineage() != 0 && a.Lineage != nil && h.GetLineage() != a.Lineage() {
 			a.Refused(id, err, false)
 		}
 		return err

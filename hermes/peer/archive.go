@@ -3,14 +3,14 @@ package peer
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // Cut implements [broker.Archive]. No node asks another for it: each has all messages.
 func (r remote) Cut(context.Context, []string) (broker.Cut, error) {
-	return nil, wirelab.Errorf(wirelab.Unimplemented, "a node is read as a whole through its own door")
+	return nil, status.Errorf(status.Unimplemented, "a node is read as a whole through its own door")
 }
 
 // Restore implements [broker.Archive].

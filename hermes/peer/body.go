@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // The bodies of frames that are frequent. Numbers are uvarints, text and bytes
@@ -122,7 +122,7 @@ func appendVerdict(dst []byte, id uint64, v *broker.Verdict) []byte {
 	}
 	dst = appendNumbers(dst, id, flags, v.Offset, uint64(v.Count), uint64(v.Time), v.Term, v.Index)
 	if v.Err != nil {
-		public := wirelab.Public(v.Err)
+		public := status.Public(v.Err)
 		dst = appendText(appendText(dst, public.Code.String()), public.Message)
 	}
 	return dst
@@ -161,7 +161,7 @@ func writeError(err error) *gen.Error {
 	if err == nil {
 		return nil
 	}
-	public := wirelab.Public(err)
+	public := status.Public(err)
 	return &gen.Error{Code: public.Code.String(), Message: public.Message, Reason: broker.Reason(err)}
 }
 
@@ -172,6 +172,6 @@ func readError(e *gen.Error) error {
 	if e.GetReason() == broker.OutOfRange {
 		return &broker.OutOfRangeError{Message: e.GetMessage()}
 	}
-	code, _ := wirelab.ParseCode(e.GetCode())
-	return &wirelab.Error{Code: code, Message: e.GetMessage()}
+	code, _ := status.ParseCode(e.GetCode())
+	return &status.Error{Code: code, Message: e.GetMessage()}
 }

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // callsAtOnce is how many one-shot requests one node may have at another; more wait.
@@ -66,7 +66,7 @@ func newCaller(c *connection, o *Options) *caller {
 // another goroutine, could come after the answer.
 func (c *caller) acquire(ctx context.Context, of *semaphore.Weighted, n int64) error {
 	if err := ctx.Err(); err != nil {
-		return wirelab.Public(err)
+		return status.Public(err)
 	}
 	if of.TryAcquire(n) {
 		return nil
@@ -88,7 +88,7 @@ func (c *caller) acquire(ctx context.Context, of *semaphore.Weighted, n int64) e
 	})
 	if err := of.Acquire(waiting, n); err != nil {
 		if ctx.Err() != nil {
-			return wirelab.Public(ctx.Err())
+			return status.Public(ctx.Err())
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *caller) publish(ctx context.Context, run *broker.Run, done func(broker.
 	p := &publish{done: done, size: size}
 	c.publishes[id] = p
 	if ctx.Done() != nil {
-		p.stop = context.AfterFunc(ctx, func() { c.giveUp(id, wirelab.Public(ctx.Err())) })
+		p.stop = context.AfterFunc(ctx, func() { c.giveUp(id, status.Public(ctx.Err())) })
 	}
 	c.mu.Unlock()
 	body := make([]byte, 0, 64+len(run.Topic)+len(run.Messages))
@@ -205,7 +205,7 @@ func (c *caller) answer(ctx context.Context, id uint64, a *asked) (*gen.Reply, e
 		c.mu.Unlock()
 		if waits {
 			c.c.out.put(frame{kind: kindCancel, lane: laneCall, head: appendNumbers(nil, id)}, 0)
-			return nil, wirelab.Public(ctx.Err())
+			return nil, status.Public(ctx.Err())
 		}
 		<-a.done // it was answered at the same moment
 	}

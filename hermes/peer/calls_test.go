@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // held is a broker whose publishes are answered when the test says so.
@@ -82,7 +82,7 @@ func TestBytesAreTheirOwnersAfterTheAnswer(t *testing.T) {
 		verdicts := make(chan broker.Verdict, 1)
 		a.Broker(2).Publish(ctx, r, func(v broker.Verdict) { verdicts <- v })
 		cancel()
-		if v := receive(t, verdicts, "a verdict"); wirelab.CodeOf(v.Err) != wirelab.Canceled {
+		if v := receive(t, verdicts, "a verdict"); status.CodeOf(v.Err) != status.Canceled {
 			t.Fatalf("a publish that was given up is answered with %+v", v)
 		}
 		clear(r.Messages)
@@ -100,7 +100,7 @@ func TestEndedIsNotSent(t *testing.T) {
 	for i := range 200 {
 		verdicts := make(chan broker.Verdict, 1)
 		a.Broker(2).Publish(ended, run(i+1), func(v broker.Verdict) { verdicts <- v })
-		if v := receive(t, verdicts, "a verdict"); wirelab.CodeOf(v.Err) != wirelab.Canceled {
+		if v := receive(t, verdicts, "a verdict"); status.CodeOf(v.Err) != status.Canceled {
 			t.Fatalf("a publish whose context had ended is answered with %+v", v)
 		}
 	}
@@ -125,7 +125,7 @@ func TestWindowHoldsPublishersBack(t *testing.T) {
 	var both sync.WaitGroup
 	both.Go(func() { a.Broker(2).Publish(ctx, run(2), func(v broker.Verdict) { second <- v }) })
 	cancel()
-	if v := receive(t, second, "the second verdict"); wirelab.CodeOf(v.Err) != wirelab.Canceled {
+	if v := receive(t, second, "the second verdict"); status.CodeOf(v.Err) != status.Canceled {
 		t.Fatalf("a publish that waited too long is answered with %+v", v)
 	}
 	both.Go(func() { a.Broker(2).Publish(t.Context(), run(3), func(v broker.Verdict) { third <- v }) })
@@ -165,7 +165,7 @@ func waiters(t *testing.T, b broker.Broker) (errs chan error, n int) {
 func allUnavailable(t *testing.T, errs chan error, n int, what string) {
 	t.Helper()
 	for range n {
-		if err := receive(t, errs, "an answer"); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err := receive(t, errs, "an answer"); err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("%s: who waited is told %v", what, err)
 		}
 	}
@@ -188,7 +188,7 @@ func TestAbandon(t *testing.T) {
 	a, _, h := pair(t)
 	errs, n := waiters(t, a.Broker(2))
 	r := receive(t, h.runs, "the run")
-	a.Abandon(2, wirelab.Errorf(wirelab.Unavailable, "node 3 leads now"))
+	a.Abandon(2, status.Errorf(status.Unavailable, "node 3 leads now"))
 	allUnavailable(t, errs, n, "the node leads no longer")
 	r.done(broker.Verdict{Offset: 5}) // too late: nobody is told twice
 	a.Broker(2).Publish(t.Context(), run(2), func(v broker.Verdict) { errs <- v.Err })
@@ -210,11 +210,11 @@ func TestAbandonWhileWaitingForRoom(t *testing.T) {
 	}()
 	<-waits
 	for answered := 0; answered < 2; {
-		a.Abandon(2, wirelab.Errorf(wirelab.Unavailable, "node 3 leads now"))
+		a.Abandon(2, status.Errorf(status.Unavailable, "node 3 leads now"))
 		select {
 		case err := <-errs:
 			answered++
-			if wirelab.CodeOf(err) != wirelab.Unavailable {
+			if status.CodeOf(err) != status.Unavailable {
 				t.Fatalf("who waited is told %v", err)
 			}
 		default:
@@ -232,10 +232,10 @@ func TestCancelReachesTheOtherNode(t *testing.T) {
 		<-blocked.entered
 		cancel()
 	}()
-	if _, err := a.Broker(2).OpenProducer(ctx); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := a.Broker(2).OpenProducer(ctx); status.CodeOf(err) != status.Canceled {
 		t.Fatalf("a canceled call ends with %v", err)
 	}
-	if err := receive(t, blocked.left, "the end at the other node"); wirelab.CodeOf(err) != wirelab.Canceled {
+	if err := receive(t, blocked.left, "the end at the other node"); status.CodeOf(err) != status.Canceled {
 		t.Fatalf("at the other node it ended with %v", err)
 	}
 }
@@ -291,7 +291,7 @@ func TestSlowFeedIsBounded(t *testing.T) {
 	}
 	read(slow)
 	slow.Close()
-	if _, err := slow.Next(t.Context(), broker.Room{Bytes: 1}); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := slow.Next(t.Context(), broker.Room{Bytes: 1}); status.CodeOf(err) != status.Canceled {
 		t.Fatalf("a closed feed says %v", err)
 	}
 }
@@ -367,7 +367,7 @@ func TestAsk(t *testing.T) {
 		_, got = b.Join(t.Context(), broker.Member{ID: 3, Peer: "x:1"})
 		return got
 	}
-	if err := peer.Ask(t.Context(), o, "127.0.0.1:1", join); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if err := peer.Ask(t.Context(), o, "127.0.0.1:1", join); status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("who asks at nobody's address is told %v", err)
 	}
 	// In memory there is one node for ever: it says so, and that is the answer to the join.

@@ -12,8 +12,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // version is of frames and bodies. It is raised by what an older node cannot read.
@@ -235,13 +235,13 @@ func (c *connection) welcome(o *Options) (from uint64, err error) {
 func (o *Options) judge(h *gen.Hello) error {
 	switch {
 	case h.GetVersion() != version:
-		return wirelab.Errorf(wirelab.Unimplemented, "node %d speaks version %d of the protocol between nodes, not %d: bring both to one release", o.ID, version, h.GetVersion())
+		return status.Errorf(status.Unimplemented, "node %d speaks version %d of the protocol between nodes, not %d: bring both to one release", o.ID, version, h.GetVersion())
 	case h.GetCluster() != o.Cluster:
-		return wirelab.Errorf(wirelab.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers", o.Cluster, h.GetCluster())
+		return status.Errorf(status.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers", o.Cluster, h.GetCluster())
 	case h.GetTo() != 0 && h.GetTo() != o.ID:
-		return wirelab.Errorf(wirelab.NotFound, "this is node %d, not %d: check the addresses of peers", o.ID, h.GetTo())
+		return status.Errorf(status.NotFound, "this is node %d, not %d: check the addresses of peers", o.ID, h.GetTo())
 	case h.GetFrom() == o.ID:
-		return wirelab.Errorf(wirelab.Conflict, "node %d is here already: give each node an id of its own", o.ID)
+		return status.Errorf(status.Conflict, "node %d is here already: give each node an id of its own", o.ID)
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/peer"
 	"wirelab/internal/porttest"
+	"wirelab/wire/status"
 )
 
 // A node that is not where it should be is looked for elsewhere, and another node that is there is not taken for it.
@@ -67,7 +67,7 @@ func TestLineage(t *testing.T) {
 			o.Acquaintance.Lineage = func() uint64 { return own }
 			o.Acquaintance.Related = func(id, lineage uint64) error {
 				if lineage != own {
-					return wirelab.Errorf(wirelab.Conflict, "node %d is of lineage %d, not %d", id, lineage, own)
+					return status.Errorf(status.Conflict, "node %d is of lineage %d, not %d", id, lineage, own)
 				}
 				return nil
 			}

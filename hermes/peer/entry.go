@@ -6,8 +6,8 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // Entries is what a node is besides a broker, to other nodes: it gives entries of its log, with which they
@@ -36,7 +36,7 @@ func (r remote) Entry(ctx context.Context, index, term uint64) (*raftpb.Entry, e
 func (s *session) entry(ctx context.Context, r *gen.Call) (*gen.Reply, error) {
 	of, ok := s.local.(Entries)
 	if !ok || s.from == 0 {
-		return nil, wirelab.Errorf(wirelab.Unimplemented, "node %d gives no entries", s.id)
+		return nil, status.Errorf(status.Unimplemented, "node %d gives no entries", s.id)
 	}
 	e, err := of.Entry(ctx, r.GetIndex(), r.GetTerm())
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // logged is a broker with a log of one entry.
@@ -23,7 +23,7 @@ func (l logged) Entry(_ context.Context, index, term uint64) (*raftpb.Entry, err
 	case index == 99:
 		return l.entry, nil // of another index than was asked for
 	case index != l.entry.GetIndex() || term != l.entry.GetTerm():
-		return nil, wirelab.Errorf(wirelab.NotFound, "entry %d of term %d is not there", index, term)
+		return nil, status.Errorf(status.NotFound, "entry %d of term %d is not there", index, term)
 	}
 	return l.entry, nil
 }
@@ -46,9 +46,9 @@ func TestEntries(t *testing.T) {
 	}
 	for _, refused := range []struct {
 		id, index, term uint64
-		code            wirelab.Code
-	}{{2, 7, 4, wirelab.NotFound}, {2, 8, 3, wirelab.NotFound}, {2, 99, 3, wirelab.Internal}, {3, 7, 3, wirelab.Unimplemented}} {
-		if _, err := ask(refused.id, refused.index, refused.term); err == nil || wirelab.CodeOf(err) != refused.code {
+		code            status.Code
+	}{{2, 7, 4, status.NotFound}, {2, 8, 3, status.NotFound}, {2, 99, 3, status.Internal}, {3, 7, 3, status.Unimplemented}} {
+		if _, err := ask(refused.id, refused.index, refused.term); err == nil || status.CodeOf(err) != refused.code {
 			t.Errorf("%+v: %v", refused, err)
 		}
 	}

@@ -16,9 +16,9 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // Who is not who he is taken for is refused, and both ends can read why.
@@ -26,18 +26,18 @@ func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		as   func(*peer.Options) // the dialler
 		to   uint64
-		want wirelab.Code
+		want status.Code
 		says string
 	}{
-		"another cluster": {func(o *peer.Options) { o.Cluster = "other" }, 2, wirelab.Unavailable, `this is cluster "test"`},
-		"another node":    {func(*peer.Options) {}, 3, wirelab.Unavailable, "this is node 2, not 3"},
-		"the same id":     {func(o *peer.Options) { o.ID = 2 }, 3, wirelab.Unavailable, "this is node 2"},
+		"another cluster": {func(o *peer.Options) { o.Cluster = "other" }, 2, status.Unavailable, `this is cluster "test"`},
+		"another node":    {func(*peer.Options) {}, 3, status.Unavailable, "this is node 2, not 3"},
+		"the same id":     {func(o *peer.Options) { o.ID = 2 }, 3, status.Unavailable, "this is node 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := start(t, 1, memory(t), c.as), start(t, 2, memory(t))
 			a.SetPeer(c.to, b.Addr().String())
 			_, err := a.Broker(c.to).Status(t.Context())
-			if err == nil || wirelab.CodeOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
+			if err == nil || status.CodeOf(err) != c.want || !strings.Contains(err.Error(), c.says) {
 				t.Fatalf("the dialler is told %v", err)
 			}
 			if a.Reached(c.to) {
@@ -57,7 +57,7 @@ func TestAcquaintance(t *testing.T) {
 				default: // the first is enough
 				}
 				if birth == 66 && !begun {
-					return wirelab.Errorf(wirelab.Conflict, "node %d had another directory", id)
+					return status.Errorf(status.Conflict, "node %d had another directory", id)
 				}
 				return nil
 			}}
@@ -81,11 +81,11 @@ func TestAcquaintance(t *testing.T) {
 		o.Acquaintance.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
 	})
 	c.SetPeer(2, b.Addr().String())
-	if err := <-refused; wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "node 3 had another directory") {
+	if err := <-refused; status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "node 3 had another directory") {
 		t.Errorf("the one who dialled is told %v", err)
 	}
 	b.SetPeer(3, c.Addr().String())
-	if _, err := b.Broker(3).Status(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), "another directory") {
+	if _, err := b.Broker(3).Status(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "another directory") {
 		t.Errorf("the one who dials him has %v", err)
 	}
 	// A former version tells no birth, and has noted nothing.
@@ -104,7 +104,7 @@ func TestForgotten(t *testing.T) {
 			o.Acquaintance.Standing = func() (peer.Standing, bool) { return peer.Standing{Term: 3, Last: last, LastTerm: 2}, last != 0 }
 			o.Acquaintance.Recall = func(id uint64, s peer.Standing) error {
 				if s != (peer.Standing{Term: 3, Last: 9, LastTerm: 2}) {
-					return wirelab.Errorf(wirelab.Conflict, "node %d had more", id)
+					return status.Errorf(status.Conflict, "node %d had more", id)
 				}
 				return nil
 			}
@@ -124,7 +124,7 @@ func TestForgotten(t *testing.T) {
 		}
 	})
 	c.SetPeer(2, b.Addr().String())
-	if err := <-refused; wirelab.CodeOf(err) != wirelab.Conflict || !strings.Contains(err.Error(), "node 3 had more") {
+	if err := <-refused; status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "node 3 had more") {
 		t.Errorf("the one who dialled is told %v", err)
 	}
 	old := start(t, 4, memory(t), stands(0))
@@ -241,7 +241,7 @@ func TestMutualTLS(t *testing.T) {
 			_, err := other.Status(context.WithoutCancel(t.Context()))
 			return err
 		})
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Errorf("%s: a stranger is told %v", name, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"wirelab"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // KeyLeast is how many bytes a cluster's key has at least.
@@ -47,11 +47,11 @@ func prove(key []byte, whose string, dials *gen.Hello, dialled uint64, nonce []b
 
 // Errors of ends that have no key, or another.
 var (
-	errNoKey = wirelab.Errorf(wirelab.Unauthenticated,
+	errNoKey = status.Errorf(status.Unauthenticated,
 		"this node asks for the key of the cluster: give all its nodes the same --peer-key-file")
-	errOtherKey = wirelab.Errorf(wirelab.Unauthenticated,
+	errOtherKey = status.Errorf(status.Unauthenticated,
 		"the key of the cluster is another one here: give all its nodes the same --peer-key-file")
-	errNoProof = wirelab.Errorf(wirelab.Unauthenticated,
+	errNoProof = status.Errorf(status.Unauthenticated,
 		"the node there does not prove that it has the key of the cluster: give all its nodes the same --peer-key-file")
 )
 

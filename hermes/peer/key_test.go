@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer"
+	"wirelab/wire/status"
 )
 
 // with is a node that has a key.
@@ -40,10 +40,10 @@ func TestKey(t *testing.T) {
 	if err := ask(aKey); err != nil {
 		t.Error(err)
 	}
-	if err := ask(anotherKey); wirelab.CodeOf(err) != wirelab.Unavailable && wirelab.CodeOf(err) != wirelab.Unauthenticated {
+	if err := ask(anotherKey); status.CodeOf(err) != status.Unavailable && status.CodeOf(err) != status.Unauthenticated {
 		t.Errorf("with another key: %v", err)
 	}
-	if _, err := peer.New(peer.Options{Cluster: "test", ID: 1, Listener: noListener{}, Key: []byte("short")}); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := peer.New(peer.Options{Cluster: "test", ID: 1, Listener: noListener{}, Key: []byte("short")}); status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("a short key: %v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestOtherKeys(t *testing.T) {
 			a, b := start(t, 1, memory(t), with(c.dials)), start(t, 2, memory(t), with(c.dialled))
 			a.SetPeer(2, b.Addr().String())
 			_, err := a.Broker(2).Status(t.Context())
-			if wirelab.CodeOf(err) != wirelab.Unavailable || !strings.Contains(err.Error(), c.says) {
+			if status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("the dialler is told: %v", err)
 			}
 			if a.Reached(2) {

@@ -17,7 +17,7 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // How long to wait after attempts to connect that failed. The cap is low since one
@@ -93,7 +93,7 @@ func isReset(err error) bool {
 }
 
 func (l *link) gone(why string) error {
-	return wirelab.Errorf(wirelab.Unavailable, "node %d at %s cannot be reached: %s", l.id, l.address(), why)
+	return status.Errorf(status.Unavailable, "node %d at %s cannot be reached: %s", l.id, l.address(), why)
 }
 
 // rest waits, by a random part more or less so that nodes do not dial in step.
@@ -230,7 +230,7 @@ func (l *link) caller(ctx context.Context) (*caller, error) {
 		select {
 		case <-attempt:
 		case <-ctx.Done():
-			return nil, wirelab.Public(ctx.Err())
+			return nil, status.Public(ctx.Err())
 		}
 	}
 }

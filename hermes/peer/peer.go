@@ -38,8 +38,8 @@ import (
 
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Options are one node's end. Zero values are the defaults, where one is told.
@@ -133,13 +133,13 @@ type Transport struct {
 func New(o Options) (*Transport, error) {
 	switch {
 	case o.ID == 0:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a node's id counts from 1")
+		return nil, status.Errorf(status.InvalidArgument, "a node's id counts from 1")
 	case o.Listener == nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a node needs a listener that other nodes can dial")
+		return nil, status.Errorf(status.InvalidArgument, "a node needs a listener that other nodes can dial")
 	case o.Key != nil && len(o.Key) < KeyLeast:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the key of the cluster has %d bytes; want at least %d", len(o.Key), KeyLeast)
+		return nil, status.Errorf(status.InvalidArgument, "the key of the cluster has %d bytes; want at least %d", len(o.Key), KeyLeast)
 	case o.CallBytes < 0 || o.QueueBytes < 0 || o.FeedBytes < 0 || o.CallBytes > servedPublishes/2 || o.Silence < 0:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "of a transport no bound may be below 0, and calls to a peer may take at most %d bytes", servedPublishes/2)
+		return nil, status.Errorf(status.InvalidArgument, "of a transport no bound may be below 0, and calls to a peer may take at most %d bytes", servedPublishes/2)
 	}
 	o.fill()
 	o.Listener = limited(o.Listener)
@@ -269,7 +269,7 @@ func (t *Transport) Broker(id uint64) broker.Broker {
 		if l := t.link(id); l != nil {
 			return l.caller(ctx)
 		}
-		return nil, wirelab.Errorf(wirelab.Unavailable, "node %d is not a member that node %d knows; ask again", id, t.o.ID)
+		return nil, status.Errorf(status.Unavailable, "node %d is not a member that node %d knows; ask again", id, t.o.ID)
 	}}
 }
 

@@ -11,13 +11,13 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/peer"
 	"wirelab/hermes/peer/peertest"
 	"wirelab/internal/leaktest"
 	"wirelab/internal/porttest"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -109,7 +109,7 @@ func reach(t *testing.T, n *node, id uint64) {
 		if err == nil {
 			return
 		}
-		if wirelab.CodeOf(err) != wirelab.Unavailable || ctx.Err() != nil {
+		if status.CodeOf(err) != status.Unavailable || ctx.Err() != nil {
 			t.Fatalf("node %d is not reached: %v", id, err)
 		}
 	}
@@ -262,7 +262,7 @@ func TestSilenceEndsAConnection(t *testing.T) {
 	meet(a, 1, b, 2)
 	reach(t, a, 2)
 	network.Isolate(1, 2)
-	if _, err := a.Broker(2).Status(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := a.Broker(2).Status(t.Context()); status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("a call to a node that is cut off ends with %v", err)
 	}
 	network.Rejoin(1, 2)
@@ -298,13 +298,13 @@ func TestSetPeerChangesAndForgets(t *testing.T) {
 	b, c := start(t, 2, memory(t)), start(t, 2, memory(t))
 	a.SetPeer(2, b.Addr().String())
 	reach(t, a, 2)
-	if _, err := b.Broker(1).Status(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := b.Broker(1).Status(t.Context()); status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("a node without an address is asked all the same: %v", err)
 	}
 	a.SetPeer(2, c.Addr().String())
 	reach(t, a, 2)
 	a.SetPeer(2, "")
-	if _, err := a.Broker(2).Status(t.Context()); wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := a.Broker(2).Status(t.Context()); status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("a node that was forgotten is asked all the same: %v", err)
 	}
 }

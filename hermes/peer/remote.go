@@ -3,9 +3,9 @@ package peer
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // remote is another node as a broker. via finds the connection to it.
@@ -62,7 +62,7 @@ func (r remote) topic(ctx context.Context, request *gen.Call) (broker.Topic, err
 
 // malformed is a reply without what was asked for: the other end is of another version, or wrong.
 func malformed(request *gen.Call) error {
-	return wirelab.Errorf(wirelab.Internal, "the other node's reply to %v does not hold what was asked for", request.GetMethod())
+	return status.Errorf(status.Internal, "the other node's reply to %v does not hold what was asked for", request.GetMethod())
 }
 
 func (r remote) CreateTopic(ctx context.Context, t broker.Topic) (broker.Topic, error) {

@@ -7,10 +7,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // remoteFeed is a subscription at another node. What was sent ahead waits here;
@@ -59,7 +59,7 @@ func (c *caller) subscribe(ctx context.Context, start *broker.Start) (broker.Fee
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.stop = context.AfterFunc(ctx, func() { f.close(wirelab.Public(ctx.Err())) })
+	f.stop = context.AfterFunc(ctx, func() { f.close(status.Public(ctx.Err())) })
 	return f, nil
 }
 
@@ -136,7 +136,7 @@ func (f *remoteFeed) Close() {
 		f.end(nil, true)
 		return
 	}
-	f.close(wirelab.Errorf(wirelab.Canceled, "the feed was closed"))
+	f.close(status.Errorf(status.Canceled, "the feed was closed"))
 }
 
 func (f *remoteFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
@@ -147,7 +147,7 @@ func (f *remoteFeed) Next(ctx context.Context, room broker.Room) (broker.Batch, 
 		select {
 		case <-f.wake:
 		case <-ctx.Done():
-			return broker.Batch{}, wirelab.Public(ctx.Err())
+			return broker.Batch{}, status.Public(ctx.Err())
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"go.etcd.io/raft/v3/raftpb"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // Bounds on what one dialler may have under way here. Ours keep below them; whoever
@@ -167,7 +167,7 @@ func (s *session) publishOne(p publishing) {
 		s.c.out.put(frame{kind: kindVerdict, lane: laneCall, head: appendVerdict(make([]byte, 0, 48), p.id, &v)}, 0)
 	}
 	if !p.expires.IsZero() && time.Now().After(p.expires) {
-		answer(broker.Verdict{Err: wirelab.Errorf(wirelab.DeadlineExceeded, "the publish waited at the leader for longer than its deadline and was not stored")})
+		answer(broker.Verdict{Err: status.Errorf(status.DeadlineExceeded, "the publish waited at the leader for longer than its deadline and was not stored")})
 	} else {
 		s.local.Publish(s.ctx, p.run, answer)
 	}
@@ -214,7 +214,7 @@ func (s *session) call(data []byte) error {
 	s.all.Go(func() {
 		defer s.end(id)
 		reply, err := s.do(ctx, request)
-		if err != nil && wirelab.CodeOf(err) == wirelab.Internal { // its text does not travel
+		if err != nil && status.CodeOf(err) == status.Internal { // its text does not travel
 			s.logger.Error("a request of a peer failed", "peer", s.from, "method", request.GetMethod(), "err", err)
 		}
 		s.reply(id, reply, err)
@@ -314,5 +314,5 @@ func (s *session) doCluster(ctx context.Context, r *gen.Call) (broker.Status, er
 	case gen.Method_METHOD_TRANSFER_LEADERSHIP:
 		return s.local.TransferLeadership(ctx, r.GetNode())
 	}
-	return broker.Status{}, wirelab.Errorf(wirelab.Unimplemented, "node %d does not know what %v is: bring it to the same release", s.id, r.GetMethod())
+	return broker.Status{}, status.Errorf(status.Unimplemented, "node %d does not know what %v is: bring it to the same release", s.id, r.GetMethod())
 }

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/peer/gen"
+	"wirelab/wire/status"
 )
 
 // fill puts something into every field of a value, so that one that is forgotten shows.
@@ -80,13 +80,13 @@ func TestEveryFieldTravels(t *testing.T) {
 }
 
 func TestEveryCodeTravels(t *testing.T) {
-	for _, code := range wirelab.Codes() {
-		err := readError(writeError(wirelab.Errorf(code, "why")))
-		if wirelab.CodeOf(err) != code || err.Error() != code.String()+": why" {
+	for _, code := range status.Codes() {
+		err := readError(writeError(status.Errorf(code, "why")))
+		if status.CodeOf(err) != code || err.Error() != code.String()+": why" {
 			t.Errorf("%v comes back as %v", code, err)
 		}
-		_, v, bad := readVerdict(appendVerdict(nil, 7, &broker.Verdict{Err: wirelab.Errorf(code, "why"), Term: 3}))
-		if bad != nil || wirelab.CodeOf(v.Err) != code || v.Term != 3 {
+		_, v, bad := readVerdict(appendVerdict(nil, 7, &broker.Verdict{Err: status.Errorf(code, "why"), Term: 3}))
+		if bad != nil || status.CodeOf(v.Err) != code || v.Term != 3 {
 			t.Errorf("a verdict with %v comes back as %+v, %v", code, v, bad)
 		}
 	}
@@ -209,7 +209,7 @@ func FuzzReader(f *testing.F) {
 
 func FuzzBodies(f *testing.F) {
 	f.Add(appendPublish(nil, 5, 7, &broker.Run{Topic: "t", Messages: []byte("m")}))
-	f.Add(appendVerdict(nil, 5, &broker.Verdict{Err: wirelab.Errorf(wirelab.NotFound, "x")}))
+	f.Add(appendVerdict(nil, 5, &broker.Verdict{Err: status.Errorf(status.NotFound, "x")}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if id, left, run, err := readPublish(data); err == nil && run.Count >= 0 {
 			again, _, same, err := readPublish(appendPublish(nil, id, left, &run))

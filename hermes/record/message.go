@@ -5,8 +5,8 @@ import (
 	"iter"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 // Tags of the fields of hermes.proto, all of wire type 2 (a length and bytes).
@@ -81,20 +81,20 @@ func CheckMessage(m *hermes.Message) error {
 
 func checkRun(size int) error {
 	if size > hermes.RunLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", size, hermes.RunLimit)
+		return status.Errorf(status.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", size, hermes.RunLimit)
 	}
 	return nil
 }
 
 func checkBytes(what string, at, size, limit int) error {
 	if size > limit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what, size, limit)
+		return status.Errorf(status.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what, size, limit)
 	}
 	return nil
 }
 
 func errHeaders(at, size, limit int) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, size, limit)
+	return status.Errorf(status.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, size, limit)
 }
 
 func check(messages []byte, headersLimit int) (count int, err error) {
@@ -104,10 +104,10 @@ func check(messages []byte, headersLimit int) (count int, err error) {
 	for rest := messages; len(rest) > 0; count++ {
 		tag, message, behind, ok := field(rest)
 		if !ok || tag != fieldMessage {
-			return 0, wirelab.Errorf(wirelab.InvalidArgument, "message %d of a run is not field 2 of hermes.proto, or is cut off", count)
+			return 0, status.Errorf(status.InvalidArgument, "message %d of a run is not field 2 of hermes.proto, or is cut off", count)
 		}
 		if count == hermes.RunMessages {
-			return 0, wirelab.Errorf(wirelab.InvalidArgument, "a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
+			return 0, status.Errorf(status.InvalidArgument, "a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
 		}
 		if err := checkMessage(message, count, headersLimit); err != nil {
 			return 0, err
@@ -115,7 +115,7 @@ func check(messages []byte, headersLimit int) (count int, err error) {
 		rest = behind
 	}
 	if count == 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "a run has no message")
+		return 0, status.Errorf(status.InvalidArgument, "a run has no message")
 	}
 	return count, nil
 }
@@ -125,7 +125,7 @@ func checkMessage(message []byte, at, headersLimit int) error {
 	for len(message) > 0 {
 		tag, value, rest, ok := field(message)
 		if !ok {
-			return wirelab.Errorf(wirelab.InvalidArgument, "message %d is no Message of hermes.proto: a field is cut off or of another type", at)
+			return status.Errorf(status.InvalidArgument, "message %d is no Message of hermes.proto: a field is cut off or of another type", at)
 		}
 		switch {
 		case tag == fieldPayload && !payload:
@@ -147,7 +147,7 @@ func checkMessage(message []byte, at, headersLimit int) error {
 				return errHeaders(at, headers, headersLimit)
 			}
 		default:
-			return wirelab.Errorf(wirelab.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)
+			return status.Errorf(status.InvalidArgument, "message %d has field %d twice, or it is unknown here", at, tag>>3)
 		}
 		message = rest
 	}
@@ -160,7 +160,7 @@ func header(b []byte, at int) (name, value []byte, err error) {
 	for len(b) > 0 {
 		tag, held, rest, ok := field(b)
 		if !ok || tag>>3 > 2 || seen[tag>>3] {
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header that is no Header of hermes.proto", at)
+			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header that is no Header of hermes.proto", at)
 		}
 		seen[tag>>3] = true
 		switch tag {
@@ -169,7 +169,7 @@ func header(b []byte, at int) (name, value []byte, err error) {
 		case fieldValue:
 			value = held
 		default:
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header with field %d, which is unknown here", at, tag>>3)
+			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header with field %d, which is unknown here", at, tag>>3)
 		}
 		b = rest
 	}
@@ -180,11 +180,11 @@ func header(b []byte, at int) (name, value []byte, err error) {
 func checkName[T string | []byte](name T, at int) error {
 	switch {
 	case len(name) > hermes.HeaderNameLimit:
-		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
+		return status.Errorf(status.InvalidArgument, "message %d has a header whose name has %d bytes; at most %d are allowed", at, len(name), hermes.HeaderNameLimit)
 	case len(name) == 0:
-		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header without a name", at)
+		return status.Errorf(status.InvalidArgument, "message %d has a header without a name", at)
 	case !utf8.ValidString(string(name)):
-		return wirelab.Errorf(wirelab.InvalidArgument, "message %d has a header whose name is not UTF-8", at)
+		return status.Errorf(status.InvalidArgument, "message %d has a header whose name is not UTF-8", at)
 	}
 	return nil
 }
@@ -303,7 +303,7 @@ func ReadMessage(message []byte, m *hermes.Message) error {
 			}
 			m.Headers = append(m.Headers, hermes.Header{Name: string(name), Value: held})
 		default:
-			return wirelab.Errorf(wirelab.InvalidArgument, "what was stored is no Message of hermes.proto: a field is cut off, unknown or of another type")
+			return status.Errorf(status.InvalidArgument, "what was stored is no Message of hermes.proto: a field is cut off, unknown or of another type")
 		}
 		message = rest
 	}

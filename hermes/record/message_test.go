@@ -11,10 +11,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/gen"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // draw makes a message within the bounds.
@@ -178,53 +178,53 @@ func TestCheckBounds(t *testing.T) {
 		name  string
 		run   []byte
 		count int // 0: refused, with code
-		code  wirelab.Code
+		code  status.Code
 	}{
 		{"the greatest payload", mega, 1, 0},
-		{"one byte more", at(hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}), 0, wirelab.InvalidArgument},
+		{"one byte more", at(hermes.Message{Payload: make([]byte, hermes.PayloadLimit+1)}), 0, status.InvalidArgument},
 		{"the greatest key", at(hermes.Message{Key: make([]byte, hermes.KeyLimit)}), 1, 0},
-		{"a key too long", at(hermes.Message{Key: make([]byte, hermes.KeyLimit+1)}), 0, wirelab.InvalidArgument},
+		{"a key too long", at(hermes.Message{Key: make([]byte, hermes.KeyLimit+1)}), 0, status.InvalidArgument},
 		{"the longest name", at(hermes.Message{Headers: []hermes.Header{header(hermes.HeaderNameLimit, 0)}}), 1, 0},
-		{"a name too long", at(hermes.Message{Headers: []hermes.Header{header(hermes.HeaderNameLimit+1, 0)}}), 0, wirelab.InvalidArgument},
+		{"a name too long", at(hermes.Message{Headers: []hermes.Header{header(hermes.HeaderNameLimit+1, 0)}}), 0, status.InvalidArgument},
 		{"the most headers", at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(96, 4000)}}), 1, 0},
-		{"headers too long together", at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(97, 4000)}}), 0, wirelab.InvalidArgument},
+		{"headers too long together", at(hermes.Message{Headers: []hermes.Header{header(4, 4092), header(97, 4000)}}), 0, status.InvalidArgument},
 		{"the most messages", bytes.Repeat([]byte{0x12, 0}, hermes.RunMessages), hermes.RunMessages, 0},
-		{"a message too many", bytes.Repeat([]byte{0x12, 0}, hermes.RunMessages+1), 0, wirelab.InvalidArgument},
-		{"a run too long", bytes.Repeat(mega, 4), 0, wirelab.InvalidArgument},
+		{"a message too many", bytes.Repeat([]byte{0x12, 0}, hermes.RunMessages+1), 0, status.InvalidArgument},
+		{"a run too long", bytes.Repeat(mega, 4), 0, status.InvalidArgument},
 		{"an empty message", []byte{0x12, 0}, 1, 0},
 		{"empty fields that are written", one(of(1, nil), of(2, nil)), 1, 0},
 		{"fields in another order", one(of(3, of(1, []byte("n"))), of(2, []byte("k")), of(3, of(1, []byte("n"))), of(1, []byte("p"))), 1, 0},
 		{"value before name", one(of(3, append(of(2, []byte("v")), of(1, []byte("n"))...))), 1, 0},
-		{"a length in more bytes than it needs", []byte{0x12, 0x84, 0x00, 0x0a, 0x82, 0x80, 0x00}, 0, wirelab.InvalidArgument},
+		{"a length in more bytes than it needs", []byte{0x12, 0x84, 0x00, 0x0a, 0x82, 0x80, 0x00}, 0, status.InvalidArgument},
 		{"a length in more bytes, whole", []byte{0x12, 0x84, 0x00, 0x0a, 0x81, 0x00, 'x'}, 1, 0},
 
-		{"nothing", nil, 0, wirelab.InvalidArgument},
-		{"field 1", of(1, []byte{}), 0, wirelab.InvalidArgument},
-		{"a number", []byte{0x10, 0x01}, 0, wirelab.InvalidArgument},
-		{"a message cut off", []byte{0x12, 0x02, 0x0a}, 0, wirelab.InvalidArgument},
-		{"a length cut off", []byte{0x12}, 0, wirelab.InvalidArgument},
-		{"a length of 2^64-1", append([]byte{0x12}, protowire.AppendVarint(nil, 1<<64-1)...), 0, wirelab.InvalidArgument},
-		{"a length past 2^64", append([]byte{0x12}, bytes.Repeat([]byte{0xff}, 10)...), 0, wirelab.InvalidArgument},
-		{"the second is no message", append([]byte{0x12, 0}, 0x1a, 0), 0, wirelab.InvalidArgument},
-		{"a field of a later form", one(of(4, nil)), 0, wirelab.InvalidArgument},
-		{"a field of two tag bytes", one(of(16, nil)), 0, wirelab.InvalidArgument},
-		{"field 0", one([]byte{0x02, 0}), 0, wirelab.InvalidArgument},
-		{"payload as a number", one([]byte{0x08, 1}), 0, wirelab.InvalidArgument},
-		{"payload as a group", one([]byte{0x0b, 0x0c}), 0, wirelab.InvalidArgument},
-		{"payload twice", one(of(1, nil), of(1, nil)), 0, wirelab.InvalidArgument},
-		{"key twice", one(of(2, nil), of(2, nil)), 0, wirelab.InvalidArgument},
-		{"a header without a name", one(of(3, of(2, []byte("v")))), 0, wirelab.InvalidArgument},
-		{"an empty header", one(of(3, nil)), 0, wirelab.InvalidArgument},
-		{"a name twice", one(of(3, append(of(1, []byte("n")), of(1, []byte("m"))...))), 0, wirelab.InvalidArgument},
-		{"a name that is not UTF-8", one(of(3, of(1, []byte{0xff}))), 0, wirelab.InvalidArgument},
-		{"a third field in a header", one(of(3, append(of(1, []byte("n")), of(3, nil)...))), 0, wirelab.InvalidArgument},
-		{"field 0 in a header", one(of(3, append(of(1, []byte("n")), 0x02, 0))), 0, wirelab.InvalidArgument},
+		{"nothing", nil, 0, status.InvalidArgument},
+		{"field 1", of(1, []byte{}), 0, status.InvalidArgument},
+		{"a number", []byte{0x10, 0x01}, 0, status.InvalidArgument},
+		{"a message cut off", []byte{0x12, 0x02, 0x0a}, 0, status.InvalidArgument},
+		{"a length cut off", []byte{0x12}, 0, status.InvalidArgument},
+		{"a length of 2^64-1", append([]byte{0x12}, protowire.AppendVarint(nil, 1<<64-1)...), 0, status.InvalidArgument},
+		{"a length past 2^64", append([]byte{0x12}, bytes.Repeat([]byte{0xff}, 10)...), 0, status.InvalidArgument},
+		{"the second is no message", append([]byte{0x12, 0}, 0x1a, 0), 0, status.InvalidArgument},
+		{"a field of a later form", one(of(4, nil)), 0, status.InvalidArgument},
+		{"a field of two tag bytes", one(of(16, nil)), 0, status.InvalidArgument},
+		{"field 0", one([]byte{0x02, 0}), 0, status.InvalidArgument},
+		{"payload as a number", one([]byte{0x08, 1}), 0, status.InvalidArgument},
+		{"payload as a group", one([]byte{0x0b, 0x0c}), 0, status.InvalidArgument},
+		{"payload twice", one(of(1, nil), of(1, nil)), 0, status.InvalidArgument},
+		{"key twice", one(of(2, nil), of(2, nil)), 0, status.InvalidArgument},
+		{"a header without a name", one(of(3, of(2, []byte("v")))), 0, status.InvalidArgument},
+		{"an empty header", one(of(3, nil)), 0, status.InvalidArgument},
+		{"a name twice", one(of(3, append(of(1, []byte("n")), of(1, []byte("m"))...))), 0, status.InvalidArgument},
+		{"a name that is not UTF-8", one(of(3, of(1, []byte{0xff}))), 0, status.InvalidArgument},
+		{"a third field in a header", one(of(3, append(of(1, []byte("n")), of(3, nil)...))), 0, status.InvalidArgument},
+		{"field 0 in a header", one(of(3, append(of(1, []byte("n")), 0x02, 0))), 0, status.InvalidArgument},
 	} {
 		count, err := record.Check(c.run)
 		if c.count > 0 && (err != nil || count != c.count) {
 			t.Errorf("%s: %d, %v; want %d", c.name, count, err, c.count)
 		}
-		if c.count == 0 && (err == nil || wirelab.CodeOf(err) != c.code || count != 0) {
+		if c.count == 0 && (err == nil || status.CodeOf(err) != c.code || count != 0) {
 			t.Errorf("%s: %d, %v; want %v", c.name, count, err, c.code)
 		}
 	}
@@ -235,7 +235,7 @@ func TestReadMessage(t *testing.T) {
 	t.Parallel()
 	var m hermes.Message
 	for _, damaged := range [][]byte{{0x0a}, {0x0a, 5, 'x'}, {0x1a, 0}, {0x22, 0}, {0x08, 1}} {
-		if err := record.ReadMessage(damaged, &m); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err := record.ReadMessage(damaged, &m); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%x: %v", damaged, err)
 		}
 	}

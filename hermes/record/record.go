@@ -28,7 +28,7 @@ import (
 	"iter"
 	"math"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Version is the form this package writes; others are refused by their number.
@@ -109,7 +109,7 @@ func Parse(data []byte) (time int64, items iter.Seq2[Item, error], err error) {
 		return 0, func(func(Item, error) bool) {}, nil
 	}
 	if data[0] != Version {
-		return 0, nil, wirelab.Errorf(wirelab.Unimplemented,
+		return 0, nil, status.Errorf(status.Unimplemented,
 			"the log has an entry of form %d and this program reads form %d: run the version that wrote it, or a later one", data[0], Version)
 	}
 	c := cursor{data: data, at: 1}
@@ -142,7 +142,7 @@ type cursor struct {
 }
 
 func (c *cursor) err() error {
-	return wirelab.Errorf(wirelab.Internal, "a log entry of %d bytes is malformed at byte %d: its %s is wrong", len(c.data), c.at, c.wrong)
+	return status.Errorf(status.Internal, "a log entry of %d bytes is malformed at byte %d: its %s is wrong", len(c.data), c.at, c.wrong)
 }
 
 func (c *cursor) item() Item {

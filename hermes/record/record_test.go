@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // parse gathers all of an entry.
@@ -148,22 +148,22 @@ func TestParseRefuses(t *testing.T) {
 		name string
 		data []byte
 		says string
-		code wirelab.Code
+		code status.Code
 	}{
-		{"a later form", []byte{2, 0}, "form 2", wirelab.Unimplemented},
-		{"no time", []byte{1}, "time", wirelab.Internal},
-		{"a time past int64", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "time", wirelab.Internal},
-		{"a kind nobody knows", []byte{1, 0, 9}, "kind of item", wirelab.Internal},
-		{"a command cut off", []byte{1, 0, 2, 5, 'a'}, "command", wirelab.Internal},
-		{"a command of 2^63 bytes", []byte{1, 0, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, "command", wirelab.Internal},
-		{"flags nobody knows", run(func(b []byte) { b[4] = 4 }), "flags", wirelab.Internal},
-		{"no message", run(func(b []byte) { b[7] = 0 }), "count", wirelab.Internal},
-		{"more messages than bytes for them", run(func(b []byte) { b[7] = 2 }), "messages", wirelab.Internal},
-		{"a cleaned run that had fewer bytes than messages", []byte{1, 0, 1, 1, 1, 0, 0, 2, 3}, "messages", wirelab.Internal},
-		{"messages cut off", run(func(b []byte) { b[8] = 3 }), "messages", wirelab.Internal},
+		{"a later form", []byte{2, 0}, "form 2", status.Unimplemented},
+		{"no time", []byte{1}, "time", status.Internal},
+		{"a time past int64", []byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, "time", status.Internal},
+		{"a kind nobody knows", []byte{1, 0, 9}, "kind of item", status.Internal},
+		{"a command cut off", []byte{1, 0, 2, 5, 'a'}, "command", status.Internal},
+		{"a command of 2^63 bytes", []byte{1, 0, 2, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, "command", status.Internal},
+		{"flags nobody knows", run(func(b []byte) { b[4] = 4 }), "flags", status.Internal},
+		{"no message", run(func(b []byte) { b[7] = 0 }), "count", status.Internal},
+		{"more messages than bytes for them", run(func(b []byte) { b[7] = 2 }), "messages", status.Internal},
+		{"a cleaned run that had fewer bytes than messages", []byte{1, 0, 1, 1, 1, 0, 0, 2, 3}, "messages", status.Internal},
+		{"messages cut off", run(func(b []byte) { b[8] = 3 }), "messages", status.Internal},
 	} {
 		_, items, err := parse(c.data)
-		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) || items != nil {
+		if err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) || items != nil {
 			t.Errorf("%s: %v and %d items, want %v that says %q", c.name, err, len(items), c.code, c.says)
 		}
 	}

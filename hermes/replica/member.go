@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/raft/v3/tracker"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // ProposeChange proposes a change of members, one at a time; the verdict comes when
@@ -20,7 +20,7 @@ import (
 func (r *Replica) ProposeChange(c raftpb.ConfChangeI) (ticket uint64) {
 	ticket = r.nextTicket()
 	if _, err := changed(r.conf, c.AsV2()); err != nil {
-		r.answer(Verdict{Ticket: ticket, Err: wirelab.Errorf(wirelab.InvalidArgument, "members cannot be changed so: %v", err)})
+		r.answer(Verdict{Ticket: ticket, Err: status.Errorf(status.InvalidArgument, "members cannot be changed so: %v", err)})
 		return ticket
 	}
 	r.changes = append(r.changes, change{ticket, c})

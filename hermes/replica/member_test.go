@@ -11,10 +11,10 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/core"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 var message = hermes.Message{Payload: []byte("x")}
@@ -67,7 +67,7 @@ func TestChangesAreChecked(t *testing.T) {
 	n := c.elect(1)
 	last := n.ProposeChange(memberChange(raftpb.ConfChangeRemoveNode, 1))
 	c.settle()
-	if v := n.one(t, last); wirelab.CodeOf(v.Err) != wirelab.InvalidArgument {
+	if v := n.one(t, last); status.CodeOf(v.Err) != status.InvalidArgument {
 		t.Errorf("removing the last voter came to %+v; the library panics over it", v)
 	}
 	n.hold = true
@@ -78,7 +78,7 @@ func TestChangesAreChecked(t *testing.T) {
 	n.hold = false
 	c.store(n)
 	c.settle()
-	if v := n.one(t, second); wirelab.CodeOf(v.Err) != wirelab.Conflict {
+	if v := n.one(t, second); status.CodeOf(v.Err) != status.Conflict {
 		t.Errorf("a second change meanwhile came to %+v", v)
 	}
 	if v := n.one(t, first); v.Err != nil || !slices.Equal(n.Conf().GetLearners(), []uint64{2}) {
@@ -205,7 +205,7 @@ func TestReadIndexWithoutAQuorum(t *testing.T) {
 		t.Fatal("it was answered by the lease")
 	}
 	c.tick(30)
-	if v := n.one(t, ticket); wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+	if v := n.one(t, ticket); status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("%+v", v)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // proposals are what this node's callers want in the log.
@@ -171,7 +171,7 @@ func (r *Replica) place(entries []*raftpb.Entry) {
 	for i, f := range r.fresh {
 		f.index = last[i].GetIndex()
 		if f.member && last[i].GetType() == raftpb.EntryNormal { // the library's way to refuse
-			r.answer(Verdict{Ticket: f.parts[0].ticket, Err: wirelab.Errorf(wirelab.Conflict,
+			r.answer(Verdict{Ticket: f.parts[0].ticket, Err: status.Errorf(status.Conflict,
 				"another change of members is under way: try again when it is done")})
 			continue
 		}
@@ -235,7 +235,7 @@ func (r *Replica) lose() {
 
 func (r *Replica) abandon(f flight) {
 	for _, p := range f.parts {
-		r.answer(Verdict{Ticket: p.ticket, Term: f.term, Index: f.index, Err: wirelab.Errorf(wirelab.Unavailable,
+		r.answer(Verdict{Ticket: p.ticket, Term: f.term, Index: f.index, Err: status.Errorf(status.Unavailable,
 			"the leader changed before this was on a quorum of nodes: it may or may not be stored, repeat it with the same producer and sequence")})
 	}
 }
@@ -258,5 +258,5 @@ func (r *Replica) refuseParts(parts []part) {
 }
 
 func notLed() error {
-	return wirelab.Errorf(wirelab.Unavailable, "this node does not lead: nothing was stored, ask the leader")
+	return status.Errorf(status.Unavailable, "this node does not lead: nothing was stored, ask the leader")
 }

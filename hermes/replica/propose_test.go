@@ -8,10 +8,10 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/raftpb"
 
-	"wirelab"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 func TestProposalsGoTogether(t *testing.T) {
@@ -117,7 +117,7 @@ func TestOutcomesAreOnesOwn(t *testing.T) {
 	if v := n.one(t, good); v.Err != nil || len(v.Outcomes) != 2 || v.Outcomes[1].Offset != 1 {
 		t.Errorf("two runs came to %+v", v)
 	}
-	if v := n.one(t, bad); v.Err != nil || wirelab.CodeOf(v.Outcomes[0].Err) != wirelab.NotFound {
+	if v := n.one(t, bad); v.Err != nil || status.CodeOf(v.Outcomes[0].Err) != status.NotFound {
 		t.Errorf("a run of no topic came to %+v", v)
 	}
 	if v := n.one(t, after); v.Outcomes[0].Offset != 2 {
@@ -152,7 +152,7 @@ func TestFollowerStoresNothing(t *testing.T) {
 	change := n.ProposeChange(&raftpb.ConfChange{Type: raftpb.ConfChangeAddLearnerNode.Enum(), NodeId: new(uint64(4))})
 	c.settle()
 	for _, ticket := range []uint64{ticket, change} {
-		if v := n.one(t, ticket); v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+		if v := n.one(t, ticket); v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
 			t.Errorf("a follower answered %+v", v)
 		}
 	}
@@ -241,7 +241,7 @@ func TestDeposedLeaderAnswersAll(t *testing.T) {
 	c.tick(3)
 	for _, ticket := range []uint64{flying, flying2, waiting} {
 		all := n.of(ticket)
-		if v := all[len(all)-1]; v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.Unavailable || v.Provisional {
+		if v := all[len(all)-1]; v.Err == nil || status.CodeOf(v.Err) != status.Unavailable || v.Provisional {
 			t.Errorf("ticket %d of a deposed leader: %+v", ticket, all)
 		}
 	}
@@ -273,7 +273,7 @@ func TestTransfer(t *testing.T) {
 	if n.leader == 1 || n.leader == 0 {
 		t.Errorf("leader is %d", n.leader)
 	}
-	if v := n.one(t, ticket); wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+	if v := n.one(t, ticket); status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("a proposal at a leader that goes came to %+v", v)
 	}
 }

@@ -5,7 +5,7 @@ import (
 
 	"go.etcd.io/raft/v3"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // reads are the questions how far the log was committed. All that wait share one
@@ -97,7 +97,7 @@ func (r *Replica) ageReads() {
 	limit := uint64(2 * r.options.ElectionTicks)
 	for _, list := range []*[]read{&r.open, &r.known} {
 		for len(*list) > 0 && r.ticks-(*list)[0].since > limit {
-			r.answer(Verdict{Ticket: (*list)[0].ticket, Err: wirelab.Errorf(wirelab.Unavailable,
+			r.answer(Verdict{Ticket: (*list)[0].ticket, Err: status.Errorf(status.Unavailable,
 				"no leader confirmed the read: ask again, here or at another node")})
 			*list = (*list)[1:]
 		}

@@ -9,12 +9,12 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // member acknowledges messages of a group's topic, out of order and more than once, as
@@ -206,7 +206,7 @@ func (m *member) propose(n *node, i *intent, command []byte) {
 			return
 		}
 		i.ended, i.index = w.now, v.Index
-		i.conflict = v.Outcomes[0].Err != nil && wirelab.CodeOf(v.Outcomes[0].Err) == wirelab.Conflict
+		i.conflict = v.Outcomes[0].Err != nil && status.CodeOf(v.Outcomes[0].Err) == status.Conflict
 		w.judge.report.Acks++
 	}
 }
@@ -247,7 +247,7 @@ func (j *judge) moved(at place, command []byte, o core.Outcome) {
 	if i == nil {
 		return
 	}
-	conflict := o.Err != nil && wirelab.CodeOf(o.Err) == wirelab.Conflict
+	conflict := o.Err != nil && status.CodeOf(o.Err) == status.Conflict
 	was := j.cursors[i.group]
 	if was.generation == 0 {
 		was.generation = 1

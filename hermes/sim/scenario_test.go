@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
 // worlds are how many seeds a scenario runs with; few are enough to see that it works.
@@ -178,7 +178,7 @@ func TestPausedLeader(t *testing.T) {
 			t.Fatalf("seed %d: nobody took over from a leader that stands still", s)
 		}
 		run(t, w, 5*time.Second)
-		if v := verdicts[write]; v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.Unavailable {
+		if v := verdicts[write]; v.Err == nil || status.CodeOf(v.Err) != status.Unavailable {
 			t.Errorf("seed %d: a leader deposed in its sleep answered %+v", s, v)
 		}
 		if v := verdicts[read]; v.Ticket == 0 || v.Err == nil && v.Term <= term {

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/core"
 	"wirelab/hermes/record"
 	"wirelab/hermes/replica"
+	"wirelab/wire/status"
 )
 
-var errRefused = wirelab.Errorf(wirelab.Unavailable, "connection refused")
+var errRefused = status.Errorf(status.Unavailable, "connection refused")
 
 // Prepare waits for the first leader and makes the topics and the producers' ids,
 // before anything goes wrong.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Reader is one reader of one topic. Next is for one goroutine at a time, the rest
@@ -35,7 +35,7 @@ type Reader struct {
 func (r *Reader) Next(ctx context.Context, room broker.Room) (broker.Batch, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return broker.Batch{}, wirelab.Errorf(wirelab.CodeOf(err), "no message came: %v", err)
+			return broker.Batch{}, status.Errorf(status.CodeOf(err), "no message came: %v", err)
 		}
 		b, before, err := r.memory(room)
 		if err != nil || b.Count > 0 {
@@ -160,6 +160,6 @@ func (r *Reader) Close() {
 	t := r.topic.tail
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.leave(r, wirelab.Errorf(wirelab.Canceled, "the subscription was closed"))
+	t.leave(r, status.Errorf(status.Canceled, "the subscription was closed"))
 	t.forget(r.topic)
 }

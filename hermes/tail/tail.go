@@ -18,8 +18,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 const (
@@ -223,7 +223,7 @@ func (t *Tail) Open(topic uint32, offset, next uint64, live bool) (*Reader, erro
 		return nil, t.closed
 	}
 	if t.readers >= t.readersMost {
-		return nil, wirelab.Errorf(wirelab.ResourceExhausted, "this node has all %d subscribers that it takes: subscribe at another", t.readers)
+		return nil, status.Errorf(status.ResourceExhausted, "this node has all %d subscribers that it takes: subscribe at another", t.readers)
 	}
 	t.readers++
 	p := t.topic(topic)
@@ -330,7 +330,7 @@ func (t *Tail) Usage() Usage {
 // from then on, and Append and Push do nothing.
 func (t *Tail) Close(err error) {
 	if err == nil {
-		err = wirelab.Errorf(wirelab.Unavailable, "the node is stopping: subscribe again, at another")
+		err = status.Errorf(status.Unavailable, "the node is stopping: subscribe again, at another")
 	}
 	defer t.wg.Wait()
 	t.mu.Lock()

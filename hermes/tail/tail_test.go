@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // got is a batch, or how a Next ended.
@@ -73,11 +73,11 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		end  func(tail *Tail, r *Reader)
-		want wirelab.Code
+		want status.Code
 	}{
-		"closed reader": {func(_ *Tail, r *Reader) { r.Close() }, wirelab.Canceled},
-		"closed tail":   {func(tail *Tail, _ *Reader) { tail.Close(nil) }, wirelab.Unavailable},
-		"deleted topic": {func(tail *Tail, _ *Reader) { tail.End(1, wirelab.Errorf(wirelab.NotFound, "gone")) }, wirelab.NotFound},
+		"closed reader": {func(_ *Tail, r *Reader) { r.Close() }, status.Canceled},
+		"closed tail":   {func(tail *Tail, _ *Reader) { tail.Close(nil) }, status.Unavailable},
+		"deleted topic": {func(tail *Tail, _ *Reader) { tail.End(1, status.Errorf(status.NotFound, "gone")) }, status.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,10 +87,10 @@ func TestEnds(t *testing.T) {
 				answer := next(t, r, 100)
 				synctest.Wait()
 				c.end(tail, r)
-				if g := <-answer; g.err == nil || wirelab.CodeOf(g.err) != c.want {
+				if g := <-answer; g.err == nil || status.CodeOf(g.err) != c.want {
 					t.Fatalf("ended with %v, want %v", g.err, c.want)
 				}
-				if _, err := r.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != c.want {
+				if _, err := r.Next(t.Context(), broker.Room{Bytes: 1}); err == nil || status.CodeOf(err) != c.want {
 					t.Fatalf("then %v, want %v", err, c.want)
 				}
 				r.Close() // again
@@ -111,7 +111,7 @@ func TestContextEnds(t *testing.T) {
 		r := open(t, New(Options{}), 1, 0, 0, false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := r.Next(ctx, broker.Room{Bytes: 1}); err == nil || wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+		if _, err := r.Next(ctx, broker.Room{Bytes: 1}); err == nil || status.CodeOf(err) != status.DeadlineExceeded {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -123,13 +123,13 @@ func TestRefusesReaders(t *testing.T) {
 	tail := New(Options{Readers: 2})
 	first := open(t, tail, 1, 0, 0, false)
 	open(t, tail, 2, 0, 0, false)
-	if _, err := tail.Open(3, 0, 0, false); err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if _, err := tail.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.ResourceExhausted {
 		t.Fatalf("a third reader: %v", err)
 	}
 	first.Close()
 	open(t, tail, 3, 0, 0, false)
 	tail.Close(nil)
-	if _, err := tail.Open(3, 0, 0, false); err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if _, err := tail.Open(3, 0, 0, false); err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Fatalf("a reader of a closed tail: %v", err)
 	}
 	tail.Append(1, []Run{{Topic: 3, Count: 1, Messages: messages("x")}})

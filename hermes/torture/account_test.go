@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/client"
+	"wirelab/wire/status"
 )
 
 // account is what was published and what became of it, by id.
@@ -232,7 +232,7 @@ func leader(ctx context.Context, t *testing.T, c *client.Client) uint64 {
 		if err == nil && s.Leader != 0 {
 			return s.Leader
 		}
-		if err != nil && wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err != nil && status.CodeOf(err) != status.Unavailable {
 			t.Fatal(err)
 		}
 		select {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/local"
+	"wirelab/wire/status"
 )
 
 // Every node's disk fills up under load, to what is to be left free and to the last byte, where
@@ -122,7 +122,7 @@ func TestLeadersDiskFull(t *testing.T) {
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.failure != nil && wirelab.CodeOf(a.failure) == wirelab.ResourceExhausted {
+		if a.failure != nil && status.CodeOf(a.failure) == status.ResourceExhausted {
 			t.Errorf("a publish was refused: %v", a.failure)
 		}
 	})
@@ -139,10 +139,10 @@ func refusal(ctx context.Context, t *testing.T, a *account) {
 			a.mu.Lock()
 			last = a.failure
 			a.mu.Unlock()
-			switch code := wirelab.CodeOf(last); code {
-			case wirelab.ResourceExhausted:
+			switch code := status.CodeOf(last); code {
+			case status.ResourceExhausted:
 				return
-			case wirelab.Unavailable, wirelab.DeadlineExceeded:
+			case status.Unavailable, status.DeadlineExceeded:
 			default:
 				t.Fatalf("a publish fails with: %v", last)
 			}

@@ -202,6 +202,10 @@ func TestRulesRefuse(t *testing.T) {
 		{"results/store/sqlite", "wirelab/results/report"},
 		{"lab/experiment", "wirelab/wire/grpc"},
 		{"lab/experiment", "wirelab/cmd/wirelab"},
+		{"hermes/node", "wirelab"},
+		{"hermes/local", "wirelab/system/nats"},
+		{"wire/status", "wirelab"},
+		{"wire/endpoint", "wirelab"},
 		{"newroom", "fmt"},
 	} {
 		if offence(c.room, c.imported) == "" {

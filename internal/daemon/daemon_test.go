@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/daemon"
 	"wirelab/internal/place"
+	"wirelab/wire/status"
 )
 
 // A lock is held as long as any process has its file open, a child too, and a
@@ -30,7 +30,7 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := daemon.Lock(name); !errors.Is(err, daemon.ErrHeld) || wirelab.CodeOf(err) != wirelab.Conflict {
+	if _, err := daemon.Lock(name); !errors.Is(err, daemon.ErrHeld) || status.CodeOf(err) != status.Conflict {
 		t.Errorf("taken twice: %v", err)
 	}
 	child := exec.Command("cat") // until its input ends
@@ -172,20 +172,20 @@ func TestFreePort(t *testing.T) {
 // limit does; an error says which, with the server's last words.
 func TestReady(t *testing.T) {
 	t.Parallel()
-	bad := wirelab.Errorf(wirelab.Internal, "closing went wrong")
+	bad := status.Errorf(status.Internal, "closing went wrong")
 	for _, c := range []struct {
 		name, does string
 		limit      time.Duration
 		after      int // tries until it takes one; 0: never
 		try        error
-		code       wirelab.Code
+		code       status.Code
 		want       string
 	}{
 		{name: "it takes the third", does: "cat", limit: time.Hour, after: 3},
-		{name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad, code: wirelab.Internal, want: "closing went wrong"},
+		{name: "the try fails though taken", does: "cat", limit: time.Hour, after: 1, try: bad, code: status.Internal, want: "closing went wrong"},
 		{name: "it ends", does: "exit 3", limit: time.Hour, want: "it ended: exit status 3; words"},
-		{name: "it ends well", does: "exit 0", limit: time.Hour, code: wirelab.Unavailable, want: "it ended by itself before it took connections; words"},
-		{name: "it is silent", does: "cat", limit: time.Millisecond, code: wirelab.Unavailable, want: "it took no connections within 1ms; words"},
+		{name: "it ends well", does: "exit 0", limit: time.Hour, code: status.Unavailable, want: "it ended by itself before it took connections; words"},
+		{name: "it is silent", does: "cat", limit: time.Millisecond, code: status.Unavailable, want: "it took no connections within 1ms; words"},
 	} {
 		command := exec.Command("sh", "-c", c.does)
 		input, err := command.StdinPipe()
@@ -212,7 +212,7 @@ func TestReady(t *testing.T) {
 			if err != nil || tries != c.after {
 				t.Errorf("%s: %v after %d tries", c.name, err, tries)
 			}
-		case err == nil || !strings.Contains(err.Error(), c.want) || wirelab.CodeOf(err) != c.code:
+		case err == nil || !strings.Contains(err.Error(), c.want) || status.CodeOf(err) != c.code:
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 		_ = input.Close() // it may have ended

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Identity is who a server runs as; nil: as we do.
@@ -40,7 +40,7 @@ func Choose(program, own string) (*Identity, error) {
 		}
 		return &Identity{name: name, uid: uint32(uid), gid: uint32(gid)}, nil
 	}
-	return nil, wirelab.Errorf(wirelab.NotFound,
+	return nil, status.Errorf(status.NotFound,
 		"%s is not to run as root, and there is no user %s or %s to run it as; run as another user", program, own, nobody)
 }
 

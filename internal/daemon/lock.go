@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // ErrHeld is that some process holds a lock.
-var ErrHeld = wirelab.Errorf(wirelab.Conflict, "the lock is held")
+var ErrHeld = status.Errorf(status.Conflict, "the lock is held")
 
 // Lock takes a lock, or returns ErrHeld. It is given back when every process
 // that has the file open has closed it: a child that inherits the file holds the

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync/atomic"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // The ports that [FreePort] gives are below those that the kernel gives to clients (32768 and up,
@@ -36,5 +36,5 @@ func FreePort() (int, error) {
 		}
 		return port, l.Close()
 	}
-	return 0, wirelab.Errorf(wirelab.ResourceExhausted, "none of 100 ports between %d and %d was free", firstPort, firstPort+portCount)
+	return 0, status.Errorf(status.ResourceExhausted, "none of 100 ports between %d and %d was free", firstPort, firstPort+portCount)
 }

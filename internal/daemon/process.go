@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/place"
+	"wirelab/wire/status"
 )
 
 // Process is one run of a server. Its methods may be called by several
@@ -74,7 +74,7 @@ type Waiting struct {
 // it did not within the limit, or ended as if all were well, and else how it ended.
 func (p *Process) Ready(ctx context.Context, w Waiting) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.Limit,
-		wirelab.Errorf(wirelab.Unavailable, "it took no connections within %v", w.Limit))
+		status.Errorf(status.Unavailable, "it took no connections within %v", w.Limit))
 	defer cancel()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -84,7 +84,7 @@ func (p *Process) Ready(ctx context.Context, w Waiting) error {
 			return fmt.Errorf("%w%s", context.Cause(ctx), w.Words())
 		case <-p.ended:
 			if p.err == nil {
-				return wirelab.Errorf(wirelab.Unavailable, "it ended by itself before it took connections%s", w.Words())
+				return status.Errorf(status.Unavailable, "it ended by itself before it took connections%s", w.Words())
 			}
 			return fmt.Errorf("it ended: %w%s", p.err, w.Words())
 		case <-timer.C:

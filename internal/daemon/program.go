@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // askLimit is the longest that a program may take to say what it is.
@@ -42,7 +42,7 @@ func (p Program) find(ctx context.Context, getenv func(string) string, self stri
 	if named := getenv(p.Variable); named != "" {
 		found, err := p.ask(ctx, named)
 		if err != nil && ctx.Err() == nil {
-			err = wirelab.Errorf(wirelab.NotFound, "$%s is %s, which is not %s: %v", p.Variable, named, p.Title, err)
+			err = status.Errorf(status.NotFound, "$%s is %s, which is not %s: %v", p.Variable, named, p.Title, err)
 		}
 		return found, err
 	}
@@ -62,7 +62,7 @@ func (p Program) find(ctx context.Context, getenv func(string) string, self stri
 		}
 		// There are other programs of that name.
 	}
-	return Installation{}, wirelab.Errorf(wirelab.NotFound,
+	return Installation{}, status.Errorf(status.NotFound,
 		"the program %s is not next to this one, nor on the path; build it with make build, or name it in %s", p.File, p.Variable)
 }
 
@@ -74,14 +74,14 @@ func (p Program) ask(ctx context.Context, program string) (Installation, error) 
 	command.WaitDelay = time.Second
 	text, err := command.Output()
 	if ctx.Err() != nil {
-		return Installation{}, wirelab.Public(ctx.Err())
+		return Installation{}, status.Public(ctx.Err())
 	}
 	if err != nil {
 		return Installation{}, err
 	}
 	var said struct{ Version, Commit, Platform string }
 	if err := json.Unmarshal(text, &said); err != nil || said.Version == "" || said.Commit == "" || said.Platform == "" {
-		return Installation{}, wirelab.Errorf(wirelab.InvalidArgument, "it does not tell its version as %s does", p.Title)
+		return Installation{}, status.Errorf(status.InvalidArgument, "it does not tell its version as %s does", p.Title)
 	}
 	return Installation{Program: program, Version: said.Version}, nil
 }

@@ -17,13 +17,13 @@ import (
 	"strings"
 	"syscall"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Text is what err says, with the words of the system and of libraries in it replaced by plain ones.
 func Text(err error) string {
 	text := err.Error()
-	if coded := new(wirelab.Error); errors.As(err, &coded) {
+	if coded := new(status.Error); errors.As(err, &coded) {
 		text = strings.ReplaceAll(text, coded.Error(), coded.Message) // codes are for programs
 	}
 	for _, plain := range []func(error) (theirs, ours string){ofProgram, ofNetwork, ofFile, ofTime} {
@@ -38,9 +38,9 @@ func Text(err error) string {
 func Listen(address, flag string, err error) error {
 	_, port, malformed := net.SplitHostPort(address)
 	if n, wrong := strconv.ParseUint(port, 10, 16); malformed != nil || wrong != nil && n != 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s %.100q is not HOST:PORT, such as 127.0.0.1:8080", flag, address)
+		return status.Errorf(status.InvalidArgument, "%s %.100q is not HOST:PORT, such as 127.0.0.1:8080", flag, address)
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "cannot listen at %s: %s; choose another %s, or port 0 for any free one", address, listening(err), flag)
+	return status.Errorf(status.Unavailable, "cannot listen at %s: %s; choose another %s, or port 0 for any free one", address, listening(err), flag)
 }
 
 // listening says why an address cannot be listened at.
@@ -224,7 +224,7 @@ func Write(name string, err error) error {
 	default:
 		reason = Text(err)
 	}
-	return wirelab.Errorf(wirelab.Unavailable, "cannot write %s: %s", name, reason)
+	return status.Errorf(status.Unavailable, "cannot write %s: %s", name, reason)
 }
 
 // Read is the error of a file that was named and cannot be read. flag says where it was named, or is "".
@@ -232,13 +232,13 @@ func Read(flag, name string, err error) error {
 	if flag != "" {
 		flag += ": "
 	}
-	code := wirelab.Unavailable
+	code := status.Unavailable
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) {
-		code = wirelab.NotFound
+		code = status.NotFound
 	}
 	inner := err
 	if path := new(fs.PathError); errors.As(err, &path) {
 		inner = path.Err
 	}
-	return wirelab.Errorf(code, "%s%s", flag, File(name, inner))
+	return status.Errorf(code, "%s%s", flag, File(name, inner))
 }

@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"wirelab"
 	"wirelab/internal/fault"
 	"wirelab/internal/porttest"
+	"wirelab/wire/status"
 )
 
 // A fault has one text, whether its error is whole or a library left only the text of it.
@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 		{exec.Command("no-such-program").Run(), "the program no-such-program is not installed, or not on the PATH"},
 		{killed.Wait(), "it was killed (signal 9)"},
 		{fmt.Errorf("x: %w", context.DeadlineExceeded), "x: no answer in time"},
-		{fmt.Errorf("x: %w", wirelab.Errorf(wirelab.NotFound, "no stone")), "x: no stone"},
+		{fmt.Errorf("x: %w", status.Errorf(status.NotFound, "no stone")), "x: no stone"},
 	} {
 		if got := fault.Text(c.err); got != c.want {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
@@ -98,16 +98,16 @@ func TestCodes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		err  error
-		code wirelab.Code
+		code status.Code
 		want string
 	}{
-		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), wirelab.Unavailable, "cannot listen at 127.0.0.1:80: another program uses this port; choose another --addr, or port 0 for any free one"},
-		{fault.Listen("nohost", "--addr", syscall.EINVAL), wirelab.InvalidArgument, `--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`},
-		{fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}), wirelab.Unavailable, "cannot write /no/x.html: there is no folder /no"},
-		{fault.Read("--ca", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.ENOENT}), wirelab.NotFound, "--ca: there is no file or folder /no"},
-		{fault.Read("", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.EACCES}), wirelab.Unavailable, "no permission for /no"},
+		{fault.Listen("127.0.0.1:80", "--addr", syscall.EADDRINUSE), status.Unavailable, "cannot listen at 127.0.0.1:80: another program uses this port; choose another --addr, or port 0 for any free one"},
+		{fault.Listen("nohost", "--addr", syscall.EINVAL), status.InvalidArgument, `--addr "nohost" is not HOST:PORT, such as 127.0.0.1:8080`},
+		{fault.Write("/no/x.html", &os.PathError{Op: "open", Path: "/no/.x-17", Err: syscall.ENOENT}), status.Unavailable, "cannot write /no/x.html: there is no folder /no"},
+		{fault.Read("--ca", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.ENOENT}), status.NotFound, "--ca: there is no file or folder /no"},
+		{fault.Read("", "/no", &os.PathError{Op: "open", Path: "/no", Err: syscall.EACCES}), status.Unavailable, "no permission for /no"},
 	} {
-		if public := wirelab.Public(c.err); public.Code != c.code || public.Message != c.want {
+		if public := status.Public(c.err); public.Code != c.code || public.Message != c.want {
 			t.Errorf("%+v, want %v %q", public, c.code, c.want)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // texts are what libraries leave of an error that they met below: its text, in theirs. The address of a
@@ -109,7 +109,7 @@ var coded = regexp.MustCompile(`(^|[:;,] |\()(?:(?:` + strings.Join(codes(), "|"
 
 func codes() []string {
 	var names []string
-	for _, c := range wirelab.Codes() {
+	for _, c := range status.Codes() {
 		names = append(names, c.String())
 	}
 	return names

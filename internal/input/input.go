@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // File reads all of a text file, at most so many bytes, until ctx ends. The errors are those of the system, as
@@ -225,7 +225,7 @@ func noText(text []byte) error {
 	if _, err := UTF8(text); err != nil {
 		return err
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "it is not text")
+	return status.Errorf(status.InvalidArgument, "it is not text")
 }
 
 // all reads to the end, at most so many bytes. size is how many there are likely to be; 0: not known.
@@ -260,7 +260,7 @@ func all(ctx context.Context, from io.Reader, size, most int64, isText bool) ([]
 }
 
 func beyond(most int64) error {
-	return wirelab.Errorf(wirelab.ResourceExhausted, "it has more than %d bytes, which is the most that is read", most)
+	return status.Errorf(status.ResourceExhausted, "it has more than %d bytes, which is the most that is read", most)
 }
 
 // UTF8 returns a text in UTF-8 without a byte-order mark. UTF-16 is converted if a mark tells of it, as programs on
@@ -270,13 +270,13 @@ func UTF8(text []byte) ([]byte, error) {
 	case bytes.HasPrefix(text, []byte("\ufeff")):
 		return text[len("\ufeff"):], nil
 	case bytes.HasPrefix(text, []byte{0xff, 0xfe, 0, 0}), bytes.HasPrefix(text, []byte{0, 0, 0xfe, 0xff}):
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "it is in UTF-32; save it as UTF-8")
+		return nil, status.Errorf(status.InvalidArgument, "it is in UTF-32; save it as UTF-8")
 	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
 		return ofUTF16(text[2:], 0)
 	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
 		return ofUTF16(text[2:], 1)
 	case len(text) >= 2 && (text[0] == 0) != (text[1] == 0):
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "it looks like UTF-16 without a byte-order mark; save it as UTF-8")
+		return nil, status.Errorf(status.InvalidArgument, "it looks like UTF-16 without a byte-order mark; save it as UTF-8")
 	}
 	return text, nil
 }
@@ -284,7 +284,7 @@ func UTF8(text []byte) ([]byte, error) {
 // ofUTF16 converts UTF-16; low is where in two bytes the low one is.
 func ofUTF16(text []byte, low int) ([]byte, error) {
 	if len(text)%2 != 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "it is in UTF-16 and cut off in the middle of a character; save it as UTF-8")
+		return nil, status.Errorf(status.InvalidArgument, "it is in UTF-16 and cut off in the middle of a character; save it as UTF-8")
 	}
 	plain := make([]byte, 0, len(text)/2)
 	unit := func(i int) rune { return rune(text[i+low]) | rune(text[i+1-low])<<8 }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"wirelab"
 	"wirelab/internal/input"
+	"wirelab/wire/status"
 )
 
 func file(t *testing.T, text string) string {
@@ -48,14 +48,14 @@ func TestFile(t *testing.T) {
 // What has no end, or hides how long it is, is read as far as the bound and no further.
 func TestBound(t *testing.T) {
 	t.Parallel()
-	if _, err := input.File(t.Context(), file(t, "12345"), 4); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if _, err := input.File(t.Context(), file(t, "12345"), 4); status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("a file of 5 bytes where 4 are read: %v", err)
 	}
-	if _, err := input.File(t.Context(), "/dev/zero", 1<<62); wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := input.File(t.Context(), "/dev/zero", 1<<62); status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("a device: %v", err)
 	}
 	endless := &counted{}
-	if _, err := input.Reader(t.Context(), endless, 3<<20); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if _, err := input.Reader(t.Context(), endless, 3<<20); status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("a reader without an end: %v", err)
 	}
 	if endless.n > 8<<20 {
@@ -161,7 +161,7 @@ func TestBytes(t *testing.T) {
 	if got, err := input.Bytes(t.Context(), file(t, secret), 100); err != nil || string(got) != secret {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := input.Bytes(t.Context(), "/dev/zero", 3<<20); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if _, err := input.Bytes(t.Context(), "/dev/zero", 3<<20); status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("a device: %v", err)
 	}
 }

@@ -19,14 +19,14 @@ func answerFaults() []Fault {
 		},
 		{
 			"wrong-code", "wire/grpc/error.go",
-			"wirelab.Conflict:          codes.AlreadyExists,",
-			"wirelab.Conflict:          codes.NotFound,",
+			"status.Conflict:          codes.AlreadyExists,",
+			"status.Conflict:          codes.NotFound,",
 			"grpc", "wrong code not_found",
 		},
 		{
 			"lost-message", "wire/grpc/error.go",
-			"return status.Error(code, public.Message)",
-			`return status.Error(code, "")`,
+			"return grpcstatus.Error(code, public.Message)",
+			`return grpcstatus.Error(code, "")`,
 			"grpc", `wrong message ""`,
 		},
 		{

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // The pause after a connection could not be taken for want of something that
@@ -48,7 +48,7 @@ func Loop(ctx context.Context, listener net.Listener, serve func(net.Conn)) erro
 		case ctx.Err() != nil:
 			return nil
 		case !passing(err):
-			return wirelab.Errorf(wirelab.Unavailable, "accept: %v", err)
+			return status.Errorf(status.Unavailable, "accept: %v", err)
 		}
 		pause = min(max(2*pause, pauseMin), pauseMax)
 		timer := time.NewTimer(pause)

@@ -11,9 +11,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/accept"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -73,7 +73,7 @@ func TestABrokenListenerEndsTheLoop(t *testing.T) {
 	t.Parallel()
 	listener := &faulty{Listener: listen(t, "127.0.0.1:0"), errs: []error{errors.New("broken")}}
 	err := accept.Loop(t.Context(), listener, func(net.Conn) {})
-	if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+	if err == nil || status.CodeOf(err) != status.Unavailable {
 		t.Errorf("%v, want unavailable", err)
 	}
 	if _, err := listener.Listener.Accept(); !errors.Is(err, net.ErrClosed) {

@@ -13,8 +13,8 @@ import (
 	"context"
 	"errors"
 
-	"wirelab"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 // Form turns values of T into bytes and back. Its errors are the house's.
@@ -65,7 +65,7 @@ func (m *Message[T]) Append(dst []byte) (message []byte, err error) {
 		}
 	}()
 	if message, m.err = m.form.Append(dst, &m.value); m.err != nil {
-		return message, wirelab.Public(m.err) // what is not, libraries would tell the peer
+		return message, status.Public(m.err) // what is not, libraries would tell the peer
 	}
 	return message, nil
 }
@@ -94,7 +94,7 @@ func (m *Message[T]) Request() (T, error) {
 		m.Take(nil)
 	}
 	if !m.taken {
-		return m.value, wirelab.Errorf(wirelab.InvalidArgument, "the message is empty")
+		return m.value, status.Errorf(status.InvalidArgument, "the message is empty")
 	}
 	return m.value, m.err
 }
@@ -106,17 +106,17 @@ func (m *Message[T]) Reply() (T, error) {
 	if err == nil {
 		return v, nil
 	}
-	var coded *wirelab.Error
+	var coded *status.Error
 	if !errors.As(err, &coded) {
-		coded = wirelab.Public(err)
+		coded = status.Public(err)
 	}
-	return v, wirelab.Errorf(wirelab.Internal, "the reply cannot be read: %s", coded.Message)
+	return v, status.Errorf(status.Internal, "the reply cannot be read: %s", coded.Message)
 }
 
 // Ours returns own if it is the house's, else otherwise: what a form says of its
 // message goes before what a library, which knows no more, makes of it.
 func Ours(own, otherwise error) error {
-	var coded *wirelab.Error
+	var coded *status.Error
 	if errors.As(own, &coded) {
 		return coded
 	}

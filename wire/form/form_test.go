@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
 	wireconnect "wirelab/wire/connect"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/form"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // word and size are a service's messages: their bytes are "=" and what follows.
@@ -35,7 +36,7 @@ func wordForm() form.Form[word] {
 		Append: func(dst []byte, v *word) ([]byte, error) {
 			switch *v {
 			case "unwritable":
-				return dst, wirelab.Errorf(wirelab.InvalidArgument, "that word cannot be written")
+				return dst, status.Errorf(status.InvalidArgument, "that word cannot be written")
 			case "fatal":
 				panic("a form that breaks writing")
 			}
@@ -45,9 +46,9 @@ func wordForm() form.Form[word] {
 			v, ok := strings.CutPrefix(string(message), "=")
 			switch {
 			case !ok:
-				return "", wirelab.Errorf(wirelab.InvalidArgument, "a word begins otherwise")
+				return "", status.Errorf(status.InvalidArgument, "a word begins otherwise")
 			case v == "unreadable":
-				return "", wirelab.Errorf(wirelab.ResourceExhausted, "too much of a word")
+				return "", status.Errorf(status.ResourceExhausted, "too much of a word")
 			case v == "foreign":
 				return "", errors.New("with a secret")
 			case v == "poison":
@@ -76,7 +77,7 @@ func sizeForm() form.Form[size] {
 		Decode: func(message []byte) (size, error) {
 			v, ok := strings.CutPrefix(string(message), "=")
 			if !ok {
-				return 0, wirelab.Errorf(wirelab.InvalidArgument, "a size begins otherwise")
+				return 0, status.Errorf(status.InvalidArgument, "a size begins otherwise")
 			}
 			return size(len(v)), nil
 		},
@@ -93,7 +94,7 @@ type ruler struct{}
 func (ruler) Measure(_ context.Context, w word) (size, error) {
 	switch w {
 	case "absent":
-		return 0, wirelab.Errorf(wirelab.NotFound, "no such word")
+		return 0, status.Errorf(status.NotFound, "no such word")
 	case "broken":
 		panic("a service that breaks")
 	}
@@ -109,7 +110,7 @@ const (
 // serve serves by a library until the test ends.
 func serve(t *testing.T, library string) string {
 	t.Helper()
-	return served(t, func(ctx context.Context, at wirelab.Endpoint) error {
+	return served(t, func(ctx context.Context, at endpoint.Endpoint) error {
 		if library == "grpc-go" {
 			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.Unary("Measure", wordForm(), sizeForm(), measure.Measure)), ruler{})
@@ -125,7 +126,7 @@ func serve(t *testing.T, library string) string {
 }
 
 // served is the address of what serve serves on loopback until the test ends.
-func served(t *testing.T, serve func(context.Context, wirelab.Endpoint) error) string {
+func served(t *testing.T, serve func(context.Context, endpoint.Endpoint) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -133,7 +134,7 @@ func served(t *testing.T, serve func(context.Context, wirelab.Endpoint) error) s
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Second}) }()
+	go func() { ended <- serve(ctx, endpoint.Endpoint{Listener: listener, Drain: time.Second}) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -146,7 +147,7 @@ func served(t *testing.T, serve func(context.Context, wirelab.Endpoint) error) s
 // dial returns a call by a library.
 func dial(t *testing.T, library, address string) func(context.Context, word) (size, error) {
 	t.Helper()
-	to := wirelab.Dialing{Address: address}
+	to := endpoint.Dialing{Address: address}
 	if library == "grpc-go" {
 		conn, err := wiregrpc.Dial(to, false)
 		if err != nil {
@@ -176,30 +177,30 @@ func TestForms(t *testing.T) {
 				for _, c := range []struct {
 					ask  word
 					want size
-					code wirelab.Code
+					code status.Code
 					says string // "": success
 				}{
 					{ask: "sevens!", want: 7},
 					{ask: "", want: 0},
 					{ask: word(strings.Repeat("x", 3<<20)), want: 3 << 20},
-					{ask: "absent", code: wirelab.NotFound, says: "no such word"},
-					{ask: "broken", code: wirelab.Internal, says: "internal error"},
-					{ask: "unwritable", code: wirelab.InvalidArgument, says: "that word cannot be written"},
-					{ask: "fatal", code: wirelab.Internal, says: "internal error"},
-					{ask: "unreadable", code: wirelab.ResourceExhausted, says: "too much of a word"},
-					{ask: "foreign", code: wirelab.Internal, says: "internal error"},
-					{ask: "poison", code: wirelab.Internal, says: "internal error"},
-					{ask: "abc", code: wirelab.Internal, says: " "},   // the reply cannot be written
-					{ask: "abcde", code: wirelab.Internal, says: " "}, // nor without a panic
-					{ask: "abcd", code: wirelab.Internal, says: "the reply cannot be read: a size begins otherwise"},
-					{ask: "abcdef", code: wirelab.Internal, says: "the reply cannot be read: "}, // it is empty
+					{ask: "absent", code: status.NotFound, says: "no such word"},
+					{ask: "broken", code: status.Internal, says: "internal error"},
+					{ask: "unwritable", code: status.InvalidArgument, says: "that word cannot be written"},
+					{ask: "fatal", code: status.Internal, says: "internal error"},
+					{ask: "unreadable", code: status.ResourceExhausted, says: "too much of a word"},
+					{ask: "foreign", code: status.Internal, says: "internal error"},
+					{ask: "poison", code: status.Internal, says: "internal error"},
+					{ask: "abc", code: status.Internal, says: " "},   // the reply cannot be written
+					{ask: "abcde", code: status.Internal, says: " "}, // nor without a panic
+					{ask: "abcd", code: status.Internal, says: "the reply cannot be read: a size begins otherwise"},
+					{ask: "abcdef", code: status.Internal, says: "the reply cannot be read: "}, // it is empty
 					{ask: "sevens!", want: 7},
 				} {
 					got, err := call(t.Context(), c.ask)
 					switch {
 					case c.says == "" && (err != nil || got != c.want):
 						t.Errorf("%.20q: %d, %v; want %d", c.ask, got, err, c.want)
-					case c.says != "" && (err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
+					case c.says != "" && (err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
 						t.Errorf("%q: %v, want %v with %q", c.ask, err, c.code, c.says)
 					case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
 						t.Errorf("%q: %v gives away what is ours", c.ask, err)
@@ -217,7 +218,7 @@ func TestStandardBesideForms(t *testing.T) {
 	for _, server := range []string{"grpc-go", "connect-go"} {
 		t.Run(server, func(t *testing.T) {
 			t.Parallel()
-			conn, err := wiregrpc.Dial(wirelab.Dialing{Address: serve(t, server)}, false)
+			conn, err := wiregrpc.Dial(endpoint.Dialing{Address: serve(t, server)}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +231,7 @@ func TestStandardBesideForms(t *testing.T) {
 			if err == nil {
 				_, err = call.Recv()
 			}
-			if status.Code(err) != codes.Unimplemented {
+			if grpcstatus.Code(err) != codes.Unimplemented {
 				t.Errorf("reflection: %v", err)
 			}
 		})

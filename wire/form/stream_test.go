@@ -11,9 +11,10 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
 
-	"wirelab"
 	wireconnect "wirelab/wire/connect"
+	"wirelab/wire/endpoint"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // counting is a service with a stream.
@@ -47,7 +48,7 @@ func (a abacus) Count(ctx context.Context, w word) iter.Seq2[size, error] {
 			}
 		}
 		if strings.HasSuffix(string(w), "?") {
-			yield(0, wirelab.Errorf(wirelab.NotFound, "no such word"))
+			yield(0, status.Errorf(status.NotFound, "no such word"))
 		}
 	}
 }
@@ -58,7 +59,7 @@ const counter = "/" + service + "/Count"
 func serveStream(t *testing.T, library string) (address string, ended <-chan struct{}) {
 	t.Helper()
 	counts := abacus{make(chan struct{}, 100)} // more than a test makes calls
-	return served(t, func(ctx context.Context, at wirelab.Endpoint) error {
+	return served(t, func(ctx context.Context, at endpoint.Endpoint) error {
 		if library == "grpc-go" {
 			return wiregrpc.Serve(ctx, at, false, subtype, func(to grpc.ServiceRegistrar) {
 				to.RegisterService(wiregrpc.Describe(service, subtype, wiregrpc.ServerStream("Count", wordForm(), sizeForm(), counting.Count)), counts)
@@ -73,7 +74,7 @@ func serveStream(t *testing.T, library string) (address string, ended <-chan str
 // dialStream returns a call by a library.
 func dialStream(t *testing.T, library, address string) func(context.Context, word) iter.Seq2[size, error] {
 	t.Helper()
-	to := wirelab.Dialing{Address: address}
+	to := endpoint.Dialing{Address: address}
 	if library == "grpc-go" {
 		conn, err := wiregrpc.Dial(to, false)
 		if err != nil {
@@ -101,19 +102,19 @@ func TestStreams(t *testing.T) {
 				for _, c := range []struct {
 					ask   word
 					items int
-					code  wirelab.Code
+					code  status.Code
 					says  string // "": success
 				}{
 					{ask: "ab", items: 2},
 					{ask: "", items: 0},
-					{ask: "a?", items: 2, code: wirelab.NotFound, says: "no such word"},
-					{ask: "broken", code: wirelab.Internal, says: "internal error"},
-					{ask: "unwritable", code: wirelab.InvalidArgument, says: "that word cannot be written"},
-					{ask: "fatal", code: wirelab.Internal, says: "internal error"},
-					{ask: "unreadable", code: wirelab.ResourceExhausted, says: "too much of a word"},
-					{ask: "foreign", code: wirelab.Internal, says: "internal error"},
-					{ask: "poison", code: wirelab.Internal, says: "internal error"},
-					{ask: "abcdef", items: 2, code: wirelab.Internal, says: " "}, // the third item cannot be written
+					{ask: "a?", items: 2, code: status.NotFound, says: "no such word"},
+					{ask: "broken", code: status.Internal, says: "internal error"},
+					{ask: "unwritable", code: status.InvalidArgument, says: "that word cannot be written"},
+					{ask: "fatal", code: status.Internal, says: "internal error"},
+					{ask: "unreadable", code: status.ResourceExhausted, says: "too much of a word"},
+					{ask: "foreign", code: status.Internal, says: "internal error"},
+					{ask: "poison", code: status.Internal, says: "internal error"},
+					{ask: "abcdef", items: 2, code: status.Internal, says: " "}, // the third item cannot be written
 					{ask: "ab", items: 2},
 				} {
 					items, err := drain(call(t.Context(), c.ask), -1)
@@ -122,7 +123,7 @@ func TestStreams(t *testing.T) {
 						t.Errorf("%q: %d items, want %d; %v", c.ask, items, c.items, err)
 					case c.says == "" && err != nil:
 						t.Errorf("%q: %v", c.ask, err)
-					case c.says != "" && (err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
+					case c.says != "" && (err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says)):
 						t.Errorf("%q: %v, want %v with %q", c.ask, err, c.code, c.says)
 					case err != nil && (strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "breaks")):
 						t.Errorf("%q: %v gives away what is ours", c.ask, err)
@@ -160,7 +161,7 @@ func leave(t *testing.T, call func(context.Context, word) iter.Seq2[size, error]
 	for item, err := range call(ctx, "waiting") {
 		if err == nil && item == 1 {
 			cancel()
-		} else if wirelab.CodeOf(err) != wirelab.Canceled {
+		} else if status.CodeOf(err) != status.Canceled {
 			t.Errorf("a stream that was given up: %d, %v, want canceled", item, err)
 		}
 	}
@@ -175,7 +176,7 @@ func drain(items iter.Seq2[size, error], most int) (n int, _ error) {
 			return n, failure
 		}
 		if n++; int(item) != n && item != 1 {
-			return n, wirelab.Errorf(wirelab.Internal, "item %d is %d", n, item)
+			return n, status.Errorf(status.Internal, "item %d is %d", n, item)
 		}
 		if n == most {
 			return n, nil

@@ -9,14 +9,15 @@ import (
 	"iter"
 	"net/http"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // Dial returns a client. It connects with its first calls.
-func Dial(to wirelab.Dialing) *httprpc.Client { return http1.Dial(to, false) }
+func Dial(to endpoint.Dialing) *httprpc.Client { return http1.Dial(to, false) }
 
 // poster makes the requests of one operation: its text is fixed, its variables are not.
 type poster[Vars any] struct {
@@ -42,7 +43,7 @@ func newPoster[Vars any](c *httprpc.Client, name, query, accept string) poster[V
 func (p poster[Vars]) fill(r *http.Request, vars Vars) error {
 	text, err := json.Marshal(vars)
 	if err != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "variables: %v", err)
+		return status.Errorf(status.InvalidArgument, "variables: %v", err)
 	}
 	body := make([]byte, 0, len(p.head)+len(text)+1)
 	body = append(append(append(body, p.head...), text...), '}')
@@ -87,11 +88,11 @@ func readReply(reply *http.Response) ([]byte, error) {
 // parseResponse reads a whole reply.
 func parseResponse[Data any](text []byte) (data Data, err error) {
 	if len(text) > httprpc.MessageLimit {
-		return data, wirelab.Errorf(wirelab.ResourceExhausted, "reply of more than %d bytes", httprpc.MessageLimit)
+		return data, status.Errorf(status.ResourceExhausted, "reply of more than %d bytes", httprpc.MessageLimit)
 	}
 	var r response[Data]
 	if err := json.Unmarshal(text, &r); err != nil {
-		return data, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply is not JSON of a result")
+		return data, status.Caused(status.BadProtocol, status.Internal, "the reply is not JSON of a result")
 	}
 	return r.result()
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // codeKey is the key in extensions under which a code travels by name: the
@@ -23,7 +23,7 @@ func Told(err error) error {
 	if err == nil {
 		return nil
 	}
-	return wirelab.Public(err)
+	return status.Public(err)
 }
 
 // Noted is err with notes for its caller, by their keys in extensions; the key of
@@ -41,11 +41,11 @@ func (n *noted) Unwrap() error { return n.error }
 // present makes what the caller is told of an error.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	shown := graphql.DefaultErrorPresenter(ctx, err)
-	public := wirelab.Public(told(ctx, err))
-	if public.Code == wirelab.Internal && !coded(err) {
+	public := status.Public(told(ctx, err))
+	if public.Code == status.Internal && !coded(err) {
 		// Not a service's, so GraphQL's own about what was asked: the text
 		// of a query, or a value that does not fit its type.
-		public.Code, public.Message = wirelab.InvalidArgument, shown.Message
+		public.Code, public.Message = status.InvalidArgument, shown.Message
 		if shown.Extensions[codeKey] == complexityCode {
 			public.Code = boundCode(ctx)
 		}
@@ -74,11 +74,11 @@ func Permanent(ctx context.Context) context.Context {
 }
 
 // boundCode is the code of a request that is beyond a bound.
-func boundCode(ctx context.Context) wirelab.Code {
+func boundCode(ctx context.Context) status.Code {
 	if ctx.Value(permanentKey{}) != nil {
-		return wirelab.InvalidArgument
+		return status.InvalidArgument
 	}
-	return wirelab.ResourceExhausted
+	return status.ResourceExhausted
 }
 
 // bound is an error of a request that is beyond a bound.
@@ -88,7 +88,7 @@ type bound struct{ error }
 func (b *bound) Unwrap() error { return b.error }
 
 func beyond(format string, args ...any) error {
-	return &bound{wirelab.Errorf(wirelab.ResourceExhausted, format, args...)}
+	return &bound{status.Errorf(status.ResourceExhausted, format, args...)}
 }
 
 // told is err with the code that its caller is told.
@@ -97,12 +97,12 @@ func told(ctx context.Context, err error) error {
 	if !errors.As(err, &b) {
 		return err
 	}
-	return wirelab.Errorf(boundCode(ctx), "%s", wirelab.Public(b.error).Message)
+	return status.Errorf(boundCode(ctx), "%s", status.Public(b.error).Message)
 }
 
 // coded reports whether a service classified the error.
 func coded(err error) bool {
-	var c *wirelab.Error
+	var c *status.Error
 	return errors.As(err, &c)
 }
 
@@ -124,14 +124,14 @@ type failure struct {
 func (r response[Data]) result() (data Data, err error) {
 	if len(r.Errors) > 0 {
 		first := r.Errors[0]
-		code, ok := wirelab.ParseCode(first.Extensions.Code)
+		code, ok := status.ParseCode(first.Extensions.Code)
 		if !ok {
-			return data, wirelab.Errorf(wirelab.Internal, "failure of unknown code %q: %s", first.Extensions.Code, first.Message)
+			return data, status.Errorf(status.Internal, "failure of unknown code %q: %s", first.Extensions.Code, first.Message)
 		}
-		return data, &wirelab.Error{Code: code, Message: first.Message}
+		return data, &status.Error{Code: code, Message: first.Message}
 	}
 	if r.Data == nil {
-		return data, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "a reply with neither data nor errors")
+		return data, status.Caused(status.BadProtocol, status.Internal, "a reply with neither data nor errors")
 	}
 	return *r.Data, nil
 }

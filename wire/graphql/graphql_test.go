@@ -18,10 +18,11 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) {
@@ -40,27 +41,27 @@ func TestPresent(t *testing.T) {
 	cases := []struct {
 		why     string
 		err     error
-		code    wirelab.Code
+		code    status.Code
 		message string
 	}{
-		{"a service's", wirelab.Errorf(wirelab.NotFound, "gone"), wirelab.NotFound, "gone"},
-		{"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, wirelab.Errorf(wirelab.Conflict, "twice")), wirelab.Conflict, "twice"},
-		{"a service's internal one", wirelab.Errorf(wirelab.Internal, "internal error"), wirelab.Internal, "internal error"},
-		{"an unclassified one, told", Told(errors.New("a secret")), wirelab.Internal, "internal error"},
-		{"a deadline", context.DeadlineExceeded, wirelab.DeadlineExceeded, "deadline exceeded"},
-		{"a cancel", gqlerror.WrapPath(nil, context.Canceled), wirelab.Canceled, "canceled"},
-		{"a query that is none", withCode(errcode.ParseFailed), wirelab.InvalidArgument, "about the query"},
-		{"a query that does not fit", withCode(errcode.ValidationFailed), wirelab.InvalidArgument, "about the query"},
-		{"a query of too many fields", withCode(complexityCode), wirelab.ResourceExhausted, "about the query"},
-		{"a panic", recovery.Error(t.Context(), "planted"), wirelab.Internal, "internal error"},
+		{"a service's", status.Errorf(status.NotFound, "gone"), status.NotFound, "gone"},
+		{"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, status.Errorf(status.Conflict, "twice")), status.Conflict, "twice"},
+		{"a service's internal one", status.Errorf(status.Internal, "internal error"), status.Internal, "internal error"},
+		{"an unclassified one, told", Told(errors.New("a secret")), status.Internal, "internal error"},
+		{"a deadline", context.DeadlineExceeded, status.DeadlineExceeded, "deadline exceeded"},
+		{"a cancel", gqlerror.WrapPath(nil, context.Canceled), status.Canceled, "canceled"},
+		{"a query that is none", withCode(errcode.ParseFailed), status.InvalidArgument, "about the query"},
+		{"a query that does not fit", withCode(errcode.ValidationFailed), status.InvalidArgument, "about the query"},
+		{"a query of too many fields", withCode(complexityCode), status.ResourceExhausted, "about the query"},
+		{"a panic", recovery.Error(t.Context(), "planted"), status.Internal, "internal error"},
 	}
-	for _, code := range wirelab.Codes() {
+	for _, code := range status.Codes() {
 		cases = append(cases, struct {
 			why     string
 			err     error
-			code    wirelab.Code
+			code    status.Code
 			message string
-		}{"code " + code.String(), wirelab.Errorf(code, "why"), code, "why"})
+		}{"code " + code.String(), status.Errorf(code, "why"), code, "why"})
 	}
 	for _, k := range cases {
 		got := present(t.Context(), k.err)
@@ -68,7 +69,7 @@ func TestPresent(t *testing.T) {
 		read.Message = got.Message
 		read.Extensions.Code, _ = got.Extensions[codeKey].(string)
 		_, err := response[int]{Errors: []failure{read}}.result()
-		var coded *wirelab.Error
+		var coded *status.Error
 		if !errors.As(err, &coded) || coded.Code != k.code || coded.Message != k.message {
 			t.Errorf("%s: arrives as %v, want %v: %s", k.why, err, k.code, k.message)
 		}
@@ -83,24 +84,24 @@ func TestParseResponse(t *testing.T) {
 	cases := []struct {
 		why, text string
 		want      int
-		code      wirelab.Code
+		code      status.Code
 		fails     bool
 	}{
 		{"data", `{"data":7}`, 7, 0, false},
-		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`, 0, wirelab.NotFound, true},
-		{"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0, wirelab.Conflict, true},
-		{"a code nobody knows", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, wirelab.Internal, true},
-		{"no code", `{"errors":[{"message":"no"}]}`, 0, wirelab.Internal, true},
-		{"neither data nor errors", `{}`, 0, wirelab.Internal, true},
-		{"null data", `{"data":null}`, 0, wirelab.Internal, true},
-		{"not JSON", `<html>`, 0, wirelab.Internal, true},
-		{"nothing", ``, 0, wirelab.Internal, true},
-		{"data of another shape", `{"data":"x"}`, 0, wirelab.Internal, true},
-		{"above the limit", `{"data":7}` + strings.Repeat(" ", httprpc.MessageLimit), 0, wirelab.ResourceExhausted, true},
+		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`, 0, status.NotFound, true},
+		{"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0, status.Conflict, true},
+		{"a code nobody knows", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, status.Internal, true},
+		{"no code", `{"errors":[{"message":"no"}]}`, 0, status.Internal, true},
+		{"neither data nor errors", `{}`, 0, status.Internal, true},
+		{"null data", `{"data":null}`, 0, status.Internal, true},
+		{"not JSON", `<html>`, 0, status.Internal, true},
+		{"nothing", ``, 0, status.Internal, true},
+		{"data of another shape", `{"data":"x"}`, 0, status.Internal, true},
+		{"above the limit", `{"data":7}` + strings.Repeat(" ", httprpc.MessageLimit), 0, status.ResourceExhausted, true},
 	}
 	for _, k := range cases {
 		got, err := parseResponse[int]([]byte(k.text))
-		if k.fails && (err == nil || wirelab.CodeOf(err) != k.code) || !k.fails && (err != nil || got != k.want) {
+		if k.fails && (err == nil || status.CodeOf(err) != k.code) || !k.fails && (err != nil || got != k.want) {
 			t.Errorf("%s: %v, %v", k.why, got, err)
 		}
 	}
@@ -110,7 +111,7 @@ func TestParseResponse(t *testing.T) {
 func TestStreamOutsideASubscription(t *testing.T) {
 	t.Parallel()
 	_, err := Stream(t.Context(), func(func(int, error) bool) { t.Error("is read") })
-	if err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("%v", err)
 	}
 }
@@ -119,7 +120,7 @@ func TestPump(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	broken := wirelab.Errorf(wirelab.Conflict, "broken")
+	broken := status.Errorf(status.Conflict, "broken")
 	cases := []struct {
 		why   string
 		ctx   context.Context
@@ -137,7 +138,7 @@ func TestPump(t *testing.T) {
 		}
 	}
 	err := pump(t.Context(), func(func(int, error) bool) { panic("planted") }, make(chan *int))
-	if err == nil || wirelab.CodeOf(err) != wirelab.Internal || strings.Contains(err.Error(), "planted") {
+	if err == nil || status.CodeOf(err) != status.Internal || strings.Contains(err.Error(), "planted") {
 		t.Errorf("a panic: %v", err)
 	}
 }
@@ -175,22 +176,22 @@ func TestEventsOfAServer(t *testing.T) {
 	cases := []struct {
 		why, text string
 		items     int
-		code      wirelab.Code
+		code      status.Code
 		fails     bool
 	}{
 		{"items and the end", one + two + complete, 2, 0, false},
 		{"the end alone", complete, 0, 0, false},
 		{"comments and events nobody knows", ":\n\n" + one + "event: odd\ndata: x\n\n" + complete, 1, 0, false},
-		{"no end", one + two, 2, wirelab.Unavailable, true},
-		{"nothing", "", 0, wirelab.Unavailable, true},
-		{"an end that is cut", one + "event: complete\nda", 1, wirelab.Unavailable, true},
-		{"a failure after an item", one + refused + complete, 1, wirelab.Conflict, true},
-		{"an item that is none", "event: next\ndata: x\n\n" + complete, 0, wirelab.Internal, true},
+		{"no end", one + two, 2, status.Unavailable, true},
+		{"nothing", "", 0, status.Unavailable, true},
+		{"an end that is cut", one + "event: complete\nda", 1, status.Unavailable, true},
+		{"a failure after an item", one + refused + complete, 1, status.Conflict, true},
+		{"an item that is none", "event: next\ndata: x\n\n" + complete, 0, status.Internal, true},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
 			t.Parallel()
-			c := Dial(wirelab.Dialing{Address: serveText(t, "text/event-stream", func() string { return k.text })})
+			c := Dial(endpoint.Dialing{Address: serveText(t, "text/event-stream", func() string { return k.text })})
 			defer c.Close()
 			items := 0
 			var failed error
@@ -201,7 +202,7 @@ func TestEventsOfAServer(t *testing.T) {
 				}
 				items++
 			}
-			if items != k.items || k.fails != (failed != nil) || failed != nil && wirelab.CodeOf(failed) != k.code {
+			if items != k.items || k.fails != (failed != nil) || failed != nil && status.CodeOf(failed) != k.code {
 				t.Errorf("%d items, %v", items, failed)
 			}
 		})
@@ -226,25 +227,25 @@ func TestRepliesOfAServer(t *testing.T) {
 	big := `{"data":1}` + strings.Repeat(" ", httprpc.MessageLimit)
 	cases := []struct {
 		why, head, text string
-		code            wirelab.Code
+		code            status.Code
 		fails           bool
 	}{
 		{"with a length", "Content-Length: 10\r\n", `{"data":1}`, 0, false},
 		{"in chunks", "Transfer-Encoding: chunked\r\n", "5\r\n{\"dat\r\n5\r\na\":1}\r\n0\r\n\r\n", 0, false},
 		{"to the connection's end", "Connection: close\r\n", `{"data":1}`, 0, false},
-		{"shorter than announced", "Content-Length: 11\r\n", `{"data":1}`, wirelab.Unavailable, true},
-		{"announced as nothing", "Content-Length: 0\r\n", ``, wirelab.Internal, true},
-		{"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, wirelab.ResourceExhausted, true},
-		{"announced as a terabyte", "Content-Length: 1099511627776\r\n", `{"data":1}`, wirelab.Unavailable, true},
-		{"above the limit, to the connection's end", "Connection: close\r\n", big, wirelab.ResourceExhausted, true},
+		{"shorter than announced", "Content-Length: 11\r\n", `{"data":1}`, status.Unavailable, true},
+		{"announced as nothing", "Content-Length: 0\r\n", ``, status.Internal, true},
+		{"announced above the limit", fmt.Sprintf("Content-Length: %d\r\n", len(big)), big, status.ResourceExhausted, true},
+		{"announced as a terabyte", "Content-Length: 1099511627776\r\n", `{"data":1}`, status.Unavailable, true},
+		{"above the limit, to the connection's end", "Connection: close\r\n", big, status.ResourceExhausted, true},
 	}
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
 			t.Parallel()
-			c := Dial(wirelab.Dialing{Address: answerOnce(t, "HTTP/1.1 200 OK\r\nContent-Type: "+mediaResponse+"\r\n"+k.head+"\r\n"+k.text)})
+			c := Dial(endpoint.Dialing{Address: answerOnce(t, "HTTP/1.1 200 OK\r\nContent-Type: "+mediaResponse+"\r\n"+k.head+"\r\n"+k.text)})
 			defer c.Close()
 			got, err := Ask[int, int](c, "X", "query X { x }")(t.Context(), 0)
-			if k.fails != (err != nil) || err != nil && wirelab.CodeOf(err) != k.code || err == nil && got != 1 {
+			if k.fails != (err != nil) || err != nil && status.CodeOf(err) != k.code || err == nil && got != 1 {
 				t.Errorf("%d, %v", got, err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/lexer"
 	"github.com/vektah/gqlparser/v2/parser"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // guard refuses documents beyond the limits before gqlgen parses and validates
@@ -80,7 +80,7 @@ func checkTokens(text string) error {
 			_, err = strconv.ParseFloat(token.Value, 64)
 		}
 		if err != nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%.40s does not fit 64 bits", token.Value)
+			return status.Errorf(status.InvalidArgument, "%.40s does not fit 64 bits", token.Value)
 		}
 		if nest > nestLimit {
 			return beyond("document with brackets more than %d deep", nestLimit)
@@ -171,7 +171,7 @@ func (s *survey) measure(set ast.SelectionSet) (sum extent, err error) {
 			return sum, err
 		}
 		if directives.ForName("defer") != nil {
-			return sum, wirelab.Errorf(wirelab.InvalidArgument, "nothing is deferred: @defer is not known")
+			return sum, status.Errorf(status.InvalidArgument, "nothing is deferred: @defer is not known")
 		}
 		sum.levels = max(sum.levels, inner.levels)
 		// Checked at each step, so that a sum of sums cannot overflow.
@@ -196,7 +196,7 @@ func (s *survey) fragment(name string) (extent, error) {
 		return extent{}, nil
 	}
 	if s.open[name] {
-		return extent{}, wirelab.Errorf(wirelab.InvalidArgument, "fragment %q spreads itself", name)
+		return extent{}, status.Errorf(status.InvalidArgument, "fragment %q spreads itself", name)
 	}
 	s.open[name] = true
 	e, err := s.measure(fragment.SelectionSet)

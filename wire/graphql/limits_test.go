@@ -9,7 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // codeOf is the code's name, or "ok".
@@ -17,7 +17,7 @@ func codeOf(err error) string {
 	if err == nil {
 		return "ok"
 	}
-	return wirelab.CodeOf(err).String()
+	return status.CodeOf(err).String()
 }
 
 // nested is n levels of fields around a leaf.
@@ -190,7 +190,7 @@ func FuzzParseRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := parseRequest(text)
-		var coded *wirelab.Error
+		var coded *status.Error
 		if err != nil && !errors.As(err, &coded) {
 			t.Fatalf("an error that is not coded: %v", err)
 		}

@@ -1,14 +1,14 @@
 package graphql
 
-import "wirelab"
+import "wirelab/wire/endpoint"
 
 // Protocol is what this room speaks, a request for each call.
-func Protocol() wirelab.Protocol { return named("graphql") }
+func Protocol() endpoint.Protocol { return named("graphql") }
 
 // Composed is the same wire, where one document asks for what is several calls
 // elsewhere.
-func Composed() wirelab.Protocol { return named("graphql-composed") }
+func Composed() endpoint.Protocol { return named("graphql-composed") }
 
-func named(name string) wirelab.Protocol {
-	return wirelab.Protocol{Name: name, Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp"}
+func named(name string) endpoint.Protocol {
+	return endpoint.Protocol{Name: name, Transport: "HTTP/1.1", Framing: "GraphQL", Encoding: "JSON", Network: "tcp"}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // body is a request's, which has been read.
@@ -40,10 +40,10 @@ type request struct {
 func parseRequest(text []byte) (request, error) {
 	var r request
 	if !utf8.Valid(text) {
-		return r, wirelab.Errorf(wirelab.InvalidArgument, "the request is not valid UTF-8") // JSON would alter it
+		return r, status.Errorf(status.InvalidArgument, "the request is not valid UTF-8") // JSON would alter it
 	}
 	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && start[0] == '[' {
-		return r, wirelab.Errorf(wirelab.InvalidArgument, "batches are not taken: send one request at a time")
+		return r, status.Errorf(status.InvalidArgument, "batches are not taken: send one request at a time")
 	}
 	if tooManyValues(text) {
 		return r, beyond("request of more than %d values", valueLimit)
@@ -51,10 +51,10 @@ func parseRequest(text []byte) (request, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&r); err != nil {
-		return r, wirelab.Errorf(wirelab.InvalidArgument, "the request is not JSON of a query")
+		return r, status.Errorf(status.InvalidArgument, "the request is not JSON of a query")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return r, wirelab.Errorf(wirelab.InvalidArgument, "the request is followed by something else")
+		return r, status.Errorf(status.InvalidArgument, "the request is followed by something else")
 	}
 	return r, nil
 }

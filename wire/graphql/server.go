@@ -14,15 +14,16 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 // Serve serves a schema, whose resolvers must return errors by [Told] and
-// streams by [Stream]. It follows the contract of [wirelab.Server].
-func Serve(ctx context.Context, at wirelab.Endpoint, schema graphql.ExecutableSchema) error {
+// streams by [Stream]. It follows the contract of package endpoint.
+func Serve(ctx context.Context, at endpoint.Endpoint, schema graphql.ExecutableSchema) error {
 	return http1.Serve(ctx, at, Handler(schema, 0), false)
 }
 
@@ -81,12 +82,12 @@ func newAnswer(schema graphql.ExecutableSchema, heartbeat time.Duration) func(co
 // caller goes away. gqlgen would read it without a bound.
 func readBody(r *http.Request) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r.Body, httprpc.MessageLimit+1))
-	var coded *wirelab.Error
+	var coded *status.Error
 	if errors.As(err, &coded) { // what is between has a reason of its own
 		return nil, coded
 	}
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.Canceled, "the request's body could not be read")
+		return nil, status.Errorf(status.Canceled, "the request's body could not be read")
 	}
 	if len(text) > httprpc.MessageLimit {
 		return nil, told(r.Context(), beyond("message of more than %d bytes", httprpc.MessageLimit))
@@ -98,7 +99,7 @@ func readBody(r *http.Request) ([]byte, error) {
 const lastingLimit = 64 << 10
 
 func errLasting() error {
-	return wirelab.Errorf(wirelab.ResourceExhausted, "a subscription's request has at most %d bytes", lastingLimit)
+	return status.Errorf(status.ResourceExhausted, "a subscription's request has at most %d bytes", lastingLimit)
 }
 
 // unhurry lifts the deadline of a request's body, which has been read, from a

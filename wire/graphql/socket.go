@@ -15,8 +15,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // subprotocol is that of GraphQL over WebSocket, as package graphql-ws has it.
@@ -55,7 +55,7 @@ func Sockets(ending context.Context, schema graphql.ExecutableSchema, origins []
 	return server
 }
 
-// Counted is how messages are read where their memory is bounded in sum. The reader's errors of package wirelab are
+// Counted is how messages are read where their memory is bounded in sum. The reader's errors of package status are
 // told to the peer.
 type Counted func(ctx context.Context, r io.Reader, end func()) (counted io.Reader, release func())
 
@@ -150,7 +150,7 @@ func (k *socket) converse(ctx context.Context) (code websocket.StatusCode, why s
 	begun := false
 	for {
 		in, release, err := k.read(ctx)
-		var full *wirelab.Error
+		var full *status.Error
 		switch {
 		case errors.As(err, &full):
 			return websocket.StatusTryAgainLater, fmt.Sprintf("%.120s", full.Message)
@@ -272,7 +272,7 @@ func (k *socket) subscribe(ctx context.Context, in *envelope, release func()) (c
 	case full:
 		cancel()
 		release()
-		err := wirelab.Errorf(wirelab.ResourceExhausted, "more than %d operations on one connection", operationsLimit)
+		err := status.Errorf(status.ResourceExhausted, "more than %d operations on one connection", operationsLimit)
 		k.fail(ctx, in.ID, k.exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(err)}))
 		return 0, ""
 	}
@@ -347,7 +347,7 @@ func (k *socket) run(ctx context.Context, in *envelope) {
 	}
 	from.running.Wait() // its channel is closed
 	if from.err != nil {
-		k.fail(ctx, in.ID, k.exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(wirelab.Public(from.err))}))
+		k.fail(ctx, in.ID, k.exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(status.Public(from.err))}))
 		return
 	}
 	k.send(ctx, envelope{ID: in.ID, Type: "complete"})

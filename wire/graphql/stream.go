@@ -13,10 +13,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
-	"wirelab"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/recovery"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // The names of the events of a subscription.
@@ -53,7 +53,7 @@ type sourceKey struct{}
 func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, error) {
 	from, ok := ctx.Value(sourceKey{}).(*source)
 	if !ok {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a subscription needs Accept: %s, or a WebSocket", httprpc.MediaEvents)
+		return nil, status.Errorf(status.InvalidArgument, "a subscription needs Accept: %s, or a WebSocket", httprpc.MediaEvents)
 	}
 	if from.begun != nil {
 		from.begun()
@@ -143,7 +143,7 @@ func (e events) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExe
 	}
 	from.running.Wait() // its channel is closed, or its context has ended
 	if from.err != nil {
-		if !out.send(nextEvent, exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(wirelab.Public(from.err))})) {
+		if !out.send(nextEvent, exec.DispatchError(ctx, gqlerror.List{gqlerror.Wrap(status.Public(from.err))})) {
 			return
 		}
 	}

@@ -10,12 +10,13 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
+	"wirelab/wire/status"
 )
 
 // MaxMessage is the largest message that either end sends or takes, in
 // bytes; grpc-go's own default is 4 MiB of what is received, and anything sent.
-const MaxMessage = wirelab.MessageLimit
+const MaxMessage = endpoint.MessageLimit
 
 // reconnect is how long a client waits between attempts to connect.
 var reconnect = grpc.ConnectParams{
@@ -25,7 +26,7 @@ var reconnect = grpc.ConnectParams{
 
 // Dial returns a grpc-go connection set up as the package comment says. It
 // connects at the first call. Closing it ends its calls with Canceled.
-func Dial(to wirelab.Dialing, secure bool, more ...grpc.DialOption) (*grpc.ClientConn, error) {
+func Dial(to endpoint.Dialing, secure bool, more ...grpc.DialOption) (*grpc.ClientConn, error) {
 	trust := insecure.NewCredentials()
 	if secure {
 		trust = credentials.NewTLS(to.TLS())
@@ -44,7 +45,7 @@ func Dial(to wirelab.Dialing, secure bool, more ...grpc.DialOption) (*grpc.Clien
 		),
 	}, more...)...)
 	if err != nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "address %q: %v", to.Address, err)
+		return nil, status.Errorf(status.InvalidArgument, "address %q: %v", to.Address, err)
 	}
 	return conn, nil
 }

@@ -5,80 +5,80 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // sent is what each code travels as.
 var sent = [...]codes.Code{
-	wirelab.Internal:          codes.Internal,
-	wirelab.InvalidArgument:   codes.InvalidArgument,
-	wirelab.NotFound:          codes.NotFound,
-	wirelab.Conflict:          codes.AlreadyExists,
-	wirelab.PermissionDenied:  codes.PermissionDenied,
-	wirelab.Unauthenticated:   codes.Unauthenticated,
-	wirelab.ResourceExhausted: codes.ResourceExhausted,
-	wirelab.DeadlineExceeded:  codes.DeadlineExceeded,
-	wirelab.Canceled:          codes.Canceled,
-	wirelab.Unavailable:       codes.Unavailable,
-	wirelab.Unimplemented:     codes.Unimplemented,
+	status.Internal:          codes.Internal,
+	status.InvalidArgument:   codes.InvalidArgument,
+	status.NotFound:          codes.NotFound,
+	status.Conflict:          codes.AlreadyExists,
+	status.PermissionDenied:  codes.PermissionDenied,
+	status.Unauthenticated:   codes.Unauthenticated,
+	status.ResourceExhausted: codes.ResourceExhausted,
+	status.DeadlineExceeded:  codes.DeadlineExceeded,
+	status.Canceled:          codes.Canceled,
+	status.Unavailable:       codes.Unavailable,
+	status.Unimplemented:     codes.Unimplemented,
 }
 
 // received is what each code of the wire is read as. gRPC has more codes than
 // the house: those that our servers never send go to the nearest.
-var received = [...]wirelab.Code{
-	codes.OK:                 wirelab.Internal, // an error that claims success
-	codes.Canceled:           wirelab.Canceled,
-	codes.Unknown:            wirelab.Internal,
-	codes.InvalidArgument:    wirelab.InvalidArgument,
-	codes.DeadlineExceeded:   wirelab.DeadlineExceeded,
-	codes.NotFound:           wirelab.NotFound,
-	codes.AlreadyExists:      wirelab.Conflict,
-	codes.PermissionDenied:   wirelab.PermissionDenied,
-	codes.ResourceExhausted:  wirelab.ResourceExhausted,
-	codes.FailedPrecondition: wirelab.Conflict,
-	codes.Aborted:            wirelab.Conflict,
-	codes.OutOfRange:         wirelab.InvalidArgument,
-	codes.Unimplemented:      wirelab.Unimplemented,
-	codes.Internal:           wirelab.Internal,
-	codes.Unavailable:        wirelab.Unavailable,
-	codes.DataLoss:           wirelab.Internal,
-	codes.Unauthenticated:    wirelab.Unauthenticated,
+var received = [...]status.Code{
+	codes.OK:                 status.Internal, // an error that claims success
+	codes.Canceled:           status.Canceled,
+	codes.Unknown:            status.Internal,
+	codes.InvalidArgument:    status.InvalidArgument,
+	codes.DeadlineExceeded:   status.DeadlineExceeded,
+	codes.NotFound:           status.NotFound,
+	codes.AlreadyExists:      status.Conflict,
+	codes.PermissionDenied:   status.PermissionDenied,
+	codes.ResourceExhausted:  status.ResourceExhausted,
+	codes.FailedPrecondition: status.Conflict,
+	codes.Aborted:            status.Conflict,
+	codes.OutOfRange:         status.InvalidArgument,
+	codes.Unimplemented:      status.Unimplemented,
+	codes.Internal:           status.Internal,
+	codes.Unavailable:        status.Unavailable,
+	codes.DataLoss:           status.Internal,
+	codes.Unauthenticated:    status.Unauthenticated,
 }
 
 // Encode returns err as the status a server sends: code by the table, message
-// whole. What is not a [wirelab.Error] gives nothing away. Encode(nil) is nil.
+// whole. What is not a [status.Error] gives nothing away. Encode(nil) is nil.
 func Encode(err error) error {
 	if err == nil {
 		return nil
 	}
-	public := wirelab.Public(err)
+	public := status.Public(err)
 	code := codes.Internal
 	if int(public.Code) < len(sent) {
 		code = sent[public.Code]
 	}
-	return status.Error(code, public.Message)
+	return grpcstatus.Error(code, public.Message)
 }
 
 // Decode returns an error of grpc-go, whether the peer sent it or the library
-// raised it, as a [wirelab.Error]. Decode(nil) is nil.
+// raised it, as a [status.Error]. Decode(nil) is nil.
 func Decode(err error) error {
 	if err == nil {
 		return nil
 	}
-	s, ok := status.FromError(err)
+	s, ok := grpcstatus.FromError(err)
 	if !ok {
-		s = status.FromContextError(err) // a bare context error, else Unknown
+		s = grpcstatus.FromContextError(err) // a bare context error, else Unknown
 	}
-	code := wirelab.Internal
+	code := status.Internal
 	if int(s.Code()) < len(received) {
 		code = received[s.Code()]
 	}
 	if raised(s.Message()) {
-		return wirelab.Caused(wirelab.CauseOfText(s.Message()), code, "%s", s.Message())
+		return status.Caused(status.CauseOfText(s.Message()), code, "%s", s.Message())
 	}
-	return wirelab.Errorf(code, "%s", s.Message())
+	return status.Errorf(code, "%s", s.Message())
 }
 
 // raised reports whether grpc-go raised an error itself: it marks such a status by no more than

@@ -6,19 +6,19 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
-	"wirelab"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // TestErrorTable: every code of the house crosses and returns with its
 // message, and every code of the wire, known or not, reads as one of the house's.
 func TestErrorTable(t *testing.T) {
 	t.Parallel()
-	for _, code := range wirelab.Codes() {
-		want := wirelab.Error{Code: code, Message: "% whole\n„é\x00"}
-		var got *wirelab.Error
+	for _, code := range status.Codes() {
+		want := status.Error{Code: code, Message: "% whole\n„é\x00"}
+		var got *status.Error
 		if err := wiregrpc.Decode(wiregrpc.Encode(&want)); !errors.As(err, &got) || *got != want {
 			t.Errorf("%v came back as %v", &want, err)
 		}
@@ -26,27 +26,27 @@ func TestErrorTable(t *testing.T) {
 	if wiregrpc.Encode(nil) != nil || wiregrpc.Decode(nil) != nil {
 		t.Error("success became an error")
 	}
-	unknown := wirelab.Error{Code: 200, Message: "from the future"}
-	if err := wiregrpc.Decode(wiregrpc.Encode(&unknown)); wirelab.CodeOf(err) != wirelab.Internal {
+	unknown := status.Error{Code: 200, Message: "from the future"}
+	if err := wiregrpc.Decode(wiregrpc.Encode(&unknown)); status.CodeOf(err) != status.Internal {
 		t.Errorf("a code beyond the table: %v", err)
 	}
 	secret := errors.New("password is 1234")
-	var got *wirelab.Error
-	if err := wiregrpc.Decode(wiregrpc.Encode(secret)); !errors.As(err, &got) || *got != *wirelab.Public(secret) {
+	var got *status.Error
+	if err := wiregrpc.Decode(wiregrpc.Encode(secret)); !errors.As(err, &got) || *got != *status.Public(secret) {
 		t.Errorf("an unclassified error crossed as %v", err)
 	}
-	if err := wiregrpc.Decode(secret); wirelab.CodeOf(err) != wirelab.Internal {
+	if err := wiregrpc.Decode(secret); status.CodeOf(err) != status.Internal {
 		t.Errorf("an error of neither: %v", err)
 	}
 	for code := range codes.Code(40) {
 		if code == codes.OK {
 			continue
 		}
-		if got := wirelab.CodeOf(wiregrpc.Decode(status.Error(code, "x"))); int(got) >= len(wirelab.Codes()) {
+		if got := status.CodeOf(wiregrpc.Decode(grpcstatus.Error(code, "x"))); int(got) >= len(status.Codes()) {
 			t.Errorf("%v reads as %v", code, got)
 		}
 	}
-	if err := wiregrpc.Decode(context.DeadlineExceeded); wirelab.CodeOf(err) != wirelab.DeadlineExceeded {
+	if err := wiregrpc.Decode(context.DeadlineExceeded); status.CodeOf(err) != status.DeadlineExceeded {
 		t.Errorf("a bare deadline: %v", err)
 	}
 }

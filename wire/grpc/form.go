@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab"
 	"wirelab/wire/form"
+	"wirelab/wire/status"
 )
 
 // MediaType is the content type of calls whose messages are in the encoding of
@@ -144,7 +144,7 @@ func Describe[S any](service, subtype string, methods ...Method[S]) *grpc.Servic
 func spoken(ctx context.Context, subtype string) error {
 	said := strings.Join(metadata.ValueFromIncomingContext(ctx, "content-type"), ", ")
 	if want := MediaType(subtype); said != want {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the call is in %q; this service speaks %s", said, want)
+		return status.Errorf(status.InvalidArgument, "the call is in %q; this service speaks %s", said, want)
 	}
 	return nil
 }

@@ -1,22 +1,22 @@
 package grpc
 
-import "wirelab"
+import "wirelab/wire/endpoint"
 
 // Protocol is gRPC with messages in protobuf, in plaintext or over TLS.
-func Protocol(secure bool) wirelab.Protocol { return named("", secure, "Protocol Buffers") }
+func Protocol(secure bool) endpoint.Protocol { return named("", secure, "Protocol Buffers") }
 
 // ProtocolJSON is gRPC with messages in JSON.
-func ProtocolJSON(secure bool) wirelab.Protocol { return named("-json", secure, "JSON") }
+func ProtocolJSON(secure bool) endpoint.Protocol { return named("-json", secure, "JSON") }
 
 // ProtocolAvro is gRPC with messages in Avro.
-func ProtocolAvro(secure bool) wirelab.Protocol { return named("-avro", secure, "Avro") }
+func ProtocolAvro(secure bool) endpoint.Protocol { return named("-avro", secure, "Avro") }
 
-func named(suffix string, secure bool, encoding string) wirelab.Protocol {
+func named(suffix string, secure bool, encoding string) endpoint.Protocol {
 	name := "grpc"
 	if secure {
 		name = "grpc-tls"
 	}
-	return wirelab.Protocol{
+	return endpoint.Protocol{
 		Name: name + suffix, Transport: "HTTP/2", Framing: "gRPC", Encoding: encoding, Network: "tcp",
 		Secure: secure, Multiplexed: true,
 	}

@@ -14,25 +14,26 @@ import (
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 // Serve serves what register registers, with health beside it unless that is among
 // it, by grpc-go as the package comment says. Messages are in the encoding of a subtype, for services
 // of [Describe], or in Protocol Buffers where it is "": then there is reflection
-// too, which describes those only. It follows the contract of [wirelab.Server];
+// too, which describes those only. It follows the contract of package endpoint;
 // when the drain time is over it ends the contexts of the calls that are left
 // and waits for their handlers, which must heed that. More options come after its
 // own, so that a server that is no row of a comparison may be set up as it needs.
 func Serve(
-	ctx context.Context, at wirelab.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar), more ...grpc.ServerOption,
+	ctx context.Context, at endpoint.Endpoint, secure bool, subtype string, register func(grpc.ServiceRegistrar), more ...grpc.ServerOption,
 ) error {
 	if at.Listener == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "gRPC needs a listener")
+		return status.Errorf(status.InvalidArgument, "gRPC needs a listener")
 	}
 	options := []grpc.ServerOption{
-		grpc.MaxConcurrentStreams(wirelab.MaxStreams),
+		grpc.MaxConcurrentStreams(endpoint.MaxStreams),
 		grpc.MaxRecvMsgSize(MaxMessage),
 		grpc.MaxSendMsgSize(MaxMessage),
 		grpc.ChainUnaryInterceptor(containUnary),
@@ -44,7 +45,7 @@ func Serve(
 	}
 	if secure {
 		if at.Certificate == nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "gRPC over TLS needs a certificate")
+			return status.Errorf(status.InvalidArgument, "gRPC over TLS needs a certificate")
 		}
 		options = append(options, grpc.Creds(credentials.NewTLS(&tls.Config{
 			Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13,
@@ -74,7 +75,7 @@ func Serve(
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it broke because it was to stop
 		}
-		return wirelab.Errorf(wirelab.Unavailable, "gRPC server stopped: %v", err)
+		return status.Errorf(status.Unavailable, "gRPC server stopped: %v", err)
 	case <-ctx.Done():
 	}
 	health.Shutdown() // whoever watches is told before the calls end

@@ -5,7 +5,7 @@
 // # Knobs that matter
 //
 // A connection carries one call at a time. A client opens at most
-// [wirelab.Dialing].Connections of them, each when a call first finds none
+// [endpoint.Dialing].Connections of them, each when a call first finds none
 // free, and keeps all: net/http's own default keeps two, by which every run
 // with more callers would reconnect all the time. A call that finds none free
 // and may open no more waits its turn. Nagle's algorithm is off (Go's
@@ -18,17 +18,17 @@ import (
 	"context"
 	"net/http"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
 )
 
-// Serve serves handler; see [wirelab.Server] for ctx and at.
-func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, secure bool) error {
+// Serve serves handler; see package endpoint for ctx and at.
+func Serve(ctx context.Context, at endpoint.Endpoint, handler http.Handler, secure bool) error {
 	return httprpc.Serve(ctx, at, handler, only(), secure)
 }
 
 // Dial returns a client. It connects with its first calls.
-func Dial(to wirelab.Dialing, secure bool) *httprpc.Client {
+func Dial(to endpoint.Dialing, secure bool) *httprpc.Client {
 	return httprpc.Dial(to, only(), secure, to.ConnectionCount())
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // CallServerStream returns the stub of a [ServerStream] route. Leaving its
@@ -56,7 +56,7 @@ func (c *Client) Receive(ctx context.Context, template *http.Request, want strin
 // context derived from it.
 func (c *Client) outer(ctx context.Context, err error) error {
 	if err != nil && !errors.Is(err, ErrLeft) && ctx.Err() != nil {
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	}
 	return err
 }
@@ -94,7 +94,7 @@ func readItems[T any](
 func (c *Client) StreamFailed(ctx context.Context, err error) error {
 	var nonsense malformed
 	if errors.As(err, &nonsense) {
-		return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply: %v", nonsense)
+		return status.Caused(status.BadProtocol, status.Internal, "reply: %v", nonsense)
 	}
 	return c.failed(ctx, err)
 }

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"wirelab"
 	"wirelab/wire/multiplex"
+	"wirelab/wire/status"
 )
 
 // Client calls one server. It is safe for concurrent use. It uses the round
@@ -75,7 +75,7 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	if deadline, ok := ctx.Deadline(); ok {
 		left := time.Until(deadline)
 		if left <= 0 {
-			return nil, wirelab.Public(context.DeadlineExceeded)
+			return nil, status.Public(context.DeadlineExceeded)
 		}
 		// Rounded up: the server must not give up before its caller does.
 		millis := int64((left + time.Millisecond - 1) / time.Millisecond)
@@ -88,7 +88,7 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	}
 	if resp.ProtoMajor != c.major || (c.major == 1 && resp.ProtoMinor != 1) {
 		finish(resp)
-		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply came over %s", resp.Proto)
+		return nil, status.Caused(status.BadProtocol, status.Internal, "the reply came over %s", resp.Proto)
 	}
 	if err := unasked(resp); err != nil {
 		finish(resp)
@@ -100,7 +100,7 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 	}
 	defer finish(resp)
 	if resp.StatusCode == success {
-		return nil, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply of type %q, want %q", sent, want)
+		return nil, status.Caused(status.BadProtocol, status.Internal, "reply of type %q, want %q", sent, want)
 	}
 	err = c.readBody(resp, func(data []byte) error { return decodeError(resp.StatusCode, sent, data) })
 	return nil, c.failed(ctx, err)
@@ -110,10 +110,10 @@ func (c *Client) do(r *http.Request, want string, success int) (*http.Response, 
 func unasked(resp *http.Response) error {
 	switch coding := resp.Header.Get("Content-Encoding"); {
 	case coding != "" && !strings.EqualFold(coding, "identity"):
-		return wirelab.Errorf(wirelab.Unimplemented,
+		return status.Errorf(status.Unimplemented,
 			"the reply is compressed (Content-Encoding: %.40q), though nobody asked for it; have the server send replies as they are", coding)
 	case resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.Header.Get("Location") != "":
-		return wirelab.Errorf(wirelab.Unimplemented,
+		return status.Errorf(status.Unimplemented,
 			"status %d: the server redirects to %.200q, and redirects are not followed; name that server instead", resp.StatusCode, resp.Header.Get("Location"))
 	}
 	return nil
@@ -137,7 +137,7 @@ func (c *Client) readBody(resp *http.Response, use func([]byte) error) error {
 		return err
 	}
 	if n > MessageLimit {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "reply of more than %d bytes", MessageLimit)
+		return status.Errorf(status.ResourceExhausted, "reply of more than %d bytes", MessageLimit)
 	}
 	return use(buffer.Bytes())
 }
@@ -146,26 +146,26 @@ func (c *Client) readBody(resp *http.Response, use func([]byte) error) error {
 func (c *Client) failed(ctx context.Context, err error) error {
 	var full *multiplex.Full
 	if errors.As(err, &full) && errors.Is(full, context.DeadlineExceeded) {
-		return wirelab.Errorf(wirelab.DeadlineExceeded, "%v", full)
+		return status.Errorf(status.DeadlineExceeded, "%v", full)
 	}
 	if ctx.Err() != nil {
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	}
-	if code := wirelab.CodeOf(err); code == wirelab.DeadlineExceeded || code == wirelab.Canceled {
-		return wirelab.Public(err)
+	if code := status.CodeOf(err); code == status.DeadlineExceeded || code == status.Canceled {
+		return status.Public(err)
 	}
-	var coded *wirelab.Error
+	var coded *status.Error
 	if errors.As(err, &coded) {
 		return coded
 	}
 	var reset http2.StreamError
 	if errors.As(err, &reset) {
-		return wirelab.Caused(wirelab.Reset, wirelab.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
+		return status.Caused(status.Reset, status.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return wirelab.Lost(wirelab.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)
+		return status.Lost(status.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)
 	}
-	return wirelab.Lost(wirelab.Unavailable, err, "%s: %v", c.address, err)
+	return status.Lost(status.Unavailable, err, "%s: %v", c.address, err)
 }
 
 // CallUnary returns the stub of a [Unary] route.
@@ -227,7 +227,7 @@ func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec
 	defer finish(resp)
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
-			return wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "the reply cannot be read as %s%s", codec.Encoding.mediaType(), flaw(data, err))
+			return status.Caused(status.BadProtocol, status.Internal, "the reply cannot be read as %s%s", codec.Encoding.mediaType(), flaw(data, err))
 		}
 		return nil
 	})

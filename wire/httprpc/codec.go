@@ -9,13 +9,13 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/surrogate"
 )
 
 // MessageLimit is the size in bytes above which no message is taken, in any
 // encoding, by either side.
-const MessageLimit = wirelab.MessageLimit
+const MessageLimit = endpoint.MessageLimit
 
 // Encoding is how a message becomes bytes.
 type Encoding uint8

@@ -6,15 +6,16 @@ import (
 	"net/http"
 	"sync"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/multiplex"
+	"wirelab/wire/status"
 )
 
 // Dial returns a client over net/http that speaks the one HTTP version set in
 // protocols, over at most connections connections, all of which it keeps. It
 // connects with the first call. Over HTTP/2 there is one connection, on which
 // calls beyond what the server takes at once wait: see package multiplex.
-func Dial(to wirelab.Dialing, protocols *http.Protocols, secure bool, connections int) *Client {
+func Dial(to endpoint.Dialing, protocols *http.Protocols, secure bool, connections int) *Client {
 	opened := &connSet{open: map[*keptConn]struct{}{}}
 	scheme := "http"
 	if secure {
@@ -71,7 +72,7 @@ func (c *keptConn) Close() error {
 	return c.Conn.Close()
 }
 
-func (s *connSet) dialer(to wirelab.Dialing) func(context.Context, string, string) (net.Conn, error) {
+func (s *connSet) dialer(to endpoint.Dialing) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		conn, err := to.Open(ctx)
 		if err != nil {
@@ -86,7 +87,7 @@ func (s *connSet) dialer(to wirelab.Dialing) func(context.Context, string, strin
 		s.mu.Unlock()
 		if closed {
 			_ = conn.Close() // unused
-			return nil, wirelab.Errorf(wirelab.Canceled, "the client is closed")
+			return nil, status.Errorf(status.Canceled, "the client is closed")
 		}
 		return kept, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Statuses of the origin's RPC style that HTTP does not name. Its clients take
@@ -26,23 +26,23 @@ const (
 // as. Read backwards (first match) it only serves replies that do not name
 // their code, which are somebody else's.
 var statuses = [...]int{
-	wirelab.Internal:          http.StatusInternalServerError,
-	wirelab.InvalidArgument:   http.StatusBadRequest,
-	wirelab.NotFound:          http.StatusNotFound,
-	wirelab.Conflict:          http.StatusConflict,
-	wirelab.PermissionDenied:  http.StatusForbidden,
-	wirelab.Unauthenticated:   http.StatusUnauthorized,
-	wirelab.ResourceExhausted: http.StatusTooManyRequests,
-	wirelab.DeadlineExceeded:  statusRequestFailed,
-	wirelab.Canceled:          statusClientError,
+	status.Internal:          http.StatusInternalServerError,
+	status.InvalidArgument:   http.StatusBadRequest,
+	status.NotFound:          http.StatusNotFound,
+	status.Conflict:          http.StatusConflict,
+	status.PermissionDenied:  http.StatusForbidden,
+	status.Unauthenticated:   http.StatusUnauthorized,
+	status.ResourceExhausted: http.StatusTooManyRequests,
+	status.DeadlineExceeded:  statusRequestFailed,
+	status.Canceled:          statusClientError,
 	// Outside the origin's set on purpose: going away is what its clients
 	// mean by infrastructure, and the one failure they may try again.
-	wirelab.Unavailable:   http.StatusServiceUnavailable,
-	wirelab.Unimplemented: http.StatusNotImplemented,
+	status.Unavailable:   http.StatusServiceUnavailable,
+	status.Unimplemented: http.StatusNotImplemented,
 }
 
 // statusOf is the status a code travels as.
-func statusOf(code wirelab.Code) int {
+func statusOf(code status.Code) int {
 	if int(code) < len(statuses) {
 		return statuses[code]
 	}
@@ -50,34 +50,34 @@ func statusOf(code wirelab.Code) int {
 }
 
 // CodeOf is the code of a reply that names none, by its status alone.
-func CodeOf(status int) wirelab.Code { return codeOfStatus(status) }
+func CodeOf(httpStatus int) status.Code { return codeOfStatus(httpStatus) }
 
 // codeOfStatus guesses the code of a reply that names none.
-func codeOfStatus(status int) wirelab.Code {
+func codeOfStatus(httpStatus int) status.Code {
 	for code, s := range statuses {
-		if s == status {
-			return wirelab.Code(code)
+		if s == httpStatus {
+			return status.Code(code)
 		}
 	}
-	switch status {
+	switch httpStatus {
 	case http.StatusMethodNotAllowed:
-		return wirelab.Unimplemented
+		return status.Unimplemented
 	case http.StatusRequestEntityTooLarge:
-		return wirelab.ResourceExhausted
+		return status.ResourceExhausted
 	case http.StatusNotAcceptable, http.StatusUnsupportedMediaType, statusContent:
-		return wirelab.InvalidArgument
+		return status.InvalidArgument
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return wirelab.DeadlineExceeded
+		return status.DeadlineExceeded
 	case http.StatusBadGateway, statusTransport:
-		return wirelab.Unavailable
+		return status.Unavailable
 	}
-	return wirelab.Internal
+	return status.Internal
 }
 
 // refusal is a failure that HTTP has a status of its own for.
 type refusal struct {
 	status int
-	told   error // always a *wirelab.Error
+	told   error // always a *status.Error
 }
 
 func (r *refusal) Error() string { return r.told.Error() }
@@ -85,8 +85,8 @@ func (r *refusal) Error() string { return r.told.Error() }
 // Unwrap makes a refusal what it tells for CodeOf and Public.
 func (r *refusal) Unwrap() error { return r.told }
 
-func refuse(status int, code wirelab.Code, format string, args ...any) error {
-	return &refusal{status: status, told: wirelab.Errorf(code, format, args...)}
+func refuse(httpStatus int, code status.Code, format string, args ...any) error {
+	return &refusal{status: httpStatus, told: status.Errorf(code, format, args...)}
 }
 
 // detailCode is the key in details under which a code travels by name.
@@ -103,14 +103,14 @@ type errorBody struct {
 // bodyOf is what the peer is told of err. The message is made valid UTF-8,
 // which both encodings demand.
 func bodyOf(err error) errorBody {
-	public := wirelab.Public(err)
-	status := statusOf(public.Code)
+	public := status.Public(err)
+	httpStatus := statusOf(public.Code)
 	var refused *refusal
 	if errors.As(err, &refused) {
-		status = refused.status
+		httpStatus = refused.status
 	}
 	return errorBody{
-		Code:    status,
+		Code:    httpStatus,
 		Message: strings.ToValidUTF8(public.Message, "\uFFFD"),
 		Details: map[string]string{detailCode: public.Code.String()},
 	}
@@ -151,17 +151,17 @@ func (b errorBody) encodeProto() []byte {
 }
 
 // err is the error a body tells of, which came with status.
-func (b errorBody) err(status int) error {
-	code, ok := wirelab.ParseCode(b.Details[detailCode])
+func (b errorBody) err(httpStatus int) error {
+	code, ok := status.ParseCode(b.Details[detailCode])
 	if !ok {
-		code = codeOfStatus(status)
+		code = codeOfStatus(httpStatus)
 	}
-	return &wirelab.Error{Code: code, Message: b.Message}
+	return &status.Error{Code: code, Message: b.Message}
 }
 
 // decodeError reads the body of a failed call. A body that is not ours is
 // quoted, shortened, in the message.
-func decodeError(status int, mediaType string, data []byte) error {
+func decodeError(httpStatus int, mediaType string, data []byte) error {
 	var body errorBody
 	var err error
 	switch encoding, _ := encodingOf(mediaType); encoding {
@@ -189,10 +189,10 @@ func decodeError(status int, mediaType string, data []byte) error {
 	}
 	if err != nil {
 		const quoted = 200 // bytes
-		return wirelab.Caused(wirelab.StatusCause(status), codeOfStatus(status), "status %d without an error body: %.*q",
-			status, quoted, data[:min(len(data), quoted)])
+		return status.Caused(status.StatusCause(httpStatus), codeOfStatus(httpStatus), "status %d without an error body: %.*q",
+			httpStatus, quoted, data[:min(len(data), quoted)])
 	}
-	return body.err(status)
+	return body.err(httpStatus)
 }
 
 // decodeProtoError reads the protobuf form of an errorBody. Unknown fields are skipped.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Framing is a way for the items of a stream to lie in the body of a reply, for
@@ -78,7 +78,7 @@ func chosen[Req, Rep any](c *Call, framings []Framing[Req, Rep]) (Framing[Req, R
 		}
 		offered[i] = f.MediaType
 	}
-	return Framing[Req, Rep]{}, refuse(c.handler.manner.accept, wirelab.InvalidArgument,
+	return Framing[Req, Rep]{}, refuse(c.handler.manner.accept, status.InvalidArgument,
 		"nothing in Accept %q is known here: %s", accept, strings.Join(offered, ", "))
 }
 

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // pick is a request with a parameter of a form of its own: letters, of which
@@ -22,7 +23,7 @@ func pickParameters() []httprpc.Parameter[pick] {
 		func(p *pick) string { return strings.Join(p.letters, "|") },
 		func(p *pick, text string) error {
 			if strings.ContainsAny(text, "0123456789") {
-				return wirelab.Errorf(wirelab.InvalidArgument, "letters are %q", text)
+				return status.Errorf(status.InvalidArgument, "letters are %q", text)
 			}
 			if text != "" {
 				p.letters = strings.Split(text, "|")
@@ -48,7 +49,7 @@ func picked(_ context.Context, p pick) iter.Seq2[string, error] {
 		for _, letter := range p.letters {
 			var err error
 			if letter == "!" {
-				err = wirelab.Errorf(wirelab.NotFound, "no more")
+				err = status.Errorf(status.NotFound, "no more")
 			}
 			if !yield(letter, err) || err != nil {
 				return
@@ -64,20 +65,20 @@ func TestGetStream(t *testing.T) {
 		address, _ := v.start(t, httprpc.NewREST(map[string][]httprpc.Route{
 			"/letters": {httprpc.GetStream(pickParameters(), picked, httprpc.Lines[pick](jsonWord()))},
 		}), 0)
-		client := v.dial(wirelab.Dialing{Address: address}, false)
+		client := v.dial(endpoint.Dialing{Address: address}, false)
 		defer client.Close()
 		call := httprpc.CallGetStream(client, "/letters", pickParameters(), picky())
 		for _, c := range []struct {
 			letters, want string
-			code          wirelab.Code
+			code          status.Code
 			message       string // "": no error
 		}{
 			{"", "", 0, ""},
 			{"a|b & %|ö", "ab & %ö", 0, ""},
-			{"!", "", wirelab.NotFound, "no more"},
-			{"a|!", "a", wirelab.NotFound, "no more"},
-			{"1", "", wirelab.InvalidArgument, `letters are "1"`},
-			{"a|none|b", "a", wirelab.Internal, "reply: a line of the stream cannot be read"},
+			{"!", "", status.NotFound, "no more"},
+			{"a|!", "a", status.NotFound, "no more"},
+			{"1", "", status.InvalidArgument, `letters are "1"`},
+			{"a|none|b", "a", status.Internal, "reply: a line of the stream cannot be read"},
 			{"z", "z", 0, ""},
 		} {
 			var p pick

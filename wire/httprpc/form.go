@@ -3,8 +3,8 @@ package httprpc
 import (
 	"errors"
 
-	"wirelab"
 	"wirelab/wire/form"
+	"wirelab/wire/status"
 )
 
 // Form is the codec as gRPC's libraries take it. What a message of ours says of
@@ -15,15 +15,15 @@ func (c Codec[T]) Form() form.Form[T] {
 		Append: func(dst []byte, v *T) ([]byte, error) {
 			message, err := c.Encode(*v)
 			if err != nil {
-				return dst, wirelab.Errorf(wirelab.InvalidArgument, "the value cannot be written in %s", c.Encoding)
+				return dst, status.Errorf(status.InvalidArgument, "the value cannot be written in %s", c.Encoding)
 			}
 			return append(dst, message...), nil
 		},
 		Decode: func(message []byte) (T, error) {
 			v, err := c.Decode(message)
-			var coded *wirelab.Error
+			var coded *status.Error
 			if err != nil && !errors.As(err, &coded) {
-				err = wirelab.Errorf(wirelab.InvalidArgument, "the message cannot be read as %s", c.Encoding)
+				err = status.Errorf(status.InvalidArgument, "the message cannot be read as %s", c.Encoding)
 			}
 			return v, err
 		},

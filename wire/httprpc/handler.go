@@ -16,8 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 // headerTimeout carries the milliseconds the caller still has, in decimal.
@@ -134,7 +134,7 @@ func (c *Call) answer() error {
 	if value := r.Header.Get(headerTimeout); value != "" {
 		millis, err := strconv.ParseUint(value, 10, 64)
 		if err != nil || len(value) > timeoutDigits {
-			return wirelab.Errorf(wirelab.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value, timeoutDigits)
+			return status.Errorf(status.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value, timeoutDigits)
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(millis)*time.Millisecond)
@@ -159,12 +159,12 @@ func (c *Call) route() (Route, error) {
 }
 
 func (c *Call) noPath() error {
-	return refuse(c.handler.manner.path, wirelab.Unimplemented, "no such method: %s", c.asked())
+	return refuse(c.handler.manner.path, status.Unimplemented, "no such method: %s", c.asked())
 }
 
 func (c *Call) noMethod(allow string) error {
 	c.Writer.Header().Set("Allow", allow)
-	return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s takes %s, not %s", c.asked(), allow, c.Request.Method)
+	return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s takes %s, not %s", c.asked(), allow, c.Request.Method)
 }
 
 // asked is the path that the caller knows: a server may have mounted the handler at another than it answers at.
@@ -205,7 +205,7 @@ func (c *Call) negotiate(otherwise string, offered offer) error {
 	}
 	name, ok := accepted(wanted, otherwise, offered)
 	if !ok {
-		return refuse(c.handler.manner.accept, wirelab.InvalidArgument, "nothing in Accept %q is known: %v", wanted, offered)
+		return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known: %v", wanted, offered)
 	}
 	c.reply = name
 	return nil
@@ -221,7 +221,7 @@ func (c *Call) encodings(requests, replies offer) (in, out Encoding, err error) 
 	}
 	if !requests.has(in) {
 		_ = c.negotiate(MediaJSON, everything)
-		return 0, 0, refuse(c.handler.manner.content, wirelab.InvalidArgument, "content type %q is not known: %v", sent, requests)
+		return 0, 0, refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known: %v", sent, requests)
 	}
 	if !replies.has(in) { // else what a caller that does not mind gets
 		name = replies.first().mediaType()
@@ -252,7 +252,7 @@ func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, MessageLimit+1))
 	c.received.Store(true)
 	if err != nil {
-		return v, refuse(c.handler.manner.transport, wirelab.Canceled, "the request's body could not be read")
+		return v, refuse(c.handler.manner.transport, status.Canceled, "the request's body could not be read")
 	}
 	if n > MessageLimit {
 		return v, errTooLarge()
@@ -267,18 +267,18 @@ func readMessage[T any](c *Call, codec *Codec[T]) (v T, err error) {
 // unreadable is what the caller is told of a body that could not be decoded: a
 // codec's own words if they are meant for it, never a library's.
 func (c *Call) unreadable(err error, e Encoding, empty bool) error {
-	var coded *wirelab.Error
+	var coded *status.Error
 	switch {
 	case errors.As(err, &coded):
 		return coded
 	case empty:
-		return refuse(c.handler.manner.body, wirelab.InvalidArgument, "the body is empty and cannot be read as %s", e.mediaType())
+		return refuse(c.handler.manner.body, status.InvalidArgument, "the body is empty and cannot be read as %s", e.mediaType())
 	}
-	return refuse(c.handler.manner.body, wirelab.InvalidArgument, "the body cannot be read as %s", e.mediaType())
+	return refuse(c.handler.manner.body, status.InvalidArgument, "the body cannot be read as %s", e.mediaType())
 }
 
 func errTooLarge() error {
-	return refuse(http.StatusRequestEntityTooLarge, wirelab.ResourceExhausted, "message of more than %d bytes", MessageLimit)
+	return refuse(http.StatusRequestEntityTooLarge, status.ResourceExhausted, "message of more than %d bytes", MessageLimit)
 }
 
 // Begin starts a reply that succeeds so far: nothing can refuse it after.

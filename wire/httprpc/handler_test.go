@@ -13,9 +13,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 func http1Version() version { return version{"HTTP/1.1", http1.Serve, http1.Dial} }
@@ -67,25 +68,25 @@ func TestRefusals(t *testing.T) {
 		why, method, path, body string
 		header                  []string
 		status                  int
-		code                    wirelab.Code
+		code                    status.Code
 	}{
-		{"unknown path, as the origin answers", "POST", "/nothing", "", nil, 501, wirelab.Unimplemented},
-		{"method (duh-D05)", "GET", "/unary", "", nil, 405, wirelab.Unimplemented},
-		{"content type", "POST", "/unary", "x", []string{"Content-Type", "text/plain"}, 513, wirelab.InvalidArgument},
-		{"nothing acceptable", "POST", "/unary", "{}", []string{"Accept", "text/html"}, 513, wirelab.InvalidArgument},
-		{"not JSON", "POST", "/unary", "{", nil, 513, wirelab.InvalidArgument},
-		{"JSON of another type", "POST", "/unary", `{"text":1}`, nil, 513, wirelab.InvalidArgument},
-		{"two values", "POST", "/unary", `{}{}`, nil, 513, wirelab.InvalidArgument},
-		{"empty", "POST", "/unary", "", nil, 513, wirelab.InvalidArgument},
-		{"not UTF-8", "POST", "/unary", "{\"text\":\"\xff\"}", nil, 513, wirelab.InvalidArgument},
-		{"half a character", "POST", "/unary", `{"text":"\ud800"}`, nil, 513, wirelab.InvalidArgument},
-		{"not protobuf", "POST", "/unary", "\xff", []string{"Content-Type", "application/protobuf", "Accept", "application/json"}, 513, wirelab.InvalidArgument},
-		{"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413, wirelab.ResourceExhausted},
-		{"timeout that is no number", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "1s"}, 400, wirelab.InvalidArgument},
-		{"timeout of too many digits", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "99999999999"}, 400, wirelab.InvalidArgument},
-		{"timeout below zero", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "-1"}, 400, wirelab.InvalidArgument},
-		{"a stream of another type", "POST", "/join", "", []string{"Content-Type", "application/json"}, 513, wirelab.InvalidArgument},
-		{"a stream to a caller that takes none", "POST", "/list", "{}", []string{"Accept", "application/json"}, 513, wirelab.InvalidArgument},
+		{"unknown path, as the origin answers", "POST", "/nothing", "", nil, 501, status.Unimplemented},
+		{"method (duh-D05)", "GET", "/unary", "", nil, 405, status.Unimplemented},
+		{"content type", "POST", "/unary", "x", []string{"Content-Type", "text/plain"}, 513, status.InvalidArgument},
+		{"nothing acceptable", "POST", "/unary", "{}", []string{"Accept", "text/html"}, 513, status.InvalidArgument},
+		{"not JSON", "POST", "/unary", "{", nil, 513, status.InvalidArgument},
+		{"JSON of another type", "POST", "/unary", `{"text":1}`, nil, 513, status.InvalidArgument},
+		{"two values", "POST", "/unary", `{}{}`, nil, 513, status.InvalidArgument},
+		{"empty", "POST", "/unary", "", nil, 513, status.InvalidArgument},
+		{"not UTF-8", "POST", "/unary", "{\"text\":\"\xff\"}", nil, 513, status.InvalidArgument},
+		{"half a character", "POST", "/unary", `{"text":"\ud800"}`, nil, 513, status.InvalidArgument},
+		{"not protobuf", "POST", "/unary", "\xff", []string{"Content-Type", "application/protobuf", "Accept", "application/json"}, 513, status.InvalidArgument},
+		{"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413, status.ResourceExhausted},
+		{"timeout that is no number", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "1s"}, 400, status.InvalidArgument},
+		{"timeout of too many digits", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "99999999999"}, 400, status.InvalidArgument},
+		{"timeout below zero", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "-1"}, 400, status.InvalidArgument},
+		{"a stream of another type", "POST", "/join", "", []string{"Content-Type", "application/json"}, 513, status.InvalidArgument},
+		{"a stream to a caller that takes none", "POST", "/list", "{}", []string{"Accept", "application/json"}, 513, status.InvalidArgument},
 	} {
 		resp, body := ask(t, c.method, "http://"+address+c.path, c.body, c.header...)
 		prefix := fmt.Sprintf(`{"code":%d,"message":"`, c.status)
@@ -149,7 +150,7 @@ func TestMessageLimit(t *testing.T) {
 	eachVersion(t, func(t *testing.T, v version) {
 		address, _ := v.start(t, echo{}.handler(), 0)
 		_, err := v.connect(t, address).unary(t.Context(), strings.Repeat("x", httprpc.MessageLimit))
-		if err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+		if err == nil || status.CodeOf(err) != status.ResourceExhausted {
 			t.Errorf("%v, want ResourceExhausted", err)
 		}
 		text := strings.Repeat("x", httprpc.MessageLimit-64)
@@ -233,7 +234,7 @@ func TestWrongVersion(t *testing.T) {
 	defer old.Close()
 	go answerOnce(old, "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{\"text\":\"x\"}")
 	_, err = h1.connect(t, old.Addr().String()).unary(t.Context(), "x")
-	if !is(err, wirelab.Internal, "the reply came over HTTP/1.0") {
+	if !is(err, status.Internal, "the reply came over HTTP/1.0") {
 		t.Errorf("a reply of HTTP/1.0: %v", err)
 	}
 }
@@ -255,19 +256,19 @@ func TestForeignReplies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		why, reply string
-		code       wirelab.Code
+		code       status.Code
 		part       string
 	}{
-		{"a proxy's page", "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>", wirelab.Unavailable, "<p/>"},
-		{"the origin's own body", reply(453, "application/json", `{"code":453,"message":"no ink"}`), wirelab.DeadlineExceeded, "no ink"},
-		{"its later body", reply(404, "application/json", `{"code":"CARD","message":"no"}`), wirelab.NotFound, "no"},
-		{"an unknown code", reply(409, "application/json", `{"message":"no","details":{"wirelab.code":"new"}}`), wirelab.Conflict, "no"},
-		{"not an object", reply(500, "application/json", `[]`), wirelab.Internal, "[]"},
-		{"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), wirelab.ResourceExhausted, "status 429"},
-		{"success of another type", reply(200, "text/html", "<p/>"), wirelab.Internal, "text/html"},
-		{"success that is no message", reply(200, "application/json", "{"), wirelab.Internal, "cannot be read"},
-		{"a body cut short", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{\"text\":\"x\"}", wirelab.Unavailable, "unexpected EOF"},
-		{"a redirect, which no call follows", reply(307, "text/plain", "away"), wirelab.Internal, "away"},
+		{"a proxy's page", "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>", status.Unavailable, "<p/>"},
+		{"the origin's own body", reply(453, "application/json", `{"code":453,"message":"no ink"}`), status.DeadlineExceeded, "no ink"},
+		{"its later body", reply(404, "application/json", `{"code":"CARD","message":"no"}`), status.NotFound, "no"},
+		{"an unknown code", reply(409, "application/json", `{"message":"no","details":{"wirelab.code":"new"}}`), status.Conflict, "no"},
+		{"not an object", reply(500, "application/json", `[]`), status.Internal, "[]"},
+		{"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), status.ResourceExhausted, "status 429"},
+		{"success of another type", reply(200, "text/html", "<p/>"), status.Internal, "text/html"},
+		{"success that is no message", reply(200, "application/json", "{"), status.Internal, "cannot be read"},
+		{"a body cut short", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{\"text\":\"x\"}", status.Unavailable, "unexpected EOF"},
+		{"a redirect, which no call follows", reply(307, "text/plain", "away"), status.Internal, "away"},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -275,7 +276,7 @@ func TestForeignReplies(t *testing.T) {
 		}
 		go answerOnce(listener, c.reply)
 		_, err = http1Version().connect(t, listener.Addr().String()).unary(t.Context(), "x")
-		if err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
+		if err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v, want %v with %q", c.why, err, c.code, c.part)
 		}
 		listener.Close()
@@ -295,10 +296,10 @@ func TestIncompleteEndpoints(t *testing.T) {
 	}
 	defer listener.Close()
 	for _, v := range versions() {
-		if err := v.serve(t.Context(), wirelab.Endpoint{}, nil, false); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err := v.serve(t.Context(), endpoint.Endpoint{}, nil, false); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s without a listener: %v", v.name, err)
 		}
-		if err := v.serve(t.Context(), wirelab.Endpoint{Listener: listener}, nil, true); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if err := v.serve(t.Context(), endpoint.Endpoint{Listener: listener}, nil, true); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s without a certificate: %v", v.name, err)
 		}
 	}
@@ -308,7 +309,7 @@ func TestIncompleteEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	gone.Close()
-	if err := http1Version().serve(t.Context(), wirelab.Endpoint{Listener: gone}, nil, false); err == nil {
+	if err := http1Version().serve(t.Context(), endpoint.Endpoint{Listener: gone}, nil, false); err == nil {
 		t.Error("a closed listener is served")
 	}
 }

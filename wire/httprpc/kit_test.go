@@ -14,10 +14,11 @@ import (
 
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/http2"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // word is the message of these tests.
@@ -85,8 +86,8 @@ func (e echo) handler() http.Handler {
 // version is an HTTP version that streams can be tried over.
 type version struct {
 	name  string
-	serve func(context.Context, wirelab.Endpoint, http.Handler, bool) error
-	dial  func(wirelab.Dialing, bool) *httprpc.Client
+	serve func(context.Context, endpoint.Endpoint, http.Handler, bool) error
+	dial  func(endpoint.Dialing, bool) *httprpc.Client
 }
 
 func versions() []version {
@@ -113,7 +114,7 @@ func (v version) start(t *testing.T, handler http.Handler, drain time.Duration) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- v.serve(ctx, wirelab.Endpoint{Listener: listener, Drain: drain}, handler, false) }()
+	go func() { ended <- v.serve(ctx, endpoint.Endpoint{Listener: listener, Drain: drain}, handler, false) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -134,7 +135,7 @@ type stubs struct {
 
 func (v version) connect(t *testing.T, address string) stubs {
 	t.Helper()
-	client := v.dial(wirelab.Dialing{Address: address, Connections: 4}, false)
+	client := v.dial(endpoint.Dialing{Address: address, Connections: 4}, false)
 	t.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -211,7 +212,7 @@ func ask(t *testing.T, method, url, body string, header ...string) (answer, stri
 }
 
 // is tells whether err carries exactly this code and message.
-func is(err error, code wirelab.Code, message string) bool {
-	var coded *wirelab.Error
+func is(err error, code status.Code, message string) bool {
+	var coded *status.Error
 	return errors.As(err, &coded) && coded.Code == code && coded.Message == message
 }

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/pipetest"
+	"wirelab/wire/endpoint"
 )
 
 // slowly is a stream with a day before each item: longer than each limit of a server, which are for requests that do
@@ -51,9 +51,9 @@ func TestStreamsOfBothDirectionsOutliveTimeouts(t *testing.T) {
 						return slowly(ctx, these(nil, "a", "b", "c"))
 					}}
 					go func() {
-						ended <- v.serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}, service.handler(), false)
+						ended <- v.serve(ctx, endpoint.Endpoint{Listener: listener, Drain: time.Millisecond}, service.handler(), false)
 					}()
-					client := v.dial(wirelab.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
+					client := v.dial(endpoint.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
 					got, err := call(t.Context(), stubsOf(client))
 					if n := listener.Opened.Load(); got != "abc" || err != nil || n != 1 {
 						t.Errorf("%q, %v, over %d connections", got, err, n)

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // span is a request of counts and times in a URL.
@@ -29,7 +30,7 @@ func logbook() *httprpc.Handler {
 	tell := func(what string) func(context.Context, span) (string, error) {
 		return func(_ context.Context, s span) (string, error) {
 			if s.Count < 0 {
-				return "", wirelab.Errorf(wirelab.NotFound, "fewer than none")
+				return "", status.Errorf(status.NotFound, "fewer than none")
 			}
 			return fmt.Sprintf("%s %d from %s", what, s.Count, s.From.Format(time.RFC3339Nano)), nil
 		}
@@ -98,7 +99,7 @@ func TestLogbookCalls(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version) {
 		address, _ := v.start(t, logbook(), 0)
-		client := v.dial(wirelab.Dialing{Address: address}, false)
+		client := v.dial(endpoint.Dialing{Address: address}, false)
 		t.Cleanup(func() { _ = client.Close() })
 		for _, codec := range []httprpc.Codec[string]{words().JSON, words().Proto} {
 			if got, err := httprpc.CallAccepted(client, "/log", codec, codec)(t.Context(), "x"); err != nil || got != "took x" {
@@ -116,7 +117,7 @@ func TestLogbookCalls(t *testing.T) {
 			if err != nil || got != "removed 9223372036854775807 from 2024-01-31T11:00:00.000001Z" {
 				t.Errorf("removed: %q, %v", got, err)
 			}
-			if _, err := remove(t.Context(), span{Count: -1}); !is(err, wirelab.NotFound, "fewer than none") {
+			if _, err := remove(t.Context(), span{Count: -1}); !is(err, status.NotFound, "fewer than none") {
 				t.Errorf("removed: %v", err)
 			}
 		}

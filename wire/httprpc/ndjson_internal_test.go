@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 type thing struct {
@@ -77,8 +77,8 @@ func FuzzLines(f *testing.F) {
 // FuzzErrorBody feeds both error decoders anything, and every error they read
 // must survive being written again.
 func FuzzErrorBody(f *testing.F) {
-	for _, code := range wirelab.Codes() {
-		body := bodyOf(wirelab.Errorf(code, "no \x00 „ink“"))
+	for _, code := range status.Codes() {
+		body := bodyOf(status.Errorf(code, "no \x00 „ink“"))
 		f.Add(body.encode(JSON))
 		f.Add(body.encode(Proto))
 	}
@@ -87,13 +87,13 @@ func FuzzErrorBody(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, media := range []string{MediaJSON, MediaProto, "text/plain"} {
 			err := decodeError(500, media, data)
-			var coded *wirelab.Error
+			var coded *status.Error
 			if !errors.As(err, &coded) {
-				t.Fatalf("%s: %v is no *wirelab.Error", media, err)
+				t.Fatalf("%s: %v is no *status.Error", media, err)
 			}
 			for _, e := range []Encoding{JSON, Proto} {
 				again := decodeError(statusOf(coded.Code), e.mediaType(), bodyOf(coded).encode(e))
-				if want := wirelab.Errorf(coded.Code, "%s", strings.ToValidUTF8(coded.Message, "\uFFFD")); again.Error() != want.Error() {
+				if want := status.Errorf(coded.Code, "%s", strings.ToValidUTF8(coded.Message, "\uFFFD")); again.Error() != want.Error() {
 					t.Fatalf("%s: %v became %v", e.mediaType(), want, again)
 				}
 			}
@@ -122,7 +122,7 @@ func FuzzAccept(f *testing.F) {
 // apart by name, and that the status alone leads back to a code that shares it.
 func TestTableIsTotal(t *testing.T) {
 	t.Parallel()
-	for _, code := range wirelab.Codes() {
+	for _, code := range status.Codes() {
 		status := statusOf(code)
 		if status < 400 || status > 599 {
 			t.Errorf("%v travels as %d, which is no failure", code, status)
@@ -131,7 +131,7 @@ func TestTableIsTotal(t *testing.T) {
 			t.Errorf("%v travels as %d and that reads as %v", code, status, back)
 		}
 	}
-	if len(statuses) != len(wirelab.Codes()) {
-		t.Errorf("%d statuses for %d codes", len(statuses), len(wirelab.Codes()))
+	if len(statuses) != len(status.Codes()) {
+		t.Errorf("%d statuses for %d codes", len(statuses), len(status.Codes()))
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/wire/moment"
+	"wirelab/wire/status"
 )
 
 // Parameter is a part of a request that travels in the URL: as a variable of
@@ -27,7 +27,7 @@ func Text[T any](name string, field func(*T) *string) Parameter[T] {
 		write: func(v *T) string { return *field(v) },
 		read: func(v *T, text string) error {
 			if !utf8.ValidString(text) {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s is %.64q, which is not UTF-8", name, text)
+				return status.Errorf(status.InvalidArgument, "%s is %.64q, which is not UTF-8", name, text)
 			}
 			*field(v) = text
 			return nil
@@ -49,7 +49,7 @@ func Number[T any](name string, field func(*T) *int32) Parameter[T] {
 		read: func(v *T, text string) error {
 			n, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s is %.64q; want a whole number of 32 bits", name, text)
+				return status.Errorf(status.InvalidArgument, "%s is %.64q; want a whole number of 32 bits", name, text)
 			}
 			*field(v) = int32(n)
 			return nil
@@ -74,7 +74,7 @@ func Count[T any](name string, field func(*T) *int64) Parameter[T] {
 			}
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s is %.64q; want a whole number of 64 bits", name, text)
+				return status.Errorf(status.InvalidArgument, "%s is %.64q; want a whole number of 64 bits", name, text)
 			}
 			*field(v) = n
 			return nil
@@ -90,7 +90,7 @@ func Time[T any](name string, field func(*T) *time.Time) Parameter[T] {
 		func(v *T) string { return moment.Text(*field(v)) },
 		func(v *T, text string) (err error) {
 			if *field(v), err = moment.Parse(text); err != nil {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s: %s", name, wirelab.Public(err).Message)
+				return status.Errorf(status.InvalidArgument, "%s: %s", name, status.Public(err).Message)
 			}
 			return nil
 		},
@@ -124,7 +124,7 @@ func readURL[T any](all []Parameter[T], place *place, variables []string, query 
 				continue
 			}
 			if given&(1<<i) != 0 {
-				return wirelab.Errorf(wirelab.InvalidArgument, "%s is given more than once", name)
+				return status.Errorf(status.InvalidArgument, "%s is given more than once", name)
 			}
 			given |= 1 << i
 			return all[i].read(&v, text)
@@ -155,7 +155,7 @@ func eachPair(query string, visit func(name, value string) error) error {
 			value, err = url.QueryUnescape(value)
 		}
 		if err != nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "query: %.64q has a broken escape", pair)
+			return status.Errorf(status.InvalidArgument, "query: %.64q has a broken escape", pair)
 		}
 		if err := visit(name, value); err != nil {
 			return err
@@ -167,9 +167,9 @@ func eachPair(query string, visit func(name, value string) error) error {
 // unknownParameter is the error for a query parameter nobody knows.
 func unknownParameter(name string, known []string) error {
 	if len(known) == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "query parameter %.64q: none is known here", name)
+		return status.Errorf(status.InvalidArgument, "query parameter %.64q: none is known here", name)
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "query parameter %.64q is not known; known: %s", name, strings.Join(known, ", "))
+	return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known; known: %s", name, strings.Join(known, ", "))
 }
 
 // template is a path whose variables are to be filled in.
@@ -219,7 +219,7 @@ func (t *template[T]) fill(base *url.URL, v *T) (*url.URL, error) {
 	for i, p := range t.variables {
 		text := p.write(v)
 		if text == "" || text == "." || text == ".." {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s is %q, which no path can hold", p.name, text)
+			return nil, status.Errorf(status.InvalidArgument, "%s is %q, which no path can hold", p.name, text)
 		}
 		at.Path += text + t.words[i+1]
 		escaped += url.PathEscape(text) + t.words[i+1]

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // manner is with which statuses a handler tells of failures that are HTTP's own.
@@ -156,7 +156,7 @@ func (p *place) find(at *url.URL) (found *place, variables []string, err error) 
 	for part := range strings.SplitSeq(path, "/") {
 		if escaped {
 			if part, err = url.PathUnescape(part); err != nil {
-				return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "the path has a broken escape")
+				return nil, nil, status.Errorf(status.InvalidArgument, "the path has a broken escape")
 			}
 		}
 		next := p.words[part]
@@ -249,10 +249,10 @@ func (c *Call) noBody() error {
 			return nil
 		}
 		if err != nil {
-			return refuse(c.handler.manner.transport, wirelab.Canceled, "the request's body could not be read")
+			return refuse(c.handler.manner.transport, status.Canceled, "the request's body could not be read")
 		}
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "a %s has no body here: its request is in the URL", c.Request.Method)
+	return status.Errorf(status.InvalidArgument, "a %s has no body here: its request is in the URL", c.Request.Method)
 }
 
 // CallGet returns the stub of a [Get] route at path, in which the parameters

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // query is a request that travels in a URL.
@@ -58,9 +59,9 @@ func library() http.Handler {
 		return func(ctx context.Context, q query) (string, error) {
 			switch q.Shelf {
 			case "none":
-				return "", wirelab.Errorf(wirelab.NotFound, "no shelf „%s”", q.Shelf)
+				return "", status.Errorf(status.NotFound, "no shelf „%s”", q.Shelf)
 			case "taken":
-				return "", wirelab.Errorf(wirelab.Conflict, "taken")
+				return "", status.Errorf(status.Conflict, "taken")
 			case "broken":
 				panic("secret")
 			case "slow":
@@ -298,7 +299,7 @@ func TestCallGet(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version) {
 		address, _ := v.start(t, library(), 0)
-		client := v.dial(wirelab.Dialing{Address: address, Connections: 2}, false)
+		client := v.dial(endpoint.Dialing{Address: address, Connections: 2}, false)
 		defer client.Close()
 		all := parameters()
 		for _, codec := range []httprpc.Codec[string]{jsonWord(), words().Proto, avroWord()} {
@@ -322,18 +323,18 @@ func TestCallGet(t *testing.T) {
 				}
 			}
 			for _, text := range []string{"", ".", ".."} {
-				if got, err := get(t.Context(), query{Shelf: text}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+				if got, err := get(t.Context(), query{Shelf: text}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 					t.Errorf("shelf %q: %q, %v", text, got, err)
 				}
 			}
-			if _, err := get(t.Context(), query{Shelf: "none"}); !is(err, wirelab.NotFound, "no shelf „none”") {
+			if _, err := get(t.Context(), query{Shelf: "none"}); !is(err, status.NotFound, "no shelf „none”") {
 				t.Errorf("none: %v", err)
 			}
-			if _, err := get(t.Context(), query{Shelf: "broken"}); !is(err, wirelab.Internal, "internal error") {
+			if _, err := get(t.Context(), query{Shelf: "broken"}); !is(err, status.Internal, "internal error") {
 				t.Errorf("broken: %v", err)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-			if _, err := get(ctx, query{Shelf: "slow"}); !is(err, wirelab.DeadlineExceeded, "deadline exceeded") {
+			if _, err := get(ctx, query{Shelf: "slow"}); !is(err, status.DeadlineExceeded, "deadline exceeded") {
 				t.Errorf("slow: %v", err)
 			}
 			cancel()

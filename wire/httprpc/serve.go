@@ -10,7 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
+	"wirelab/wire/status"
 )
 
 // The limits of every server; see the package comment.
@@ -22,16 +23,16 @@ const (
 )
 
 // ServerTLS is the TLS configuration of a server at an endpoint.
-func ServerTLS(at wirelab.Endpoint) (*tls.Config, error) {
+func ServerTLS(at endpoint.Endpoint) (*tls.Config, error) {
 	if at.Certificate == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the endpoint has no certificate")
+		return nil, status.Errorf(status.InvalidArgument, "the endpoint has no certificate")
 	}
 	return &tls.Config{Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13}, nil
 }
 
-// Serve serves handler with net/http as [wirelab.Server] wants it, over the
+// Serve serves handler with net/http as package endpoint wants it, over the
 // one HTTP version that is set in protocols, with TLS if secure.
-func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, protocols *http.Protocols, secure bool) error {
+func Serve(ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols, secure bool) error {
 	if !secure {
 		return ServeWith(ctx, at, handler, protocols, nil)
 	}
@@ -44,16 +45,16 @@ func Serve(ctx context.Context, at wirelab.Endpoint, handler http.Handler, proto
 
 // ServeWith is [Serve] with a TLS configuration of the caller's, instead of the
 // endpoint's certificate; nil: in the clear.
-func ServeWith(ctx context.Context, at wirelab.Endpoint, handler http.Handler, protocols *http.Protocols, config *tls.Config) error {
+func ServeWith(ctx context.Context, at endpoint.Endpoint, handler http.Handler, protocols *http.Protocols, config *tls.Config) error {
 	if at.Listener == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the endpoint has no listener")
+		return status.Errorf(status.InvalidArgument, "the endpoint has no listener")
 	}
 	gate := &gate{next: handler}
 	var connections sync.WaitGroup
 	server := &http.Server{
 		Handler:           gate,
 		Protocols:         protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: wirelab.MaxStreams},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: endpoint.MaxStreams},
 		ReadHeaderTimeout: HeaderTimeout,
 		ReadTimeout:       bodyTimeout,
 		IdleTimeout:       IdleTimeout,

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // ServerStream is the route of a call with one request, in JSON, and a stream of replies.
@@ -79,7 +79,7 @@ func Bidi[Req, Rep any](request Codec[Req], reply Codec[Rep], call func(context.
 func (c *Call) streams(in, out string) error {
 	c.reply = MediaJSON // of a failure before the first message, and of a single reply
 	if sent := c.Request.Header.Get("Content-Type"); sent != "" && bare(sent) != in {
-		return refuse(c.handler.manner.content, wirelab.InvalidArgument, "content type %q is not known here: %s", sent, in)
+		return refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known here: %s", sent, in)
 	}
 	if err := c.Accepts(out); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (c *Call) Accepts(mediaType string) error {
 	if len(accept) == 0 || covers(accept[0], mediaType) {
 		return nil
 	}
-	return refuse(c.handler.manner.accept, wirelab.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0], mediaType)
+	return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0], mediaType)
 }
 
 // lastWords is how long after a call's end its reply may still take to be
@@ -230,13 +230,13 @@ func readFailure(ctx context.Context, err error) error {
 	var nonsense malformed
 	switch {
 	case ctx.Err() != nil:
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	case errors.As(err, &nonsense):
-		return wirelab.Errorf(wirelab.InvalidArgument, "%v", nonsense)
+		return status.Errorf(status.InvalidArgument, "%v", nonsense)
 	case errors.Is(err, errNoEnd):
-		return wirelab.Errorf(wirelab.InvalidArgument, "%v", err)
+		return status.Errorf(status.InvalidArgument, "%v", err)
 	}
-	return wirelab.Errorf(wirelab.Canceled, "the request's stream broke off")
+	return status.Errorf(status.Canceled, "the request's stream broke off")
 }
 
 // Sink is where a stream's items are written, framed and flushed one by one.

@@ -15,8 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -82,7 +83,7 @@ func TestFullDuplex(t *testing.T) {
 // TestErrorsEndStreams ends streams by errors of the service and of the source.
 func TestErrorsEndStreams(t *testing.T) {
 	t.Parallel()
-	noInk := wirelab.Errorf(wirelab.Conflict, "no ink \n left")
+	noInk := status.Errorf(status.Conflict, "no ink \n left")
 	private := fmt.Errorf("private")
 	service := echo{
 		list: func(_ context.Context, s string) iter.Seq2[string, error] {
@@ -105,11 +106,11 @@ func TestErrorsEndStreams(t *testing.T) {
 		address, _ := v.start(t, service.handler(), 0)
 		stub := v.connect(t, address)
 		for _, before := range []string{"", "ab"} {
-			if got, err := collect(stub.list(t.Context(), before)); got != before || !is(err, wirelab.Conflict, "no ink \n left") {
+			if got, err := collect(stub.list(t.Context(), before)); got != before || !is(err, status.Conflict, "no ink \n left") {
 				t.Errorf("list: %q, %v", got, err)
 			}
 		}
-		if got, err := collect(stub.chat(t.Context(), these(nil, "a", "!", "b"))); got != "a" || !is(err, wirelab.Conflict, "no ink \n left") {
+		if got, err := collect(stub.chat(t.Context(), these(nil, "a", "!", "b"))); got != "a" || !is(err, status.Conflict, "no ink \n left") {
 			t.Errorf("chat: %q, %v", got, err)
 		}
 		// The source's own error comes back as it was, not as the server may see it.
@@ -144,7 +145,7 @@ func TestPanicIsContained(t *testing.T) {
 		got, midway := collect(stub.list(t.Context(), "x"))
 		_, joined := stub.join(t.Context(), these(nil, "a"))
 		for call, err := range map[string]error{"unary": err, "list": empty, "list after an item": midway, "join": joined} {
-			if !is(err, wirelab.Internal, "internal error") {
+			if !is(err, status.Internal, "internal error") {
 				t.Errorf("%s: %v", call, err)
 			}
 		}
@@ -173,7 +174,7 @@ func TestRequestStreamsThatFail(t *testing.T) {
 		{"a bare message", "{\"text\":\"a\"}\n", 400, "cannot be read"},
 		{"a message and an end in one", "{\"result\":{},\"end\":true}\n", 400, "cannot be read"},
 		{"an error of the caller's", "{\"error\":{\"message\":\"no map\",\"details\":{\"wirelab.code\":\"not_found\"}}}\n", 404, "no map"},
-		{"a line that never ends", strings.Repeat("x", wirelab.MessageLimit+1<<20), 400, "longer than a message"},
+		{"a line that never ends", strings.Repeat("x", endpoint.MessageLimit+1<<20), 400, "longer than a message"},
 	} {
 		resp, body := ask(t, "POST", "http://"+address+"/join", c.body, "Content-Type", "application/x-ndjson")
 		if resp.StatusCode != c.status || !strings.Contains(body, c.part) {
@@ -191,14 +192,14 @@ func TestReplyStreamsThatFail(t *testing.T) {
 	item := chunk("{\"result\":{\"text\":\"a\"}}\n")
 	for _, c := range []struct {
 		why, reply string
-		code       wirelab.Code
+		code       status.Code
 		part       string
 	}{
-		{"the body ends well, the stream does not", head + item + "0\r\n\r\n", wirelab.Unavailable, "end line is missing"},
-		{"the connection ends", head + item, wirelab.Unavailable, "EOF"},
-		{"the connection ends in a line", head + item + "9\r\n{\"res", wirelab.Unavailable, "EOF"},
-		{"nonsense", head + item + chunk("nonsense\n") + "0\r\n\r\n", wirelab.Internal, "cannot be read"},
-		{"something after the end", head + item + chunk("{\"end\":true}\n{}") + "0\r\n\r\n", wirelab.Internal, "something follows"},
+		{"the body ends well, the stream does not", head + item + "0\r\n\r\n", status.Unavailable, "end line is missing"},
+		{"the connection ends", head + item, status.Unavailable, "EOF"},
+		{"the connection ends in a line", head + item + "9\r\n{\"res", status.Unavailable, "EOF"},
+		{"nonsense", head + item + chunk("nonsense\n") + "0\r\n\r\n", status.Internal, "cannot be read"},
+		{"something after the end", head + item + chunk("{\"end\":true}\n{}") + "0\r\n\r\n", status.Internal, "something follows"},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -206,7 +207,7 @@ func TestReplyStreamsThatFail(t *testing.T) {
 		}
 		go answerOnce(listener, c.reply)
 		got, err := collect(http1Version().connect(t, listener.Addr().String()).list(t.Context(), "x"))
-		if got != "a" || err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
+		if got != "a" || err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %q, %v; want \"a\" and %v with %q", c.why, got, err, c.code, c.part)
 		}
 		listener.Close()
@@ -262,10 +263,10 @@ func TestLeavingReachesTheService(t *testing.T) {
 			go func() { result <- call(ctx) }()
 			<-entered
 			cancel()
-			if err := <-result; !is(err, wirelab.Canceled, "canceled") {
+			if err := <-result; !is(err, status.Canceled, "canceled") {
 				t.Errorf("%s over %s: the caller is told %v", name, v.name, err)
 			}
-			if err := <-left; wirelab.CodeOf(err) != wirelab.Canceled {
+			if err := <-left; status.CodeOf(err) != status.Canceled {
 				t.Errorf("%s over %s: the service is told %v", name, v.name, err)
 			}
 		}
@@ -287,7 +288,7 @@ func TestDeadlineInterruptsARead(t *testing.T) {
 	t.Parallel()
 	eachVersion(t, func(t *testing.T, v version) {
 		address, _ := v.start(t, echo{}.handler(), 0)
-		client := v.dial(wirelab.Dialing{Address: address}, false)
+		client := v.dial(endpoint.Dialing{Address: address}, false)
 		defer client.Close()
 		body, out := io.Pipe()
 		defer out.Close()
@@ -295,7 +296,7 @@ func TestDeadlineInterruptsARead(t *testing.T) {
 		r.Header.Set("Call-Timeout-Ms", "50")
 		r.Body = body
 		_, err := client.Do(r, "application/json") //nolint:bodyclose // there is none on an error
-		if !is(err, wirelab.DeadlineExceeded, "deadline exceeded") {
+		if !is(err, status.DeadlineExceeded, "deadline exceeded") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -307,7 +308,7 @@ func TestEarlyAnswer(t *testing.T) {
 	t.Parallel()
 	service := echo{
 		join: func(context.Context, iter.Seq2[string, error]) (string, error) {
-			return "", wirelab.Errorf(wirelab.PermissionDenied, "not you")
+			return "", status.Errorf(status.PermissionDenied, "not you")
 		},
 		chat: func(context.Context, iter.Seq2[string, error]) iter.Seq2[string, error] { return these(nil, "enough") },
 	}
@@ -319,7 +320,7 @@ func TestEarlyAnswer(t *testing.T) {
 			for yield(long, nil) {
 			}
 		}
-		if _, err := stub.join(t.Context(), endless); !is(err, wirelab.PermissionDenied, "not you") {
+		if _, err := stub.join(t.Context(), endless); !is(err, status.PermissionDenied, "not you") {
 			t.Errorf("join: %v", err)
 		}
 		if got, err := collect(stub.chat(t.Context(), endless)); got != "enough" || err != nil {
@@ -333,7 +334,7 @@ func TestEarlyAnswer(t *testing.T) {
 func TestEarlyAnswerByHand(t *testing.T) {
 	t.Parallel()
 	refuse := echo{join: func(context.Context, iter.Seq2[string, error]) (string, error) {
-		return "", wirelab.Errorf(wirelab.PermissionDenied, "not you")
+		return "", status.Errorf(status.PermissionDenied, "not you")
 	}}
 	address, _ := http1Version().start(t, refuse.handler(), 0)
 	conn, err := net.Dial("tcp", address)
@@ -452,7 +453,7 @@ func TestStop(t *testing.T) {
 			if finishes && (got != "ab" || last != nil) {
 				t.Errorf("a stop that waits: %q, %v", got, last)
 			}
-			if code := wirelab.Unavailable; !finishes && (got != "a" || last == nil || wirelab.CodeOf(last) != code && wirelab.CodeOf(last) != wirelab.Canceled) {
+			if code := status.Unavailable; !finishes && (got != "a" || last == nil || status.CodeOf(last) != code && status.CodeOf(last) != status.Canceled) {
 				t.Errorf("a stop that cuts: %q, %v; want \"a\" and %v", got, last, code)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // asked is a request that travels in a URL.
@@ -52,7 +52,7 @@ func FuzzURL(f *testing.F) {
 		}
 		found, variables, err := root.find(at)
 		if err != nil || found == nil {
-			if err != nil && wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			if err != nil && status.CodeOf(err) != status.InvalidArgument {
 				t.Fatal(err)
 			}
 			return
@@ -62,7 +62,7 @@ func FuzzURL(f *testing.F) {
 		}
 		got, err := readURL(all, found, variables, at.RawQuery)
 		if err != nil {
-			if wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			if status.CodeOf(err) != status.InvalidArgument {
 				t.Fatal(err)
 			}
 			return
@@ -94,7 +94,7 @@ func FuzzURL(f *testing.F) {
 // FuzzErrorBodies feeds the error bodies of both binary encodings anything.
 func FuzzErrorBodies(f *testing.F) {
 	for _, e := range []Encoding{Proto, Avro} {
-		f.Add(bodyOf(wirelab.Errorf(wirelab.NotFound, "no „ink”")).encode(e))
+		f.Add(bodyOf(status.Errorf(status.NotFound, "no „ink”")).encode(e))
 	}
 	f.Add([]byte("\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Add([]byte("\x00\x00\x01\x04\x02a\x02b\x00"))
@@ -118,12 +118,12 @@ func FuzzErrorBodies(f *testing.F) {
 // TestErrorBodiesInEachEncoding sends every code there and back.
 func TestErrorBodiesInEachEncoding(t *testing.T) {
 	t.Parallel()
-	for _, code := range wirelab.Codes() {
-		sent := &wirelab.Error{Code: code, Message: "50 % of „ö\n\x00𝄞"}
+	for _, code := range status.Codes() {
+		sent := &status.Error{Code: code, Message: "50 % of „ö\n\x00𝄞"}
 		body := bodyOf(sent)
 		for e := JSON; e < encodingsEnd; e++ {
 			err := decodeError(body.Code, e.mediaType()+"; v=1", body.encode(e))
-			if got, ok := err.(*wirelab.Error); !ok || *got != *sent {
+			if got, ok := err.(*status.Error); !ok || *got != *sent {
 				t.Errorf("%v as %s: %v", sent, e.mediaType(), err)
 			}
 		}

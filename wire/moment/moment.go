@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // form is RFC 3339 in UTC, with as many decimals as a time needs, up to the
@@ -33,7 +33,7 @@ func Parse(text string) (t time.Time, err error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, wirelab.Errorf(wirelab.InvalidArgument,
+	return time.Time{}, status.Errorf(status.InvalidArgument,
 		"%.40q is not a time as of RFC 3339, such as 2024-01-31T12:00:00.000001Z", text)
 }
 

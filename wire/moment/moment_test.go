@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/wire/moment"
+	"wirelab/wire/status"
 )
 
 // FuzzParse: what is read as a time is written and read as the same one, to the
@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		at, err := moment.Parse(text)
 		if err != nil {
-			if wirelab.CodeOf(err) != wirelab.InvalidArgument {
+			if status.CodeOf(err) != status.InvalidArgument {
 				t.Fatal(err)
 			}
 			return
@@ -48,7 +48,7 @@ func TestTimesThatAreNone(t *testing.T) {
 		"2024-01-31T12:00:00+01:0x", "2024-01-31T12:00:00 01:00", "2024-02-30T00:00:00Z", "2024-13-01T00:00:00Z", "2024-01-31T24:00:00Z",
 		"2024-01-31T12:00:60Z", "2024-01-31T12:00:00Z ", " 2024-01-31T12:00:00Z", "2024-01-31t12:00:00Z", "+2024-01-31T12:00:00Z", "1700000000", "now", "0",
 	} {
-		if at, err := moment.Parse(text); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if at, err := moment.Parse(text); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%q is read as %v, %v", text, at, err)
 		}
 	}

@@ -29,7 +29,7 @@ import (
 
 	"golang.org/x/net/http2"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Transport makes calls over one connection at a time. It is safe for
@@ -303,7 +303,7 @@ func (t *Transport) ends() {
 }
 
 // errClosed is what calls are told after Close.
-var errClosed = wirelab.Errorf(wirelab.Canceled, "the client is closed")
+var errClosed = status.Errorf(status.Canceled, "the client is closed")
 
 // current returns the connection, and opens one if none can be used.
 func (t *Transport) current(ctx context.Context) (*conn, error) {

@@ -15,9 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/internal/leaktest"
 	"wirelab/wire/multiplex"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -108,7 +108,7 @@ func TestWhatAFullConnectionSays(t *testing.T) {
 	}
 	<-came
 	_ = over.Close()
-	if err := call(t.Context(), over, url); err == nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if err := call(t.Context(), over, url); err == nil || status.CodeOf(err) != status.Canceled {
 		t.Errorf("%v, want that the client is closed", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestWhatEndedTheConnectionOfOthers(t *testing.T) {
 	err := <-first
 	cancel()
 	<-second
-	if cause := wirelab.CauseOf(err); cause != wirelab.Reset {
+	if cause := status.CauseOf(err); cause != status.Reset {
 		t.Errorf("%q is a cause %q, want that the connection was broken off", err, cause)
 	}
 	if !errors.Is(err, syscall.EPIPE) {

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Error logs the panic p with the stack of the goroutine that recovers it, and
@@ -16,5 +16,5 @@ import (
 // that recovered, while the stack still holds the place.
 func Error(ctx context.Context, p any) error {
 	slog.ErrorContext(ctx, "panic in a service", "panic", p, "stack", string(debug.Stack()))
-	return wirelab.Errorf(wirelab.Internal, "internal error")
+	return status.Errorf(status.Internal, "internal error")
 }

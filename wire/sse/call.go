@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"time"
 
-	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // errNoEnd is a stream whose transport ended it well but whose last event is missing.
@@ -83,7 +83,7 @@ func (in *inlet[Req, Rep]) all(ctx context.Context, req Req) error {
 		known = known || begun
 		// What may pass: a connection that broke, and a server, once it has
 		// answered, that cannot be reached or says that it is going away.
-		passing := cut || !begun && known && err != nil && wirelab.CodeOf(err) == wirelab.Unavailable
+		passing := cut || !begun && known && err != nil && status.CodeOf(err) == status.Unavailable
 		if !passing || in.stream.Resume == nil || in.count > 0 && in.last == "" {
 			return err
 		}
@@ -111,7 +111,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	}
 }
 
@@ -148,7 +148,7 @@ func (in *inlet[Req, Rep]) read(ctx context.Context, resp *http.Response) (cut b
 		event, err := events.Next()
 		switch {
 		case errors.Is(err, ErrTooLong) || errors.Is(err, ErrNotUTF8):
-			return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "reply: %v", err)
+			return false, status.Caused(status.BadProtocol, status.Internal, "reply: %v", err)
 		case errors.Is(err, io.EOF):
 			return true, in.client.StreamFailed(ctx, errNoEnd)
 		case err != nil:
@@ -158,7 +158,7 @@ func (in *inlet[Req, Rep]) read(ctx context.Context, resp *http.Response) (cut b
 		case in.stream.Name, in.stream.other():
 			item, err := in.stream.Codec.Decode(event.Data)
 			if err != nil {
-				return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "an event of the reply cannot be read")
+				return false, status.Caused(status.BadProtocol, status.Internal, "an event of the reply cannot be read")
 			}
 			if !in.take(item, event.ID, before) {
 				return false, httprpc.ErrLeft

@@ -14,11 +14,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -32,7 +33,7 @@ func query() sse.Query[string] {
 		Encode: func(s string) url.Values { return url.Values{"q": {s}} },
 		Decode: func(q url.Values) (string, error) {
 			if !q.Has("q") {
-				return "", wirelab.Errorf(wirelab.InvalidArgument, "q is missing")
+				return "", status.Errorf(status.InvalidArgument, "q is missing")
 			}
 			return q.Get("q"), nil
 		},
@@ -49,7 +50,7 @@ func serve(t *testing.T, list func(context.Context, string) iter.Seq2[string, er
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	handler := httprpc.NewHandler(map[string]httprpc.Route{"/list": sse.ServerStream(query(), text(), list)})
-	go func() { ended <- http1.Serve(ctx, wirelab.Endpoint{Listener: listener}, handler, false) }()
+	go func() { ended <- http1.Serve(ctx, endpoint.Endpoint{Listener: listener}, handler, false) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -61,7 +62,7 @@ func serve(t *testing.T, list func(context.Context, string) iter.Seq2[string, er
 
 func stub(t *testing.T, address string) func(context.Context, string) iter.Seq2[string, error] {
 	t.Helper()
-	client := http1.Dial(wirelab.Dialing{Address: address}, false)
+	client := http1.Dial(endpoint.Dialing{Address: address}, false)
 	t.Cleanup(func() { client.Close() })
 	return sse.CallServerStream(client, "/list", query(), text())
 }
@@ -85,7 +86,7 @@ func TestStream(t *testing.T) {
 			for _, word := range strings.Fields(s) {
 				var err error
 				if word == "!" {
-					err = wirelab.Errorf(wirelab.NotFound, "no more\r\ndata: x")
+					err = status.Errorf(status.NotFound, "no more\r\ndata: x")
 				}
 				if !yield(word, err) || err != nil {
 					return
@@ -115,7 +116,7 @@ func TestRawStream(t *testing.T) {
 	t.Parallel()
 	address := serve(t, func(context.Context, string) iter.Seq2[string, error] {
 		return func(yield func(string, error) bool) {
-			_ = yield("a", nil) && yield("", wirelab.Errorf(wirelab.Conflict, "no"))
+			_ = yield("a", nil) && yield("", status.Errorf(status.Conflict, "no"))
 		}
 	})
 	get := func(method, query, accept string) (int, string, string) {
@@ -158,15 +159,15 @@ func TestStreamsThatFail(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/event-stream;charset=utf-8\r\n\r\ndata: \"a\"\n\n"
 	for _, c := range []struct {
 		why, reply string
-		code       wirelab.Code
+		code       status.Code
 		part       string
 	}{
-		{"no end event", head, wirelab.Unavailable, "end event is missing"},
-		{"cut short in an event", head + "event: end\ndata: {}\n", wirelab.Unavailable, "end event is missing"},
-		{"something after the end", head + "event: end\ndata: {}\n\ndata: \"b\"\n\n", wirelab.Unavailable, "something follows"},
-		{"nonsense", head + "data: b\n\n", wirelab.Internal, "cannot be read"},
-		{"a failure that is none of ours", head + "event: failure\ndata: oops\n\n", wirelab.Internal, "oops"},
-		{"not UTF-8", head + "data: \"\xff\"\n\n", wirelab.Internal, "UTF-8"},
+		{"no end event", head, status.Unavailable, "end event is missing"},
+		{"cut short in an event", head + "event: end\ndata: {}\n", status.Unavailable, "end event is missing"},
+		{"something after the end", head + "event: end\ndata: {}\n\ndata: \"b\"\n\n", status.Unavailable, "something follows"},
+		{"nonsense", head + "data: b\n\n", status.Internal, "cannot be read"},
+		{"a failure that is none of ours", head + "event: failure\ndata: oops\n\n", status.Internal, "oops"},
+		{"not UTF-8", head + "data: \"\xff\"\n\n", status.Internal, "UTF-8"},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -185,7 +186,7 @@ func TestStreamsThatFail(t *testing.T) {
 			}
 		}()
 		got, err := collect(stub(t, listener.Addr().String())(t.Context(), ""))
-		if len(got) != 1 || err == nil || wirelab.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
+		if len(got) != 1 || err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v, %v; want [a] and %v with %q", c.why, got, err, c.code, c.part)
 		}
 		<-answered

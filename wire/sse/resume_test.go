@@ -11,8 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"wirelab"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // frail is a connection that breaks after so many bytes were read of it.
@@ -69,10 +70,10 @@ func TestResumeAtEveryByte(t *testing.T) {
 						t.Fatal("the stream has no end")
 					}
 					c := &connector{breaks: []int{at}}
-					client := v.dial(wirelab.Dialing{Address: address, Connect: c.connect}, false)
+					client := v.dial(endpoint.Dialing{Address: address, Connect: c.connect}, false)
 					got, err := taken(sse.Call(client, "/count", countParameters(), numbers())(t.Context(), request))
 					client.Close()
-					if err != nil && got == "" && wirelab.CodeOf(err) == wirelab.Unavailable && resumed == 0 {
+					if err != nil && got == "" && status.CodeOf(err) == status.Unavailable && resumed == 0 {
 						continue // cut before there was a reply
 					}
 					if got != want || err != nil {
@@ -124,7 +125,7 @@ type scene struct {
 	call  func(ctx context.Context, asked int64, c count) iter.Seq2[number, error]
 	asked int64 // how often the server is
 	want  string
-	code  wirelab.Code
+	code  status.Code
 	plain bool // the client knows nothing of resuming
 }
 
@@ -141,12 +142,12 @@ func cutting(items ...number) func(func(number, error) bool) {
 }
 
 func scenes() []scene {
-	failing := func(code wirelab.Code) func(context.Context, int64, count) iter.Seq2[number, error] {
+	failing := func(code status.Code) func(context.Context, int64, count) iter.Seq2[number, error] {
 		return func(_ context.Context, asked int64, _ count) iter.Seq2[number, error] {
 			if asked == 1 {
 				return cutting(number{1, 1})
 			}
-			return func(yield func(number, error) bool) { yield(number{}, wirelab.Errorf(code, "no")) }
+			return func(yield func(number, error) bool) { yield(number{}, status.Errorf(code, "no")) }
 		}
 	}
 	always := func(_ context.Context, asked int64, _ count) iter.Seq2[number, error] {
@@ -156,16 +157,16 @@ func scenes() []scene {
 		return cutting()
 	}
 	return []scene{
-		{"nothing more comes, however often it is asked for", always, 5, "1@1", wirelab.Unavailable, false},
-		{"the server says that it is going away", failing(wirelab.Unavailable), 5, "1@1", wirelab.Unavailable, false},
-		{"the server refuses to go on", failing(wirelab.NotFound), 2, "1@1", wirelab.NotFound, false},
-		{"the client knows nothing of resuming", always, 1, "1@1", wirelab.Unavailable, true},
+		{"nothing more comes, however often it is asked for", always, 5, "1@1", status.Unavailable, false},
+		{"the server says that it is going away", failing(status.Unavailable), 5, "1@1", status.Unavailable, false},
+		{"the server refuses to go on", failing(status.NotFound), 2, "1@1", status.NotFound, false},
+		{"the client knows nothing of resuming", always, 1, "1@1", status.Unavailable, true},
 		{
 			"a failure is told, which is no broken connection", func(context.Context, int64, count) iter.Seq2[number, error] {
 				return func(yield func(number, error) bool) {
-					_ = yield(number{1, 1}, nil) && yield(number{}, wirelab.Errorf(wirelab.Unavailable, "down"))
+					_ = yield(number{1, 1}, nil) && yield(number{}, status.Errorf(status.Unavailable, "down"))
 				}
-			}, 1, "1@1", wirelab.Unavailable, false,
+			}, 1, "1@1", status.Unavailable, false,
 		},
 		{
 			"a panic in the service is none either", func(context.Context, int64, count) iter.Seq2[number, error] {
@@ -173,7 +174,7 @@ func scenes() []scene {
 					yield(number{1, 1}, nil)
 					panic("planted")
 				}
-			}, 1, "1@1", wirelab.Internal, false,
+			}, 1, "1@1", status.Internal, false,
 		},
 		{
 			"the reply breaks before its first item", func(ctx context.Context, asked int64, c count) iter.Seq2[number, error] {
@@ -181,7 +182,7 @@ func scenes() []scene {
 					return cutting()
 				}
 				return upTo(1)(ctx, c)
-			}, 1, "", wirelab.Unavailable, false,
+			}, 1, "", status.Unavailable, false,
 		},
 	}
 }
@@ -203,7 +204,7 @@ func TestWhenToResume(t *testing.T) {
 					stream.Resume = nil
 				}
 				got, err := taken(v.counter(t, stream, address, nil)(t.Context(), count{}))
-				if got != c.want || err == nil || wirelab.CodeOf(err) != c.code {
+				if got != c.want || err == nil || status.CodeOf(err) != c.code {
 					t.Errorf("%s, %v; want %s and %v", got, err, c.want, c.code)
 				}
 				if n := asked.Load(); n != c.asked {
@@ -259,13 +260,13 @@ func TestGivingUpWhileWaiting(t *testing.T) {
 		asked.Add(1)
 		return cutting(number{1, 1})
 	}))
-	client := v.dial(wirelab.Dialing{Address: address, Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+	client := v.dial(endpoint.Dialing{Address: address, Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		return &watched{conn, cancel}, err
 	}}, false)
 	defer client.Close()
 	got, err := taken(sse.Call(client, "/count", countParameters(), stream)(ctx, count{}))
-	if got != "1@1" || err == nil || wirelab.CodeOf(err) != wirelab.Canceled || asked.Load() != 1 {
+	if got != "1@1" || err == nil || status.CodeOf(err) != status.Canceled || asked.Load() != 1 {
 		t.Errorf("%s, %v, asked %d times", got, err, asked.Load())
 	}
 }

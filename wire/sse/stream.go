@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 )
 
 // The names of the last event of a stream.
@@ -76,7 +76,7 @@ func ServerStream[Req, Rep any](request Query[Req], reply httprpc.Codec[Rep], ca
 		}
 		query, err := url.ParseQuery(c.Request.URL.RawQuery)
 		if err != nil {
-			return wirelab.Errorf(wirelab.InvalidArgument, "query: %v", err)
+			return status.Errorf(status.InvalidArgument, "query: %v", err)
 		}
 		req, err := request.Decode(query)
 		if err != nil {
@@ -249,7 +249,7 @@ func (s *Stream[Req, Rep]) item(out *outlet, item *Rep) (bool, error) {
 	if s.Resume != nil {
 		id = s.Resume.ID(item)
 		if id == EndID || strings.ContainsAny(id, "\x00\r\n") {
-			return false, wirelab.Caused(wirelab.BadProtocol, wirelab.Internal, "%.64q is no id of an event", id)
+			return false, status.Caused(status.BadProtocol, status.Internal, "%.64q is no id of an event", id)
 		}
 	}
 	return out.put(AppendEvent, s.Name, id, data), nil

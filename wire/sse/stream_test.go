@@ -16,12 +16,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"wirelab"
 	"wirelab/internal/pipetest"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/http1"
 	"wirelab/wire/http2"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // count asks for the numbers behind one.
@@ -71,7 +72,7 @@ func upTo(last int) func(context.Context, count) iter.Seq2[number, error] {
 			if c.after != "" {
 				var err error
 				if from, err = strconv.Atoi(c.after); err != nil {
-					yield(number{}, wirelab.Errorf(wirelab.NotFound, "no %q", c.after))
+					yield(number{}, status.Errorf(status.NotFound, "no %q", c.after))
 					return
 				}
 			}
@@ -94,8 +95,8 @@ func counting(stream sse.Stream[count, number], call func(context.Context, count
 // version is an HTTP version that streams are tried over.
 type version struct {
 	name  string
-	serve func(context.Context, wirelab.Endpoint, http.Handler, bool) error
-	dial  func(wirelab.Dialing, bool) *httprpc.Client
+	serve func(context.Context, endpoint.Endpoint, http.Handler, bool) error
+	dial  func(endpoint.Dialing, bool) *httprpc.Client
 }
 
 func versions() []version {
@@ -112,7 +113,7 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- v.serve(ctx, wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}, handler, false)
+		ended <- v.serve(ctx, endpoint.Endpoint{Listener: listener, Drain: time.Millisecond}, handler, false)
 	}()
 	stopped := false
 	stop = func() {
@@ -132,7 +133,7 @@ func (v version) start(t *testing.T, handler http.Handler) (address string, stop
 // counter is a client's stub, over connections that connect opens.
 func (v version) counter(t *testing.T, stream sse.Stream[count, number], address string, connect func(context.Context, string, string) (net.Conn, error)) func(context.Context, count) iter.Seq2[number, error] {
 	t.Helper()
-	client := v.dial(wirelab.Dialing{Address: address, Connect: connect}, false)
+	client := v.dial(endpoint.Dialing{Address: address, Connect: connect}, false)
 	t.Cleanup(func() { client.Close() })
 	return sse.Call(client, "/count", countParameters(), stream)
 }
@@ -202,7 +203,7 @@ func TestIDs(t *testing.T) {
 	// A failure is an event once the stream has begun, under the stream's name for it.
 	failing := counting(numbers(), func(context.Context, count) iter.Seq2[number, error] {
 		return func(yield func(number, error) bool) {
-			_ = yield(number{1, 1}, nil) && yield(number{}, wirelab.Errorf(wirelab.Unavailable, "gone"))
+			_ = yield(number{1, 1}, nil) && yield(number{}, status.Errorf(status.Unavailable, "gone"))
 		}
 	})
 	const failure = "event: error\ndata:{\"code\":503,\"message\":\"gone\",\"details\":{\"wirelab.code\":\"unavailable\"}}\n\n"
@@ -273,7 +274,7 @@ func TestHeartbeats(t *testing.T) {
 					upTo(1)(ctx, c)(yield)
 				}
 			}))
-			client := v.dial(wirelab.Dialing{Address: address}, false)
+			client := v.dial(endpoint.Dialing{Address: address}, false)
 			defer client.Close()
 			ask := httprpc.Asking(client, "/count", countParameters(), httprpc.MediaEvents)
 			r, err := ask(t.Context(), new(count))
@@ -358,7 +359,7 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
-					at := wirelab.Endpoint{Listener: listener, Drain: time.Millisecond}
+					at := endpoint.Endpoint{Listener: listener, Drain: time.Millisecond}
 					ended <- v.serve(ctx, at, counting(numbers(), func(ctx context.Context, c count) iter.Seq2[number, error] {
 						calls.Add(1)
 						return func(yield func(number, error) bool) {
@@ -373,7 +374,7 @@ func TestStreamsOutliveTimeouts(t *testing.T) {
 						}
 					}), false)
 				}()
-				client := v.dial(wirelab.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
+				client := v.dial(endpoint.Dialing{Address: "127.0.0.1:1", Connect: listener.Connect}, false)
 				got, err := taken(sse.Call(client, "/count", countParameters(), numbers())(t.Context(), count{}))
 				if got != "1@1 2@2 3@3 4@4 5@5" || err != nil {
 					t.Errorf("%s, %v", got, err)
@@ -429,7 +430,7 @@ func TestNoTimeToWrite(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			at := wirelab.Endpoint{Listener: overseen{listener, &limited}}
+			at := endpoint.Endpoint{Listener: overseen{listener, &limited}}
 			ended <- v.serve(ctx, at, counting(numbers(), upTo(3)), false)
 		}()
 		if got, err := taken(v.counter(t, numbers(), listener.Addr().String(), nil)(t.Context(), count{})); got != "1@1 2@2 3@3" || err != nil || limited.Load() {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"wirelab"
 	"wirelab/cmd/internal/cli"
+	"wirelab/wire/status"
 )
 
 // program is one with a group of commands, the error of one of which is given.
@@ -37,12 +37,12 @@ func TestEndings(t *testing.T) {
 		says   string // all of standard error
 	}{
 		{"stone turn a", nil, cli.OK, ""},
-		{"stone turn a", wirelab.Errorf(wirelab.Unavailable, "no wind"), cli.Failed, "mill: no wind\n"},
-		{"stone turn a", fmt.Errorf("stone a: %w", wirelab.Errorf(wirelab.NotFound, "no stone")), cli.WrongUsage, "mill: stone a: no stone\n"},
-		{"stone turn a", wirelab.Errorf(wirelab.NotFound, "no stone"), cli.WrongUsage, "mill: no stone\n"},
+		{"stone turn a", status.Errorf(status.Unavailable, "no wind"), cli.Failed, "mill: no wind\n"},
+		{"stone turn a", fmt.Errorf("stone a: %w", status.Errorf(status.NotFound, "no stone")), cli.WrongUsage, "mill: stone a: no stone\n"},
+		{"stone turn a", status.Errorf(status.NotFound, "no stone"), cli.WrongUsage, "mill: no stone\n"},
 		{"stone turn a", fmt.Errorf("grinding: %w", context.Canceled), cli.Interrupted, "mill: interrupted\n"},
 		{"stone turn a", cli.With(7, nil), 7, ""},
-		{"stone turn a", cli.With(7, wirelab.Errorf(wirelab.Internal, "broken")), 7, "mill: broken\n"},
+		{"stone turn a", cli.With(7, status.Errorf(status.Internal, "broken")), 7, "mill: broken\n"},
 		{"stone turn", nil, cli.WrongUsage, "mill: mill stone turn needs a stone; see mill stone turn --help\n"},
 		{"stone turn a b c", nil, cli.WrongUsage, "mill: mill stone turn takes a stone, not also b c; see mill stone turn --help\n"},
 		{"stone turn --fast a", nil, cli.WrongUsage, "mill: mill stone turn has no flag --fast; known: --help; see mill stone turn --help\n"},

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // Root makes a command that is a whole program. The program prints errors itself, as one line: a page
@@ -44,7 +44,7 @@ func helpCommand() *cobra.Command {
 			}
 			if len(rest) > 0 {
 				if at.HasSubCommands() {
-					return wirelab.UnknownName("page of help", rest[0], pages(at), at.CommandPath()+" --help")
+					return status.UnknownName("page of help", rest[0], pages(at), at.CommandPath()+" --help")
 				}
 				return Usage("%s has no page %.100q; see %s --help", at.CommandPath(), rest[0], at.CommandPath())
 			}
@@ -101,7 +101,7 @@ func Unknown(c *cobra.Command, word string) error {
 	if c.HasParent() {
 		what = "command of " + c.CommandPath()
 	}
-	return wirelab.UnknownName(what, word, known, c.CommandPath()+" --help")
+	return status.UnknownName(what, word, known, c.CommandPath()+" --help")
 }
 
 // flagError says in our words what is wrong with a flag. The errors of the library have types; what
@@ -120,7 +120,7 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		c.InheritedFlags().VisitAll(add)
 		c.LocalFlags().VisitAll(add)
-		return Usage("%s has no flag %.100s%s", c.CommandPath(), dashed, wirelab.Known(dashed, known, c.CommandPath()+" --help"))
+		return Usage("%s has no flag %.100s%s", c.CommandPath(), dashed, status.Known(dashed, known, c.CommandPath()+" --help"))
 	}
 	if lone := new(pflag.ValueRequiredError); errors.As(err, &lone) {
 		name, _ := pflag.UnquoteUsage(lone.GetFlag())

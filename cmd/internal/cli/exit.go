@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"wirelab"
 	"wirelab/internal/fault"
+	"wirelab/wire/status"
 )
 
 // The exit codes that mean the same in every program. See docs/adr/0009-usage-errors-exit-with-64.md.
@@ -42,7 +42,7 @@ func With(code int, err error) error { return &Exit{code, err} }
 
 // Usage returns a usage error.
 func Usage(format string, args ...any) error {
-	return With(WrongUsage, wirelab.Errorf(wirelab.InvalidArgument, format, args...))
+	return With(WrongUsage, status.Errorf(status.InvalidArgument, format, args...))
 }
 
 // Code tells the exit code of an error that a command returned: its
@@ -52,10 +52,10 @@ func Code(err error) int {
 	if errors.As(err, &own) {
 		return own.Code
 	}
-	switch wirelab.CodeOf(err) {
-	case wirelab.Canceled:
+	switch status.CodeOf(err) {
+	case status.Canceled:
 		return Interrupted
-	case wirelab.InvalidArgument, wirelab.NotFound, wirelab.Conflict:
+	case status.InvalidArgument, status.NotFound, status.Conflict:
 		return WrongUsage
 	}
 	return Failed
@@ -79,7 +79,7 @@ func Bare(err error) string {
 	if errors.As(err, &own) && own.Err != nil {
 		bare = own.Err
 	}
-	if coded, ok := bare.(*wirelab.Error); ok { //nolint:errorlint // see above
+	if coded, ok := bare.(*status.Error); ok { //nolint:errorlint // see above
 		return fault.Plain(coded.Message)
 	}
 	// Errors that were joined may be one fault that was met several times.

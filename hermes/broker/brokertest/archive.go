@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // cut is what was there when it was made: all of it is copied, or never changes.
@@ -76,9 +76,9 @@ func (c *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 	defer c.m.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-		return broker.Part{}, wirelab.Public(ctx.Err())
+		return broker.Part{}, status.Public(ctx.Err())
 	case c.closed:
-		return broker.Part{}, wirelab.Errorf(wirelab.Canceled, "the cut was closed")
+		return broker.Part{}, status.Errorf(status.Canceled, "the cut was closed")
 	case c.m.closed:
 		return broker.Part{}, errStopping
 	case len(c.parts) == 0:
@@ -99,7 +99,7 @@ func (c *cut) Next(ctx context.Context, limit int) (broker.Part, error) {
 }
 
 func (t *topic) closedTo(what string) error {
-	return wirelab.Errorf(wirelab.Conflict, "topic %q is being restored and cannot be %s", t.Name, what)
+	return status.Errorf(status.Conflict, "topic %q is being restored and cannot be %s", t.Name, what)
 }
 
 // open refuses what is closed to all but a restore.
@@ -128,7 +128,7 @@ func (m *InMemory) Restore(ctx context.Context, step broker.Restore) (broker.Res
 	case broker.StepRuns, broker.StepGroup, broker.StepEnd:
 		err = m.goOn(step)
 	default:
-		err = wirelab.Errorf(wirelab.InvalidArgument, "step %d is none", step.Step)
+		err = status.Errorf(status.InvalidArgument, "step %d is none", step.Step)
 	}
 	if err != nil {
 		return broker.Restored{}, err
@@ -149,7 +149,7 @@ func (m *InMemory) Restore(ctx context.Context, step broker.Restore) (broker.Res
 // beginRestore makes the topic. The lock is held.
 func (m *InMemory) beginRestore(step broker.Restore) error {
 	if step.ID == 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a restore has a number that is not 0")
+		return status.Errorf(status.InvalidArgument, "a restore has a number that is not 0")
 	}
 	if err := checkTopic(step.Topic); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (m *InMemory) beginRestore(step broker.Restore) error {
 	case t.restore == step.ID:
 		return nil
 	case t.Name != hermes.DeadLetters || t.Next > 0 || t.restoring:
-		return wirelab.Errorf(wirelab.Conflict, "topic %q is there", t.Name)
+		return status.Errorf(status.Conflict, "topic %q is there", t.Name)
 	}
 	t.restore, t.restoring = step.ID, true
 	t.First, t.Next = step.Topic.First, step.Topic.First
@@ -179,16 +179,16 @@ func (m *InMemory) goOn(step broker.Restore) error {
 	case err != nil:
 		return err
 	case t.restore != step.ID || step.ID == 0:
-		return wirelab.Errorf(wirelab.Conflict, "topic %q is not from this restore", t.Name)
+		return status.Errorf(status.Conflict, "topic %q is not from this restore", t.Name)
 	case !t.restoring && step.Step == broker.StepEnd:
 		return nil
 	case !t.restoring:
-		return wirelab.Errorf(wirelab.Conflict, "topic %q is restored", t.Name)
+		return status.Errorf(status.Conflict, "topic %q is restored", t.Name)
 	}
 	switch step.Step {
 	case broker.StepRuns:
 		if len(step.Runs) == 0 || len(step.Runs) > hermes.RunMessages {
-			return wirelab.Errorf(wirelab.InvalidArgument, "%d runs", len(step.Runs))
+			return status.Errorf(status.InvalidArgument, "%d runs", len(step.Runs))
 		}
 		for _, r := range step.Runs {
 			if err := m.storeOld(t, r); err != nil {
@@ -202,7 +202,7 @@ func (m *InMemory) goOn(step broker.Restore) error {
 		case hermes.CheckGroup(g.Name) != nil:
 			return hermes.CheckGroup(g.Name)
 		case step.Topic.Next < t.Next || g.Floor > step.Topic.Next || g.AckTimeout <= 0 || g.MaxAttempts == 0:
-			return wirelab.Errorf(wirelab.InvalidArgument, "group %q cannot be as it is said to be", g.Name)
+			return status.Errorf(status.InvalidArgument, "group %q cannot be as it is said to be", g.Name)
 		}
 		t.skip(step.Topic.Next)
 		g.Topic = t.Name
@@ -217,7 +217,7 @@ func (m *InMemory) goOn(step broker.Restore) error {
 		return nil
 	}
 	if step.Topic.Next < t.Next {
-		return wirelab.Errorf(wirelab.InvalidArgument, "topic %q is at %d", t.Name, t.Next)
+		return status.Errorf(status.InvalidArgument, "topic %q is at %d", t.Name, t.Next)
 	}
 	t.skip(step.Topic.Next)
 	t.restoring = false
@@ -238,13 +238,13 @@ func (m *InMemory) storeOld(t *topic, r broker.Batch) error {
 	case err != nil:
 		return err
 	case count != r.Count:
-		return wirelab.Errorf(wirelab.InvalidArgument, "a run of %d messages is said to have %d", count, r.Count)
+		return status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d", count, r.Count)
 	case r.Time <= 0 || r.Time > m.tick():
-		return wirelab.Errorf(wirelab.InvalidArgument, "a run of a time that has not come")
+		return status.Errorf(status.InvalidArgument, "a run of a time that has not come")
 	case end <= t.Next:
 		return nil
 	case r.Offset < t.Next:
-		return wirelab.Errorf(wirelab.Conflict, "a run at %d, where %d is wanted", r.Offset, t.Next)
+		return status.Errorf(status.Conflict, "a run at %d, where %d is wanted", r.Offset, t.Next)
 	}
 	t.skip(r.Offset)
 	r.Messages, r.Attempt = slices.Clone(r.Messages), 1

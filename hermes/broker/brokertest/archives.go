@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 var archiveTests = map[string]func(*suite){
@@ -214,11 +214,11 @@ func testCutLarge(s *suite) {
 
 func testCutRefused(s *suite) {
 	_, err := s.out.Cut(s.ctx, []string{s.topic, s.topic + ".absent"})
-	s.refused("a topic that is not there", err, wirelab.NotFound)
+	s.refused("a topic that is not there", err, status.NotFound)
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	_, err = s.out.Cut(ctx, nil)
-	s.refused("a canceled caller", err, wirelab.Canceled)
+	s.refused("a canceled caller", err, status.Canceled)
 	c, err := s.out.Cut(s.ctx, nil)
 	if err != nil {
 		s.Fatal(err)
@@ -226,7 +226,7 @@ func testCutRefused(s *suite) {
 	defer c.Close()
 	ctx, cancel = context.WithCancel(s.ctx)
 	cancel()
-	if _, err := c.Next(ctx, 1); wirelab.CodeOf(err) != wirelab.Canceled {
+	if _, err := c.Next(ctx, 1); status.CodeOf(err) != status.Canceled {
 		s.Errorf("a canceled caller: %v", err)
 	}
 }
@@ -338,16 +338,16 @@ func testRestoreShut(s *suite) {
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(0, 1, "a")}})
 	s.synced()
 	for _, mode := range []hermes.Mode{hermes.Consistent, hermes.Performance} {
-		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{Topic: topic.Name, Messages: Messages("x"), Count: 1, Mode: mode}).Err, wirelab.Conflict)
+		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{Topic: topic.Name, Messages: Messages("x"), Count: 1, Mode: mode}).Err, status.Conflict)
 	}
 	for _, from := range []broker.From{broker.FromOldest, broker.FromGroup} {
 		_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: topic.Name, From: from, Group: "g"})
-		s.refused("a subscriber", err, wirelab.Conflict)
+		s.refused("a subscriber", err, status.Conflict)
 	}
 	_, err := s.in.CreateGroup(s.ctx, broker.Group{Topic: topic.Name, Name: "g"}, broker.Start{})
-	s.refused("a group", err, wirelab.Conflict)
+	s.refused("a group", err, status.Conflict)
 	_, err = s.out.Cut(s.ctx, []string{topic.Name})
-	s.refused("a cut", err, wirelab.Conflict)
+	s.refused("a cut", err, status.Conflict)
 	if err := s.in.DeleteTopic(s.ctx, topic.Name); err != nil {
 		s.Fatal(err)
 	}
@@ -360,31 +360,31 @@ func testRestoreShut(s *suite) {
 
 func testRestoreBad(s *suite) {
 	topic := broker.Topic{Name: s.topic + ".old", First: 7}
-	bad := func(what string, code wirelab.Code, step broker.Restore) {
+	bad := func(what string, code status.Code, step broker.Restore) {
 		s.Helper()
 		_, err := s.in.Restore(s.ctx, step)
 		s.refused(what, err, code)
 	}
-	bad("no name", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepBegin})
-	bad("no number", wirelab.InvalidArgument, broker.Restore{Step: broker.StepBegin, Topic: topic})
-	bad("a topic that is there", wirelab.Conflict, broker.Restore{ID: 3, Step: broker.StepBegin, Topic: broker.Topic{Name: s.topic}})
-	bad("runs before the beginning", wirelab.NotFound, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
+	bad("no name", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepBegin})
+	bad("no number", status.InvalidArgument, broker.Restore{Step: broker.StepBegin, Topic: topic})
+	bad("a topic that is there", status.Conflict, broker.Restore{ID: 3, Step: broker.StepBegin, Topic: broker.Topic{Name: s.topic}})
+	bad("runs before the beginning", status.NotFound, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})
 	defer func() { // or nobody could make a cut of all
 		if err := s.in.DeleteTopic(s.ctx, topic.Name); err != nil {
 			s.Error(err)
 		}
 	}()
-	bad("another restore", wirelab.Conflict, broker.Restore{ID: 4, Step: broker.StepBegin, Topic: topic})
-	bad("another's runs", wirelab.Conflict, broker.Restore{ID: 4, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
-	bad("no runs", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic})
-	bad("a time to come", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")}})
+	bad("another restore", status.Conflict, broker.Restore{ID: 4, Step: broker.StepBegin, Topic: topic})
+	bad("another's runs", status.Conflict, broker.Restore{ID: 4, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
+	bad("no runs", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic})
+	bad("a time to come", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")}})
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a", "b")}})
-	bad("half of what is there", wirelab.Conflict, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
+	bad("half of what is there", status.Conflict, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
 	topic.Next = 9
-	bad("a group beyond the end", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10}})
-	bad("a group of no name", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{AckTimeout: 1, MaxAttempts: 1}})
+	bad("a group beyond the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10}})
+	bad("a group of no name", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{AckTimeout: 1, MaxAttempts: 1}})
 	topic.Next = 8
-	bad("an end before the end", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepEnd, Topic: topic})
-	bad("no such step", wirelab.InvalidArgument, broker.Restore{ID: 3, Step: 99, Topic: topic})
+	bad("an end before the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepEnd, Topic: topic})
+	bad("no such step", status.InvalidArgument, broker.Restore{ID: 3, Step: 99, Topic: topic})
 }

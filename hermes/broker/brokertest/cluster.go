@@ -3,8 +3,8 @@ package brokertest
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // self is the only member.
@@ -44,11 +44,11 @@ func (m *InMemory) Leader() (broker.Member, bool) {
 func (m *InMemory) Join(_ context.Context, who broker.Member) (broker.Status, error) {
 	switch {
 	case who.ID == 0 || who.Peer == "":
-		return broker.Status{}, wirelab.Errorf(wirelab.InvalidArgument, "a member has an id and an address for its peers")
+		return broker.Status{}, status.Errorf(status.InvalidArgument, "a member has an id and an address for its peers")
 	case who.ID == self:
-		return broker.Status{}, wirelab.Errorf(wirelab.Conflict, "member %d is another node", who.ID)
+		return broker.Status{}, status.Errorf(status.Conflict, "member %d is another node", who.ID)
 	}
-	return broker.Status{}, wirelab.Errorf(wirelab.Unimplemented, "a broker in memory stays alone")
+	return broker.Status{}, status.Errorf(status.Unimplemented, "a broker in memory stays alone")
 }
 
 // Promote implements [broker.Cluster].
@@ -64,7 +64,7 @@ func (m *InMemory) Remove(_ context.Context, id uint64) (broker.Status, error) {
 	if id != self {
 		return broker.Status{}, noMember(id)
 	}
-	return broker.Status{}, wirelab.Errorf(wirelab.InvalidArgument, "the last member cannot be removed")
+	return broker.Status{}, status.Errorf(status.InvalidArgument, "the last member cannot be removed")
 }
 
 // TransferLeadership implements [broker.Cluster].
@@ -76,5 +76,5 @@ func (m *InMemory) TransferLeadership(ctx context.Context, to uint64) (broker.St
 }
 
 func noMember(id uint64) error {
-	return wirelab.Errorf(wirelab.NotFound, "member %d is not there", id)
+	return status.Errorf(status.NotFound, "member %d is not there", id)
 }

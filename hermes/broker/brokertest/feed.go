@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // pushed is how many runs of performance mode wait for one feed; further ones pass it by.
@@ -34,14 +34,14 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil, wirelab.Public(ctx.Err())
+		return nil, status.Public(ctx.Err())
 	}
 	if m.closed {
 		return nil, errStopping
 	}
 	t, err := m.find(start.Topic)
 	if err != nil {
-		if !start.Create || wirelab.CodeOf(err) != wirelab.NotFound {
+		if !start.Create || status.CodeOf(err) != status.NotFound {
 			return nil, err
 		}
 		if err := m.writable(ctx); err != nil {
@@ -55,7 +55,7 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	f := &feed{m: m, t: t}
 	switch {
 	case start.From > broker.FromGroup:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "beginning %d is none", start.From)
+		return nil, status.Errorf(status.InvalidArgument, "beginning %d is none", start.From)
 	case start.From != broker.FromGroup:
 		if f.next, err = t.at(start); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func (m *InMemory) Subscribe(ctx context.Context, start broker.Start) (broker.Fe
 	f.detach = context.AfterFunc(ctx, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		f.end(wirelab.Public(ctx.Err()))
+		f.end(status.Public(ctx.Err()))
 		m.wake()
 	})
 	return f, nil
@@ -86,7 +86,7 @@ func (m *InMemory) join(ctx context.Context, f *feed, start broker.Start) error 
 		return err
 	}
 	if start.InFlight < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%d messages in flight", start.InFlight)
+		return status.Errorf(status.InvalidArgument, "%d messages in flight", start.InFlight)
 	}
 	g, ok := f.t.groups[start.Group]
 	if !ok {
@@ -133,7 +133,7 @@ func (f *feed) Next(ctx context.Context, room broker.Room) (broker.Batch, error)
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return broker.Batch{}, wirelab.Public(ctx.Err())
+			return broker.Batch{}, status.Public(ctx.Err())
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (f *feed) Ack(ctx context.Context, ranges []broker.Range) error {
 // Nack implements [broker.Feed].
 func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, delay int64) error {
 	if delay < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "a delay of %d ns is negative", delay)
+		return status.Errorf(status.InvalidArgument, "a delay of %d ns is negative", delay)
 	}
 	now := time.Now()
 	return f.dealt(ctx, ranges, func(o uint64) {
@@ -203,19 +203,19 @@ func (f *feed) Nack(ctx context.Context, ranges []broker.Range, reason string, d
 func (f *feed) dealt(ctx context.Context, ranges []broker.Range, do func(offset uint64)) error {
 	for _, r := range ranges {
 		if r.First > r.Last {
-			return wirelab.Errorf(wirelab.InvalidArgument, "range %d to %d ends before it begins", r.First, r.Last)
+			return status.Errorf(status.InvalidArgument, "range %d to %d ends before it begins", r.First, r.Last)
 		}
 	}
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
 	if f.group == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "only members of a group acknowledge")
+		return status.Errorf(status.InvalidArgument, "only members of a group acknowledge")
 	}
 	if f.err != nil {
 		return f.err
 	}
 	if ctx.Err() != nil {
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	}
 	var all []uint64
 	for _, r := range ranges {
@@ -256,6 +256,6 @@ func (f *feed) Close() {
 	f.detach()
 	f.m.mu.Lock()
 	defer f.m.mu.Unlock()
-	f.end(wirelab.Errorf(wirelab.Canceled, "the subscription was closed"))
+	f.end(status.Errorf(status.Canceled, "the subscription was closed"))
 	f.m.wake()
 }

@@ -6,9 +6,9 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 var feedTests = map[string]func(*suite){
@@ -35,7 +35,7 @@ func testTail(s *suite) {
 	short, cancel := context.WithTimeout(s.ctx, 10*time.Millisecond)
 	defer cancel()
 	_, err := f.Next(short, broker.Room{Bytes: 1})
-	s.refused("nothing more", err, wirelab.DeadlineExceeded)
+	s.refused("nothing more", err, status.DeadlineExceeded)
 	s.publish("more")
 	s.same("the feed goes on", s.take(f, 1), []got{{2, "more", 1}})
 }
@@ -66,7 +66,7 @@ func testBeginnings(s *suite) {
 	late := s.subscribe(broker.Start{From: broker.FromTime, Time: at[2] + int64(time.Hour)})
 	ahead := s.subscribe(broker.Start{From: broker.FromOffset, Offset: 6})
 	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromOffset, Offset: 7})
-	s.refused("from an offset to come", err, wirelab.InvalidArgument)
+	s.refused("from an offset to come", err, status.InvalidArgument)
 	s.same("its reason", broker.Reason(err), broker.OutOfRange)
 	s.publish("d", "d2")
 	s.same("from a time to come", s.take(late, 2), []got{{6, "d", 1}, {7, "d2", 1}})
@@ -157,7 +157,7 @@ func testFeedEnds(s *suite) {
 		for _, f := range []broker.Feed{closed, ended} {
 			wg.Go(func() {
 				_, err := f.Next(s.ctx, broker.Room{Bytes: 1})
-				s.refused("next", err, wirelab.Canceled)
+				s.refused("next", err, status.Canceled)
 			})
 		}
 		closed.Close()
@@ -166,24 +166,24 @@ func testFeedEnds(s *suite) {
 		wg.Wait()
 		ended.Close()
 		_, err = closed.Next(s.ctx, broker.Room{Bytes: 1})
-		s.refused("next after close", err, wirelab.Canceled)
+		s.refused("next after close", err, status.Canceled)
 		ctx, cancel = context.WithCancel(s.ctx)
 		defer cancel()
 	}
 	f := s.subscribe(broker.Start{From: broker.FromTail})
-	s.refused("ack without a group", f.Ack(s.ctx, []broker.Range{{}}), wirelab.InvalidArgument)
+	s.refused("ack without a group", f.Ack(s.ctx, []broker.Range{{}}), status.InvalidArgument)
 	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: 9})
-	s.refused("no such beginning", err, wirelab.InvalidArgument)
+	s.refused("no such beginning", err, status.InvalidArgument)
 	_, err = s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup})
-	s.refused("no group", err, wirelab.InvalidArgument)
+	s.refused("no group", err, status.InvalidArgument)
 	_, err = s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup, Group: hermes.Replay})
-	s.refused("a group of a name that stands for another thing", err, wirelab.InvalidArgument)
+	s.refused("a group of a name that stands for another thing", err, status.InvalidArgument)
 }
 
 func testCreateByFeed(s *suite) {
 	name := s.topic + ".new"
 	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name})
-	s.refused("without create", err, wirelab.NotFound)
+	s.refused("without create", err, status.NotFound)
 	f, err := s.out.Subscribe(s.ctx, broker.Start{Topic: name, Create: true})
 	if err != nil {
 		s.Fatal(err)
@@ -204,7 +204,7 @@ func testCreateAtTail(s *suite) {
 		go func() {
 			for {
 				v := Publish(s.ctx, s.in, broker.Run{Topic: name, Messages: Messages("a"), Count: 1})
-				if v.Err == nil || wirelab.CodeOf(v.Err) != wirelab.NotFound {
+				if v.Err == nil || status.CodeOf(v.Err) != status.NotFound {
 					published <- v
 					return
 				}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // group is a group's cursor and hand-outs; its broker's lock guards it.
@@ -304,7 +304,7 @@ func (g *group) state() broker.Group {
 // CreateGroup implements [broker.Groups].
 func (m *InMemory) CreateGroup(ctx context.Context, want broker.Group, start broker.Start) (broker.Group, error) {
 	if want.AckTimeout < 0 {
-		return broker.Group{}, wirelab.Errorf(wirelab.InvalidArgument, "ack timeout %d is negative", want.AckTimeout)
+		return broker.Group{}, status.Errorf(status.InvalidArgument, "ack timeout %d is negative", want.AckTimeout)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -326,7 +326,7 @@ func (m *InMemory) CreateGroup(ctx context.Context, want broker.Group, start bro
 		return t.addGroup(m, want, floor).state(), nil
 	}
 	if g.s.AckTimeout != cmp.Or(want.AckTimeout, int64(hermes.AckTimeout)) || g.s.MaxAttempts != cmp.Or(want.MaxAttempts, hermes.MaxAttempts) {
-		return broker.Group{}, wirelab.Errorf(wirelab.Conflict, "group %q of topic %q is there with other settings; delete it first", want.Name, want.Topic)
+		return broker.Group{}, status.Errorf(status.Conflict, "group %q of topic %q is there with other settings; delete it first", want.Name, want.Topic)
 	}
 	return g.state(), nil
 }
@@ -347,7 +347,7 @@ func (m *InMemory) group(topicName, name string) (*topic, *group, error) {
 func (m *InMemory) existing(topicName, name string) (*topic, *group, error) {
 	t, g, err := m.group(topicName, name)
 	if err == nil && g == nil {
-		err = wirelab.Errorf(wirelab.NotFound, "topic %q has no group %q", topicName, name)
+		err = status.Errorf(status.NotFound, "topic %q has no group %q", topicName, name)
 	}
 	return t, g, err
 }
@@ -389,7 +389,7 @@ func (m *InMemory) DeleteGroup(ctx context.Context, topicName, name string) erro
 	clear(g.hands) // so that nothing becomes a dead letter as the members leave
 	for f := range t.feeds {
 		if f.group == g {
-			f.end(wirelab.Errorf(wirelab.NotFound, "group %q was deleted", name))
+			f.end(status.Errorf(status.NotFound, "group %q was deleted", name))
 		}
 	}
 	g.stop()

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 var groupTests = map[string]func(*suite){
@@ -92,15 +92,15 @@ func testGroupStates(s *suite) {
 	}
 	s.same("where it was", s.group("g").Floor, 1)
 	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: "g", MaxAttempts: 9}, broker.Start{})
-	s.refused("with other settings", err, wirelab.Conflict)
+	s.refused("with other settings", err, status.Conflict)
 	_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic + ".none", Name: "g"}, broker.Start{})
-	s.refused("without a topic", err, wirelab.NotFound)
+	s.refused("without a topic", err, status.NotFound)
 	for _, name := range []string{"", "a b", hermes.Replay} {
 		_, err = s.in.CreateGroup(s.ctx, broker.Group{Topic: s.topic, Name: name}, broker.Start{})
-		s.refused("of name "+name, err, wirelab.InvalidArgument)
+		s.refused("of name "+name, err, status.InvalidArgument)
 	}
 	_, err = s.out.Group(s.ctx, s.topic, "none")
-	s.refused("one that is not there", err, wirelab.NotFound)
+	s.refused("one that is not there", err, status.NotFound)
 
 	f := s.member("g", 0)
 	s.take(f, 2)
@@ -203,8 +203,8 @@ func testNackDelay(s *suite) {
 	s.empty(f)
 	s.publish("b")
 	s.same("others come", s.take(f, 1), []got{{1, "b", 1}})
-	s.refused("a negative delay", f.Nack(s.ctx, []broker.Range{{First: 1, Last: 1}}, "", -1), wirelab.InvalidArgument)
-	s.refused("a range that ends before it begins", f.Ack(s.ctx, []broker.Range{{First: 2, Last: 1}}), wirelab.InvalidArgument)
+	s.refused("a negative delay", f.Nack(s.ctx, []broker.Range{{First: 1, Last: 1}}, "", -1), status.InvalidArgument)
+	s.refused("a range that ends before it begins", f.Ack(s.ctx, []broker.Range{{First: 2, Last: 1}}), status.InvalidArgument)
 }
 
 func testAckTimeout(s *suite) {
@@ -228,7 +228,7 @@ func testLeave(s *suite) {
 	s.empty(g)
 	f.Close()
 	s.same("what the one that left had", s.take(g, 2), []got{{0, "a", 2}, {1, "b", 2}})
-	s.refused("ack after close", f.Ack(s.ctx, []broker.Range{{First: 0, Last: 1}}), wirelab.Canceled)
+	s.refused("ack after close", f.Ack(s.ctx, []broker.Range{{First: 0, Last: 1}}), status.Canceled)
 	s.ack(g, broker.Range{First: 0, Last: 1})
 }
 
@@ -352,7 +352,7 @@ func testInFlight(s *suite) {
 	s.publish("e")
 	s.same("room again", s.take(f, 1), []got{{4, "e", 1}})
 	_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: s.topic, From: broker.FromGroup, Group: "g", InFlight: -1})
-	s.refused("less than nothing in flight", err, wirelab.InvalidArgument)
+	s.refused("less than nothing in flight", err, status.InvalidArgument)
 }
 
 func testSeek(s *suite) {
@@ -369,7 +369,7 @@ func testSeek(s *suite) {
 	s.ack(f, broker.Range{First: 1, Last: 1}) // in nobody's hands any more
 	s.same("floor", s.group("g").Floor, 3)
 	_, err = s.in.SeekGroup(s.ctx, s.topic, "none", broker.Start{})
-	s.refused("one that is not there", err, wirelab.NotFound)
+	s.refused("one that is not there", err, status.NotFound)
 }
 
 func testDeleteGroup(s *suite) {
@@ -380,8 +380,8 @@ func testDeleteGroup(s *suite) {
 		s.Fatal(err)
 	}
 	_, err := f.Next(s.ctx, broker.Room{Bytes: 1})
-	s.refused("its member", err, wirelab.NotFound)
-	s.refused("deleting it again", s.in.DeleteGroup(s.ctx, s.topic, "g"), wirelab.NotFound)
+	s.refused("its member", err, status.NotFound)
+	s.refused("deleting it again", s.in.DeleteGroup(s.ctx, s.topic, "g"), status.NotFound)
 	s.same("one of the same name is new", s.take(s.member("g", 0), 1), []got{{0, "a", 1}})
 }
 

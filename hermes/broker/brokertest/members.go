@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // testForeignAck: what a member was never given it cannot acknowledge or give back, and an answer of success is
@@ -19,8 +19,8 @@ func testForeignAck(s *suite) {
 	s.take(f, 1)
 	s.take(g, 1)
 	for _, r := range []broker.Range{{First: 0, Last: 0}, {First: 0, Last: 1}, {First: 1, Last: 2}, {First: 1, Last: ^uint64(0)}, {First: 77, Last: 99}} {
-		s.refused(fmt.Sprintf("acknowledging %v", r), g.Ack(s.ctx, []broker.Range{r}), wirelab.InvalidArgument)
-		s.refused(fmt.Sprintf("giving %v back", r), g.Nack(s.ctx, []broker.Range{r}, "", 0), wirelab.InvalidArgument)
+		s.refused(fmt.Sprintf("acknowledging %v", r), g.Ack(s.ctx, []broker.Range{r}), status.InvalidArgument)
+		s.refused(fmt.Sprintf("giving %v back", r), g.Nack(s.ctx, []broker.Range{r}, "", 0), status.InvalidArgument)
 	}
 	at := s.group("g")
 	s.same("nothing was done", []any{at.Floor, at.Acked, at.InFlight}, []any{0, []broker.Range{}, 2})
@@ -67,7 +67,7 @@ func testLateAck(s *suite) {
 		err := f.Ack(s.ctx, []broker.Range{{First: at, Last: at}})
 		if late := (*broker.LateError)(nil); errors.As(err, &late) {
 			s.same("what was late", late.Ranges, []broker.Range{{First: at, Last: at}})
-			s.refused("late", err, wirelab.Conflict)
+			s.refused("late", err, status.Conflict)
 			break
 		}
 		if err != nil {
@@ -77,7 +77,7 @@ func testLateAck(s *suite) {
 		s.take(f, 1)
 		s.until("its time is over once more", expired)
 	}
-	s.refused("of what it was never given", g.Ack(s.ctx, []broker.Range{{First: 0, Last: 0}}), wirelab.InvalidArgument)
+	s.refused("of what it was never given", g.Ack(s.ctx, []broker.Range{{First: 0, Last: 0}}), status.InvalidArgument)
 }
 
 // testRoom: a member is given no more than it has room for, and holds no more.

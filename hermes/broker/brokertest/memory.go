@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // Memory is a broker that is one node and keeps all in memory. It is written from
@@ -100,8 +100,8 @@ func (m *InMemory) Close() {
 }
 
 var (
-	errNoLeader = wirelab.Errorf(wirelab.Unavailable, "no node leads now; try again")
-	errStopping = wirelab.Errorf(wirelab.Unavailable, "the node is stopping; go to another")
+	errNoLeader = status.Errorf(status.Unavailable, "no node leads now; try again")
+	errStopping = status.Errorf(status.Unavailable, "the node is stopping; go to another")
 )
 
 // wake tells all that wait. The lock is held.
@@ -114,7 +114,7 @@ func (m *InMemory) wake() {
 func (m *InMemory) writable(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
-		return wirelab.Public(ctx.Err())
+		return status.Public(ctx.Err())
 	case m.closed:
 		return errStopping
 	case !m.leads:
@@ -136,7 +136,7 @@ func (m *InMemory) find(name string) (*topic, error) {
 	}
 	t, ok := m.topics[name]
 	if !ok {
-		return nil, wirelab.Errorf(wirelab.NotFound, "topic %q is not there; create it", name)
+		return nil, status.Errorf(status.NotFound, "topic %q is not there; create it", name)
 	}
 	return t, nil
 }
@@ -153,11 +153,11 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 	case err != nil:
 		return broker.Verdict{Err: err}
 	case count == 0 || count != run.Count:
-		return broker.Verdict{Err: wirelab.Errorf(wirelab.InvalidArgument, "a run of %d messages is said to have %d", count, run.Count)}
+		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d", count, run.Count)}
 	case run.Mode > hermes.Performance:
-		return broker.Verdict{Err: wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none", run.Mode)}
+		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "mode %d is none", run.Mode)}
 	case run.Producer != 0 && run.Sequence == 0:
-		return broker.Verdict{Err: wirelab.Errorf(wirelab.InvalidArgument, "sequences count from 1")}
+		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "sequences count from 1")}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,7 +202,7 @@ func (m *InMemory) known(t *topic, run broker.Run) (*produced, error) {
 	}
 	of, ok := m.producers[run.Producer]
 	if !ok {
-		return nil, wirelab.Errorf(wirelab.NotFound, "producer %d is not known; open one", run.Producer)
+		return nil, status.Errorf(status.NotFound, "producer %d is not known; open one", run.Producer)
 	}
 	runs := of[t.ID]
 	if len(runs) == 0 {
@@ -215,7 +215,7 @@ func (m *InMemory) known(t *topic, run broker.Run) (*produced, error) {
 	}
 	last := runs[len(runs)-1]
 	if next := last.sequence + uint64(last.count); run.Sequence != next {
-		return nil, wirelab.Errorf(wirelab.Conflict, "producer %d sent sequence %d where %d was to follow", run.Producer, run.Sequence, next)
+		return nil, status.Errorf(status.Conflict, "producer %d sent sequence %d where %d was to follow", run.Producer, run.Sequence, next)
 	}
 	return nil, nil
 }
@@ -314,16 +314,16 @@ func (m *InMemory) CreateTopic(ctx context.Context, want broker.Topic) (broker.T
 	case !ok:
 		t = m.create(want)
 	case want.First > 0 && (t.First != want.First || t.Next != want.First):
-		return broker.Topic{}, wirelab.Errorf(wirelab.Conflict, "topic %q is there and cannot begin at offset %d", want.Name, want.First)
+		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there and cannot begin at offset %d", want.Name, want.First)
 	case t.RetentionAge != want.RetentionAge || t.RetentionBytes != want.RetentionBytes:
-		return broker.Topic{}, wirelab.Errorf(wirelab.Conflict, "topic %q is there with another retention; configure it", want.Name)
+		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there with another retention; configure it", want.Name)
 	}
 	return t.state(), nil
 }
 
 func checkTopic(t broker.Topic) error {
 	if t.RetentionAge < 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "retention age %d is negative", t.RetentionAge)
+		return status.Errorf(status.InvalidArgument, "retention age %d is negative", t.RetentionAge)
 	}
 	return hermes.CheckTopic(t.Name)
 }
@@ -358,13 +358,13 @@ func (m *InMemory) DeleteTopic(ctx context.Context, name string) error {
 		return err
 	}
 	if name == hermes.DeadLetters {
-		return wirelab.Errorf(wirelab.InvalidArgument, "topic %s cannot be deleted", name)
+		return status.Errorf(status.InvalidArgument, "topic %s cannot be deleted", name)
 	}
 	for _, g := range t.groups {
 		g.stop()
 	}
 	t.gone = true
-	t.end(wirelab.Errorf(wirelab.NotFound, "topic %q was deleted", name))
+	t.end(status.Errorf(status.NotFound, "topic %q was deleted", name))
 	delete(m.topics, name)
 	m.wake()
 	return nil

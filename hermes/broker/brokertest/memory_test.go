@@ -3,9 +3,9 @@ package brokertest_test
 import (
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 func TestMemory(t *testing.T) {
@@ -32,7 +32,7 @@ func TestWithoutLeader(t *testing.T) {
 	v := brokertest.Publish(ctx, m, broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1})
 	_, next := f.Next(ctx, broker.Room{Bytes: 1})
 	for _, err := range []error{v.Err, next} {
-		if err == nil || wirelab.CodeOf(err) != wirelab.Unavailable {
+		if err == nil || status.CodeOf(err) != status.Unavailable {
 			t.Error(err)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 var publishTests = map[string]func(*suite){
@@ -47,14 +47,14 @@ func testRefusals(s *suite) {
 	for _, c := range []struct {
 		why  string
 		run  broker.Run
-		code wirelab.Code
+		code status.Code
 	}{
-		{"no topic of that name", broker.Run{Topic: s.topic + ".none", Messages: Messages("x"), Count: 1}, wirelab.NotFound},
-		{"no messages", broker.Run{Topic: s.topic}, wirelab.InvalidArgument},
-		{"no such mode", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3}, wirelab.InvalidArgument},
-		{"sequences from 1", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1}, wirelab.InvalidArgument},
-		{"no such producer", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1<<62 + 1, Sequence: 1}, wirelab.NotFound},
-		{"too many messages", broker.Run{Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...), Count: hermes.RunMessages + 1}, wirelab.InvalidArgument},
+		{"no topic of that name", broker.Run{Topic: s.topic + ".none", Messages: Messages("x"), Count: 1}, status.NotFound},
+		{"no messages", broker.Run{Topic: s.topic}, status.InvalidArgument},
+		{"no such mode", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Mode: 3}, status.InvalidArgument},
+		{"sequences from 1", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1}, status.InvalidArgument},
+		{"no such producer", broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1, Producer: 1<<62 + 1, Sequence: 1}, status.NotFound},
+		{"too many messages", broker.Run{Topic: s.topic, Messages: Messages(make([]string, hermes.RunMessages+1)...), Count: hermes.RunMessages + 1}, status.InvalidArgument},
 	} {
 		s.refused(c.why, Publish(s.ctx, s.in, c.run).Err, c.code)
 	}
@@ -171,9 +171,9 @@ func testSequences(s *suite) {
 	if err := run(7, 2); err != nil {
 		s.Fatal("a first run may have any sequence:", err)
 	}
-	s.refused("a gap", run(10, 1), wirelab.Conflict)
-	s.refused("half a run again", run(7, 1), wirelab.Conflict)
-	s.refused("an old one that never was", run(3, 1), wirelab.Conflict)
+	s.refused("a gap", run(10, 1), status.Conflict)
+	s.refused("half a run again", run(7, 1), status.Conflict)
+	s.refused("an old one that never was", run(3, 1), status.Conflict)
 	if err := run(9, 1); err != nil {
 		s.Error("the next:", err)
 	}
@@ -243,9 +243,9 @@ func testCanceled(s *suite) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	cancel()
 	v := Publish(ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1})
-	s.refused("a publish", v.Err, wirelab.Canceled)
+	s.refused("a publish", v.Err, status.Canceled)
 	_, err := s.out.Subscribe(ctx, broker.Start{Topic: s.topic})
-	s.refused("a subscription", err, wirelab.Canceled)
+	s.refused("a subscription", err, status.Canceled)
 	_, err = s.in.CreateTopic(ctx, broker.Topic{Name: s.topic + ".x"})
-	s.refused("a new topic", err, wirelab.Canceled)
+	s.refused("a new topic", err, status.Canceled)
 }

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // patience is how long a step of a test may take before it is taken to hang.
@@ -175,12 +175,12 @@ func (s *suite) same(what string, have, want any) {
 	}
 }
 
-func (s *suite) refused(what string, err error, code wirelab.Code) {
+func (s *suite) refused(what string, err error, code status.Code) {
 	s.Helper()
 	switch {
 	case err == nil:
 		s.Errorf("%s: nothing was wrong; want %v", what, code)
-	case wirelab.CodeOf(err) != code:
+	case status.CodeOf(err) != code:
 		s.Errorf("%s: %v; want %v", what, err, code)
 	}
 }

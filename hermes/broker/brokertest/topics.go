@@ -3,9 +3,9 @@ package brokertest
 import (
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 var topicTests = map[string]func(*suite){
@@ -32,9 +32,9 @@ func testCreateTopic(s *suite) {
 	}
 	s.same("the same again", again.ID, first.ID)
 	_, err = s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".a"})
-	s.refused("with another retention", err, wirelab.Conflict)
+	s.refused("with another retention", err, status.Conflict)
 	_, err = s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".b", RetentionAge: -1})
-	s.refused("with a negative age", err, wirelab.InvalidArgument)
+	s.refused("with a negative age", err, status.InvalidArgument)
 	begun, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".c", First: 70})
 	if err != nil || begun.First != 70 || begun.Next != 70 {
 		s.Errorf("a topic that begins at 70 is %+v: %v", begun, err)
@@ -44,18 +44,18 @@ func testCreateTopic(s *suite) {
 		s.Errorf("the first message of a topic that begins at 70: %+v", v)
 	}
 	_, err = s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic + ".c", First: 70})
-	s.refused("begun where it is no longer empty", err, wirelab.Conflict)
+	s.refused("begun where it is no longer empty", err, status.Conflict)
 }
 
 // hb-D27: unchecked names read across topics.
 func testTopicNames(s *suite) {
 	for _, name := range []string{"", "a\x00b", "a:b", "a/b", ".a", "ü", strings.Repeat("x", hermes.NameLimit+1)} {
 		_, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: name})
-		s.refused("create "+name, err, wirelab.InvalidArgument)
+		s.refused("create "+name, err, status.InvalidArgument)
 		_, err = s.out.Subscribe(s.ctx, broker.Start{Topic: name, Create: true})
-		s.refused("subscribe to "+name, err, wirelab.InvalidArgument)
+		s.refused("subscribe to "+name, err, status.InvalidArgument)
 		v := Publish(s.ctx, s.in, broker.Run{Topic: name, Messages: Messages("x"), Count: 1})
-		s.refused("publish to "+name, v.Err, wirelab.InvalidArgument)
+		s.refused("publish to "+name, v.Err, status.InvalidArgument)
 	}
 	long := s.topic + strings.Repeat("x", hermes.NameLimit-len(s.topic))
 	if _, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: long}); err != nil {
@@ -76,7 +76,7 @@ func testConfigureTopic(s *suite) {
 	}
 	s.same("retention elsewhere", t.RetentionBytes, 1<<40)
 	_, err = s.in.ConfigureTopic(s.ctx, broker.Topic{Name: s.topic + ".none"})
-	s.refused("one that is not there", err, wirelab.NotFound)
+	s.refused("one that is not there", err, status.NotFound)
 }
 
 func testDeleteTopic(s *suite) {
@@ -93,14 +93,14 @@ func testDeleteTopic(s *suite) {
 		s.Fatal(err)
 	}
 	_, err = f.Next(s.ctx, broker.Room{Bytes: 1})
-	s.refused("a subscription to it", err, wirelab.NotFound)
+	s.refused("a subscription to it", err, status.NotFound)
 	_, err = g.Next(s.ctx, broker.Room{Bytes: 1})
-	s.refused("a member's subscription to it", err, wirelab.NotFound)
-	s.refused("deleting it again", s.in.DeleteTopic(s.ctx, s.topic), wirelab.NotFound)
+	s.refused("a member's subscription to it", err, status.NotFound)
+	s.refused("deleting it again", s.in.DeleteTopic(s.ctx, s.topic), status.NotFound)
 	v := Publish(s.ctx, s.in, broker.Run{Topic: s.topic, Messages: Messages("x"), Count: 1})
-	s.refused("publishing to it", v.Err, wirelab.NotFound)
+	s.refused("publishing to it", v.Err, status.NotFound)
 	_, err = s.out.Topic(s.ctx, s.topic, true)
-	s.refused("reading it", err, wirelab.NotFound)
+	s.refused("reading it", err, status.NotFound)
 
 	// One of the same name is another topic: nothing of the old one shows.
 	if _, err := s.in.CreateTopic(s.ctx, broker.Topic{Name: s.topic}); err != nil {
@@ -118,7 +118,7 @@ func testDeleteTopic(s *suite) {
 	}
 	groups, err := s.out.ListGroups(s.ctx, s.topic)
 	s.same("the new one's groups", []any{len(groups), err}, []any{0, nil})
-	s.refused("deleting the dead letters", s.in.DeleteTopic(s.ctx, hermes.DeadLetters), wirelab.InvalidArgument)
+	s.refused("deleting the dead letters", s.in.DeleteTopic(s.ctx, hermes.DeadLetters), status.InvalidArgument)
 }
 
 func testListTopics(s *suite) {
@@ -160,7 +160,7 @@ func testLinearizable(s *suite) {
 		}
 	}
 	_, err := s.out.Topic(s.ctx, s.topic+".none", true)
-	s.refused("one that is not there", err, wirelab.NotFound)
+	s.refused("one that is not there", err, status.NotFound)
 }
 
 func testCluster(s *suite) {
@@ -176,11 +176,11 @@ func testCluster(s *suite) {
 		s.Errorf("status %+v", st)
 	}
 	_, err = s.in.Remove(s.ctx, 1<<40)
-	s.refused("removing nobody", err, wirelab.NotFound)
+	s.refused("removing nobody", err, status.NotFound)
 	_, err = s.in.Promote(s.ctx, 1<<40)
-	s.refused("promoting nobody", err, wirelab.NotFound)
+	s.refused("promoting nobody", err, status.NotFound)
 	_, err = s.in.TransferLeadership(s.ctx, 1<<40)
-	s.refused("leadership to nobody", err, wirelab.NotFound)
+	s.refused("leadership to nobody", err, status.NotFound)
 	_, err = s.in.Join(s.ctx, broker.Member{})
-	s.refused("joining without an id", err, wirelab.InvalidArgument)
+	s.refused("joining without an id", err, status.InvalidArgument)
 }

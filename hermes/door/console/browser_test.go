@@ -14,7 +14,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
@@ -22,6 +21,8 @@ import (
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/record"
 	"wirelab/internal/browsertest"
+	"wirelab/wire/endpoint"
+	"wirelab/wire/status"
 )
 
 var shots = flag.String("shots", "", "write pictures of the page into this folder, to be looked at")
@@ -42,7 +43,7 @@ func serve(t *testing.T, b broker.Broker, token string) (address string) {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, wirelab.Endpoint{Listener: l}, false) }()
+	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {
@@ -231,7 +232,7 @@ func TestConsole(t *testing.T) {
 	p.write("#delete-name", "orders")
 	p.click("#delete-do")
 	p.Until("it is gone", `!document.querySelector("#topic-rows").textContent.includes("orders")`)
-	if _, err := m.Topic(t.Context(), "orders", false); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := m.Topic(t.Context(), "orders", false); status.CodeOf(err) != status.NotFound {
 		t.Errorf("the topic after it was deleted: %v", err)
 	}
 	p.quiet()
@@ -374,7 +375,7 @@ func TestConsoleManagesGroups(t *testing.T) {
 	p.write("#remove-name", "billing")
 	p.click("#remove-do")
 	p.Until("it is gone", `!document.querySelector("#group-rows").textContent.includes("billing")`)
-	if _, err := m.Group(t.Context(), "orders", "billing"); wirelab.CodeOf(err) != wirelab.NotFound {
+	if _, err := m.Group(t.Context(), "orders", "billing"); status.CodeOf(err) != status.NotFound {
 		t.Errorf("the group after it was removed: %v", err)
 	}
 	p.quiet()

@@ -4,9 +4,9 @@ import (
 	"context"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
+	"wirelab/wire/status"
 )
 
 // memory is a broker in memory that ends with the test.
@@ -43,7 +43,7 @@ func (f *feed) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
 	case b := <-f.batches:
 		return b, nil
 	case <-ctx.Done():
-		return broker.Batch{}, wirelab.Public(ctx.Err())
+		return broker.Batch{}, status.Public(ctx.Err())
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	engine "github.com/99designs/gqlgen/graphql"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
@@ -17,6 +16,7 @@ import (
 	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
 	"wirelab/wire/graphql"
+	"wirelab/wire/status"
 )
 
 // Where the schemas are answered.
@@ -51,7 +51,7 @@ type Config struct {
 // (hb-D31). It refuses a Config without a broker.
 func Handlers(config Config) (map[string]func(ending context.Context) http.Handler, error) {
 	if config.Broker == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the door has no broker")
+		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
 	}
 	if config.Register == nil {
 		config.Register = register.New(0)
@@ -137,7 +137,7 @@ func (d *door) publish(ctx context.Context, runs ...broker.Run) []broker.Verdict
 	answers := make(chan answer, len(runs)) // each answers once, so that a late verdict waits for nobody
 	verdicts := make([]broker.Verdict, len(runs))
 	for i, run := range runs {
-		verdicts[i].Err = wirelab.Errorf(wirelab.DeadlineExceeded, "there was no answer in time")
+		verdicts[i].Err = status.Errorf(status.DeadlineExceeded, "there was no answer in time")
 		d.broker.Publish(ctx, run, func(v broker.Verdict) { answers <- answer{i, v} })
 	}
 	for range runs {

@@ -12,10 +12,10 @@ import (
 
 	"github.com/coder/websocket"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // Publishing, in every mode and again, and what is refused.
@@ -426,7 +426,7 @@ func (s *rig) subscribers(topic string, n int) {
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	if _, err := graphql.Handlers(graphql.Config{}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := graphql.Handlers(graphql.Config{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("no broker: %v", err)
 	}
 }

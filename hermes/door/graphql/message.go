@@ -6,24 +6,24 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // either returns the bytes of a text or of base64, of which one at most is there.
 func either(name string, text, inBase64 *string) ([]byte, error) {
 	switch {
 	case text != nil && inBase64 != nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s and %sBase64 are both given: give one", name, name)
+		return nil, status.Errorf(status.InvalidArgument, "%s and %sBase64 are both given: give one", name, name)
 	case text != nil:
 		return []byte(*text), nil
 	case inBase64 != nil:
 		bytes, err := base64.StdEncoding.DecodeString(*inBase64)
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%sBase64 is not base64", name)
+			return nil, status.Errorf(status.InvalidArgument, "%sBase64 is not base64", name)
 		}
 		return bytes, nil
 	}
@@ -33,7 +33,7 @@ func either(name string, text, inBase64 *string) ([]byte, error) {
 // message makes an input one of the log's. A payload may be empty, but not absent.
 func message(in *gen.MessageInput) (m hermes.Message, err error) {
 	if in.Payload == nil && in.PayloadBase64 == nil {
-		return m, wirelab.Errorf(wirelab.InvalidArgument, "payload is missing: give payload, or payloadBase64")
+		return m, status.Errorf(status.InvalidArgument, "payload is missing: give payload, or payloadBase64")
 	}
 	if m.Payload, err = either("payload", in.Payload, in.PayloadBase64); err != nil {
 		return m, err

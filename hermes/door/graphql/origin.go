@@ -7,11 +7,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen/genorigin"
 	"wirelab/wire/graphql"
+	"wirelab/wire/status"
 )
 
 // The types of replies: what the origin says, and what it says now who asks for that.
@@ -64,14 +64,14 @@ func (r originRoot) Subscription() genorigin.SubscriptionResolver { return r }
 // Health says whether this node knows a leader; the origin's was a fixed text (hb-D33).
 func (r originRoot) Health(context.Context) (string, error) {
 	if _, ok := r.broker.Leader(); !ok {
-		return "", wirelab.Errorf(wirelab.Unavailable, "the node has no leader to turn to")
+		return "", status.Errorf(status.Unavailable, "the node has no leader to turn to")
 	}
 	return "ok", nil
 }
 
 func (r originRoot) Publish(ctx context.Context, topic, payload string, mode *genorigin.DeliveryMode) (*genorigin.PublishResponse, error) {
 	if payload == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "payload is empty")
+		return nil, status.Errorf(status.InvalidArgument, "payload is empty")
 	}
 	return r.PublishBatch(ctx, topic, []string{payload}, mode)
 }
@@ -86,10 +86,10 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 	case *mode == genorigin.DeliveryModePerformance:
 		run.Mode = hermes.Performance
 	default:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q, which is none", *mode)
+		return nil, status.Errorf(status.InvalidArgument, "mode is %.40q, which is none", *mode)
 	}
 	if len(payloads) > hermes.RunMessages {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d payloads; at most %d are allowed", len(payloads), hermes.RunMessages)
+		return nil, status.Errorf(status.InvalidArgument, "%d payloads; at most %d are allowed", len(payloads), hermes.RunMessages)
 	}
 	all := make([]hermes.Message, len(payloads))
 	for i, payload := range payloads {
@@ -100,12 +100,12 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 		return nil, err
 	}
 	err = r.publish(ctx, run)[0].Err
-	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
+	if err != nil && status.CodeOf(err) == status.NotFound {
 		made := func(ctx context.Context) (broker.Topic, error) {
 			return r.broker.CreateTopic(ctx, broker.Topic{Name: topic})
 		}
 		// Conflict: another has made it, with a retention.
-		if _, err := ask(ctx, made, showTopic); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
+		if _, err := ask(ctx, made, showTopic); err != nil && status.CodeOf(err) != status.Conflict {
 			return nil, err
 		}
 		err = r.publish(ctx, run)[0].Err

@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // leaving is a feed that has ended, and whose subscription the door has not taken away yet.
 type leaving struct{ feed }
 
 func (*leaving) Ack(context.Context, []broker.Range) error {
-	return wirelab.Errorf(wirelab.Canceled, "canceled")
+	return status.Errorf(status.Canceled, "canceled")
 }
 
 func (l *leaving) Nack(ctx context.Context, _ []broker.Range, _ string, _ int64) error {

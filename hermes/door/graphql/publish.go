@@ -3,12 +3,12 @@ package graphql
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/door/spelling"
 	"wirelab/wire/graphql"
+	"wirelab/wire/status"
 )
 
 // runsLimit is how many runs a batch may have.
@@ -25,10 +25,10 @@ func run(in *gen.RunInput) (broker.Run, error) {
 	case gen.ModePerformance:
 		run.Mode = hermes.Performance
 	default:
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q, which is none", in.Mode)
+		return run, status.Errorf(status.InvalidArgument, "mode is %.40q, which is none", in.Mode)
 	}
 	if (in.Producer == nil) != (in.Sequence == nil) || in.Sequence != nil && *in.Sequence == 0 {
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return run, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
 	}
 	var err error
 	if in.Producer != nil {
@@ -38,12 +38,12 @@ func run(in *gen.RunInput) (broker.Run, error) {
 		}
 	}
 	if len(in.Messages) > hermes.RunMessages {
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "%d messages in one run; at most %d are allowed", len(in.Messages), hermes.RunMessages)
+		return run, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed", len(in.Messages), hermes.RunMessages)
 	}
 	all := make([]hermes.Message, len(in.Messages))
 	for i, m := range in.Messages {
 		if all[i], err = message(m); err != nil {
-			return run, wirelab.Errorf(wirelab.CodeOf(err), "message %d: %s", i, wirelab.Public(err).Message)
+			return run, status.Errorf(status.CodeOf(err), "message %d: %s", i, status.Public(err).Message)
 		}
 	}
 	return checked(run, all)
@@ -65,7 +65,7 @@ func (r mutation) Publish(ctx context.Context, topic string, messages []*gen.Mes
 // document would not, since one that fails leaves no data of the others (hb-D16).
 func (r mutation) PublishBatch(ctx context.Context, in []*gen.RunInput) ([]*gen.RunVerdict, error) {
 	if len(in) == 0 || len(in) > runsLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d runs; want 1 to %d", len(in), runsLimit)
+		return nil, status.Errorf(status.InvalidArgument, "%d runs; want 1 to %d", len(in), runsLimit)
 	}
 	shown := make([]*gen.RunVerdict, len(in))
 	var good []broker.Run
@@ -90,9 +90,9 @@ func (r mutation) PublishBatch(ctx context.Context, in []*gen.RunInput) ([]*gen.
 
 // failure is an error as a batch tells it.
 func (d *door) failure(err error) *gen.Failure {
-	public := wirelab.Public(err)
+	public := status.Public(err)
 	shown := &gen.Failure{Code: public.Code.String(), Message: public.Message}
-	if leader, ok := d.broker.Leader(); ok && public.Code == wirelab.Unavailable && leader.HTTP != "" {
+	if leader, ok := d.broker.Leader(); ok && public.Code == status.Unavailable && leader.HTTP != "" {
 		shown.Leader = &leader.HTTP
 	}
 	return shown

@@ -3,10 +3,10 @@ package graphql
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/door/spelling"
+	"wirelab/wire/status"
 )
 
 // root answers the schema of Hermes.
@@ -48,7 +48,7 @@ func (r query) Topic(ctx context.Context, name string, linearizable bool) (*gen.
 
 func (r query) Topics(ctx context.Context, prefix, after string, limit int32) ([]*gen.Topic, error) {
 	if limit < 0 || limit > listLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; want 0, for %d, to %d", limit, listUsual, listLimit)
+		return nil, status.Errorf(status.InvalidArgument, "limit is %d; want 0, for %d, to %d", limit, listUsual, listLimit)
 	}
 	if limit == 0 {
 		limit = listUsual
@@ -121,7 +121,7 @@ func (r mutation) CreateGroup(ctx context.Context, topic, name, from, ackTimeout
 		return nil, err
 	}
 	if maxAttempts < 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "maxAttempts is %d; want 0, for the default, or more", maxAttempts)
+		return nil, status.Errorf(status.InvalidArgument, "maxAttempts is %d; want 0, for the default, or more", maxAttempts)
 	}
 	g := broker.Group{Topic: topic, Name: name, MaxAttempts: uint32(maxAttempts)}
 	var err error
@@ -159,7 +159,7 @@ func (r mutation) Join(ctx context.Context, id, name, peer, grpc, http string) (
 		return nil, err
 	}
 	if peer == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "peer is empty: give the address at which other nodes reach the new one")
+		return nil, status.Errorf(status.InvalidArgument, "peer is empty: give the address at which other nodes reach the new one")
 	}
 	m := broker.Member{ID: number, Name: name, Peer: peer, GRPC: grpc, HTTP: http}
 	return ask(ctx, func(ctx context.Context) (broker.Status, error) { return r.broker.Join(ctx, m) }, showCluster)

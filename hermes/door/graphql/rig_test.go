@@ -14,7 +14,6 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/graphql"
@@ -22,6 +21,7 @@ import (
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -72,7 +72,7 @@ func startBeating(t *testing.T, b broker.Broker, heartbeat time.Duration) *rig {
 	}
 	s.address = listener.Addr().String()
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, wirelab.Endpoint{Listener: listener}, false) }()
+	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
 	stopped := false
 	s.stop = func() {
 		if stopped {

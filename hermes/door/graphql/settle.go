@@ -3,12 +3,12 @@ package graphql
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/spelling"
 	"wirelab/wire/graphql"
+	"wirelab/wire/status"
 )
 
 // rangesLimit is how many ranges one acknowledgement may have, as at every door.
@@ -18,14 +18,14 @@ const rangesLimit = 4096
 func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (broker.Feed, []broker.Range, error) {
 	switch {
 	case len(in) == 0:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "there are no ranges")
+		return nil, nil, status.Errorf(status.InvalidArgument, "there are no ranges")
 	case len(in) > rangesLimit:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), rangesLimit)
+		return nil, nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), rangesLimit)
 	}
 	var ranges []broker.Range
 	for _, r := range in {
 		if r.First > r.Last {
-			return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
+			return nil, nil, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
 		}
 		ranges = append(ranges, broker.Range{First: r.First, Last: r.Last})
 	}
@@ -34,7 +34,7 @@ func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (b
 	case !ok:
 		return nil, nil, d.elsewhere(ctx, id)
 	case !group:
-		return nil, nil, wirelab.Errorf(wirelab.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
+		return nil, nil, status.Errorf(status.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
 	}
 	return feed, ranges, nil
 }

@@ -5,13 +5,13 @@ import (
 	"iter"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/graphql/gen"
 	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/record"
 	"wirelab/wire/graphql"
+	"wirelab/wire/status"
 )
 
 // batchLimit is how many bytes of messages are asked of a feed at once, and so
@@ -26,16 +26,16 @@ func (r subscription) Messages(ctx context.Context, topic string, from, group *s
 	}
 	switch {
 	case inFlight < 0 || inFlight > hermes.GroupRanges:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "inFlight is %d; want 0 to %d", inFlight, hermes.GroupRanges)
+		return nil, status.Errorf(status.InvalidArgument, "inFlight is %d; want 0 to %d", inFlight, hermes.GroupRanges)
 	case group != nil && from != nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
+		return nil, status.Errorf(status.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
 	case group != nil:
 		if err := hermes.CheckGroup(*group); err != nil {
 			return nil, err
 		}
 		start.From, start.Group = broker.FromGroup, *group
 	case inFlight != 0 || autoAck:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "inFlight and autoAck are for groups")
+		return nil, status.Errorf(status.InvalidArgument, "inFlight and autoAck are for groups")
 	case from != nil:
 		if err := spelling.From(*from, &start); err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func left(b *broker.Batch, offset uint64) int { return b.Count - int(offset-b.Of
 // told is why a subscription ended.
 func (f *following) told(err error) error {
 	if f.ending.Err() != nil {
-		return wirelab.Errorf(wirelab.Unavailable, "the node is stopping: subscribe again, at another")
+		return status.Errorf(status.Unavailable, "the node is stopping: subscribe again, at another")
 	}
 	if failed := f.acks.failed(); failed != nil {
 		err = failed

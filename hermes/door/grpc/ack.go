@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // acksLimit is how many ranges and frames wait to be acknowledged; then the stream is not read on.
@@ -116,7 +116,7 @@ func (q *acks) do(
 			err = settled(done, late)
 		}
 		if err != nil {
-			end(wirelab.Public(err))
+			end(status.Public(err))
 			return
 		}
 	}

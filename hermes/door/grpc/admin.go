@@ -3,10 +3,10 @@ package grpc
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
+	"wirelab/wire/status"
 )
 
 // The bounds of a list of topics.
@@ -50,7 +50,7 @@ func configured(
 		return nil, err
 	}
 	if r.GetRetentionAge() < 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "retention_age must not be negative")
+		return nil, status.Errorf(status.InvalidArgument, "retention_age must not be negative")
 	}
 	t, err := do(ctx, broker.Topic{Name: r.GetName(), RetentionAge: r.GetRetentionAge(), RetentionBytes: r.GetRetentionBytes(), First: r.GetFirst()})
 	return topicReply(t, err)
@@ -77,7 +77,7 @@ func (d *door) listTopics(ctx context.Context, r *pb.ListTopicsRequest) (*pb.Lis
 	case limit == 0:
 		limit = listNormal
 	case limit > listMost:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "limit is %d; at most %d are allowed: go on from next", limit, listMost)
+		return nil, status.Errorf(status.InvalidArgument, "limit is %d; at most %d are allowed: go on from next", limit, listMost)
 	}
 	// One more than asked for tells whether there are more.
 	topics, err := d.broker.ListTopics(ctx, r.GetPrefix(), r.GetAfter(), limit+1)
@@ -108,7 +108,7 @@ func (d *door) createGroup(ctx context.Context, r *pb.GroupConfig) (*pb.Group, e
 		return nil, err
 	}
 	if r.GetAckTimeout() < 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "ack_timeout must not be negative")
+		return nil, status.Errorf(status.InvalidArgument, "ack_timeout must not be negative")
 	}
 	start := broker.Start{Topic: r.GetTopic(), From: broker.FromOldest}
 	switch from := r.GetFrom().(type) {
@@ -140,7 +140,7 @@ func (d *door) seekGroup(ctx context.Context, r *pb.SeekGroupRequest) (*pb.Group
 	case *pb.SeekGroupRequest_Oldest:
 		start.From = broker.FromOldest
 	default:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "say where to: tail, offset, time or oldest")
+		return nil, status.Errorf(status.InvalidArgument, "say where to: tail, offset, time or oldest")
 	}
 	g, err := d.broker.SeekGroup(ctx, r.GetTopic(), r.GetName(), start)
 	return groupReply(g, err)
@@ -184,7 +184,7 @@ func (d *door) getCluster(ctx context.Context, _ *pb.GetClusterRequest) (*pb.Clu
 func (d *door) join(ctx context.Context, r *pb.JoinRequest) (*pb.Cluster, error) {
 	m := r.GetMember()
 	if m.GetId() == 0 || m.GetPeer() == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "a member has an id and an address for its peers")
+		return nil, status.Errorf(status.InvalidArgument, "a member has an id and an address for its peers")
 	}
 	s, err := d.broker.Join(ctx, broker.Member{
 		ID: m.GetId(), Name: m.GetName(), Peer: m.GetPeer(), GRPC: m.GetGrpc(), HTTP: m.GetHttp(),
@@ -196,7 +196,7 @@ func (d *door) join(ctx context.Context, r *pb.JoinRequest) (*pb.Cluster, error)
 func member(do func(broker.Cluster, context.Context, uint64) (broker.Status, error)) method {
 	return whole(func(d *door, ctx context.Context, r *pb.MemberRequest) (*pb.Cluster, error) {
 		if r.GetId() == 0 {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "id is missing")
+			return nil, status.Errorf(status.InvalidArgument, "id is missing")
 		}
 		s, err := do(d.broker, ctx, r.GetId())
 		return clusterReply(s, err)

@@ -7,11 +7,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // adminStreams are the calls of service Admin that stream.
@@ -93,7 +93,7 @@ func (d *door) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreRe
 	case *pb.RestoreRequest_Begin:
 		b := does.Begin
 		if b.GetRetentionAge() < 0 {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "retention_age must not be negative")
+			return nil, status.Errorf(status.InvalidArgument, "retention_age must not be negative")
 		}
 		step.Step = broker.StepBegin
 		step.Topic = broker.Topic{
@@ -108,7 +108,7 @@ func (d *door) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreRe
 				return nil, err
 			}
 			if count != int(run.GetCount()) {
-				return nil, wirelab.Errorf(wirelab.InvalidArgument, "a run at offset %d has %d messages and is said to have %d", run.GetOffset(), count, run.GetCount())
+				return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has %d messages and is said to have %d", run.GetOffset(), count, run.GetCount())
 			}
 			step.Runs = append(step.Runs, broker.Batch{Offset: run.GetOffset(), Count: count, Time: run.GetTime(), Messages: run.GetMessages()})
 		}
@@ -127,7 +127,7 @@ func (d *door) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreRe
 		step.Step = broker.StepEnd
 		step.Topic.Next = does.End.GetNext()
 	default:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "say which step: look, begin, runs, group or end")
+		return nil, status.Errorf(status.InvalidArgument, "say which step: look, begin, runs, group or end")
 	}
 	done, err := d.broker.Restore(ctx, step)
 	if err != nil {

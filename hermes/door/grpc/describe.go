@@ -8,13 +8,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // method answers a unary call; stream one that streams. The generated handlers are not
@@ -69,7 +69,7 @@ func (b bounded) RecvMsg(m any) error { return within(m, b.ServerStream.RecvMsg(
 // within refuses a message that was received and is beyond the limit, which the meter made shorter.
 func within(m any, err error) error {
 	if request, ok := m.(*frame.Raw); ok && err == nil && len(*request) > frame.Limit {
-		return wiregrpc.Encode(wirelab.Errorf(wirelab.InvalidArgument, "the request has more than %d bytes, which are all that are allowed", frame.Limit))
+		return wiregrpc.Encode(status.Errorf(status.InvalidArgument, "the request has more than %d bytes, which are all that are allowed", frame.Limit))
 	}
 	return err
 }
@@ -77,7 +77,7 @@ func within(m any, err error) error {
 // encode is an error as a status: by the table, but for what has a code of gRPC's own.
 func encode(err error) error {
 	if broker.Reason(err) == broker.OutOfRange {
-		return status.Error(codes.OutOfRange, wirelab.Public(err).Message)
+		return grpcstatus.Error(codes.OutOfRange, status.Public(err).Message)
 	}
 	return wiregrpc.Encode(err)
 }
@@ -97,7 +97,7 @@ func handler(path string, answer method) grpc.StreamHandler {
 		reply, err := answer(d, call.Context(), func(m any) error {
 			err := bounded{call}.RecvMsg(m)
 			if errors.Is(err, io.EOF) {
-				return wiregrpc.Encode(wirelab.Errorf(wirelab.InvalidArgument, "the call ended without a request"))
+				return wiregrpc.Encode(status.Errorf(status.InvalidArgument, "the call ended without a request"))
 			}
 			return err
 		})
@@ -147,7 +147,7 @@ func raw(answer func(*door, context.Context, frame.Raw) (any, error)) method {
 
 // unreadable is bytes that are no request.
 func unreadable(err error) error {
-	return wirelab.Errorf(wirelab.InvalidArgument, "the request is malformed: %v", err)
+	return status.Errorf(status.InvalidArgument, "the request is malformed: %v", err)
 }
 
 // next reads a frame of a stream, and m out of it. io.EOF is the end of the client's half.

@@ -15,10 +15,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
@@ -28,6 +27,8 @@ import (
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
+	"wirelab/wire/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(leaktest.Patient(m)) }
@@ -48,7 +49,7 @@ func serve(t testing.TB, b broker.Broker, o door.Options) *served {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- door.Serve(ctx, wirelab.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o)
+		ended <- door.Serve(ctx, endpoint.Endpoint{Listener: listener, Drain: 5 * time.Second}, b, o)
 	}()
 	s := &served{stop: sync.OnceFunc(func() {
 		cancel()
@@ -120,7 +121,7 @@ func message(payload string) *pb.Message { return &pb.Message{Payload: []byte(pa
 
 func wantCode(t *testing.T, what string, err error, code codes.Code) {
 	t.Helper()
-	if got := status.Code(err); got != code {
+	if got := grpcstatus.Code(err); got != code {
 		t.Errorf("%s: %v, want %v", what, err, code)
 	}
 }
@@ -403,7 +404,7 @@ type slow struct {
 func (s *slow) Subscribe(ctx context.Context, _ broker.Start) (broker.Feed, error) {
 	s.reached <- struct{}{}
 	<-ctx.Done()
-	return nil, wirelab.Public(ctx.Err())
+	return nil, status.Public(ctx.Err())
 }
 
 // A node that stops while it subscribes somebody sends him to another node too.

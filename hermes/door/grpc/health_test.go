@@ -7,9 +7,9 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 
-	"wirelab"
 	"wirelab/hermes/broker/brokertest"
 	door "wirelab/hermes/door/grpc"
+	"wirelab/wire/status"
 )
 
 // Health says of every service what the node says of itself, and tells whoever watches when
@@ -19,7 +19,7 @@ func TestHealthOfNode(t *testing.T) {
 	var ready atomic.Bool
 	s := serve(t, brokertest.Memory(), door.Options{Ready: func(context.Context) error {
 		if !ready.Load() {
-			return wirelab.Errorf(wirelab.Unavailable, "this node is behind")
+			return status.Errorf(status.Unavailable, "this node is behind")
 		}
 		return nil
 	}})

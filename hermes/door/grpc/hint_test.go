@@ -10,11 +10,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	door "wirelab/hermes/door/grpc"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
+	"wirelab/wire/status"
 )
 
 // A node that does not lead says who does; one that leads says nothing.
@@ -26,7 +26,7 @@ func TestHints(t *testing.T) {
 		if c.leader != "" {
 			f.leader = func() (broker.Member, bool) { return broker.Member{ID: 2, GRPC: c.leader}, true }
 			f.publish = func(_ context.Context, _ broker.Run, done func(broker.Verdict)) {
-				done(broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "the leader went away")})
+				done(broker.Verdict{Err: status.Errorf(status.Unavailable, "the leader went away")})
 			}
 		}
 		s := serve(t, f, door.Options{})

@@ -3,12 +3,12 @@ package grpc
 import (
 	"context"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // originMethods and originStreams are the origin's BrokerService: hb-F01 to hb-F05, with
@@ -31,13 +31,13 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 		return nil, err
 	}
 	if mode < 0 || mode > origin.DeliveryMode_PERFORMANCE {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode) // hb-D27
+		return nil, status.Errorf(status.InvalidArgument, "mode %d is none of CONSISTENT, EVENTUAL and PERFORMANCE", mode) // hb-D27
 	}
 	var runs []broker.Run
 	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}
 	for i, payload := range payloads {
 		if len(payload) > hermes.PayloadLimit {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
+			return nil, status.Errorf(status.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
 		}
 		// A message without key and headers takes less than 16 bytes beside its payload.
 		if run.Count == hermes.RunMessages || run.Count > 0 && len(run.Messages)+len(payload)+16 > hermes.RunLimit {
@@ -56,8 +56,8 @@ func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, 
 	for _, run := range runs {
 		// One after the other: with several on their way, an error would leave holes.
 		_, err := d.storeOne(ctx, run)
-		if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
-			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil && wirelab.CodeOf(err) != wirelab.Conflict {
+		if err != nil && status.CodeOf(err) == status.NotFound {
+			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil && status.CodeOf(err) != status.Conflict {
 				return stored, err
 			}
 			_, err = d.storeOne(ctx, run)
@@ -82,22 +82,22 @@ func (d *door) originPublish(ctx context.Context, r *origin.PublishRequest) (*or
 // originPublishBatch succeeds when all is stored. (hb-D16)
 func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchRequest) (*origin.PublishResponse, error) {
 	if len(r.GetPayloads()) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "payloads is empty")
+		return nil, status.Errorf(status.InvalidArgument, "payloads is empty")
 	}
 	runs, err := originRuns(r.GetTopic(), r.GetMode(), r.GetPayloads())
 	if err != nil {
 		return nil, err
 	}
 	if stored, err := d.originStore(ctx, runs); err != nil {
-		public := wirelab.Public(err)
-		return nil, wirelab.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored, len(r.GetPayloads()), public.Message)
+		public := status.Public(err)
+		return nil, status.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored, len(r.GetPayloads()), public.Message)
 	}
 	return &origin.PublishResponse{Success: true}, nil
 }
 
 func (d *door) originJoin(ctx context.Context, r *origin.JoinRequest) (*origin.JoinResponse, error) {
 	if r.GetRaftAddr() == "" {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "raft_addr is missing")
+		return nil, status.Errorf(status.InvalidArgument, "raft_addr is missing")
 	}
 	id, err := spelling.OriginNode(r.GetNodeId())
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	"wirelab/hermes/gen/origin"
+	"wirelab/wire/status"
 )
 
 // The bounds of one PublishStream of the origin, beside [StreamBytes].
@@ -227,12 +227,12 @@ func (s *originStream) store(ctx context.Context, run *originRun) {
 	passed := s.known[run.Topic] > run.place
 	s.mu.Unlock()
 	if passed {
-		s.answer(run, wirelab.Errorf(wirelab.Conflict, "the topic was deleted and made again"))
+		s.answer(run, status.Errorf(status.Conflict, "the topic was deleted and made again"))
 		return
 	}
 	_, err := s.d.originStore(ctx, []broker.Run{run.Run})
-	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound { // deleted again, and that is enough
-		err = wirelab.Errorf(wirelab.Conflict, "%s", wirelab.Public(err).Message)
+	if err != nil && status.CodeOf(err) == status.NotFound { // deleted again, and that is enough
+		err = status.Errorf(status.Conflict, "%s", status.Public(err).Message)
 	}
 	s.answer(run, err)
 }
@@ -247,7 +247,7 @@ func (s *originStream) answer(run *originRun, err error) {
 	case err == nil:
 		s.reply.ProcessedCount += int64(run.Count)
 		s.known[run.Topic] = max(s.known[run.Topic], run.place)
-	case wirelab.CodeOf(err) == wirelab.NotFound && !s.closed:
+	case status.CodeOf(err) == status.NotFound && !s.closed:
 		s.lost = append(s.lost, run)
 		return
 	default:

@@ -12,13 +12,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	door "wirelab/hermes/door/grpc"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // originStream is a PublishStream as the origin's clients have it.
@@ -104,9 +104,9 @@ func TestOriginStreamCountsExactly(t *testing.T) {
 		mu.Unlock()
 		switch kind {
 		case 0:
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.ResourceExhausted, "no room")})
+			done(broker.Verdict{Err: status.Errorf(status.ResourceExhausted, "no room")})
 		case 1:
-			done(broker.Verdict{Err: wirelab.Errorf(wirelab.Unavailable, "no leader")})
+			done(broker.Verdict{Err: status.Errorf(status.Unavailable, "no leader")})
 		default:
 			m.Publish(ctx, run, done)
 		}
@@ -145,7 +145,7 @@ func storedIn(t *testing.T, m *brokertest.InMemory, topic string) (all []string)
 	t.Helper()
 	ctx := patient(t)
 	is, err := m.Topic(ctx, topic, true)
-	if err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
+	if err != nil && status.CodeOf(err) == status.NotFound {
 		return nil
 	}
 	if err != nil {
@@ -217,7 +217,7 @@ func TestOriginStreamEnds(t *testing.T) {
 			case held <- struct{}{}:
 			default:
 			}
-			context.AfterFunc(ctx, func() { done(broker.Verdict{Err: wirelab.Public(ctx.Err())}) })
+			context.AfterFunc(ctx, func() { done(broker.Verdict{Err: status.Public(ctx.Err())}) })
 		}}, door.Options{})
 		ctx, cancel := context.WithCancel(patient(t))
 		defer cancel()

@@ -9,18 +9,18 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/gen/origin"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // originStart is where the origin's groups begin (hb-F23): none is the tail, __REPLAY__
 // the oldest message. Topics are made where they are not there.
 func originStart(r *origin.SubscribeRequest) (broker.Start, error) {
 	if r.GetAction() != "SUBSCRIBE" {
-		return broker.Start{}, wirelab.Errorf(wirelab.InvalidArgument, "the first message's action must be SUBSCRIBE")
+		return broker.Start{}, status.Errorf(status.InvalidArgument, "the first message's action must be SUBSCRIBE")
 	}
 	if err := hermes.CheckTopic(r.GetTopic()); err != nil {
 		return broker.Start{}, err
@@ -52,7 +52,7 @@ type originSubscription struct {
 func (d *door) originSubscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
+		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first origin.SubscribeRequest
@@ -143,7 +143,7 @@ func (s *originSubscription) read(ctx context.Context) {
 // origin's clients send it all the same.
 func (s *originSubscription) acknowledge(ctx context.Context, r *origin.SubscribeRequest) error {
 	if r.GetAction() != "ACK" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "after SUBSCRIBE the action must be ACK")
+		return status.Errorf(status.InvalidArgument, "after SUBSCRIBE the action must be ACK")
 	}
 	if s.start.From != broker.FromGroup {
 		return nil
@@ -151,7 +151,7 @@ func (s *originSubscription) acknowledge(ctx context.Context, r *origin.Subscrib
 	topic, digits, ok := strings.Cut(r.GetAckMessageId(), "/")
 	offset, err := strconv.ParseUint(digits, 10, 64)
 	if !ok || err != nil || topic != s.start.Topic {
-		return wirelab.Errorf(wirelab.InvalidArgument, "ack_message_id %.60q is no id of a message of topic %s", r.GetAckMessageId(), s.start.Topic)
+		return status.Errorf(status.InvalidArgument, "ack_message_id %.60q is no id of a message of topic %s", r.GetAckMessageId(), s.start.Topic)
 	}
 	return s.acks.add(ctx, ack{ranges: []broker.Range{{First: offset, Last: offset}}})
 }

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/record"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // BatchRuns is how many runs a PublishBatch may have.
@@ -36,10 +36,10 @@ func checked(r *frame.Run) (broker.Run, error) {
 		return broker.Run{}, err
 	}
 	if r.Mode > hermes.Performance {
-		return broker.Run{}, wirelab.Errorf(wirelab.InvalidArgument, "mode is none of MODE_CONSISTENT, MODE_EVENTUAL and MODE_PERFORMANCE")
+		return broker.Run{}, status.Errorf(status.InvalidArgument, "mode is none of MODE_CONSISTENT, MODE_EVENTUAL and MODE_PERFORMANCE")
 	}
 	if (r.Producer == 0) != (r.Sequence == 0) {
-		return broker.Run{}, wirelab.Errorf(wirelab.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return broker.Run{}, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
 	}
 	count, err := record.Check(r.Messages)
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *door) store(ctx context.Context, runs []broker.Run) ([]broker.Verdict, 
 		case a := <-answers:
 			verdicts[a.at] = a.v
 		case <-ctx.Done():
-			return nil, wirelab.Public(ctx.Err())
+			return nil, status.Public(ctx.Err())
 		}
 	}
 	return verdicts, nil
@@ -81,7 +81,7 @@ func (d *door) storeOne(ctx context.Context, run broker.Run) (broker.Verdict, er
 	case v := <-answer:
 		return v, v.Err
 	case <-ctx.Done():
-		return broker.Verdict{}, wirelab.Public(ctx.Err())
+		return broker.Verdict{}, status.Public(ctx.Err())
 	}
 }
 
@@ -95,7 +95,7 @@ func (d *door) publish(ctx context.Context, request frame.Raw) (any, error) {
 		return nil, err
 	}
 	if run.Count != 1 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "Publish takes one message and got %d: use PublishBatch", run.Count)
+		return nil, status.Errorf(status.InvalidArgument, "Publish takes one message and got %d: use PublishBatch", run.Count)
 	}
 	v, err := d.storeOne(ctx, run)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *door) publishBatch(ctx context.Context, request frame.Raw) (any, error)
 		return nil, err
 	}
 	if len(parsed) == 0 {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "0 runs; want 1 to %d", BatchRuns)
+		return nil, status.Errorf(status.InvalidArgument, "0 runs; want 1 to %d", BatchRuns)
 	}
 	reply := make(frame.Verdicts, len(parsed))
 	var good []broker.Run
@@ -144,9 +144,9 @@ func (d *door) verdict(tag uint64, v broker.Verdict) frame.Verdict {
 			Duplicate: v.Duplicate, Provisional: v.Provisional, Term: v.Term, Index: v.Index,
 		}
 	}
-	public := wirelab.Public(v.Err)
+	public := status.Public(v.Err)
 	failed := frame.Verdict{Tag: tag, Failed: true, Code: public.Code.String(), Message: public.Message}
-	if public.Code == wirelab.Unavailable {
+	if public.Code == status.Unavailable {
 		failed.Leader = d.hint()
 	}
 	return failed

@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
+	"wirelab/wire/status"
 )
 
 // StreamRuns and StreamBytes bound what one PublishStream has unanswered.
@@ -69,7 +69,7 @@ func (p *publishing) answer(ctx context.Context, ended <-chan error) error {
 				end = errStopping
 			}
 		case <-ctx.Done():
-			return wirelab.Public(ctx.Err())
+			return status.Public(ctx.Err())
 		}
 		if end != nil && p.idle() {
 			if errors.Is(end, io.EOF) {
@@ -171,7 +171,7 @@ func (p *publishing) room(ctx context.Context, f *held) error {
 		case <-p.freed:
 		case <-ctx.Done():
 			p.d.intake.Give(bytes)
-			return wirelab.Public(ctx.Err())
+			return status.Public(ctx.Err())
 		}
 	}
 }

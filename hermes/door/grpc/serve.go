@@ -14,14 +14,15 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/intake"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
+	"wirelab/wire/endpoint"
 	wiregrpc "wirelab/wire/grpc"
+	"wirelab/wire/status"
 )
 
 // LeaderHint is the header that names the leader's gRPC door, where another node answers.
@@ -75,8 +76,8 @@ type door struct {
 
 // Serve serves a node until ctx ends: then streams end with Unavailable, once what was
 // read of them is answered, and calls have the endpoint's drain time. It follows the contract of
-// wirelab.Server.
-func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options) error {
+// package endpoint.
+func Serve(ctx context.Context, at endpoint.Endpoint, b broker.Broker, o Options) error {
 	if o.Intake == nil {
 		o.Intake = intake.New(intake.Options{})
 	}
@@ -109,7 +110,7 @@ func Serve(ctx context.Context, at wirelab.Endpoint, b broker.Broker, o Options)
 }
 
 // server is how grpc-go is set up beyond package wire/grpc.
-func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
+func (o Options) server(at endpoint.Endpoint) ([]grpc.ServerOption, error) {
 	more := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(frame.Codec{}),
 		grpc.MaxRecvMsgSize(frame.Limit + beyond),
@@ -136,16 +137,16 @@ func (o Options) server(at wirelab.Endpoint) ([]grpc.ServerOption, error) {
 }
 
 // credentials are the TLS of the door, or none.
-func (o Options) credentials(at wirelab.Endpoint) (credentials.TransportCredentials, error) {
+func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredentials, error) {
 	switch {
 	case o.TLS != nil:
 		return credentials.NewTLS(o.TLS), nil
 	case !o.Secure && o.ClientRoots == nil:
 		return insecure.NewCredentials(), nil
 	case !o.Secure || at.Certificate == nil && o.ClientRoots != nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "clients can show certificates only to a door with TLS: give it one of its own")
+		return nil, status.Errorf(status.InvalidArgument, "clients can show certificates only to a door with TLS: give it one of its own")
 	case at.Certificate == nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "gRPC over TLS needs a certificate")
+		return nil, status.Errorf(status.InvalidArgument, "gRPC over TLS needs a certificate")
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{*at.Certificate}, MinVersion: tls.VersionTLS13}
 	if o.ClientRoots != nil {
@@ -171,4 +172,4 @@ func (d *door) hinted() metadata.MD {
 	return nil
 }
 
-var errStopping = wirelab.Errorf(wirelab.Unavailable, "the node is stopping: go on at another")
+var errStopping = status.Errorf(status.Unavailable, "the node is stopping: go on at another")

@@ -8,11 +8,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/frame"
 	pb "wirelab/hermes/gen"
+	"wirelab/wire/status"
 )
 
 // deliveryBytes is how much one Delivery holds at most, if more than one message: enough
@@ -37,7 +37,7 @@ type subscription struct {
 func (d *door) subscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return wirelab.Errorf(wirelab.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
+		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first pb.SubscribeRequest
@@ -45,7 +45,7 @@ func (d *door) subscribe(call grpc.ServerStream) error {
 		return handshake(err)
 	}
 	if first.GetStart() == nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the first frame of a subscription must be start")
+		return status.Errorf(status.InvalidArgument, "the first frame of a subscription must be start")
 	}
 	start, err := starting(first.GetStart())
 	if err != nil {
@@ -89,7 +89,7 @@ func stopped(ctx context.Context, err error) error {
 // handshake is what is wrong where the first frame could not be had.
 func handshake(err error) error {
 	if errors.Is(err, io.EOF) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the subscription ended before its start")
+		return status.Errorf(status.InvalidArgument, "the subscription ended before its start")
 	}
 	return err
 }
@@ -192,24 +192,24 @@ func (s *subscription) take(ctx context.Context, m *pb.SubscribeRequest) error {
 			return err
 		}
 		if does.Nack.GetDelay() < 0 {
-			return wirelab.Errorf(wirelab.InvalidArgument, "a nack's delay must not be negative")
+			return status.Errorf(status.InvalidArgument, "a nack's delay must not be negative")
 		}
 		return s.acks.add(ctx, ack{ranges: ranges, back: true, reason: does.Nack.GetReason(), delay: does.Nack.GetDelay()})
 	case *pb.SubscribeRequest_Start:
-		return wirelab.Errorf(wirelab.InvalidArgument, "a subscription starts once: open another stream")
+		return status.Errorf(status.InvalidArgument, "a subscription starts once: open another stream")
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "the frame is none of start, credit, ack and nack")
+	return status.Errorf(status.InvalidArgument, "the frame is none of start, credit, ack and nack")
 }
 
 // ranged is ranges as they come, each the right way round.
 func ranged(in []*pb.Range) ([]broker.Range, error) {
 	if len(in) > acksLimit {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), acksLimit)
+		return nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), acksLimit)
 	}
 	out := make([]broker.Range, len(in))
 	for i, r := range in {
 		if r.GetLast() < r.GetFirst() {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "range %d to %d is the wrong way round", r.GetFirst(), r.GetLast())
+			return nil, status.Errorf(status.InvalidArgument, "range %d to %d is the wrong way round", r.GetFirst(), r.GetLast())
 		}
 		out[i] = broker.Range{First: r.GetFirst(), Last: r.GetLast()}
 	}
@@ -236,10 +236,10 @@ func starting(s *pb.Start) (broker.Start, error) {
 		start.From, start.Group = broker.FromGroup, from.Group
 	}
 	if s.GetInFlight() > hermes.GroupRanges {
-		return broker.Start{}, wirelab.Errorf(wirelab.InvalidArgument, "in_flight is %d; at most %d are allowed", s.GetInFlight(), hermes.GroupRanges)
+		return broker.Start{}, status.Errorf(status.InvalidArgument, "in_flight is %d; at most %d are allowed", s.GetInFlight(), hermes.GroupRanges)
 	}
 	if start.InFlight = int(s.GetInFlight()); start.InFlight != 0 && start.Group == "" {
-		return broker.Start{}, wirelab.Errorf(wirelab.InvalidArgument, "in_flight is for groups")
+		return broker.Start{}, status.Errorf(status.InvalidArgument, "in_flight is for groups")
 	}
 	return start, nil
 }

@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	door "wirelab/hermes/door/grpc"
 	pb "wirelab/hermes/gen"
 	"wirelab/hermes/gen/origin"
+	"wirelab/wire/status"
 )
 
 type subscription = grpc.BidiStreamingClient[pb.SubscribeRequest, pb.Delivery]
@@ -245,7 +245,7 @@ func (f *failing) Ack(context.Context, []broker.Range) error { return f.ack }
 func TestFeedFails(t *testing.T) {
 	t.Parallel()
 	m := memory(t)
-	gone := wirelab.Errorf(wirelab.Unavailable, "the node leads no longer")
+	gone := status.Errorf(status.Unavailable, "the node leads no longer")
 	for _, f := range []*failing{{next: gone}, {ack: gone}} {
 		b := &faulty{Broker: m, subscribe: func(ctx context.Context, start broker.Start) (broker.Feed, error) {
 			feed, err := m.Subscribe(ctx, start)

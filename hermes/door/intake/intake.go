@@ -21,8 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
+	"wirelab/wire/status"
 )
 
 const (
@@ -278,7 +278,7 @@ func (i *Intake) take(done <-chan struct{}, u *Upload, bytes int64, limit time.D
 			}
 			return true, nil
 		case <-done:
-			return true, i.withdraw(w, wirelab.Errorf(wirelab.Canceled, "the request ended while it waited for room"))
+			return true, i.withdraw(w, status.Errorf(status.Canceled, "the request ended while it waited for room"))
 		case <-tick.C:
 		}
 		if limit > 0 && time.Since(w.since) >= limit {
@@ -330,13 +330,13 @@ func (i *Intake) withdraw(w *waiter, why error) error {
 
 // Full is the error of who found no room.
 func (i *Intake) Full() error {
-	return wirelab.Errorf(wirelab.ResourceExhausted,
+	return status.Errorf(status.ResourceExhausted,
 		"requests under way hold all %d bytes that the node gives them (--request-bytes): try again later", i.total)
 }
 
 // stalled is the error of a request that was ended in favour of others.
 func (i *Intake) stalled() error {
-	return wirelab.Errorf(wirelab.ResourceExhausted,
+	return status.Errorf(status.ResourceExhausted,
 		"less than %d bytes came of the request in %v while others waited for room: requests under way may hold %d bytes at the node "+
 			"(--request-bytes)", pace, stall, i.total)
 }

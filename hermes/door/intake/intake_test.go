@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/door/intake"
+	"wirelab/wire/status"
 )
 
 // Unfinished requests of which nothing comes hold nobody up: they are ended, the largest first and no
@@ -33,7 +33,7 @@ func TestIdleUploadsGiveWay(t *testing.T) {
 	done := make(chan int)
 	go func() {
 		i := <-ended
-		if err := uploads[i].Take(nil, 1); wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+		if err := uploads[i].Take(nil, 1); status.CodeOf(err) != status.ResourceExhausted {
 			t.Errorf("an upload that was ended goes on: %v", err)
 		}
 		uploads[i].Release()
@@ -87,7 +87,7 @@ func TestWaitingUploadsGiveWay(t *testing.T) {
 	if err := small.Take(patient.Done(), 1<<10); err != nil {
 		t.Error(err)
 	}
-	if err := <-refused; wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if err := <-refused; status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("who made room gets: %v", err)
 	}
 	if c := in.Counts(); c.Refused != 1 {
@@ -132,12 +132,12 @@ func TestRefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := in.Admit(t.Context().Done(), 1)
-	if wirelab.CodeOf(err) != wirelab.ResourceExhausted || !strings.Contains(err.Error(), "all 16777216 bytes") {
+	if status.CodeOf(err) != status.ResourceExhausted || !strings.Contains(err.Error(), "all 16777216 bytes") {
 		t.Errorf("refused with: %v", err)
 	}
 	over := make(chan struct{})
 	close(over)
-	if err := in.Wait(over, 1); wirelab.CodeOf(err) != wirelab.Canceled {
+	if err := in.Wait(over, 1); status.CodeOf(err) != status.Canceled {
 		t.Errorf("whose request ended gets: %v", err)
 	}
 	in.Give(intake.Least)

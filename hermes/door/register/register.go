@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // Usual is how many subscriptions a node takes at once, unless it is told otherwise.
@@ -46,7 +46,7 @@ func (r *Register) Reserve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= r.limit {
-		return wirelab.Errorf(wirelab.ResourceExhausted, "this node has %d subscriptions, which is all that it takes: subscribe at another", r.count)
+		return status.Errorf(status.ResourceExhausted, "this node has %d subscriptions, which is all that it takes: subscribe at another", r.count)
 	}
 	r.count++
 	return nil
@@ -96,7 +96,7 @@ func NodeOf(id string) (node uint64, ok bool) {
 // only the node that delivers takes acknowledgements. NotFound: it is this node's, so
 // it is over, or that of no member whose HTTP door is known.
 func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, error) {
-	gone := wirelab.Errorf(wirelab.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
+	gone := status.Errorf(status.NotFound, "there is no such subscription, or it is over: what was not acknowledged comes again")
 	node, ok := NodeOf(id)
 	if !ok {
 		return broker.Member{}, gone
@@ -116,15 +116,15 @@ func Elsewhere(ctx context.Context, b broker.Broker, id string) (broker.Member, 
 // ErrElsewhere is what a door says of a subscription that a member has: nothing was
 // done, and there it can be.
 func ErrElsewhere(m broker.Member) error {
-	return wirelab.Errorf(wirelab.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
+	return status.Errorf(status.Unavailable, "node %d delivers this subscription and alone takes its acknowledgements: send them to %s", m.ID, m.HTTP)
 }
 
 // Over is what an acknowledgement says whose feed ended between Find and its use: to the
 // caller the subscription is not there, while its feed says Canceled, as to its subscriber.
 // Where ctx, the acknowledgement's own, ended, err stays.
 func Over(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || wirelab.CodeOf(err) != wirelab.Canceled {
+	if err == nil || ctx.Err() != nil || status.CodeOf(err) != status.Canceled {
 		return err
 	}
-	return wirelab.Errorf(wirelab.NotFound, "the subscription is over: what was not acknowledged comes again")
+	return status.Errorf(status.NotFound, "the subscription is over: what was not acknowledged comes again")
 }

@@ -3,9 +3,9 @@ package register_test
 import (
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/register"
+	"wirelab/wire/status"
 )
 
 type feed struct{ broker.Feed }
@@ -19,7 +19,7 @@ func TestRegister(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Reserve(); err == nil || wirelab.CodeOf(err) != wirelab.ResourceExhausted {
+	if err := r.Reserve(); err == nil || status.CodeOf(err) != status.ResourceExhausted {
 		t.Errorf("beyond the limit: %v", err)
 	}
 	a, b := r.Add(1<<64-1, one, true), r.Add(7, two, false)

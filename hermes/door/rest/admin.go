@@ -5,21 +5,21 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
+	"wirelab/wire/status"
 )
 
 // noBody refuses a request that has a body, which nobody would read.
 func (c *call) noBody() error {
 	if c.request.ContentLength > 0 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%s has no body here", c.request.Method)
+		return status.Errorf(status.InvalidArgument, "%s has no body here", c.request.Method)
 	}
 	if c.request.ContentLength < 0 {
 		text, err := c.body(adminLimit)
 		if err == nil && len(text) > 0 {
-			err = wirelab.Errorf(wirelab.InvalidArgument, "%s has no body here", c.request.Method)
+			err = status.Errorf(status.InvalidArgument, "%s has no body here", c.request.Method)
 		}
 		return err
 	}
@@ -371,7 +371,7 @@ func (c *call) join() error {
 		return err
 	}
 	if body.Peer == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "peer is missing: give the address at which other nodes reach the new one")
+		return status.Errorf(status.InvalidArgument, "peer is missing: give the address at which other nodes reach the new one")
 	}
 	return c.cluster(c.broker.Join(c.ctx, broker.Member{ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC, HTTP: body.HTTP}))
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/status"
 )
 
 // Topics are made, listed by pages, changed and deleted.
@@ -162,8 +162,8 @@ func (ill) Files() (open, limit int)      { return 9, 64 }
 // What a node says of itself is told, with the reason (hb-D33).
 func TestHealthOfNode(t *testing.T) {
 	t.Parallel()
-	behind := wirelab.Errorf(wirelab.Unavailable, "this node is behind")
-	stuck := wirelab.Errorf(wirelab.Unavailable, "the loop does not turn")
+	behind := status.Errorf(status.Unavailable, "this node is behind")
+	stuck := status.Errorf(status.Unavailable, "the loop does not turn")
 	s := start(t, rest.Config{Token: "secret", Health: ill{ready: behind}})
 	s.want(s.ask("GET", "/livez", ""), 200, "live")
 	s.want(s.ask("GET", "/readyz", ""), 503, "this node is behind")

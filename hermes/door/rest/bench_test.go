@@ -10,10 +10,10 @@ import (
 	"sync"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/endpoint"
 )
 
 // instant answers every publish at once, so that only the door is measured.
@@ -51,7 +51,7 @@ func BenchmarkPublish(b *testing.B) {
 			ctx, cancel := context.WithCancel(context.Background())
 			var served sync.WaitGroup
 			served.Go(func() {
-				if err := door.Serve(ctx, wirelab.Endpoint{Listener: listener}, false); err != nil {
+				if err := door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false); err != nil {
 					b.Error(err)
 				}
 			})

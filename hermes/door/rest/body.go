@@ -11,9 +11,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/wire/httprpc"
+	"wirelab/wire/status"
 	"wirelab/wire/surrogate"
 )
 
@@ -58,14 +58,14 @@ func (c *call) body(limit int64) ([]byte, error) {
 	text := make([]byte, 0, min(max(size, 0), firstRead)+bytes.MinRead)
 	buffer := bytes.NewBuffer(text)
 	_, err := buffer.ReadFrom(io.LimitReader(c.request.Body, limit+1))
-	var full *wirelab.Error
+	var full *status.Error
 	switch {
 	case errors.As(err, &full):
 		return nil, full
 	case err != nil && c.ctx.Err() != nil:
-		return nil, wirelab.Public(c.ctx.Err())
+		return nil, status.Public(c.ctx.Err())
 	case err != nil:
-		return nil, refuse(http.StatusBadRequest, wirelab.Canceled, "the request's body could not be read")
+		return nil, refuse(http.StatusBadRequest, status.Canceled, "the request's body could not be read")
 	case int64(buffer.Len()) > limit:
 		return nil, errTooLarge(limit)
 	}
@@ -78,7 +78,7 @@ func (c *call) body(limit int64) ([]byte, error) {
 const firstRead = 4 << 10
 
 func errTooLarge(limit int64) error {
-	return refuse(http.StatusRequestEntityTooLarge, wirelab.InvalidArgument, "body of more than %d bytes, which are all that are allowed here", limit)
+	return refuse(http.StatusRequestEntityTooLarge, status.InvalidArgument, "body of more than %d bytes, which are all that are allowed here", limit)
 }
 
 // unhurry lifts the deadline of the request's body, which has been read, from a
@@ -106,7 +106,7 @@ func (c *call) media() string {
 
 // errMedia refuses a content type.
 func (c *call) errMedia(want string) error {
-	return refuse(http.StatusUnsupportedMediaType, wirelab.InvalidArgument, "content type %.100q is not taken here: send %s", c.request.Header.Get("Content-Type"), want)
+	return refuse(http.StatusUnsupportedMediaType, status.InvalidArgument, "content type %.100q is not taken here: send %s", c.request.Header.Get("Content-Type"), want)
 }
 
 // decode reads a body of JSON into value. An empty one is {} where it may be left out.
@@ -126,10 +126,10 @@ func (c *call) decode(value any, limit int64, optional bool) error {
 // anything behind the value (hb-D28).
 func decodeJSON(text []byte, value any) error {
 	if !utf8.Valid(text) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body is not UTF-8: bytes that are no text go into payload_base64, or into a body of %s", mediaBytes)
+		return status.Errorf(status.InvalidArgument, "the body is not UTF-8: bytes that are no text go into payload_base64, or into a body of %s", mediaBytes)
 	}
 	if tooManyValues(text) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "body of more than %d values, which are all that are allowed", valueLimit)
+		return status.Errorf(status.InvalidArgument, "body of more than %d values, which are all that are allowed", valueLimit)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -137,10 +137,10 @@ func decodeJSON(text []byte, value any) error {
 		return unreadable(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body has something behind its JSON")
+		return status.Errorf(status.InvalidArgument, "the body has something behind its JSON")
 	}
 	if surrogate.Half(text) {
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body has one half of a UTF-16 surrogate pair, which is no character")
+		return status.Errorf(status.InvalidArgument, "the body has one half of a UTF-16 surrogate pair, which is no character")
 	}
 	return nil
 }
@@ -148,20 +148,20 @@ func decodeJSON(text []byte, value any) error {
 // unreadable says what is wrong with a body where encoding/json tells it in a
 // type, and else only that something is: its texts name our own types.
 func unreadable(err error) error {
-	var coded *wirelab.Error
+	var coded *status.Error
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &coded):
 		return coded
 	case errors.As(err, &kind):
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body has a %s where it may not be: %.100s", kind.Value, kind.Field)
+		return status.Errorf(status.InvalidArgument, "the body has a %s where it may not be: %.100s", kind.Value, kind.Field)
 	case errors.As(err, &syntax):
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body is not JSON: byte %d", syntax.Offset)
+		return status.Errorf(status.InvalidArgument, "the body is not JSON: byte %d", syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return wirelab.Errorf(wirelab.InvalidArgument, "the body is empty, or its JSON ends early")
+		return status.Errorf(status.InvalidArgument, "the body is empty, or its JSON ends early")
 	}
-	return wirelab.Errorf(wirelab.InvalidArgument, "the body has a field that is not known here, or bytes that are not base64: see /v1/openapi.json")
+	return status.Errorf(status.InvalidArgument, "the body has a field that is not known here, or bytes that are not base64: see /v1/openapi.json")
 }
 
 // tooManyValues reports whether a JSON text may hold more than valueLimit

@@ -38,7 +38,7 @@
 // # Failures and numbers
 //
 // A failure is a status and a body of application/problem+json (RFC 9457) with
-// the code of package wirelab by name. A parameter or field that nobody knows is
+// the code of package status by name. A parameter or field that nobody knows is
 // refused. Offsets and counts are JSON numbers, as they count from 0; ids of
 // producers and nodes, which may exceed 2^53, are texts. Times are RFC 3339 with
 // nanoseconds, durations such as "1m30s".

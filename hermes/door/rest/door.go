@@ -10,13 +10,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/register"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/rebinding"
+	"wirelab/wire/status"
 )
 
 // What a call may take, unless it says otherwise, and at most.
@@ -83,7 +84,7 @@ type Door struct {
 // New makes a door. It refuses a Config without a broker, or with an origin that is none.
 func New(config Config) (*Door, error) {
 	if config.Broker == nil {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "the door has no broker")
+		return nil, status.Errorf(status.InvalidArgument, "the door has no broker")
 	}
 	config.Heartbeat = cmp.Or(config.Heartbeat, heartbeatUsual)
 	config.WriteTime = cmp.Or(config.WriteTime, writeTimeUsual)
@@ -93,7 +94,7 @@ func New(config Config) (*Door, error) {
 	for _, origin := range config.Origins {
 		at, err := url.Parse(origin)
 		if err != nil || at.Host == "" || at.Scheme+"://"+at.Host != origin {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "%q is no origin: write https://example.com, without a path", origin)
+			return nil, status.Errorf(status.InvalidArgument, "%q is no origin: write https://example.com, without a path", origin)
 		}
 	}
 	if config.Register == nil {
@@ -108,9 +109,9 @@ func New(config Config) (*Door, error) {
 	return d, nil
 }
 
-// Serve serves HTTP/1.1 and HTTP/2, with TLS if secure, as [wirelab.Server] wants
+// Serve serves HTTP/1.1 and HTTP/2, with TLS if secure, as package endpoint wants
 // it. Subscriptions end as ctx does, so that a stop need not wait for them (hb-D31).
-func (d *Door) Serve(ctx context.Context, at wirelab.Endpoint, secure bool) error {
+func (d *Door) Serve(ctx context.Context, at endpoint.Endpoint, secure bool) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	secure = secure || d.config.TLS != nil
@@ -133,7 +134,7 @@ func (d *Door) Handler(ending context.Context) http.Handler {
 		if !rebinding.Own(r.Host, d.config.Names...) {
 			c := &call{Door: d, ctx: r.Context(), writer: w, request: r, route: &nowhere}
 			c.protect()
-			c.fail(refuse(http.StatusMisdirectedRequest, wirelab.PermissionDenied,
+			c.fail(refuse(http.StatusMisdirectedRequest, status.PermissionDenied,
 				"this node does not go by the name %.100q; call it by its IP address or by localhost, "+
 					"or start it with --http-address and that name, or with a token", r.Host))
 			return

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/status"
 )
 
 // Whatever is asked, the door answers, in a form that it describes, and is not at
@@ -128,7 +128,7 @@ func FuzzJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		m, err := rest.ReadMessage(text)
 		if err != nil {
-			if code := wirelab.CodeOf(err); code != wirelab.InvalidArgument && code != wirelab.ResourceExhausted {
+			if code := status.CodeOf(err); code != status.InvalidArgument && code != status.ResourceExhausted {
 				t.Fatalf("%q: %v", text, err)
 			}
 			return

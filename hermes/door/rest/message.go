@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // messageJSON is a message as JSON has it: bytes are a text if they are UTF-8,
@@ -34,7 +34,7 @@ type headerJSON struct {
 func either(name string, text *string, bytes *[]byte) ([]byte, error) {
 	switch {
 	case text != nil && bytes != nil:
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%s and %s_base64 are both given: give one", name, name)
+		return nil, status.Errorf(status.InvalidArgument, "%s and %s_base64 are both given: give one", name, name)
 	case text != nil:
 		return []byte(*text), nil
 	case bytes != nil:
@@ -46,7 +46,7 @@ func either(name string, text *string, bytes *[]byte) ([]byte, error) {
 // message makes it one of the log's. A payload may be empty, but not absent.
 func (m *messageJSON) message() (out hermes.Message, err error) {
 	if m.Payload == nil && m.PayloadBase64 == nil {
-		return out, wirelab.Errorf(wirelab.InvalidArgument, "payload is missing: give payload, or payload_base64")
+		return out, status.Errorf(status.InvalidArgument, "payload is missing: give payload, or payload_base64")
 	}
 	if out.Payload, err = either("payload", m.Payload, m.PayloadBase64); err != nil {
 		return out, err
@@ -68,13 +68,13 @@ func (m *messageJSON) message() (out hermes.Message, err error) {
 // messages makes them a run's.
 func messages(all []messageJSON) ([]byte, error) {
 	if len(all) > hermes.RunMessages {
-		return nil, wirelab.Errorf(wirelab.InvalidArgument, "%d messages in one run; at most %d are allowed", len(all), hermes.RunMessages)
+		return nil, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed", len(all), hermes.RunMessages)
 	}
 	var run []byte
 	for i := range all {
 		m, err := all[i].message()
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.CodeOf(err), "message %d: %s", i, wirelab.Public(err).Message)
+			return nil, status.Errorf(status.CodeOf(err), "message %d: %s", i, status.Public(err).Message)
 		}
 		run = record.AppendMessage(run, &m)
 	}
@@ -93,7 +93,7 @@ func rawMessage(h http.Header, payload []byte) ([]byte, error) {
 	if text := h.Get(headerKey); text != "" {
 		key, err := url.PathUnescape(text)
 		if err != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "header %s has a broken escape", headerKey)
+			return nil, status.Errorf(status.InvalidArgument, "header %s has a broken escape", headerKey)
 		}
 		m.Key = []byte(key)
 	}
@@ -104,7 +104,7 @@ func rawMessage(h http.Header, payload []byte) ([]byte, error) {
 			value, err = url.PathUnescape(value)
 		}
 		if err != nil || !ok {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "header %s is %.64q; want name=value, percent-encoded", headerNamed, text)
+			return nil, status.Errorf(status.InvalidArgument, "header %s is %.64q; want name=value, percent-encoded", headerNamed, text)
 		}
 		m.Headers = append(m.Headers, hermes.Header{Name: name, Value: []byte(value)})
 	}

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // What the origin's clients call. Their replies have exactly its fields.
@@ -21,10 +21,10 @@ import (
 func originRun(topic string, mode int, payloads ...string) (broker.Run, error) {
 	run := broker.Run{Topic: topic}
 	if topic == "" || len(payloads) == 0 {
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "topic and payload are needed")
+		return run, status.Errorf(status.InvalidArgument, "topic and payload are needed")
 	}
 	if mode < int(hermes.Consistent) || mode > int(hermes.Performance) {
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "mode is %d; want 0 (consistent), 1 (eventual) or 2 (performance)", mode)
+		return run, status.Errorf(status.InvalidArgument, "mode is %d; want 0 (consistent), 1 (eventual) or 2 (performance)", mode)
 	}
 	run.Mode = hermes.Mode(mode) // 0 to 2
 	for _, payload := range payloads {
@@ -55,7 +55,7 @@ func (c *call) decodeOrigin(value any, limit int64) error {
 func (c *call) publishOrigin(run broker.Run) error {
 	runs := []broker.Run{run}
 	verdicts := c.attempt(runs)
-	if err := verdicts[0].Err; err != nil && wirelab.CodeOf(err) == wirelab.NotFound {
+	if err := verdicts[0].Err; err != nil && status.CodeOf(err) == status.NotFound {
 		if err := c.create(c.ctx, run.Topic); err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *call) originPublish() error {
 		return err
 	}
 	if body.Payload == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "topic and payload are needed")
+		return status.Errorf(status.InvalidArgument, "topic and payload are needed")
 	}
 	run, err := originRun(body.Topic, body.Mode, body.Payload)
 	if err == nil {
@@ -185,7 +185,7 @@ func (c *call) originJoin() error {
 		return err
 	}
 	if body.NodeID == "" || body.RaftAddr == "" {
-		return wirelab.Errorf(wirelab.InvalidArgument, "node_id and raft_addr are needed")
+		return status.Errorf(status.InvalidArgument, "node_id and raft_addr are needed")
 	}
 	id, err := spelling.OriginNode(body.NodeID)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/access"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/endpoint"
 )
 
 // granted is a policy file of those principals, each with the token that is returned
@@ -72,7 +72,7 @@ func TestAccess(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- door.Serve(ctx, wirelab.Endpoint{Listener: l}, false) }()
+	go func() { ended <- door.Serve(ctx, endpoint.Endpoint{Listener: l}, false) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"wirelab"
 	"wirelab/hermes/broker"
+	"wirelab/wire/status"
 )
 
 // mediaProblem is the type of a failure's body.
@@ -19,23 +19,23 @@ const statusClosed = 499
 
 // statuses is the error table of this door.
 var statuses = [...]int{
-	wirelab.Internal:          http.StatusInternalServerError,
-	wirelab.InvalidArgument:   http.StatusBadRequest,
-	wirelab.NotFound:          http.StatusNotFound,
-	wirelab.Conflict:          http.StatusConflict,
-	wirelab.PermissionDenied:  http.StatusForbidden,
-	wirelab.Unauthenticated:   http.StatusUnauthorized,
-	wirelab.ResourceExhausted: http.StatusTooManyRequests,
-	wirelab.DeadlineExceeded:  http.StatusGatewayTimeout,
-	wirelab.Canceled:          statusClosed,
-	wirelab.Unavailable:       http.StatusServiceUnavailable,
-	wirelab.Unimplemented:     http.StatusNotImplemented,
+	status.Internal:          http.StatusInternalServerError,
+	status.InvalidArgument:   http.StatusBadRequest,
+	status.NotFound:          http.StatusNotFound,
+	status.Conflict:          http.StatusConflict,
+	status.PermissionDenied:  http.StatusForbidden,
+	status.Unauthenticated:   http.StatusUnauthorized,
+	status.ResourceExhausted: http.StatusTooManyRequests,
+	status.DeadlineExceeded:  http.StatusGatewayTimeout,
+	status.Canceled:          statusClosed,
+	status.Unavailable:       http.StatusServiceUnavailable,
+	status.Unimplemented:     http.StatusNotImplemented,
 }
 
 // refusal is a failure that HTTP has a status of its own for.
 type refusal struct {
 	status int
-	told   error // always a *wirelab.Error
+	told   error // always a *status.Error
 }
 
 func (r *refusal) Error() string { return r.told.Error() }
@@ -43,15 +43,15 @@ func (r *refusal) Error() string { return r.told.Error() }
 // Unwrap makes a refusal what it tells for CodeOf and Public.
 func (r *refusal) Unwrap() error { return r.told }
 
-func refuse(status int, code wirelab.Code, format string, args ...any) error {
-	return &refusal{status: status, told: wirelab.Errorf(code, format, args...)}
+func refuse(httpStatus int, code status.Code, format string, args ...any) error {
+	return &refusal{status: httpStatus, told: status.Errorf(code, format, args...)}
 }
 
 // problem is the body of a failure.
 type problem struct {
 	Title  string `json:"title"` // of the status
 	Status int    `json:"status"`
-	Code   string `json:"code"` // of package wirelab, by name
+	Code   string `json:"code"` // of package status, by name
 	Detail string `json:"detail"`
 	Reason string `json:"reason,omitempty"` // what the code does not tell: out_of_range
 	Leader string `json:"leader,omitempty"` // address of the leader's HTTP door, where that helps
@@ -60,7 +60,7 @@ type problem struct {
 }
 
 func problemOf(err error, leader string) problem {
-	public := wirelab.Public(err)
+	public := status.Public(err)
 	p := problem{
 		Status: http.StatusInternalServerError,
 		Code:   public.Code.String(),
@@ -80,7 +80,7 @@ func problemOf(err error, leader string) problem {
 	for _, r := range late {
 		p.Late = append(p.Late, rangeJSON(r))
 	}
-	if public.Code == wirelab.Unavailable {
+	if public.Code == status.Unavailable {
 		p.Leader = leader
 	}
 	if p.Title = http.StatusText(p.Status); p.Status == statusClosed {

@@ -5,11 +5,11 @@ import (
 	"net/http"
 	"strconv"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 // runsLimit is how many runs one request may have.
@@ -48,7 +48,7 @@ func (c *call) attempt(runs []broker.Run) []broker.Verdict {
 		case <-c.ctx.Done():
 			for i := range verdicts {
 				if !have[i] {
-					verdicts[i].Err = wirelab.Public(c.ctx.Err())
+					verdicts[i].Err = status.Public(c.ctx.Err())
 				}
 			}
 			return verdicts
@@ -71,7 +71,7 @@ func checked(run broker.Run) (broker.Run, error) {
 		return run, err
 	}
 	if run.Producer == 0 && run.Sequence != 0 || run.Producer != 0 && run.Sequence == 0 {
-		return run, wirelab.Errorf(wirelab.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return run, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
 	}
 	var err error
 	run.Count, err = record.Check(run.Messages)
@@ -135,7 +135,7 @@ func (c *call) run() ([]byte, error) {
 			return messages([]messageJSON{body.messageJSON})
 		}
 		if m := &body.messageJSON; m.Payload != nil || m.PayloadBase64 != nil || m.Key != nil || m.KeyBase64 != nil || m.Headers != nil {
-			return nil, wirelab.Errorf(wirelab.InvalidArgument, "the body is both a message and messages")
+			return nil, status.Errorf(status.InvalidArgument, "the body is both a message and messages")
 		}
 		return messages(body.Messages)
 	}
@@ -180,7 +180,7 @@ func (c *call) publishAll() error {
 		return err
 	}
 	if len(body.Runs) == 0 || len(body.Runs) > runsLimit {
-		return wirelab.Errorf(wirelab.InvalidArgument, "%d runs; want 1 to %d", len(body.Runs), runsLimit)
+		return status.Errorf(status.InvalidArgument, "%d runs; want 1 to %d", len(body.Runs), runsLimit)
 	}
 	verdicts := make([]broker.Verdict, len(body.Runs))
 	var good []broker.Run
@@ -261,7 +261,7 @@ func (c *call) openProducer() error {
 // caller may have made it, with another retention: then it is there.
 func (d *Door) create(ctx context.Context, topic string) error {
 	_, err := d.broker.CreateTopic(ctx, broker.Topic{Name: topic})
-	if err != nil && wirelab.CodeOf(err) == wirelab.Conflict {
+	if err != nil && status.CodeOf(err) == status.Conflict {
 		return nil
 	}
 	return err

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/intake"
 	"wirelab/hermes/door/rest"
 	"wirelab/hermes/record"
+	"wirelab/wire/status"
 )
 
 const kindBytes, kindProto = "application/octet-stream", "application/protobuf"
@@ -304,14 +304,14 @@ func TestFailures(t *testing.T) {
 	leader := broker.Member{ID: 7, HTTP: "10.0.0.7:8080"}
 	b := &scripted{Broker: memory(t), leader: &leader, publish: func(_ context.Context, _ broker.Run, done func(broker.Verdict)) { done(broker.Verdict{Err: verdict}) }}
 	s := start(t, rest.Config{Broker: b})
-	statuses := map[wirelab.Code]int{
-		wirelab.Internal: 500, wirelab.InvalidArgument: 400, wirelab.NotFound: 404, wirelab.Conflict: 409, wirelab.PermissionDenied: 403, wirelab.Unauthenticated: 401,
-		wirelab.ResourceExhausted: 429, wirelab.DeadlineExceeded: 504, wirelab.Canceled: 499, wirelab.Unavailable: 503, wirelab.Unimplemented: 501,
+	statuses := map[status.Code]int{
+		status.Internal: 500, status.InvalidArgument: 400, status.NotFound: 404, status.Conflict: 409, status.PermissionDenied: 403, status.Unauthenticated: 401,
+		status.ResourceExhausted: 429, status.DeadlineExceeded: 504, status.Canceled: 499, status.Unavailable: 503, status.Unimplemented: 501,
 	}
-	for _, code := range wirelab.Codes() {
-		verdict = wirelab.Errorf(code, "said \xff\"so\"")
+	for _, code := range status.Codes() {
+		verdict = status.Errorf(code, "said \xff\"so\"")
 		a := s.want(s.ask("POST", "/v1/topics/t/messages", "x", "Content-Type", kindBytes), statuses[code], code.String())
-		if got := read[struct{ Detail, Leader string }](s, a); got.Detail != "said \uFFFD\"so\"" || (got.Leader != "") != (code == wirelab.Unavailable) {
+		if got := read[struct{ Detail, Leader string }](s, a); got.Detail != "said \uFFFD\"so\"" || (got.Leader != "") != (code == status.Unavailable) {
 			t.Errorf("%s: %+v", code, got)
 		}
 		if a.header.Get("X-Leader-Hint") != leader.HTTP {

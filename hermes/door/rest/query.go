@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // query is what a URL asks beside its path. The first complaint is kept.
@@ -36,11 +36,11 @@ func parseQuery(raw string) (query, error) {
 		}
 		switch _, twice := q.values[name]; {
 		case err != nil:
-			return q, wirelab.Errorf(wirelab.InvalidArgument, "query: %.64q has a broken escape", pair)
+			return q, status.Errorf(status.InvalidArgument, "query: %.64q has a broken escape", pair)
 		case twice:
-			return q, wirelab.Errorf(wirelab.InvalidArgument, "%.64q is given more than once", name)
+			return q, status.Errorf(status.InvalidArgument, "%.64q is given more than once", name)
 		case len(q.values) == pairsLimit:
-			return q, wirelab.Errorf(wirelab.InvalidArgument, "query of more than %d parameters", pairsLimit)
+			return q, status.Errorf(status.InvalidArgument, "query of more than %d parameters", pairsLimit)
 		}
 		q.values[name] = value
 	}
@@ -97,7 +97,7 @@ func (q *query) choice(name string, words ...string) string {
 
 func (q *query) complain(format string, args ...any) {
 	if q.err == nil {
-		q.err = wirelab.Errorf(wirelab.InvalidArgument, format, args...)
+		q.err = status.Errorf(status.InvalidArgument, format, args...)
 	}
 }
 
@@ -107,7 +107,7 @@ func (q *query) done() error {
 		return q.err
 	}
 	for name := range q.values {
-		return wirelab.Errorf(wirelab.InvalidArgument, "query parameter %.64q is not known here: see /v1/openapi.json", name)
+		return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known here: see /v1/openapi.json", name)
 	}
 	return nil
 }

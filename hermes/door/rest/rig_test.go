@@ -18,11 +18,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/rest"
 	"wirelab/internal/leaktest"
+	"wirelab/wire/endpoint"
 	"wirelab/wire/sse"
 )
 
@@ -150,7 +150,7 @@ func (s *rig) serve() (address string, stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.door.Serve(ctx, wirelab.Endpoint{Listener: listener}, false) }()
+	go func() { ended <- s.door.Serve(ctx, endpoint.Endpoint{Listener: listener}, false) }()
 	stopped := false
 	stop = func() {
 		if stopped {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
 	"wirelab/wire/recovery"
+	"wirelab/wire/status"
 )
 
 // headerTimeout has the milliseconds that the caller still has, in decimal, as
@@ -145,7 +145,7 @@ func (c *call) answer() error {
 	}
 	one, variables := c.routes.find(r.URL.EscapedPath())
 	if one == nil {
-		return refuse(http.StatusNotFound, wirelab.Unimplemented, "there is nothing at this address: see /v1/openapi.json")
+		return refuse(http.StatusNotFound, status.Unimplemented, "there is nothing at this address: see /v1/openapi.json")
 	}
 	c.route, c.variables = one, variables
 	if !one.open {
@@ -161,7 +161,7 @@ func (c *call) answer() error {
 	do, ok := one.methods[method]
 	if !ok {
 		c.writer.Header().Set("Allow", one.allow)
-		return refuse(http.StatusMethodNotAllowed, wirelab.Unimplemented, "%s is not done here; %s is", strconv.Quote(r.Method), one.allow)
+		return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s is not done here; %s is", strconv.Quote(r.Method), one.allow)
 	}
 	limit, err := c.callTime()
 	if err != nil {
@@ -189,7 +189,7 @@ func (c *call) callTime() (time.Duration, error) {
 	}
 	millis, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || time.Duration(millis)*time.Millisecond > CallTimeMax {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d", headerTimeout, text, CallTimeMax.Milliseconds())
+		return 0, status.Errorf(status.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d", headerTimeout, text, CallTimeMax.Milliseconds())
 	}
 	return time.Duration(millis) * time.Millisecond, nil
 }
@@ -238,7 +238,7 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-	return wirelab.Errorf(wirelab.PermissionDenied, "pages of origin %.100q may not do this: the server must name it", origin)
+	return status.Errorf(status.PermissionDenied, "pages of origin %.100q may not do this: the server must name it", origin)
 }
 
 // preflight tells a browser what pages of a trusted origin may do.
@@ -264,7 +264,7 @@ func (d *Door) identify(r *http.Request) error {
 	shown, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	have, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(d.config.Token))
 	if !ok || subtle.ConstantTimeCompare(have[:], want[:]) != 1 {
-		return wirelab.Errorf(wirelab.Unauthenticated, "this needs the token: send Authorization: Bearer …")
+		return status.Errorf(status.Unauthenticated, "this needs the token: send Authorization: Bearer …")
 	}
 	return nil
 }

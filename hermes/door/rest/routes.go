@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"wirelab"
+	"wirelab/wire/status"
 )
 
 // openAPI describes all that this door serves; a test holds it to that.
@@ -66,7 +66,7 @@ func (c *call) accepts(mediaType string) error {
 			return nil
 		}
 	}
-	return refuse(http.StatusNotAcceptable, wirelab.InvalidArgument, "nothing in Accept %.100q is known here: %s", accept, mediaType)
+	return refuse(http.StatusNotAcceptable, status.InvalidArgument, "nothing in Accept %.100q is known here: %s", accept, mediaType)
 }
 
 func (c *call) describe() error {
@@ -106,7 +106,7 @@ func (c *call) ready() error {
 	}
 	// Status would say no more, and is not for those who show no token.
 	if _, led := c.broker.Leader(); !led || c.ending.Err() != nil {
-		return wirelab.Errorf(wirelab.Unavailable, "the node has no leader to turn to, or is stopping")
+		return status.Errorf(status.Unavailable, "the node has no leader to turn to, or is stopping")
 	}
 	if h := c.config.Health; h != nil {
 		if err := h.Ready(c.ctx); err != nil {

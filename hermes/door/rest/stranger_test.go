@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/status"
 )
 
 // Without the token nothing is told or done, on mounted doors neither (hb-D25).
@@ -132,11 +132,11 @@ func TestRebinding(t *testing.T) {
 // A config that cannot be meant is refused.
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	if _, err := rest.New(rest.Config{}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if _, err := rest.New(rest.Config{}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("no broker: %v", err)
 	}
 	for _, origin := range []string{"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://", "://"} {
-		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil || status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("origin %q: %v", origin, err)
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"sync"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
 	"wirelab/hermes/record"
 	"wirelab/wire/httprpc"
 	"wirelab/wire/sse"
+	"wirelab/wire/status"
 )
 
 // batchLimit is how many bytes of messages are asked of a feed at once, and so
@@ -52,14 +52,14 @@ func (c *call) events() error {
 	last := c.request.Header.Get("Last-Event-ID")
 	switch {
 	case start.Group != "" && from != "":
-		return wirelab.Errorf(wirelab.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
+		return status.Errorf(status.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
 	case start.Group != "":
 		if err := hermes.CheckGroup(start.Group); err != nil {
 			return err
 		}
 		start.From = broker.FromGroup
 	case start.InFlight != 0:
-		return wirelab.Errorf(wirelab.InvalidArgument, "in_flight is for groups")
+		return status.Errorf(status.InvalidArgument, "in_flight is for groups")
 	case last != "": // EventSource has come back: this goes before from, which its URL keeps
 		if err := resume(last, &start); err != nil {
 			return err
@@ -84,7 +84,7 @@ func (c *call) events() error {
 func resume(last string, start *broker.Start) error {
 	offset, err := strconv.ParseUint(last, 10, 64)
 	if err != nil || offset == math.MaxUint64 {
-		return wirelab.Errorf(wirelab.InvalidArgument, "Last-Event-ID is %.40q, which is no event's id here: they are offsets", last)
+		return status.Errorf(status.InvalidArgument, "Last-Event-ID is %.40q, which is no event's id here: they are offsets", last)
 	}
 	start.From, start.Offset = broker.FromOffset, offset+1
 	return nil
@@ -207,7 +207,7 @@ func (s *stream) run(ctx context.Context, cancel context.CancelFunc, id string, 
 				return nil
 			}
 		case <-s.call.ending.Done():
-			s.fail(wirelab.Errorf(wirelab.Unavailable, "the node is stopping: subscribe again, at another"))
+			s.fail(status.Errorf(status.Unavailable, "the node is stopping: subscribe again, at another"))
 			return nil
 		case <-ctx.Done():
 			s.fail(ctx.Err())

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/broker/brokertest"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/rest"
+	"wirelab/wire/status"
 )
 
 // put stores texts.
@@ -262,7 +262,7 @@ func (w *broken) Write(text []byte) (int, error) {
 func TestUnwrittenIsGivenBack(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[int]int64{400: 2, 1 << 20: 0} {
-		f := &feed{err: wirelab.Errorf(wirelab.NotFound, "the end"), batches: []broker.Batch{
+		f := &feed{err: status.Errorf(status.NotFound, "the end"), batches: []broker.Batch{
 			{Offset: 5, Count: 1, Attempt: 1, Messages: brokertest.Messages("x")},
 			{Offset: 6, Count: 2, Attempt: 1, Messages: brokertest.Messages(strings.Repeat("y", 300), "z")},
 		}}
@@ -296,7 +296,7 @@ func (f *feed) Next(ctx context.Context, _ broker.Room) (broker.Batch, error) {
 		return broker.Batch{}, f.err
 	}
 	<-ctx.Done()
-	return broker.Batch{}, wirelab.Public(ctx.Err())
+	return broker.Batch{}, status.Public(ctx.Err())
 }
 
 // Return notes what was not sent.

@@ -3,10 +3,10 @@ package rest
 import (
 	"net/http"
 
-	"wirelab"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/register"
 	"wirelab/hermes/door/spelling"
+	"wirelab/wire/status"
 )
 
 // rangesLimit is how many ranges one acknowledgement may have, as at every door.
@@ -26,7 +26,7 @@ func (c *call) ack() error {
 		return err
 	}
 	if body.Reason != nil || body.Delay != nil {
-		return wirelab.Errorf(wirelab.InvalidArgument, "reason and delay are for nack")
+		return status.Errorf(status.InvalidArgument, "reason and delay are for nack")
 	}
 	if err := register.Over(c.ctx, feed.Ack(c.ctx, ranges)); err != nil {
 		return err
@@ -65,13 +65,13 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	}
 	switch {
 	case len(body.Ranges) == 0:
-		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "there are no ranges")
+		return nil, nil, body, status.Errorf(status.InvalidArgument, "there are no ranges")
 	case len(body.Ranges) > rangesLimit:
-		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
+		return nil, nil, body, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
 	}
 	for _, r := range body.Ranges {
 		if r.First > r.Last {
-			return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
+			return nil, nil, body, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
 		}
 		ranges = append(ranges, broker.Range(r))
 	}
@@ -81,7 +81,7 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	case ok && group:
 		return feed, ranges, body, nil
 	case ok:
-		return nil, nil, body, wirelab.Errorf(wirelab.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
+		return nil, nil, body, status.Errorf(status.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
 	}
 	return nil, nil, body, c.elsewhere(id, body)
 }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/wire/moment"
+	"wirelab/wire/status"
 )
 
 // Mode reads a mode by its name; "" is consistent. Another one is refused
@@ -25,7 +25,7 @@ func Mode(name string) (hermes.Mode, error) {
 	case "performance":
 		return hermes.Performance, nil
 	}
-	return 0, wirelab.Errorf(wirelab.InvalidArgument, "mode is %.40q; want consistent, eventual or performance", name)
+	return 0, status.Errorf(status.InvalidArgument, "mode is %.40q; want consistent, eventual or performance", name)
 }
 
 // From reads where to begin: "tail", "oldest", an offset, or a time.
@@ -44,7 +44,7 @@ func From(text string, start *broker.Start) error {
 	}
 	at, err := moment.Parse(text)
 	if err != nil || at.IsZero() || at.Year() < yearFirst || at.Year() > yearLast {
-		return wirelab.Errorf(wirelab.InvalidArgument,
+		return status.Errorf(status.InvalidArgument,
 			"from is %.40q; want tail, oldest, an offset, or a time as of RFC 3339 from %d to %d", text, yearFirst, yearLast)
 	}
 	start.From, start.Time = broker.FromTime, at.UnixNano()
@@ -74,7 +74,7 @@ func Ranges(ranges []broker.Range) string {
 func ID(what, text string) (uint64, error) {
 	id, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || id == 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %.40q; want a whole number from 1, in a text", what, text)
+		return 0, status.Errorf(status.InvalidArgument, "%s is %.40q; want a whole number from 1, in a text", what, text)
 	}
 	return id, nil
 }
@@ -86,7 +86,7 @@ func Duration(what, text string) (int64, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "%s is %.40q; want a duration such as 1m30s", what, text)
+		return 0, status.Errorf(status.InvalidArgument, "%s is %.40q; want a duration such as 1m30s", what, text)
 	}
 	return int64(d), nil
 }
@@ -97,7 +97,7 @@ func OriginNode(name string) (uint64, error) {
 	digits := name[len(strings.TrimRight(name, "0123456789")):]
 	id, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || id == 0 {
-		return 0, wirelab.Errorf(wirelab.InvalidArgument, "node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
+		return 0, status.Errorf(status.InvalidArgument, "node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
 	}
 	return id, nil
 }

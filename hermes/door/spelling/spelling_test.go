@@ -3,15 +3,15 @@ package spelling_test
 import (
 	"testing"
 
-	"wirelab"
 	"wirelab/hermes"
 	"wirelab/hermes/broker"
 	"wirelab/hermes/door/spelling"
+	"wirelab/wire/status"
 )
 
 func refused(t *testing.T, what string, err error) {
 	t.Helper()
-	if err == nil || wirelab.CodeOf(err) != wirelab.InvalidArgument {
+	if err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("%q: %v", what, err)
 	}
 }
