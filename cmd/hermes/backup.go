@@ -183,7 +183,8 @@ func (a *app) readBackup(ctx context.Context, name string) (*input.Opened, backu
 	case err == nil:
 		return file, contents, done, nil
 	case ctx.Err() != nil:
-		err = cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted while %s was read; nothing was changed", name))
+		err = cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted while %s was read; nothing was changed",
+			name))
 	default:
 		// A file that is wrong is no mistake on the command line.
 		err = cli.With(exitFailed, fmt.Errorf("%s: %s", name, cli.Describe(err)))
@@ -243,7 +244,8 @@ var stateNames = map[broker.RestoreState]string{
 // notMade is the error of a backup that was not written to a file, by Ctrl-C or for what err says.
 func notMade(ctx context.Context, to string, err error) error {
 	if ctx.Err() != nil {
-		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted: no backup was made, and %s is as it was", to))
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled,
+			"interrupted: no backup was made, and %s is as it was", to))
 	}
 	return fmt.Errorf("no backup was made, and %s is as it was: %w", to, err)
 }

@@ -99,7 +99,8 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	found, err := node.Check(ctx, vfs.OS{}, dir, func(done, total int64) { reading.Far(bytesOf(done) + " of " + bytesOf(total)) })
 	switch {
 	case errors.Is(err, vfs.ErrLocked):
-		return cli.With(exitInterrupted, status.Errorf(status.Conflict, "a node runs on %s: stop it first, or check a copy", dir))
+		return cli.With(exitInterrupted, status.Errorf(status.Conflict, "a node runs on %s: stop it first, or check a copy",
+			dir))
 	case err != nil && ctx.Err() == nil:
 		return err
 	}
@@ -113,7 +114,8 @@ func (a *app) check(ctx context.Context, dir string, asJSON bool) error {
 	}
 	switch {
 	case !shown.Complete:
-		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes), bytesOf(shown.Total)))
+		return cli.With(exitInterrupted, status.Errorf(status.Canceled, "interrupted after %s of %s", bytesOf(shown.Bytes),
+			bytesOf(shown.Total)))
 	case !shown.Whole:
 		return cli.With(exitFailed, nil)
 	}

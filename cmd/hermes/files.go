@@ -19,8 +19,9 @@ func (c *config) forLog(limit int) (int, error) {
 	case c.openFiles < 0:
 		return 0, cli.Usage("--open-files is %d: a number of files, or 0 for what the process's limit allows", c.openFiles)
 	case limit < need:
-		return 0, status.Errorf(status.ResourceExhausted, "this process may have %d files open, and a node needs at least %d, connections included: "+
-			"raise the limit (ulimit -n, LimitNOFILE=, nofile), or lower --open-files", limit, need)
+		return 0, status.Errorf(status.ResourceExhausted,
+			"this process may have %d files open, and a node needs at least %d, connections included: "+
+				"raise the limit (ulimit -n, LimitNOFILE=, nofile), or lower --open-files", limit, need)
 	case c.openFiles > 0:
 		return c.openFiles, nil
 	}

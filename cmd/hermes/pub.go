@@ -148,7 +148,8 @@ func messages(r io.Reader, raw bool, failed *error) func(func(string) bool) {
 			}
 		}
 		if *failed = lines.Err(); errors.Is(*failed, bufio.ErrTooLong) {
-			*failed = status.Errorf(status.InvalidArgument, "a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
+			*failed = status.Errorf(status.InvalidArgument,
+				"a line has more than %d bytes, which is the most that a message may have", hermes.PayloadLimit)
 		}
 	}
 }

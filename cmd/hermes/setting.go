@@ -78,7 +78,8 @@ func (a *app) settle(ctx context.Context, flags *pflag.FlagSet) error {
 		}
 	})
 	if wrong == nil && len(file) > 0 {
-		wrong = fmt.Errorf("%s: %w", name, status.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known, "hermes config"))
+		wrong = fmt.Errorf("%s: %w", name, status.UnknownName("setting", slices.Sorted(maps.Keys(file))[0], known,
+			"hermes config"))
 	}
 	return wrong
 }
@@ -118,7 +119,8 @@ func readSettings(ctx context.Context, name string) (map[string]any, error) {
 	data, err := input.File(ctx, name, settingsLimit)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, status.Errorf(status.NotFound, "there is no file or folder %s; hermes config prints one to begin with", name)
+		return nil, status.Errorf(status.NotFound, "there is no file or folder %s; hermes config prints one to begin with",
+			name)
 	case err != nil:
 		return nil, cli.Unread("--config", name, err)
 	}

@@ -62,7 +62,8 @@ func (b *guarded) Subscribe(ctx context.Context, start broker.Start) (broker.Fee
 	case refused != nil:
 		return nil, refused
 	case mayNot != nil && status.CodeOf(err) == status.NotFound:
-		return nil, status.Errorf(status.PermissionDenied, "topic %.100q is not there, and %s has no right to make it", start.Topic, who.name)
+		return nil, status.Errorf(status.PermissionDenied, "topic %.100q is not there, and %s has no right to make it",
+			start.Topic, who.name)
 	}
 	return nil, err
 }

@@ -50,7 +50,8 @@ func parse(file string, text []byte) (*rules, error) {
 	if err != nil {
 		var placed yaml.Error
 		if errors.As(err, &placed) && placed.GetToken() != nil {
-			return nil, status.Errorf(status.InvalidArgument, "%s:%d: this is no YAML; a * of its own goes in quotes", file, placed.GetToken().Position.Line)
+			return nil, status.Errorf(status.InvalidArgument, "%s:%d: this is no YAML; a * of its own goes in quotes", file,
+				placed.GetToken().Position.Line)
 		}
 		return nil, r.wrong(nil, "this is no YAML")
 	}
@@ -90,7 +91,8 @@ func (r *reader) principal(n ast.Node) (*grant, error) {
 		"name": func(n ast.Node) error {
 			return r.text(n, "name", func(text string) error {
 				if hermes.CheckGroup(text) != nil || len(text) > nameLimit {
-					return status.Errorf(status.InvalidArgument, "1 to %d of A-Z a-z 0-9 . _ - are allowed, not beginning with a dot", nameLimit)
+					return status.Errorf(status.InvalidArgument,
+						"1 to %d of A-Z a-z 0-9 . _ - are allowed, not beginning with a dot", nameLimit)
 				}
 				g.name = text
 				return nil

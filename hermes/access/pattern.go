@@ -25,7 +25,8 @@ func parsePattern(text string) (pattern, error) {
 		return pattern{prefix: true}, nil
 	}
 	if err := hermes.CheckTopic(beginning); err != nil {
-		return pattern{}, status.Errorf(status.InvalidArgument, "must be a topic's name, or a beginning of names with one * behind it")
+		return pattern{}, status.Errorf(status.InvalidArgument,
+			"must be a topic's name, or a beginning of names with one * behind it")
 	}
 	return pattern{beginning, prefix}, nil
 }

@@ -247,7 +247,8 @@ func (g *grant) may(topic string, any ...right) error {
 			return nil
 		}
 	}
-	return status.Errorf(status.PermissionDenied, "%s has no right to %s on topic %.100q", g.name, rightNames[any[0]], topic)
+	return status.Errorf(status.PermissionDenied, "%s has no right to %s on topic %.100q", g.name, rightNames[any[0]],
+		topic)
 }
 
 // leads refuses who may not change the cluster.

@@ -120,7 +120,8 @@ func (u *usage) subscribe() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if most := u.quota.subscriptions; most > 0 && u.subscriptions >= most {
-		return status.Errorf(status.ResourceExhausted, "you may have %d subscriptions at once at this node, and have them: end one", most)
+		return status.Errorf(status.ResourceExhausted,
+			"you may have %d subscriptions at once at this node, and have them: end one", most)
 	}
 	u.subscriptions++
 	return nil

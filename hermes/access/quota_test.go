@@ -171,7 +171,8 @@ func TestShares(t *testing.T) {
 		return []error{err, made, joined}
 	}
 	for i, err := range use(all.as(t.Context(), "b")) {
-		if refused(t, fmt.Sprint("use ", i), err, status.PermissionDenied); err != nil && !strings.Contains(err.Error(), "is 0") {
+		if refused(t, fmt.Sprint("use ", i), err, status.PermissionDenied); err != nil &&
+			!strings.Contains(err.Error(), "is 0") {
 			t.Error(err)
 		}
 	}

@@ -135,7 +135,8 @@ func (b *Writer) Close() (Totals, error) {
 func (b *Writer) block(kind byte, body []byte) {
 	b.body = body
 	if b.err == nil && len(body) > bodyLimit {
-		b.err = status.Errorf(status.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed", len(body), bodyLimit)
+		b.err = status.Errorf(status.InvalidArgument, "a part of a backup has %d bytes; at most %d are allowed", len(body),
+			bodyLimit)
 	}
 	if b.err != nil {
 		return
@@ -208,7 +209,8 @@ type decoder struct {
 }
 
 func (d *decoder) damage(format string, args ...any) error {
-	return status.Errorf(status.InvalidArgument, "the backup is damaged at byte %d: %s; take another copy", d.at, fmt.Sprintf(format, args...))
+	return status.Errorf(status.InvalidArgument, "the backup is damaged at byte %d: %s; take another copy", d.at,
+		fmt.Sprintf(format, args...))
 }
 
 func (d *decoder) next() (item Item, ended bool, err error) {

@@ -147,7 +147,8 @@ func TestRestoreOnly(t *testing.T) {
 	if topics, _ := m.ListTopics(t.Context(), "", "", 10); len(topics) != 2 {
 		t.Errorf("there are %+v", topics)
 	}
-	if err := restore(t, m, file, "a", "none"); status.CodeOf(err) != status.NotFound || !strings.Contains(err.Error(), "none") {
+	if err := restore(t, m, file, "a", "none"); status.CodeOf(err) != status.NotFound ||
+		!strings.Contains(err.Error(), "none") {
 		t.Errorf("a topic that the file has not: %v", err)
 	}
 	if err := restore(t, m, file, "a", "c"); err != nil {
@@ -239,7 +240,8 @@ func TestSaveFails(t *testing.T) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := backup.Save(ctx, m, nil, io.Discard, func(backup.Totals) { cancel() }); status.CodeOf(err) != status.Canceled {
+	if _, err := backup.Save(ctx, m, nil, io.Discard,
+		func(backup.Totals) { cancel() }); status.CodeOf(err) != status.Canceled {
 		t.Errorf("given up: %v", err)
 	}
 }

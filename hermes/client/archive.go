@@ -169,7 +169,8 @@ func (r *cut) next() (broker.Part, error) {
 	case *pb.BackupPart_End:
 		return broker.Part{}, io.EOF
 	}
-	return broker.Part{}, status.Errorf(status.Unimplemented, "%s sends a part of a backup that this client does not know: use a later one", r.address)
+	return broker.Part{}, status.Errorf(status.Unimplemented,
+		"%s sends a part of a backup that this client does not know: use a later one", r.address)
 }
 
 func (r *cut) receive() (*pb.BackupPart, error) {
@@ -188,7 +189,8 @@ func (r *cut) receive() (*pb.BackupPart, error) {
 	}
 	err = wiregrpc.Decode(err)
 	if status.CodeOf(err) == status.Unavailable {
-		return nil, status.Errorf(status.Unavailable, "node %s, which the backup was read from, went away: %v", r.address, err)
+		return nil, status.Errorf(status.Unavailable, "node %s, which the backup was read from, went away: %v", r.address,
+			err)
 	}
 	return nil, err
 }

@@ -47,14 +47,16 @@ func TestRoom(t *testing.T) {
 		t.Error("flushed what nobody answered")
 	}
 	// What can never go is refused at once, also where there is no room for it.
-	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)}, nil); err == nil || status.CodeOf(err) != status.InvalidArgument {
+	if err := c.Send(patient(t), "no such name", hermes.Consistent, &hermes.Message{Payload: make([]byte, 100)},
+		nil); err == nil || status.CodeOf(err) != status.InvalidArgument {
 		t.Errorf("a wrong name without room: %v", err)
 	}
 	_ = c.Close()
 	if answered.Load() != taken.Load() {
 		t.Errorf("%d of %d were answered when the client closed", answered.Load(), taken.Load())
 	}
-	if err := c.Send(t.Context(), "t", hermes.Consistent, &hermes.Message{}, nil); err == nil || status.CodeOf(err) != status.Canceled {
+	if err := c.Send(t.Context(), "t", hermes.Consistent, &hermes.Message{}, nil); err == nil ||
+		status.CodeOf(err) != status.Canceled {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -63,7 +65,8 @@ func TestRoom(t *testing.T) {
 func TestNoNode(t *testing.T) {
 	t.Parallel()
 	c := connect(t, client.Options{Addresses: []string{"127.0.0.1:1"}, RetryFor: 50 * time.Millisecond})
-	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{}); err == nil || status.CodeOf(err) != status.Unavailable {
+	if _, err := c.Publish(patient(t), "t", hermes.Consistent, &hermes.Message{}); err == nil ||
+		status.CodeOf(err) != status.Unavailable {
 		t.Error(err)
 	}
 	if _, err := c.Status(patient(t)); err == nil {

@@ -233,7 +233,8 @@ func (l *lane) refused(r *run, err error) (again bool, told error) {
 
 // perhaps is the error of a run that may be stored by another try than the one that failed so.
 func perhaps(err error) error {
-	return status.Errorf(status.Unavailable, "the messages may be stored; the last try said: %s", status.Public(err).Message)
+	return status.Errorf(status.Unavailable, "the messages may be stored; the last try said: %s",
+		status.Public(err).Message)
 }
 
 // give takes out what waits and is not to be sent again, for an error that all have or one

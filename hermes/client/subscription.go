@@ -78,7 +78,8 @@ func (c *Client) SubscribeFor(ctx context.Context, start broker.Start, messages 
 	case start.From > broker.FromGroup:
 		return nil, status.Errorf(status.InvalidArgument, "beginning %d is none", start.From)
 	case start.InFlight < 0 || start.InFlight > hermes.GroupRanges:
-		return nil, status.Errorf(status.InvalidArgument, "in flight is %d; 0 to %d are allowed", start.InFlight, hermes.GroupRanges)
+		return nil, status.Errorf(status.InvalidArgument, "in flight is %d; 0 to %d are allowed", start.InFlight,
+			hermes.GroupRanges)
 	case start.From == broker.FromGroup:
 		if err := hermes.CheckGroup(start.Group); err != nil {
 			return nil, err
@@ -143,7 +144,8 @@ func (s *Subscription) Next(ctx context.Context) (hermes.Delivered, error) {
 	d.Gap, b.Gap = (*hermes.Gap)(b.Gap), nil
 	for message := range record.Messages(b.Messages) {
 		if err := record.ReadMessage(message, &d.Message); err != nil {
-			return d, status.Errorf(status.Internal, "message %d of topic %s: %s", b.Offset, s.start.Topic, status.Public(err).Message)
+			return d, status.Errorf(status.Internal, "message %d of topic %s: %s", b.Offset, s.start.Topic,
+				status.Public(err).Message)
 		}
 		break
 	}

@@ -71,7 +71,8 @@ func TestSaidBeforeTimeWasOver(t *testing.T) {
 		})
 		c := connect(t, client.Options{Addresses: []string{address}})
 		_, err := c.Status(patient(t))
-		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") || status.CodeOf(err) != status.DeadlineExceeded {
+		if err == nil || !strings.Contains(err.Error(), address+": nobody leads") ||
+			status.CodeOf(err) != status.DeadlineExceeded {
 			t.Errorf("%v", err)
 		}
 	}

@@ -294,7 +294,8 @@ func (w *writer) broke(err error) {
 	var calls []func()
 	clear(w.sent)
 	w.list = w.list[:0]
-	untried := status.Errorf(status.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor, status.Public(err).Message)
+	untried := status.Errorf(status.Unavailable, "tried for %v; the last failure: %s", w.c.options.RetryFor,
+		status.Public(err).Message)
 	which := func(r *run) bool { return r.since.Before(oldest) }
 	switch {
 	case errors.Is(err, errMoved): // nothing failed

@@ -176,7 +176,8 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 		return t.id, nil
 	}
 	if len(m.topics) >= m.limits.topics || m.lastID+1 == 0 {
-		return 0, status.Errorf(status.ResourceExhausted, "there are %d topics; at most %d are allowed", len(m.topics), m.limits.topics)
+		return 0, status.Errorf(status.ResourceExhausted, "there are %d topics; at most %d are allowed", len(m.topics),
+			m.limits.topics)
 	}
 	m.lastID++
 	m.addTopic(&topic{id: m.lastID, name: c.GetName(), created: m.time, retentionAge: c.GetRetentionAge(), retentionBytes: c.GetRetentionBytes()})
@@ -186,12 +187,14 @@ func (m *Machine) createTopic(c *command.CreateTopic) (uint32, error) {
 func (m *Machine) beginTopic(c *command.BeginTopic) (uint32, error) {
 	first := c.GetFirst()
 	if first > offsetsLimit {
-		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
+		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first,
+			uint64(offsetsLimit))
 	}
 	if i, ok := m.named(c.GetName()); ok {
 		// The topic of dead letters is there always: before it had any it may be begun too.
 		if t := m.names[i]; (t.first != first || t.next != first) && (t.id != deadLetters || t.next > 0) {
-			return t.id, status.Errorf(status.Conflict, "topic %s is there with offsets %d to %d and cannot begin at %d", t.name, t.first, t.next, first)
+			return t.id, status.Errorf(status.Conflict, "topic %s is there with offsets %d to %d and cannot begin at %d",
+				t.name, t.first, t.next, first)
 		}
 	}
 	id, err := m.createTopic(&command.CreateTopic{Name: c.GetName(), RetentionAge: c.GetRetentionAge(), RetentionBytes: c.GetRetentionBytes()})
@@ -253,7 +256,8 @@ func (m *Machine) trim(id uint32, before uint64) error {
 }
 
 func beyond(t *topic, offset uint64) error {
-	return status.Errorf(status.InvalidArgument, "offset %d is not in topic %s yet, whose next is %d", offset, t.name, t.next)
+	return status.Errorf(status.InvalidArgument, "offset %d is not in topic %s yet, whose next is %d", offset, t.name,
+		t.next)
 }
 
 func (m *Machine) createGroup(c *command.CreateGroup) (uint64, error) {
@@ -286,12 +290,14 @@ func (m *Machine) makeGroup(t *topic, c *command.CreateGroup) (uint64, error) {
 	case c.GetAckTimeout() <= 0 || c.GetMaxAttempts() == 0:
 		return 0, status.Errorf(status.InvalidArgument, "group %s: an ack timeout of %d ns and %d attempts are not both positive", c.GetName(), c.GetAckTimeout(), c.GetMaxAttempts())
 	case len(m.groups) >= m.limits.groups:
-		return 0, status.Errorf(status.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups), m.limits.groups)
+		return 0, status.Errorf(status.ResourceExhausted, "there are %d groups; at most %d are allowed", len(m.groups),
+			m.limits.groups)
 	}
 	var of *owner
 	if m.level > 0 {
 		if of = m.owners[c.GetOwner()]; of != nil && c.GetMost() > 0 && of.groups >= int(c.GetMost()) {
-			return 0, status.Errorf(status.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups, c.GetMost())
+			return 0, status.Errorf(status.ResourceExhausted, "%s has %d groups; at most %d are allowed", of.name, of.groups,
+				c.GetMost())
 		}
 	}
 	id, err := m.newID()
@@ -337,7 +343,8 @@ func (m *Machine) ack(c *command.Ack) (uint32, error) {
 		return 0, noGroup(c.GetGroup())
 	}
 	if at := c.GetGeneration(); at != 0 && at != g.seeks+1 {
-		return g.topic.id, status.Errorf(status.Conflict, "group %s of topic %s was set to another offset since these messages were handed out", g.name, g.topic.name)
+		return g.topic.id, status.Errorf(status.Conflict,
+			"group %s of topic %s was set to another offset since these messages were handed out", g.name, g.topic.name)
 	}
 	ranges := make([]broker.Range, 0, len(c.GetRanges()))
 	for _, r := range c.GetRanges() {

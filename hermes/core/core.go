@@ -195,7 +195,8 @@ func noTopic(id uint32) error {
 // in twenty was somebody else's too.
 func (m *Machine) newID() (uint64, error) {
 	if m.given == 1<<idBits {
-		return 0, status.Errorf(status.ResourceExhausted, "one entry of the log makes at most %d groups and producers: try again", 1<<idBits)
+		return 0, status.Errorf(status.ResourceExhausted,
+			"one entry of the log makes at most %d groups and producers: try again", 1<<idBits)
 	}
 	m.given++
 	return m.index<<idBits | (m.given - 1), nil

@@ -282,7 +282,8 @@ func TestLimits(t *testing.T) {
 	j.refused(does(core.CreateTopic(broker.Topic{Name: "c"})), status.ResourceExhausted, "3 topics")
 	g := j.done(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 0, core.Owner{}))).Group
 	j.done(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 0, core.Owner{})))
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0, core.Owner{})), status.ResourceExhausted, "2 groups")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "i"}, 0, core.Owner{})), status.ResourceExhausted,
+		"2 groups")
 	j.done(run(topic, 0, 0, 20))
 	j.done(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 2}, {First: 4, Last: 4}}, 0)))
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 6, Last: 6}}, 0)), status.ResourceExhausted, "2 separate ranges")
@@ -310,12 +311,14 @@ func TestGroups(t *testing.T) {
 		t.Errorf("made again it is %d", again)
 	}
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "g"}, 3, core.Owner{})), status.Conflict, "g")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3, core.Owner{})), status.InvalidArgument, "positive")
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h", AckTimeout: -5}, 3, core.Owner{})),
+		status.InvalidArgument, "positive")
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "h"}, 11, core.Owner{})), status.InvalidArgument, "11")
 	j.refused(does(core.CreateGroup(99, broker.Group{Name: "h"}, 0, core.Owner{})), status.NotFound, "99")
 	j.refused(does(core.CreateGroup(topic, broker.Group{Name: "\xff"}, 0, core.Owner{})), status.InvalidArgument, "group")
 	j.refused(does(core.ConfigureTopic(broker.Topic{Name: "\xff"})), status.NotFound, "topic")
-	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), status.InvalidArgument, hermes.Replay)
+	j.refused(does(core.CreateGroup(topic, broker.Group{Name: hermes.Replay}, 0, core.Owner{})), status.InvalidArgument,
+		hermes.Replay)
 	for _, c := range []struct {
 		ranges []broker.Range
 		floor  uint64
@@ -342,7 +345,8 @@ func TestGroups(t *testing.T) {
 	}
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 10, Last: 10}}, 0)), status.InvalidArgument, "before 10")
 	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 2, Last: 1}}, 0)), status.InvalidArgument, "2 to 1")
-	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: math.MaxUint64}}, 0)), status.InvalidArgument, "before 10")
+	j.refused(does(core.Ack(g, 0, []broker.Range{{First: 0, Last: math.MaxUint64}}, 0)), status.InvalidArgument,
+		"before 10")
 	j.refused(does(core.Ack(99, 0, nil, 0)), status.NotFound, "group 99")
 
 	if o := j.done(does(core.SeekGroup(g, 4))); o.Topic != topic {

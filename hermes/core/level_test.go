@@ -218,7 +218,8 @@ func TestGroupsShare(t *testing.T) {
 func TestRiseBeyond(t *testing.T) {
 	t.Parallel()
 	j, _ := begin(t)
-	if _, err := j.m.Apply(j.m.Applied()+1, write(1e9, []record.Item{does(core.Rise(core.Level + 1))}), nil); err == nil || status.CodeOf(err) != status.Unimplemented {
+	if _, err := j.m.Apply(j.m.Applied()+1, write(1e9, []record.Item{does(core.Rise(core.Level + 1))}),
+		nil); err == nil || status.CodeOf(err) != status.Unimplemented {
 		t.Error(err)
 	}
 }

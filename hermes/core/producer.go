@@ -56,7 +56,8 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 		return 0, false, nil
 	}
 	if r.Sequence > s.next {
-		return 0, false, status.Errorf(status.Conflict, "producer %d sent sequence %d on topic %s, where %d is expected: what is between never came, or failed",
+		return 0, false, status.Errorf(status.Conflict,
+			"producer %d sent sequence %d on topic %s, where %d is expected: what is between never came, or failed",
 			r.Producer, r.Sequence, s.topic.name, s.next)
 	}
 	begins := s.next
@@ -80,7 +81,8 @@ func (s *sequence) find(r *record.Run) (offset uint64, duplicate bool, err error
 // which it then begins wherever it likes.
 func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	if r.Sequence == 0 || r.Sequence > offsetsLimit-uint64(r.Count) {
-		return nil, status.Errorf(status.InvalidArgument, "producer %d sent sequence %d: sequences count messages from 1", r.Producer, r.Sequence)
+		return nil, status.Errorf(status.InvalidArgument, "producer %d sent sequence %d: sequences count messages from 1",
+			r.Producer, r.Sequence)
 	}
 	if s := t.sequences[r.Producer]; s != nil {
 		return s, nil
@@ -95,7 +97,8 @@ func (m *Machine) sequence(t *topic, r *record.Run) (*sequence, error) {
 	for m.sequences >= m.limits.sequences {
 		q := m.burdened(p)
 		if q == p {
-			return nil, status.Errorf(status.ResourceExhausted, "producer %d is on %d topics, and at most %d pairs of a producer and a topic are allowed",
+			return nil, status.Errorf(status.ResourceExhausted,
+				"producer %d is on %d topics, and at most %d pairs of a producer and a topic are allowed",
 				p.id, len(p.sequences), m.limits.sequences)
 		}
 		m.forget(q)

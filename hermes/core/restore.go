@@ -62,7 +62,8 @@ func (m *Machine) beginRestore(c *command.BeginRestore) (uint32, error) {
 	case c.GetRestore() == 0:
 		return 0, status.Errorf(status.InvalidArgument, "a restore has a number that is not 0")
 	case first > offsetsLimit:
-		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first, uint64(offsetsLimit))
+		return 0, status.Errorf(status.InvalidArgument, "a topic cannot begin at offset %d, which is above %d", first,
+			uint64(offsetsLimit))
 	}
 	i, there := m.named(c.GetName())
 	switch {
@@ -118,7 +119,8 @@ func (m *Machine) storeOld(t *topic, r *record.Run) (offset uint64, duplicate bo
 	offset, end := r.Sequence, r.Sequence+uint64(r.Count)
 	switch {
 	case !t.restoring || t.restore != r.Producer:
-		return 0, false, status.Errorf(status.Conflict, "topic %s is not being restored, or by another restore, or something was published to it since", t.name)
+		return 0, false, status.Errorf(status.Conflict,
+			"topic %s is not being restored, or by another restore, or something was published to it since", t.name)
 	case end < offset || end > offsetsLimit:
 		return 0, false, status.Errorf(status.InvalidArgument, "offset %d is above %d", offset, uint64(offsetsLimit))
 	// A time to come would make all that is published until then look older than it is.
@@ -147,7 +149,8 @@ func (m *Machine) restored(id uint32, restore uint64) (*topic, error) {
 }
 
 func cannotEnd(t *topic, next uint64) error {
-	return status.Errorf(status.InvalidArgument, "topic %s has offsets up to %d and cannot end before %d", t.name, t.next, next)
+	return status.Errorf(status.InvalidArgument, "topic %s has offsets up to %d and cannot end before %d", t.name,
+		t.next, next)
 }
 
 func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
@@ -156,7 +159,8 @@ func (m *Machine) restoreGroup(c *command.RestoreGroup) (uint64, error) {
 	case err != nil:
 		return 0, err
 	case !t.restoring:
-		return 0, status.Errorf(status.Conflict, "topic %s is restored already, or something was published to it since", t.name)
+		return 0, status.Errorf(status.Conflict, "topic %s is restored already, or something was published to it since",
+			t.name)
 	case c.GetNext() > offsetsLimit || c.GetNext() < t.next:
 		return 0, cannotEnd(t, c.GetNext())
 	case c.GetFloor() > c.GetNext():

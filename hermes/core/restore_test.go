@@ -61,7 +61,8 @@ func TestRestoreTopic(t *testing.T) {
 	j.refused(does(core.BeginRestore(was, 43)), status.Conflict, "is there")
 	j.refused(does(core.BeginRestore(broker.Topic{Name: "t"}, 42)), status.Conflict, "is there")
 	j.refused(does(core.BeginRestore(broker.Topic{Name: "u"}, 0)), status.InvalidArgument, "not 0")
-	j.refused(does(core.BeginRestore(broker.Topic{Name: "u", First: math.MaxInt64 + 1}, 1)), status.InvalidArgument, "above")
+	j.refused(does(core.BeginRestore(broker.Topic{Name: "u", First: math.MaxInt64 + 1}, 1)), status.InvalidArgument,
+		"above")
 	j.refused(old(id, 43, 73, time.Minute, 1), status.Conflict, "another restore")
 	j.refused(old(other, 42, 0, time.Minute, 1), status.Conflict, "not being restored")
 	j.refused(old(id, 42, 72, time.Minute, 2), status.Conflict, "another file")
@@ -70,7 +71,8 @@ func TestRestoreTopic(t *testing.T) {
 	j.refused(does(core.EndRestore(id, 71, 42)), status.InvalidArgument, "cannot end")
 	j.refused(does(core.EndRestore(id, 80, 41)), status.Conflict, "another restore")
 	g := broker.Group{Topic: "back", Name: "g", AckTimeout: 7, MaxAttempts: 2, Floor: 71, Acked: []broker.Range{{First: 72, Last: 72}}, Dead: 3}
-	j.refused(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 74}, 73, 42)), status.InvalidArgument, "not in topic")
+	j.refused(does(core.RestoreGroup(id, broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 74}, 73, 42)),
+		status.InvalidArgument, "not in topic")
 	for range 2 {
 		made := j.done(does(core.RestoreGroup(id, g, 73, 42))).Group
 		if got, _ := j.m.GroupByID(made); fmt.Sprint(got.Floor, got.Acked, got.Dead, got.AckTimeout, got.MaxAttempts) != "71 [{72 72}] 3 7 2" {

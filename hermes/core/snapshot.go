@@ -139,7 +139,8 @@ func Restore(snapshot []byte) (*Machine, error) {
 	case snapshot[0] < snapshotVersion || snapshot[0] > raisedVersion:
 		return nil, status.Errorf(status.Unimplemented, "a snapshot has form %d and this program reads forms up to %d: run the version that wrote it, or a later one", snapshot[0], raisedVersion)
 	case binary.LittleEndian.Uint32(snapshot[body:]) != crc32.Checksum(snapshot[:body], castagnoli):
-		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is damaged: its checksum is another", len(snapshot))
+		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is damaged: its checksum is another",
+			len(snapshot))
 	}
 	r := reader{data: snapshot[:body], at: 1, form: snapshot[0]}
 	m := empty()
@@ -160,7 +161,8 @@ func Restore(snapshot []byte) (*Machine, error) {
 	t := m.topics[deadLetters]
 	r.check(t != nil && t.name == hermes.DeadLetters, "topic of dead letters")
 	if r.wrong != "" {
-		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is no state at byte %d: its %s is wrong", len(snapshot), r.at, r.wrong)
+		return nil, status.Errorf(status.Internal, "a snapshot of %d bytes is no state at byte %d: its %s is wrong",
+			len(snapshot), r.at, r.wrong)
 	}
 	return m, nil
 }

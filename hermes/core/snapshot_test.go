@@ -107,7 +107,8 @@ func TestRestoreRefuses(t *testing.T) {
 		{"without dead letters", "dead letters", []byte{1, 0, 0, 0, 0, 0}, status.Internal},
 		{"of nothing", "cut off", nil, status.Internal},
 	} {
-		if _, err := core.Restore(sealed(c.body)); err == nil || status.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
+		if _, err := core.Restore(sealed(c.body)); err == nil || status.CodeOf(err) != c.code ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -44,7 +44,8 @@ type source struct {
 func (n *Node) Cut(ctx context.Context, topics []string) (broker.Cut, error) {
 	if n.cuts.Add(1) > cutsMost {
 		n.cuts.Add(-1)
-		return nil, status.Errorf(status.ResourceExhausted, "%d backups are made of this node now: wait for one, or ask another node", cutsMost)
+		return nil, status.Errorf(status.ResourceExhausted,
+			"%d backups are made of this node now: wait for one, or ask another node", cutsMost)
 	}
 	c := &cut{of: source{
 		fetch: func(topic uint32, offset, before uint64, limit int) ([]broker.Batch, error) {
@@ -230,7 +231,8 @@ func oldRuns(topic uint32, step broker.Restore) ([]byte, error) {
 		bytes += len(r.Messages)
 	}
 	if len(step.Runs) == 0 || len(step.Runs) > hermes.RunMessages || bytes > hermes.RunLimit {
-		return nil, status.Errorf(status.InvalidArgument, "%d runs of %d bytes: 1 to %d are restored at once, of at most %d bytes",
+		return nil, status.Errorf(status.InvalidArgument,
+			"%d runs of %d bytes: 1 to %d are restored at once, of at most %d bytes",
 			len(step.Runs), bytes, hermes.RunMessages, hermes.RunLimit)
 	}
 	items := make([]byte, 0, bytes+len(step.Runs)*runOverhead/2)

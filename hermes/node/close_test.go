@@ -26,7 +26,8 @@ func TestCloseHangs(t *testing.T) {
 	answered := make(chan broker.Verdict, 1)
 	n.Publish(t.Context(), broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}, func(v broker.Verdict) { answered <- v })
 	until(t, "a sync that hangs", func() bool { return disk.waits.Load() > 0 })
-	if err := n.Close(t.Context()); status.CodeOf(err) != status.DeadlineExceeded || !strings.Contains(err.Error(), "a sync of the disk hangs") {
+	if err := n.Close(t.Context()); status.CodeOf(err) != status.DeadlineExceeded ||
+		!strings.Contains(err.Error(), "a sync of the disk hangs") {
 		t.Errorf("close: %v", err)
 	}
 	if v := <-answered; status.CodeOf(v.Err) != status.Unavailable {

@@ -135,7 +135,8 @@ func (n local) Join(ctx context.Context, m broker.Member) (broker.Status, error)
 		case was == plain(m):
 			return nil, nil
 		case was.Name != m.Name || m.Name == "":
-			return nil, status.Errorf(status.Conflict, "member %d is node %q at %s: take another id, or remove that one first", m.ID, was.Name, was.Peer)
+			return nil, status.Errorf(status.Conflict, "member %d is node %q at %s: take another id, or remove that one first",
+				m.ID, was.Name, was.Peer)
 		}
 		return single(raftpb.ConfChangeUpdateNode, m.ID, about), nil // the same node at another address
 	})
@@ -206,7 +207,8 @@ func (n local) change(ctx context.Context, which func(*raftpb.ConfState) (*raftp
 // unconfirmed says what is not known of something that was asked for, where nobody waits any longer.
 func unconfirmed(err error, what string) error {
 	if err != nil && status.CodeOf(err) == status.DeadlineExceeded {
-		return status.Errorf(status.DeadlineExceeded, "%s was not confirmed by a majority of nodes in time: it may or may not count, so ask again", what)
+		return status.Errorf(status.DeadlineExceeded,
+			"%s was not confirmed by a majority of nodes in time: it may or may not count, so ask again", what)
 	}
 	return err
 }
@@ -250,7 +252,8 @@ func (l *loop) transferred() {
 		case leader == t.to:
 			t.back <- answer[broker.Status]{value: l.status()}
 		case l.ticks >= t.until:
-			t.back <- answer[broker.Status]{err: status.Errorf(status.Unavailable, "node %d did not take leadership over in time; node %d leads", t.to, leader)}
+			t.back <- answer[broker.Status]{err: status.Errorf(status.Unavailable,
+				"node %d did not take leadership over in time; node %d leads", t.to, leader)}
 		default:
 			return false
 		}

@@ -424,7 +424,8 @@ func TestMembership(t *testing.T) {
 	if got := history(t, c.nodes[4], "a", 2); !slices.Equal(got, []string{"0:0", "1:1"}) {
 		t.Errorf("the new node has %v", got)
 	}
-	if _, err := c.nodes[2].Join(t.Context(), broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil || status.CodeOf(err) != status.Conflict {
+	if _, err := c.nodes[2].Join(t.Context(), broker.Member{ID: 4, Name: "impostor", Peer: "127.0.0.1:9"}); err == nil ||
+		status.CodeOf(err) != status.Conflict {
 		t.Errorf("another node of the same id: %v", err)
 	}
 	blank := broker.Member{ID: 2, Name: "node-2", Peer: c.members[1].Peer, Learner: true}

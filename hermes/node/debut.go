@@ -107,7 +107,8 @@ func (d *debut) welcomed(id uint64) {
 // does no harm, and says so while it knows no leader.
 func (d *debut) refused(id uint64, why error, forgotten bool) {
 	d.mu.Lock()
-	d.why = status.Errorf(status.Unavailable, "this node knows no leader, and node %d refuses it: %s", id, status.Public(why).Message)
+	d.why = status.Errorf(status.Unavailable, "this node knows no leader, and node %d refuses it: %s", id,
+		status.Public(why).Message)
 	d.mu.Unlock()
 	if forgotten || d.n.disk.synced.reached() == 0 {
 		d.n.fail(status.Errorf(status.Conflict, "node %d does not take this one in: %s", id, status.Public(why).Message))
@@ -177,7 +178,8 @@ func (b *book) meet(id, birth uint64, begun bool) error {
 		return status.Errorf(status.Conflict,
 			"node %d has taken part in this cluster with another directory, and what it voted for and acknowledged is in that one: %s", id, replaced(id))
 	case !met && !begun && len(p.Members) > 0 && !member:
-		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)", id)
+		return status.Errorf(status.Conflict, "this cluster has begun without node %d: let it join (hermes server --join)",
+			id)
 	}
 	p.Met[id] = birth
 	if err := b.write(); err != nil {

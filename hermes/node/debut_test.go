@@ -35,7 +35,8 @@ func TestWipedVoter(t *testing.T) {
 	c.fs[gone], c.disks[gone] = c.disk()
 	c.restart(gone)
 	err := ended(t, c.nodes[gone])
-	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), fmt.Sprintf("hermes cluster remove %d", gone)) {
+	if status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(),
+		fmt.Sprintf("hermes cluster remove %d", gone)) {
 		t.Errorf("it ended with %v", err)
 	}
 	c.halt(gone)
@@ -59,7 +60,8 @@ func TestWipedVoter(t *testing.T) {
 	})
 	// Its old id is no use any more, and it is told so.
 	c.restart(gone)
-	if err := ended(t, c.nodes[gone]); status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "was removed") {
+	if err := ended(t, c.nodes[gone]); status.CodeOf(err) != status.Conflict ||
+		!strings.Contains(err.Error(), "was removed") {
 		t.Errorf("after its removal it ended with %v", err)
 	}
 	c.halt(gone)
@@ -109,7 +111,8 @@ func TestWipedVoterAlone(t *testing.T) {
 // last of them, and until then says what it waits for.
 func TestBeginLate(t *testing.T) {
 	c := newClusterOf(t, 3, 1)
-	if err := c.nodes[1].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "noted") {
+	if err := c.nodes[1].Ready(t.Context()); status.CodeOf(err) != status.Unavailable ||
+		!strings.Contains(err.Error(), "noted") {
 		t.Errorf("alone it is ready: %v", err)
 	}
 	c.begin(2)
@@ -122,7 +125,8 @@ func TestBeginLate(t *testing.T) {
 			t.Error("two of three have begun: the third could be told apart by nobody")
 		}
 	}
-	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{Topic: "a", Messages: brokertest.Messages("x"), Count: 1}); status.CodeOf(v.Err) != status.Unavailable {
+	if v := brokertest.Publish(t.Context(), c.nodes[1], broker.Run{Topic: "a", Messages: brokertest.Messages("x"),
+		Count: 1}); status.CodeOf(v.Err) != status.Unavailable {
 		t.Errorf("a publish before the cluster began: %+v", v)
 	}
 	// One that is stopped before has stored nothing, and may go on.

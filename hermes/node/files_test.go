@@ -49,7 +49,8 @@ func TestNoFiles(t *testing.T) {
 				more()
 				return stats(t, c.nodes[id]).Starved
 			})
-			if err := c.nodes[id].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "no more files") {
+			if err := c.nodes[id].Ready(t.Context()); status.CodeOf(err) != status.Unavailable ||
+				!strings.Contains(err.Error(), "no more files") {
 				t.Errorf("it is ready: %v", err)
 			}
 			until(t, "another leader", func() bool {

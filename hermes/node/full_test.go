@@ -71,7 +71,8 @@ func TestFollowerFull(t *testing.T) {
 			for range 20 {
 				more()
 			}
-			if err := c.nodes[late].Ready(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "disk is full") {
+			if err := c.nodes[late].Ready(t.Context()); status.CodeOf(err) != status.Unavailable ||
+				!strings.Contains(err.Error(), "disk is full") {
 				t.Errorf("it is ready: %v", err)
 			}
 			if s, err := c.nodes[late].Status(t.Context()); err != nil || !strings.Contains(s.Unready, "disk is full") {

@@ -400,7 +400,8 @@ func (l *loop) changed(w replica.Work) {
 	}
 	l.publishLead()
 	if was.leader != w.Leader && was.leader != 0 && was.leader != self {
-		l.n.net.Abandon(was.leader, status.Errorf(status.Unavailable, "node %d leads no longer: go on at another", was.leader))
+		l.n.net.Abandon(was.leader, status.Errorf(status.Unavailable, "node %d leads no longer: go on at another",
+			was.leader))
 	}
 	if was.leader == self && (w.Leader != self || was.term != w.Term) {
 		l.n.hands.end(status.Errorf(status.Unavailable, "this node leads no longer: subscribe again"))
@@ -437,7 +438,8 @@ func (l *loop) end() {
 	l.n.news.tell()
 	for ticket, p := range l.pending {
 		delete(l.pending, ticket)
-		p.finish(l.n, replica.Verdict{Err: status.Errorf(status.Unavailable, "this node stopped before the answer: it may or may not be stored")})
+		p.finish(l.n, replica.Verdict{Err: status.Errorf(status.Unavailable,
+			"this node stopped before the answer: it may or may not be stored")})
 	}
 	for _, p := range in.proposals {
 		p.finish(l.n, replica.Verdict{Err: errStopping})

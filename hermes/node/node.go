@@ -323,7 +323,8 @@ func (n *Node) Close(ctx context.Context) error {
 	case <-n.closing:
 		return n.closeErr
 	case <-late.C:
-		return status.Errorf(status.DeadlineExceeded, "the node in %s has not ended within %s: %s", n.options.Dir, n.options.CloseLimit, n.hanging())
+		return status.Errorf(status.DeadlineExceeded, "the node in %s has not ended within %s: %s", n.options.Dir,
+			n.options.CloseLimit, n.hanging())
 	}
 }
 

@@ -14,7 +14,8 @@ import (
 // runOverhead is what a run takes of the gate beside its bytes, so that empty ones are bounded too.
 const runOverhead = 128
 
-var errStores = status.Errorf(status.Unavailable, "the leader can open no more files: nothing is stored until it can, or another leads; try again")
+var errStores = status.Errorf(status.Unavailable,
+	"the leader can open no more files: nothing is stored until it can, or another leads; try again")
 
 // refuses tells why nothing more is taken on to be stored; nil: it is.
 func (n *Node) refuses() error {
@@ -97,7 +98,8 @@ func (n local) admit(ctx context.Context, run broker.Run) (*topic, error) {
 	case run.Count <= 0 || len(run.Messages) == 0:
 		return nil, status.Errorf(status.InvalidArgument, "a run has messages: this one has none")
 	case run.Count > hermes.RunMessages || len(run.Messages) > hermes.RunLimit:
-		return nil, status.Errorf(status.InvalidArgument, "a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
+		return nil, status.Errorf(status.InvalidArgument,
+			"a run of %d messages and %d bytes: at most %d and %d are allowed, so send several",
 			run.Count, len(run.Messages), hermes.RunMessages, hermes.RunLimit)
 	case run.Mode > hermes.Performance:
 		return nil, status.Errorf(status.InvalidArgument, "mode %d is none", run.Mode)

@@ -217,7 +217,8 @@ func TestRecoverRefused(t *testing.T) {
 	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "only member") {
+	if _, err := node.Recover(t.Context(), fs, "/hermes", agree); status.CodeOf(err) != status.Conflict ||
+		!strings.Contains(err.Error(), "only member") {
 		t.Errorf("a second time: %v", err)
 	}
 }

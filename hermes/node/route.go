@@ -82,7 +82,8 @@ func (n *Node) await(ctx context.Context) (*lead, error) {
 			return nil, status.Public(ctx.Err())
 		case <-late.C:
 			if l.leader != 0 {
-				return nil, status.Errorf(status.Unavailable, "node %d leads and cannot be reached from here: go on at another", l.leader)
+				return nil, status.Errorf(status.Unavailable, "node %d leads and cannot be reached from here: go on at another",
+					l.leader)
 			}
 			return nil, errNoLeader
 		}

@@ -202,7 +202,8 @@ func (n *Node) unready() error {
 		return err
 	}
 	if d := n.scrubber.open.Load(); d != nil {
-		return status.Errorf(status.Unavailable, "the log is damaged and not repaired yet: %s at byte %d: %s", filepath.Base(d.File), d.At, d.Why)
+		return status.Errorf(status.Unavailable, "the log is damaged and not repaired yet: %s at byte %d: %s",
+			filepath.Base(d.File), d.At, d.Why)
 	}
 	lead := n.lead.Load()
 	switch {
@@ -217,7 +218,8 @@ func (n *Node) unready() error {
 	case lead.leader == 0:
 		return status.Errorf(status.Unavailable, "this node knows no leader")
 	case n.full.Load():
-		return status.Errorf(status.Unavailable, "the disk is nearly full: %d bytes are free, of which %d stay", n.disk.free.Load(), n.options.FreeBytes)
+		return status.Errorf(status.Unavailable, "the disk is nearly full: %d bytes are free, of which %d stay",
+			n.disk.free.Load(), n.options.FreeBytes)
 	}
 	return nil
 }

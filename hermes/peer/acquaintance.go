@@ -126,10 +126,12 @@ func (a *Acquaintance) greeted(id uint64, h *gen.Hello) error {
 		return err
 	}
 	if h.GetFrom() != id {
-		return status.Errorf(status.NotFound, "node %d is there, and not node %d: check the addresses of peers", h.GetFrom(), id)
+		return status.Errorf(status.NotFound, "node %d is there, and not node %d: check the addresses of peers",
+			h.GetFrom(), id)
 	}
 	if err := a.meet(h); err != nil {
-		if a.Refused != nil && status.CodeOf(err) == status.Conflict && h.GetLineage() != 0 && a.Lineage != nil && h.GetLineage() != a.Lineage() {
+		if a.Refused != nil && status.CodeOf(err) == status.Conflict && h.GetLineage() != 0 && a.Lineage != nil &&
+			h.GetLineage() != a.Lineage() {
 			a.Refused(id, err, false)
 		}
 		return err

@@ -237,7 +237,8 @@ func (o *Options) judge(h *gen.Hello) error {
 	case h.GetVersion() != version:
 		return status.Errorf(status.Unimplemented, "node %d speaks version %d of the protocol between nodes, not %d: bring both to one release", o.ID, version, h.GetVersion())
 	case h.GetCluster() != o.Cluster:
-		return status.Errorf(status.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers", o.Cluster, h.GetCluster())
+		return status.Errorf(status.PermissionDenied, "this is cluster %q, not %.60q: check the addresses of peers",
+			o.Cluster, h.GetCluster())
 	case h.GetTo() != 0 && h.GetTo() != o.ID:
 		return status.Errorf(status.NotFound, "this is node %d, not %d: check the addresses of peers", o.ID, h.GetTo())
 	case h.GetFrom() == o.ID:

@@ -81,11 +81,13 @@ func TestAcquaintance(t *testing.T) {
 		o.Acquaintance.Welcomed = func(uint64) { t.Error("who refused is told as one that noted it") }
 	})
 	c.SetPeer(2, b.Addr().String())
-	if err := <-refused; status.CodeOf(err) != status.Conflict || !strings.Contains(err.Error(), "node 3 had another directory") {
+	if err := <-refused; status.CodeOf(err) != status.Conflict ||
+		!strings.Contains(err.Error(), "node 3 had another directory") {
 		t.Errorf("the one who dialled is told %v", err)
 	}
 	b.SetPeer(3, c.Addr().String())
-	if _, err := b.Broker(3).Status(t.Context()); status.CodeOf(err) != status.Unavailable || !strings.Contains(err.Error(), "another directory") {
+	if _, err := b.Broker(3).Status(t.Context()); status.CodeOf(err) != status.Unavailable ||
+		!strings.Contains(err.Error(), "another directory") {
 		t.Errorf("the one who dials him has %v", err)
 	}
 	// A former version tells no birth, and has noted nothing.

@@ -137,9 +137,11 @@ func New(o Options) (*Transport, error) {
 	case o.Listener == nil:
 		return nil, status.Errorf(status.InvalidArgument, "a node needs a listener that other nodes can dial")
 	case o.Key != nil && len(o.Key) < KeyLeast:
-		return nil, status.Errorf(status.InvalidArgument, "the key of the cluster has %d bytes; want at least %d", len(o.Key), KeyLeast)
+		return nil, status.Errorf(status.InvalidArgument, "the key of the cluster has %d bytes; want at least %d",
+			len(o.Key), KeyLeast)
 	case o.CallBytes < 0 || o.QueueBytes < 0 || o.FeedBytes < 0 || o.CallBytes > servedPublishes/2 || o.Silence < 0:
-		return nil, status.Errorf(status.InvalidArgument, "of a transport no bound may be below 0, and calls to a peer may take at most %d bytes", servedPublishes/2)
+		return nil, status.Errorf(status.InvalidArgument,
+			"of a transport no bound may be below 0, and calls to a peer may take at most %d bytes", servedPublishes/2)
 	}
 	o.fill()
 	o.Listener = limited(o.Listener)

@@ -62,7 +62,8 @@ func (r remote) topic(ctx context.Context, request *gen.Call) (broker.Topic, err
 
 // malformed is a reply without what was asked for: the other end is of another version, or wrong.
 func malformed(request *gen.Call) error {
-	return status.Errorf(status.Internal, "the other node's reply to %v does not hold what was asked for", request.GetMethod())
+	return status.Errorf(status.Internal, "the other node's reply to %v does not hold what was asked for",
+		request.GetMethod())
 }
 
 func (r remote) CreateTopic(ctx context.Context, t broker.Topic) (broker.Topic, error) {

@@ -167,7 +167,8 @@ func (s *session) publishOne(p publishing) {
 		s.c.out.put(frame{kind: kindVerdict, lane: laneCall, head: appendVerdict(make([]byte, 0, 48), p.id, &v)}, 0)
 	}
 	if !p.expires.IsZero() && time.Now().After(p.expires) {
-		answer(broker.Verdict{Err: status.Errorf(status.DeadlineExceeded, "the publish waited at the leader for longer than its deadline and was not stored")})
+		answer(broker.Verdict{Err: status.Errorf(status.DeadlineExceeded,
+			"the publish waited at the leader for longer than its deadline and was not stored")})
 	} else {
 		s.local.Publish(s.ctx, p.run, answer)
 	}
@@ -314,5 +315,6 @@ func (s *session) doCluster(ctx context.Context, r *gen.Call) (broker.Status, er
 	case gen.Method_METHOD_TRANSFER_LEADERSHIP:
 		return s.local.TransferLeadership(ctx, r.GetNode())
 	}
-	return broker.Status{}, status.Errorf(status.Unimplemented, "node %d does not know what %v is: bring it to the same release", s.id, r.GetMethod())
+	return broker.Status{}, status.Errorf(status.Unimplemented,
+		"node %d does not know what %v is: bring it to the same release", s.id, r.GetMethod())
 }

@@ -53,7 +53,8 @@ func (s *session) subscribe(data []byte) error {
 	if len(s.feeds) >= servedFeeds {
 		s.mu.Unlock()
 		cancel()
-		s.reply(id, nil, status.Errorf(status.ResourceExhausted, "node %d has %d subscriptions of yours; end some, or subscribe at another node", s.id, servedFeeds))
+		s.reply(id, nil, status.Errorf(status.ResourceExhausted,
+			"node %d has %d subscriptions of yours; end some, or subscribe at another node", s.id, servedFeeds))
 		return nil
 	}
 	s.feeds[id] = f
@@ -189,7 +190,8 @@ func (s *session) settle(ctx context.Context, r *gen.Call) (late []broker.Range,
 		f.mu.Unlock()
 	}
 	if feed == nil {
-		return nil, status.Errorf(status.Unavailable, "the subscription is over; subscribe again, and the messages come again")
+		return nil, status.Errorf(status.Unavailable,
+			"the subscription is over; subscribe again, and the messages come again")
 	}
 	if r.GetMethod() == gen.Method_METHOD_NACK {
 		return nil, feed.Nack(ctx, readRanges(r.GetRanges()), r.GetReason(), r.GetDelay())

@@ -81,20 +81,23 @@ func CheckMessage(m *hermes.Message) error {
 
 func checkRun(size int) error {
 	if size > hermes.RunLimit {
-		return status.Errorf(status.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several", size, hermes.RunLimit)
+		return status.Errorf(status.InvalidArgument, "a run has %d bytes; at most %d are allowed: publish it as several",
+			size, hermes.RunLimit)
 	}
 	return nil
 }
 
 func checkBytes(what string, at, size, limit int) error {
 	if size > limit {
-		return status.Errorf(status.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what, size, limit)
+		return status.Errorf(status.InvalidArgument, "message %d has a %s of %d bytes; at most %d are allowed", at, what,
+			size, limit)
 	}
 	return nil
 }
 
 func errHeaders(at, size, limit int) error {
-	return status.Errorf(status.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed", at, size, limit)
+	return status.Errorf(status.InvalidArgument, "message %d has headers of %d bytes or more; at most %d are allowed",
+		at, size, limit)
 }
 
 func check(messages []byte, headersLimit int) (count int, err error) {
@@ -104,10 +107,12 @@ func check(messages []byte, headersLimit int) (count int, err error) {
 	for rest := messages; len(rest) > 0; count++ {
 		tag, message, behind, ok := field(rest)
 		if !ok || tag != fieldMessage {
-			return 0, status.Errorf(status.InvalidArgument, "message %d of a run is not field 2 of hermes.proto, or is cut off", count)
+			return 0, status.Errorf(status.InvalidArgument,
+				"message %d of a run is not field 2 of hermes.proto, or is cut off", count)
 		}
 		if count == hermes.RunMessages {
-			return 0, status.Errorf(status.InvalidArgument, "a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
+			return 0, status.Errorf(status.InvalidArgument,
+				"a run has more than %d messages, which are all that are allowed: publish it as several", hermes.RunMessages)
 		}
 		if err := checkMessage(message, count, headersLimit); err != nil {
 			return 0, err
@@ -125,7 +130,8 @@ func checkMessage(message []byte, at, headersLimit int) error {
 	for len(message) > 0 {
 		tag, value, rest, ok := field(message)
 		if !ok {
-			return status.Errorf(status.InvalidArgument, "message %d is no Message of hermes.proto: a field is cut off or of another type", at)
+			return status.Errorf(status.InvalidArgument,
+				"message %d is no Message of hermes.proto: a field is cut off or of another type", at)
 		}
 		switch {
 		case tag == fieldPayload && !payload:
@@ -160,7 +166,8 @@ func header(b []byte, at int) (name, value []byte, err error) {
 	for len(b) > 0 {
 		tag, held, rest, ok := field(b)
 		if !ok || tag>>3 > 2 || seen[tag>>3] {
-			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header that is no Header of hermes.proto", at)
+			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header that is no Header of hermes.proto",
+				at)
 		}
 		seen[tag>>3] = true
 		switch tag {
@@ -169,7 +176,8 @@ func header(b []byte, at int) (name, value []byte, err error) {
 		case fieldValue:
 			value = held
 		default:
-			return nil, nil, status.Errorf(status.InvalidArgument, "message %d has a header with field %d, which is unknown here", at, tag>>3)
+			return nil, nil, status.Errorf(status.InvalidArgument,
+				"message %d has a header with field %d, which is unknown here", at, tag>>3)
 		}
 		b = rest
 	}
@@ -303,7 +311,8 @@ func ReadMessage(message []byte, m *hermes.Message) error {
 			}
 			m.Headers = append(m.Headers, hermes.Header{Name: string(name), Value: held})
 		default:
-			return status.Errorf(status.InvalidArgument, "what was stored is no Message of hermes.proto: a field is cut off, unknown or of another type")
+			return status.Errorf(status.InvalidArgument,
+				"what was stored is no Message of hermes.proto: a field is cut off, unknown or of another type")
 		}
 		message = rest
 	}

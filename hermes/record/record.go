@@ -142,7 +142,8 @@ type cursor struct {
 }
 
 func (c *cursor) err() error {
-	return status.Errorf(status.Internal, "a log entry of %d bytes is malformed at byte %d: its %s is wrong", len(c.data), c.at, c.wrong)
+	return status.Errorf(status.Internal, "a log entry of %d bytes is malformed at byte %d: its %s is wrong",
+		len(c.data), c.at, c.wrong)
 }
 
 func (c *cursor) item() Item {

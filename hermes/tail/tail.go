@@ -223,7 +223,8 @@ func (t *Tail) Open(topic uint32, offset, next uint64, live bool) (*Reader, erro
 		return nil, t.closed
 	}
 	if t.readers >= t.readersMost {
-		return nil, status.Errorf(status.ResourceExhausted, "this node has all %d subscribers that it takes: subscribe at another", t.readers)
+		return nil, status.Errorf(status.ResourceExhausted,
+			"this node has all %d subscribers that it takes: subscribe at another", t.readers)
 	}
 	t.readers++
 	p := t.topic(topic)

@@ -36,5 +36,6 @@ func FreePort() (int, error) {
 		}
 		return port, l.Close()
 	}
-	return 0, status.Errorf(status.ResourceExhausted, "none of 100 ports between %d and %d was free", firstPort, firstPort+portCount)
+	return 0, status.Errorf(status.ResourceExhausted, "none of 100 ports between %d and %d was free", firstPort,
+		firstPort+portCount)
 }

@@ -57,13 +57,15 @@ func TestFind(t *testing.T) {
 			if err != nil || found != (Installation{c.want, "v1.2.3"}) {
 				t.Errorf("%s: %+v, %v, want %s", c.why, found, err, c.want)
 			}
-		} else if err == nil || status.CodeOf(err) != status.NotFound || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), hermes.Variable) {
+		} else if err == nil || status.CodeOf(err) != status.NotFound || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), hermes.Variable) {
 			t.Errorf("%s: %+v, %v, want %s", c.why, found, err, c.want)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := hermes.find(ended, func(string) string { return "" }, filepath.Join(beside, "wirelab")); err == nil || status.CodeOf(err) != status.Canceled {
+	if _, err := hermes.find(ended, func(string) string { return "" }, filepath.Join(beside, "wirelab")); err == nil ||
+		status.CodeOf(err) != status.Canceled {
 		t.Errorf("an ended context: %v", err)
 	}
 }

@@ -40,7 +40,8 @@ func Listen(address, flag string, err error) error {
 	if n, wrong := strconv.ParseUint(port, 10, 16); malformed != nil || wrong != nil && n != 0 {
 		return status.Errorf(status.InvalidArgument, "%s %.100q is not HOST:PORT, such as 127.0.0.1:8080", flag, address)
 	}
-	return status.Errorf(status.Unavailable, "cannot listen at %s: %s; choose another %s, or port 0 for any free one", address, listening(err), flag)
+	return status.Errorf(status.Unavailable, "cannot listen at %s: %s; choose another %s, or port 0 for any free one",
+		address, listening(err), flag)
 }
 
 // listening says why an address cannot be listened at.

@@ -284,7 +284,8 @@ func UTF8(text []byte) ([]byte, error) {
 // ofUTF16 converts UTF-16; low is where in two bytes the low one is.
 func ofUTF16(text []byte, low int) ([]byte, error) {
 	if len(text)%2 != 0 {
-		return nil, status.Errorf(status.InvalidArgument, "it is in UTF-16 and cut off in the middle of a character; save it as UTF-8")
+		return nil, status.Errorf(status.InvalidArgument,
+			"it is in UTF-16 and cut off in the middle of a character; save it as UTF-8")
 	}
 	plain := make([]byte, 0, len(text)/2)
 	unit := func(i int) rune { return rune(text[i+low]) | rune(text[i+1-low])<<8 }

@@ -45,7 +45,10 @@ func TestPresent(t *testing.T) {
 		message string
 	}{
 		{"a service's", status.Errorf(status.NotFound, "gone"), status.NotFound, "gone"},
-		{"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, status.Errorf(status.Conflict, "twice")), status.Conflict, "twice"},
+		{
+			"a service's, as gqlgen wraps it", gqlerror.WrapPath(nil, status.Errorf(status.Conflict, "twice")),
+			status.Conflict, "twice",
+		},
 		{"a service's internal one", status.Errorf(status.Internal, "internal error"), status.Internal, "internal error"},
 		{"an unclassified one, told", Told(errors.New("a secret")), status.Internal, "internal error"},
 		{"a deadline", context.DeadlineExceeded, status.DeadlineExceeded, "deadline exceeded"},
@@ -89,7 +92,10 @@ func TestParseResponse(t *testing.T) {
 	}{
 		{"data", `{"data":7}`, 7, 0, false},
 		{"errors beside data are a failure (R10)", `{"data":7,"errors":[{"message":"no","extensions":{"code":"not_found"}}]}`, 0, status.NotFound, true},
-		{"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0, status.Conflict, true},
+		{
+			"the first of several", `{"errors":[{"extensions":{"code":"conflict"}},{"extensions":{"code":"internal"}}]}`, 0,
+			status.Conflict, true,
+		},
 		{"a code nobody knows", `{"errors":[{"message":"no","extensions":{"code":"ODD"}}]}`, 0, status.Internal, true},
 		{"no code", `{"errors":[{"message":"no"}]}`, 0, status.Internal, true},
 		{"neither data nor errors", `{}`, 0, status.Internal, true},
@@ -242,7 +248,8 @@ func TestRepliesOfAServer(t *testing.T) {
 	for _, k := range cases {
 		t.Run(k.why, func(t *testing.T) {
 			t.Parallel()
-			c := Dial(endpoint.Dialing{Address: answerOnce(t, "HTTP/1.1 200 OK\r\nContent-Type: "+mediaResponse+"\r\n"+k.head+"\r\n"+k.text)})
+			c := Dial(endpoint.Dialing{Address: answerOnce(t,
+				"HTTP/1.1 200 OK\r\nContent-Type: "+mediaResponse+"\r\n"+k.head+"\r\n"+k.text)})
 			defer c.Close()
 			got, err := Ask[int, int](c, "X", "query X { x }")(t.Context(), 0)
 			if k.fails != (err != nil) || err != nil && status.CodeOf(err) != k.code || err == nil && got != 1 {

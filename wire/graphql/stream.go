@@ -53,7 +53,8 @@ type sourceKey struct{}
 func Stream[T any](ctx context.Context, items iter.Seq2[T, error]) (<-chan *T, error) {
 	from, ok := ctx.Value(sourceKey{}).(*source)
 	if !ok {
-		return nil, status.Errorf(status.InvalidArgument, "a subscription needs Accept: %s, or a WebSocket", httprpc.MediaEvents)
+		return nil, status.Errorf(status.InvalidArgument, "a subscription needs Accept: %s, or a WebSocket",
+			httprpc.MediaEvents)
 	}
 	if from.begun != nil {
 		from.begun()

@@ -163,7 +163,8 @@ func (c *Client) failed(ctx context.Context, err error) error {
 		return status.Caused(status.Reset, status.Unavailable, "%s: the server reset the stream: %v", c.address, reset.Code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return status.Lost(status.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)", c.address, err)
+		return status.Lost(status.Unavailable, err, "%s: the server closed the connection before its reply was whole (%v)",
+			c.address, err)
 	}
 	return status.Lost(status.Unavailable, err, "%s: %v", c.address, err)
 }
@@ -227,7 +228,8 @@ func readReply[T any](ctx context.Context, c *Client, resp *http.Response, codec
 	defer finish(resp)
 	err = c.readBody(resp, func(data []byte) (err error) {
 		if v, err = codec.Decode(data); err != nil {
-			return status.Caused(status.BadProtocol, status.Internal, "the reply cannot be read as %s%s", codec.Encoding.mediaType(), flaw(data, err))
+			return status.Caused(status.BadProtocol, status.Internal, "the reply cannot be read as %s%s",
+				codec.Encoding.mediaType(), flaw(data, err))
 		}
 		return nil
 	})

@@ -189,7 +189,8 @@ func decodeError(httpStatus int, mediaType string, data []byte) error {
 	}
 	if err != nil {
 		const quoted = 200 // bytes
-		return status.Caused(status.StatusCause(httpStatus), codeOfStatus(httpStatus), "status %d without an error body: %.*q",
+		return status.Caused(status.StatusCause(httpStatus), codeOfStatus(httpStatus),
+			"status %d without an error body: %.*q",
 			httpStatus, quoted, data[:min(len(data), quoted)])
 	}
 	return body.err(httpStatus)

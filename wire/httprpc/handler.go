@@ -134,7 +134,8 @@ func (c *Call) answer() error {
 	if value := r.Header.Get(headerTimeout); value != "" {
 		millis, err := strconv.ParseUint(value, 10, 64)
 		if err != nil || len(value) > timeoutDigits {
-			return status.Errorf(status.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value, timeoutDigits)
+			return status.Errorf(status.InvalidArgument, "header %s is %q; want at most %d digits", headerTimeout, value,
+				timeoutDigits)
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(millis)*time.Millisecond)
@@ -164,7 +165,8 @@ func (c *Call) noPath() error {
 
 func (c *Call) noMethod(allow string) error {
 	c.Writer.Header().Set("Allow", allow)
-	return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s takes %s, not %s", c.asked(), allow, c.Request.Method)
+	return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s takes %s, not %s", c.asked(), allow,
+		c.Request.Method)
 }
 
 // asked is the path that the caller knows: a server may have mounted the handler at another than it answers at.
@@ -221,7 +223,8 @@ func (c *Call) encodings(requests, replies offer) (in, out Encoding, err error) 
 	}
 	if !requests.has(in) {
 		_ = c.negotiate(MediaJSON, everything)
-		return 0, 0, refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known: %v", sent, requests)
+		return 0, 0, refuse(c.handler.manner.content, status.InvalidArgument, "content type %q is not known: %v", sent,
+			requests)
 	}
 	if !replies.has(in) { // else what a caller that does not mind gets
 		name = replies.first().mediaType()
@@ -272,13 +275,15 @@ func (c *Call) unreadable(err error, e Encoding, empty bool) error {
 	case errors.As(err, &coded):
 		return coded
 	case empty:
-		return refuse(c.handler.manner.body, status.InvalidArgument, "the body is empty and cannot be read as %s", e.mediaType())
+		return refuse(c.handler.manner.body, status.InvalidArgument, "the body is empty and cannot be read as %s",
+			e.mediaType())
 	}
 	return refuse(c.handler.manner.body, status.InvalidArgument, "the body cannot be read as %s", e.mediaType())
 }
 
 func errTooLarge() error {
-	return refuse(http.StatusRequestEntityTooLarge, status.ResourceExhausted, "message of more than %d bytes", MessageLimit)
+	return refuse(http.StatusRequestEntityTooLarge, status.ResourceExhausted, "message of more than %d bytes",
+		MessageLimit)
 }
 
 // Begin starts a reply that succeeds so far: nothing can refuse it after.

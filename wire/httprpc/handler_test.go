@@ -80,13 +80,31 @@ func TestRefusals(t *testing.T) {
 		{"empty", "POST", "/unary", "", nil, 513, status.InvalidArgument},
 		{"not UTF-8", "POST", "/unary", "{\"text\":\"\xff\"}", nil, 513, status.InvalidArgument},
 		{"half a character", "POST", "/unary", `{"text":"\ud800"}`, nil, 513, status.InvalidArgument},
-		{"not protobuf", "POST", "/unary", "\xff", []string{"Content-Type", "application/protobuf", "Accept", "application/json"}, 513, status.InvalidArgument},
+		{"not protobuf", "POST", "/unary", "\xff", []string{
+			"Content-Type", "application/protobuf", "Accept",
+			"application/json",
+		}, 513, status.InvalidArgument},
 		{"too large", "POST", "/unary", strings.Repeat(" ", httprpc.MessageLimit+1), nil, 413, status.ResourceExhausted},
 		{"timeout that is no number", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "1s"}, 400, status.InvalidArgument},
-		{"timeout of too many digits", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "99999999999"}, 400, status.InvalidArgument},
+		{
+			"timeout of too many digits", "POST", "/unary", "{}",
+			[]string{"Call-Timeout-Ms", "99999999999"},
+			400,
+			status.InvalidArgument,
+		},
 		{"timeout below zero", "POST", "/unary", "{}", []string{"Call-Timeout-Ms", "-1"}, 400, status.InvalidArgument},
-		{"a stream of another type", "POST", "/join", "", []string{"Content-Type", "application/json"}, 513, status.InvalidArgument},
-		{"a stream to a caller that takes none", "POST", "/list", "{}", []string{"Accept", "application/json"}, 513, status.InvalidArgument},
+		{
+			"a stream of another type", "POST", "/join", "",
+			[]string{"Content-Type", "application/json"},
+			513,
+			status.InvalidArgument,
+		},
+		{
+			"a stream to a caller that takes none", "POST", "/list", "{}",
+			[]string{"Accept", "application/json"},
+			513,
+			status.InvalidArgument,
+		},
 	} {
 		resp, body := ask(t, c.method, "http://"+address+c.path, c.body, c.header...)
 		prefix := fmt.Sprintf(`{"code":%d,"message":"`, c.status)
@@ -259,10 +277,19 @@ func TestForeignReplies(t *testing.T) {
 		code       status.Code
 		part       string
 	}{
-		{"a proxy's page", "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>", status.Unavailable, "<p/>"},
-		{"the origin's own body", reply(453, "application/json", `{"code":453,"message":"no ink"}`), status.DeadlineExceeded, "no ink"},
+		{
+			"a proxy's page", "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p/>",
+			status.Unavailable, "<p/>",
+		},
+		{
+			"the origin's own body", reply(453, "application/json", `{"code":453,"message":"no ink"}`),
+			status.DeadlineExceeded, "no ink",
+		},
 		{"its later body", reply(404, "application/json", `{"code":"CARD","message":"no"}`), status.NotFound, "no"},
-		{"an unknown code", reply(409, "application/json", `{"message":"no","details":{"wirelab.code":"new"}}`), status.Conflict, "no"},
+		{
+			"an unknown code", reply(409, "application/json", `{"message":"no","details":{"wirelab.code":"new"}}`),
+			status.Conflict, "no",
+		},
 		{"not an object", reply(500, "application/json", `[]`), status.Internal, "[]"},
 		{"protobuf that is none", reply(429, "application/protobuf", "\xff\xff"), status.ResourceExhausted, "status 429"},
 		{"success of another type", reply(200, "text/html", "<p/>"), status.Internal, "text/html"},
@@ -296,10 +323,12 @@ func TestIncompleteEndpoints(t *testing.T) {
 	}
 	defer listener.Close()
 	for _, v := range versions() {
-		if err := v.serve(t.Context(), endpoint.Endpoint{}, nil, false); err == nil || status.CodeOf(err) != status.InvalidArgument {
+		if err := v.serve(t.Context(), endpoint.Endpoint{}, nil, false); err == nil ||
+			status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s without a listener: %v", v.name, err)
 		}
-		if err := v.serve(t.Context(), endpoint.Endpoint{Listener: listener}, nil, true); err == nil || status.CodeOf(err) != status.InvalidArgument {
+		if err := v.serve(t.Context(), endpoint.Endpoint{Listener: listener}, nil, true); err == nil ||
+			status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("%s without a certificate: %v", v.name, err)
 		}
 	}

@@ -93,7 +93,8 @@ func FuzzErrorBody(f *testing.F) {
 			}
 			for _, e := range []Encoding{JSON, Proto} {
 				again := decodeError(statusOf(coded.Code), e.mediaType(), bodyOf(coded).encode(e))
-				if want := status.Errorf(coded.Code, "%s", strings.ToValidUTF8(coded.Message, "\uFFFD")); again.Error() != want.Error() {
+				if want := status.Errorf(coded.Code, "%s",
+					strings.ToValidUTF8(coded.Message, "\uFFFD")); again.Error() != want.Error() {
 					t.Fatalf("%s: %v became %v", e.mediaType(), want, again)
 				}
 			}

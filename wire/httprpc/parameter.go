@@ -169,7 +169,8 @@ func unknownParameter(name string, known []string) error {
 	if len(known) == 0 {
 		return status.Errorf(status.InvalidArgument, "query parameter %.64q: none is known here", name)
 	}
-	return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known; known: %s", name, strings.Join(known, ", "))
+	return status.Errorf(status.InvalidArgument, "query parameter %.64q is not known; known: %s", name,
+		strings.Join(known, ", "))
 }
 
 // template is a path whose variables are to be filled in.

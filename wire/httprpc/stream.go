@@ -95,7 +95,8 @@ func (c *Call) Accepts(mediaType string) error {
 	if len(accept) == 0 || covers(accept[0], mediaType) {
 		return nil
 	}
-	return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0], mediaType)
+	return refuse(c.handler.manner.accept, status.InvalidArgument, "nothing in Accept %q is known here: %s", accept[0],
+		mediaType)
 }
 
 // lastWords is how long after a call's end its reply may still take to be

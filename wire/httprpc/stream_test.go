@@ -106,11 +106,13 @@ func TestErrorsEndStreams(t *testing.T) {
 		address, _ := v.start(t, service.handler(), 0)
 		stub := v.connect(t, address)
 		for _, before := range []string{"", "ab"} {
-			if got, err := collect(stub.list(t.Context(), before)); got != before || !is(err, status.Conflict, "no ink \n left") {
+			if got, err := collect(stub.list(t.Context(), before)); got != before ||
+				!is(err, status.Conflict, "no ink \n left") {
 				t.Errorf("list: %q, %v", got, err)
 			}
 		}
-		if got, err := collect(stub.chat(t.Context(), these(nil, "a", "!", "b"))); got != "a" || !is(err, status.Conflict, "no ink \n left") {
+		if got, err := collect(stub.chat(t.Context(), these(nil, "a", "!", "b"))); got != "a" ||
+			!is(err, status.Conflict, "no ink \n left") {
 			t.Errorf("chat: %q, %v", got, err)
 		}
 		// The source's own error comes back as it was, not as the server may see it.
@@ -199,7 +201,10 @@ func TestReplyStreamsThatFail(t *testing.T) {
 		{"the connection ends", head + item, status.Unavailable, "EOF"},
 		{"the connection ends in a line", head + item + "9\r\n{\"res", status.Unavailable, "EOF"},
 		{"nonsense", head + item + chunk("nonsense\n") + "0\r\n\r\n", status.Internal, "cannot be read"},
-		{"something after the end", head + item + chunk("{\"end\":true}\n{}") + "0\r\n\r\n", status.Internal, "something follows"},
+		{
+			"something after the end", head + item + chunk("{\"end\":true}\n{}") + "0\r\n\r\n", status.Internal,
+			"something follows",
+		},
 	} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -453,7 +458,8 @@ func TestStop(t *testing.T) {
 			if finishes && (got != "ab" || last != nil) {
 				t.Errorf("a stop that waits: %q, %v", got, last)
 			}
-			if code := status.Unavailable; !finishes && (got != "a" || last == nil || status.CodeOf(last) != code && status.CodeOf(last) != status.Canceled) {
+			if code := status.Unavailable; !finishes &&
+				(got != "a" || last == nil || status.CodeOf(last) != code && status.CodeOf(last) != status.Canceled) {
 				t.Errorf("a stop that cuts: %q, %v; want \"a\" and %v", got, last, code)
 			}
 		}

@@ -164,7 +164,10 @@ func TestStreamsThatFail(t *testing.T) {
 	}{
 		{"no end event", head, status.Unavailable, "end event is missing"},
 		{"cut short in an event", head + "event: end\ndata: {}\n", status.Unavailable, "end event is missing"},
-		{"something after the end", head + "event: end\ndata: {}\n\ndata: \"b\"\n\n", status.Unavailable, "something follows"},
+		{
+			"something after the end", head + "event: end\ndata: {}\n\ndata: \"b\"\n\n", status.Unavailable,
+			"something follows",
+		},
 		{"nonsense", head + "data: b\n\n", status.Internal, "cannot be read"},
 		{"a failure that is none of ours", head + "event: failure\ndata: oops\n\n", status.Internal, "oops"},
 		{"not UTF-8", head + "data: \"\xff\"\n\n", status.Internal, "UTF-8"},

@@ -260,10 +260,13 @@ func TestGivingUpWhileWaiting(t *testing.T) {
 		asked.Add(1)
 		return cutting(number{1, 1})
 	}))
-	client := v.dial(endpoint.Dialing{Address: address, Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return &watched{conn, cancel}, err
-	}}, false)
+	client := v.dial(endpoint.Dialing{
+		Address: address,
+		Connect: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			return &watched{conn, cancel}, err
+		},
+	}, false)
 	defer client.Close()
 	got, err := taken(sse.Call(client, "/count", countParameters(), stream)(ctx, count{}))
 	if got != "1@1" || err == nil || status.CodeOf(err) != status.Canceled || asked.Load() != 1 {

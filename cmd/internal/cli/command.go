@@ -120,7 +120,8 @@ func flagError(c *cobra.Command, err error) error {
 		}
 		c.InheritedFlags().VisitAll(add)
 		c.LocalFlags().VisitAll(add)
-		return Usage("%s has no flag %.100s%s", c.CommandPath(), dashed, status.Known(dashed, known, c.CommandPath()+" --help"))
+		return Usage("%s has no flag %.100s%s", c.CommandPath(), dashed,
+			status.Known(dashed, known, c.CommandPath()+" --help"))
 	}
 	if lone := new(pflag.ValueRequiredError); errors.As(err, &lone) {
 		name, _ := pflag.UnquoteUsage(lone.GetFlag())

@@ -338,7 +338,8 @@ func testRestoreShut(s *suite) {
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(0, 1, "a")}})
 	s.synced()
 	for _, mode := range []hermes.Mode{hermes.Consistent, hermes.Performance} {
-		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{Topic: topic.Name, Messages: Messages("x"), Count: 1, Mode: mode}).Err, status.Conflict)
+		s.refused("a publish", Publish(s.ctx, s.in, broker.Run{Topic: topic.Name, Messages: Messages("x"), Count: 1,
+			Mode: mode}).Err, status.Conflict)
 	}
 	for _, from := range []broker.From{broker.FromOldest, broker.FromGroup} {
 		_, err := s.out.Subscribe(s.ctx, broker.Start{Topic: topic.Name, From: from, Group: "g"})
@@ -367,8 +368,10 @@ func testRestoreBad(s *suite) {
 	}
 	bad("no name", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepBegin})
 	bad("no number", status.InvalidArgument, broker.Restore{Step: broker.StepBegin, Topic: topic})
-	bad("a topic that is there", status.Conflict, broker.Restore{ID: 3, Step: broker.StepBegin, Topic: broker.Topic{Name: s.topic}})
-	bad("runs before the beginning", status.NotFound, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
+	bad("a topic that is there", status.Conflict,
+		broker.Restore{ID: 3, Step: broker.StepBegin, Topic: broker.Topic{Name: s.topic}})
+	bad("runs before the beginning", status.NotFound,
+		broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
 	s.step(broker.Restore{ID: 3, Step: broker.StepBegin, Topic: topic})
 	defer func() { // or nobody could make a cut of all
 		if err := s.in.DeleteTopic(s.ctx, topic.Name); err != nil {
@@ -376,14 +379,19 @@ func testRestoreBad(s *suite) {
 		}
 	}()
 	bad("another restore", status.Conflict, broker.Restore{ID: 4, Step: broker.StepBegin, Topic: topic})
-	bad("another's runs", status.Conflict, broker.Restore{ID: 4, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a")}})
+	bad("another's runs", status.Conflict, broker.Restore{ID: 4, Step: broker.StepRuns, Topic: topic,
+		Runs: []broker.Batch{old(7, 1, "a")}})
 	bad("no runs", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic})
-	bad("a time to come", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")}})
+	bad("a time to come", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic,
+		Runs: []broker.Batch{old(7, time.Now().Add(time.Hour).UnixNano(), "a")}})
 	s.step(broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(7, 1, "a", "b")}})
-	bad("half of what is there", status.Conflict, broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
+	bad("half of what is there", status.Conflict,
+		broker.Restore{ID: 3, Step: broker.StepRuns, Topic: topic, Runs: []broker.Batch{old(8, 1, "b", "c")}})
 	topic.Next = 9
-	bad("a group beyond the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10}})
-	bad("a group of no name", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{AckTimeout: 1, MaxAttempts: 1}})
+	bad("a group beyond the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic,
+		Group: broker.Group{Name: "g", AckTimeout: 1, MaxAttempts: 1, Floor: 10}})
+	bad("a group of no name", status.InvalidArgument,
+		broker.Restore{ID: 3, Step: broker.StepGroup, Topic: topic, Group: broker.Group{AckTimeout: 1, MaxAttempts: 1}})
 	topic.Next = 8
 	bad("an end before the end", status.InvalidArgument, broker.Restore{ID: 3, Step: broker.StepEnd, Topic: topic})
 	bad("no such step", status.InvalidArgument, broker.Restore{ID: 3, Step: 99, Topic: topic})

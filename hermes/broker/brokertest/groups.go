@@ -204,7 +204,8 @@ func testNackDelay(s *suite) {
 	s.publish("b")
 	s.same("others come", s.take(f, 1), []got{{1, "b", 1}})
 	s.refused("a negative delay", f.Nack(s.ctx, []broker.Range{{First: 1, Last: 1}}, "", -1), status.InvalidArgument)
-	s.refused("a range that ends before it begins", f.Ack(s.ctx, []broker.Range{{First: 2, Last: 1}}), status.InvalidArgument)
+	s.refused("a range that ends before it begins", f.Ack(s.ctx, []broker.Range{{First: 2, Last: 1}}),
+		status.InvalidArgument)
 }
 
 func testAckTimeout(s *suite) {

@@ -153,7 +153,8 @@ func (m *InMemory) publish(ctx context.Context, run broker.Run) broker.Verdict {
 	case err != nil:
 		return broker.Verdict{Err: err}
 	case count == 0 || count != run.Count:
-		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d", count, run.Count)}
+		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "a run of %d messages is said to have %d", count,
+			run.Count)}
 	case run.Mode > hermes.Performance:
 		return broker.Verdict{Err: status.Errorf(status.InvalidArgument, "mode %d is none", run.Mode)}
 	case run.Producer != 0 && run.Sequence == 0:
@@ -215,7 +216,8 @@ func (m *InMemory) known(t *topic, run broker.Run) (*produced, error) {
 	}
 	last := runs[len(runs)-1]
 	if next := last.sequence + uint64(last.count); run.Sequence != next {
-		return nil, status.Errorf(status.Conflict, "producer %d sent sequence %d where %d was to follow", run.Producer, run.Sequence, next)
+		return nil, status.Errorf(status.Conflict, "producer %d sent sequence %d where %d was to follow", run.Producer,
+			run.Sequence, next)
 	}
 	return nil, nil
 }
@@ -314,9 +316,11 @@ func (m *InMemory) CreateTopic(ctx context.Context, want broker.Topic) (broker.T
 	case !ok:
 		t = m.create(want)
 	case want.First > 0 && (t.First != want.First || t.Next != want.First):
-		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there and cannot begin at offset %d", want.Name, want.First)
+		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there and cannot begin at offset %d", want.Name,
+			want.First)
 	case t.RetentionAge != want.RetentionAge || t.RetentionBytes != want.RetentionBytes:
-		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there with another retention; configure it", want.Name)
+		return broker.Topic{}, status.Errorf(status.Conflict, "topic %q is there with another retention; configure it",
+			want.Name)
 	}
 	return t.state(), nil
 }

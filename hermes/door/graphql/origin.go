@@ -89,7 +89,8 @@ func (r originRoot) PublishBatch(ctx context.Context, topic string, payloads []s
 		return nil, status.Errorf(status.InvalidArgument, "mode is %.40q, which is none", *mode)
 	}
 	if len(payloads) > hermes.RunMessages {
-		return nil, status.Errorf(status.InvalidArgument, "%d payloads; at most %d are allowed", len(payloads), hermes.RunMessages)
+		return nil, status.Errorf(status.InvalidArgument, "%d payloads; at most %d are allowed", len(payloads),
+			hermes.RunMessages)
 	}
 	all := make([]hermes.Message, len(payloads))
 	for i, payload := range payloads {

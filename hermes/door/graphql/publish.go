@@ -38,7 +38,8 @@ func run(in *gen.RunInput) (broker.Run, error) {
 		}
 	}
 	if len(in.Messages) > hermes.RunMessages {
-		return run, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed", len(in.Messages), hermes.RunMessages)
+		return run, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed",
+			len(in.Messages), hermes.RunMessages)
 	}
 	all := make([]hermes.Message, len(in.Messages))
 	for i, m := range in.Messages {

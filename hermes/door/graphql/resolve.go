@@ -159,7 +159,8 @@ func (r mutation) Join(ctx context.Context, id, name, peer, grpc, http string) (
 		return nil, err
 	}
 	if peer == "" {
-		return nil, status.Errorf(status.InvalidArgument, "peer is empty: give the address at which other nodes reach the new one")
+		return nil, status.Errorf(status.InvalidArgument,
+			"peer is empty: give the address at which other nodes reach the new one")
 	}
 	m := broker.Member{ID: number, Name: name, Peer: peer, GRPC: grpc, HTTP: http}
 	return ask(ctx, func(ctx context.Context) (broker.Status, error) { return r.broker.Join(ctx, m) }, showCluster)

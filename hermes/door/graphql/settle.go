@@ -20,12 +20,14 @@ func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (b
 	case len(in) == 0:
 		return nil, nil, status.Errorf(status.InvalidArgument, "there are no ranges")
 	case len(in) > rangesLimit:
-		return nil, nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in), rangesLimit)
+		return nil, nil, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(in),
+			rangesLimit)
 	}
 	var ranges []broker.Range
 	for _, r := range in {
 		if r.First > r.Last {
-			return nil, nil, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
+			return nil, nil, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive",
+				r.First, r.Last)
 		}
 		ranges = append(ranges, broker.Range{First: r.First, Last: r.Last})
 	}
@@ -34,7 +36,8 @@ func (d *door) settling(ctx context.Context, id string, in []*gen.RangeInput) (b
 	case !ok:
 		return nil, nil, d.elsewhere(ctx, id)
 	case !group:
-		return nil, nil, status.Errorf(status.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
+		return nil, nil, status.Errorf(status.InvalidArgument,
+			"the subscription has no group: there is nothing to acknowledge")
 	}
 	return feed, ranges, nil
 }

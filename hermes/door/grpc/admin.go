@@ -77,7 +77,8 @@ func (d *door) listTopics(ctx context.Context, r *pb.ListTopicsRequest) (*pb.Lis
 	case limit == 0:
 		limit = listNormal
 	case limit > listMost:
-		return nil, status.Errorf(status.InvalidArgument, "limit is %d; at most %d are allowed: go on from next", limit, listMost)
+		return nil, status.Errorf(status.InvalidArgument, "limit is %d; at most %d are allowed: go on from next", limit,
+			listMost)
 	}
 	// One more than asked for tells whether there are more.
 	topics, err := d.broker.ListTopics(ctx, r.GetPrefix(), r.GetAfter(), limit+1)

@@ -108,7 +108,8 @@ func (d *door) restore(ctx context.Context, r *pb.RestoreRequest) (*pb.RestoreRe
 				return nil, err
 			}
 			if count != int(run.GetCount()) {
-				return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has %d messages and is said to have %d", run.GetOffset(), count, run.GetCount())
+				return nil, status.Errorf(status.InvalidArgument, "a run at offset %d has %d messages and is said to have %d",
+					run.GetOffset(), count, run.GetCount())
 			}
 			step.Runs = append(step.Runs, broker.Batch{Offset: run.GetOffset(), Count: count, Time: run.GetTime(), Messages: run.GetMessages()})
 		}

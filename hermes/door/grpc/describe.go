@@ -69,7 +69,8 @@ func (b bounded) RecvMsg(m any) error { return within(m, b.ServerStream.RecvMsg(
 // within refuses a message that was received and is beyond the limit, which the meter made shorter.
 func within(m any, err error) error {
 	if request, ok := m.(*frame.Raw); ok && err == nil && len(*request) > frame.Limit {
-		return wiregrpc.Encode(status.Errorf(status.InvalidArgument, "the request has more than %d bytes, which are all that are allowed", frame.Limit))
+		return wiregrpc.Encode(status.Errorf(status.InvalidArgument,
+			"the request has more than %d bytes, which are all that are allowed", frame.Limit))
 	}
 	return err
 }

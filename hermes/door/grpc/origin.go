@@ -37,7 +37,8 @@ func originRuns(topic string, mode origin.DeliveryMode, payloads [][]byte) ([]br
 	run := broker.Run{Topic: topic, Mode: hermes.Mode(mode)}
 	for i, payload := range payloads {
 		if len(payload) > hermes.PayloadLimit {
-			return nil, status.Errorf(status.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i, len(payload), hermes.PayloadLimit)
+			return nil, status.Errorf(status.InvalidArgument, "payload %d has %d bytes; at most %d are allowed", i,
+				len(payload), hermes.PayloadLimit)
 		}
 		// A message without key and headers takes less than 16 bytes beside its payload.
 		if run.Count == hermes.RunMessages || run.Count > 0 && len(run.Messages)+len(payload)+16 > hermes.RunLimit {
@@ -57,7 +58,8 @@ func (d *door) originStore(ctx context.Context, runs []broker.Run) (stored int, 
 		// One after the other: with several on their way, an error would leave holes.
 		_, err := d.storeOne(ctx, run)
 		if err != nil && status.CodeOf(err) == status.NotFound {
-			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil && status.CodeOf(err) != status.Conflict {
+			if _, err := d.broker.CreateTopic(ctx, broker.Topic{Name: run.Topic}); err != nil &&
+				status.CodeOf(err) != status.Conflict {
 				return stored, err
 			}
 			_, err = d.storeOne(ctx, run)
@@ -90,7 +92,8 @@ func (d *door) originPublishBatch(ctx context.Context, r *origin.PublishBatchReq
 	}
 	if stored, err := d.originStore(ctx, runs); err != nil {
 		public := status.Public(err)
-		return nil, status.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored, len(r.GetPayloads()), public.Message)
+		return nil, status.Errorf(public.Code, "the first %d of %d payloads are stored, the next ones failed: %s", stored,
+			len(r.GetPayloads()), public.Message)
 	}
 	return &origin.PublishResponse{Success: true}, nil
 }

@@ -52,7 +52,8 @@ type originSubscription struct {
 func (d *door) originSubscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
+		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another",
+			d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first origin.SubscribeRequest
@@ -151,7 +152,8 @@ func (s *originSubscription) acknowledge(ctx context.Context, r *origin.Subscrib
 	topic, digits, ok := strings.Cut(r.GetAckMessageId(), "/")
 	offset, err := strconv.ParseUint(digits, 10, 64)
 	if !ok || err != nil || topic != s.start.Topic {
-		return status.Errorf(status.InvalidArgument, "ack_message_id %.60q is no id of a message of topic %s", r.GetAckMessageId(), s.start.Topic)
+		return status.Errorf(status.InvalidArgument, "ack_message_id %.60q is no id of a message of topic %s",
+			r.GetAckMessageId(), s.start.Topic)
 	}
 	return s.acks.add(ctx, ack{ranges: []broker.Range{{First: offset, Last: offset}}})
 }

@@ -36,10 +36,12 @@ func checked(r *frame.Run) (broker.Run, error) {
 		return broker.Run{}, err
 	}
 	if r.Mode > hermes.Performance {
-		return broker.Run{}, status.Errorf(status.InvalidArgument, "mode is none of MODE_CONSISTENT, MODE_EVENTUAL and MODE_PERFORMANCE")
+		return broker.Run{}, status.Errorf(status.InvalidArgument,
+			"mode is none of MODE_CONSISTENT, MODE_EVENTUAL and MODE_PERFORMANCE")
 	}
 	if (r.Producer == 0) != (r.Sequence == 0) {
-		return broker.Run{}, status.Errorf(status.InvalidArgument, "producer and sequence come together: both from 1, or neither")
+		return broker.Run{}, status.Errorf(status.InvalidArgument,
+			"producer and sequence come together: both from 1, or neither")
 	}
 	count, err := record.Check(r.Messages)
 	if err != nil {

@@ -144,7 +144,8 @@ func (o Options) credentials(at endpoint.Endpoint) (credentials.TransportCredent
 	case !o.Secure && o.ClientRoots == nil:
 		return insecure.NewCredentials(), nil
 	case !o.Secure || at.Certificate == nil && o.ClientRoots != nil:
-		return nil, status.Errorf(status.InvalidArgument, "clients can show certificates only to a door with TLS: give it one of its own")
+		return nil, status.Errorf(status.InvalidArgument,
+			"clients can show certificates only to a door with TLS: give it one of its own")
 	case at.Certificate == nil:
 		return nil, status.Errorf(status.InvalidArgument, "gRPC over TLS needs a certificate")
 	}

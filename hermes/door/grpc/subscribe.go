@@ -37,7 +37,8 @@ type subscription struct {
 func (d *door) subscribe(call grpc.ServerStream) error {
 	if d.subscriptions.Add(1) > d.most {
 		d.subscriptions.Add(-1)
-		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another", d.most)
+		return status.Errorf(status.ResourceExhausted, "the node has all %d subscriptions that it takes: go to another",
+			d.most)
 	}
 	defer d.subscriptions.Add(-1)
 	var first pb.SubscribeRequest
@@ -236,7 +237,8 @@ func starting(s *pb.Start) (broker.Start, error) {
 		start.From, start.Group = broker.FromGroup, from.Group
 	}
 	if s.GetInFlight() > hermes.GroupRanges {
-		return broker.Start{}, status.Errorf(status.InvalidArgument, "in_flight is %d; at most %d are allowed", s.GetInFlight(), hermes.GroupRanges)
+		return broker.Start{}, status.Errorf(status.InvalidArgument, "in_flight is %d; at most %d are allowed",
+			s.GetInFlight(), hermes.GroupRanges)
 	}
 	if start.InFlight = int(s.GetInFlight()); start.InFlight != 0 && start.Group == "" {
 		return broker.Start{}, status.Errorf(status.InvalidArgument, "in_flight is for groups")

@@ -46,7 +46,8 @@ func (r *Register) Reserve() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.count >= r.limit {
-		return status.Errorf(status.ResourceExhausted, "this node has %d subscriptions, which is all that it takes: subscribe at another", r.count)
+		return status.Errorf(status.ResourceExhausted,
+			"this node has %d subscriptions, which is all that it takes: subscribe at another", r.count)
 	}
 	r.count++
 	return nil

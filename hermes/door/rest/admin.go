@@ -371,7 +371,8 @@ func (c *call) join() error {
 		return err
 	}
 	if body.Peer == "" {
-		return status.Errorf(status.InvalidArgument, "peer is missing: give the address at which other nodes reach the new one")
+		return status.Errorf(status.InvalidArgument,
+			"peer is missing: give the address at which other nodes reach the new one")
 	}
 	return c.cluster(c.broker.Join(c.ctx, broker.Member{ID: id, Name: body.Name, Peer: body.Peer, GRPC: body.GRPC, HTTP: body.HTTP}))
 }

@@ -78,7 +78,8 @@ func (c *call) body(limit int64) ([]byte, error) {
 const firstRead = 4 << 10
 
 func errTooLarge(limit int64) error {
-	return refuse(http.StatusRequestEntityTooLarge, status.InvalidArgument, "body of more than %d bytes, which are all that are allowed here", limit)
+	return refuse(http.StatusRequestEntityTooLarge, status.InvalidArgument,
+		"body of more than %d bytes, which are all that are allowed here", limit)
 }
 
 // unhurry lifts the deadline of the request's body, which has been read, from a
@@ -106,7 +107,8 @@ func (c *call) media() string {
 
 // errMedia refuses a content type.
 func (c *call) errMedia(want string) error {
-	return refuse(http.StatusUnsupportedMediaType, status.InvalidArgument, "content type %.100q is not taken here: send %s", c.request.Header.Get("Content-Type"), want)
+	return refuse(http.StatusUnsupportedMediaType, status.InvalidArgument,
+		"content type %.100q is not taken here: send %s", c.request.Header.Get("Content-Type"), want)
 }
 
 // decode reads a body of JSON into value. An empty one is {} where it may be left out.
@@ -126,10 +128,12 @@ func (c *call) decode(value any, limit int64, optional bool) error {
 // anything behind the value (hb-D28).
 func decodeJSON(text []byte, value any) error {
 	if !utf8.Valid(text) {
-		return status.Errorf(status.InvalidArgument, "the body is not UTF-8: bytes that are no text go into payload_base64, or into a body of %s", mediaBytes)
+		return status.Errorf(status.InvalidArgument,
+			"the body is not UTF-8: bytes that are no text go into payload_base64, or into a body of %s", mediaBytes)
 	}
 	if tooManyValues(text) {
-		return status.Errorf(status.InvalidArgument, "body of more than %d values, which are all that are allowed", valueLimit)
+		return status.Errorf(status.InvalidArgument, "body of more than %d values, which are all that are allowed",
+			valueLimit)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -140,7 +144,8 @@ func decodeJSON(text []byte, value any) error {
 		return status.Errorf(status.InvalidArgument, "the body has something behind its JSON")
 	}
 	if surrogate.Half(text) {
-		return status.Errorf(status.InvalidArgument, "the body has one half of a UTF-16 surrogate pair, which is no character")
+		return status.Errorf(status.InvalidArgument,
+			"the body has one half of a UTF-16 surrogate pair, which is no character")
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func (m *messageJSON) message() (out hermes.Message, err error) {
 // messages makes them a run's.
 func messages(all []messageJSON) ([]byte, error) {
 	if len(all) > hermes.RunMessages {
-		return nil, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed", len(all), hermes.RunMessages)
+		return nil, status.Errorf(status.InvalidArgument, "%d messages in one run; at most %d are allowed", len(all),
+			hermes.RunMessages)
 	}
 	var run []byte
 	for i := range all {
@@ -104,7 +105,8 @@ func rawMessage(h http.Header, payload []byte) ([]byte, error) {
 			value, err = url.PathUnescape(value)
 		}
 		if err != nil || !ok {
-			return nil, status.Errorf(status.InvalidArgument, "header %s is %.64q; want name=value, percent-encoded", headerNamed, text)
+			return nil, status.Errorf(status.InvalidArgument, "header %s is %.64q; want name=value, percent-encoded",
+				headerNamed, text)
 		}
 		m.Headers = append(m.Headers, hermes.Header{Name: name, Value: []byte(value)})
 	}

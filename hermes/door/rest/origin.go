@@ -24,7 +24,8 @@ func originRun(topic string, mode int, payloads ...string) (broker.Run, error) {
 		return run, status.Errorf(status.InvalidArgument, "topic and payload are needed")
 	}
 	if mode < int(hermes.Consistent) || mode > int(hermes.Performance) {
-		return run, status.Errorf(status.InvalidArgument, "mode is %d; want 0 (consistent), 1 (eventual) or 2 (performance)", mode)
+		return run, status.Errorf(status.InvalidArgument,
+			"mode is %d; want 0 (consistent), 1 (eventual) or 2 (performance)", mode)
 	}
 	run.Mode = hermes.Mode(mode) // 0 to 2
 	for _, payload := range payloads {

@@ -311,7 +311,8 @@ func TestFailures(t *testing.T) {
 	for _, code := range status.Codes() {
 		verdict = status.Errorf(code, "said \xff\"so\"")
 		a := s.want(s.ask("POST", "/v1/topics/t/messages", "x", "Content-Type", kindBytes), statuses[code], code.String())
-		if got := read[struct{ Detail, Leader string }](s, a); got.Detail != "said \uFFFD\"so\"" || (got.Leader != "") != (code == status.Unavailable) {
+		if got := read[struct{ Detail, Leader string }](s, a); got.Detail != "said \uFFFD\"so\"" ||
+			(got.Leader != "") != (code == status.Unavailable) {
 			t.Errorf("%s: %+v", code, got)
 		}
 		if a.header.Get("X-Leader-Hint") != leader.HTTP {

@@ -161,7 +161,8 @@ func (c *call) answer() error {
 	do, ok := one.methods[method]
 	if !ok {
 		c.writer.Header().Set("Allow", one.allow)
-		return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s is not done here; %s is", strconv.Quote(r.Method), one.allow)
+		return refuse(http.StatusMethodNotAllowed, status.Unimplemented, "%s is not done here; %s is",
+			strconv.Quote(r.Method), one.allow)
 	}
 	limit, err := c.callTime()
 	if err != nil {
@@ -189,7 +190,8 @@ func (c *call) callTime() (time.Duration, error) {
 	}
 	millis, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || time.Duration(millis)*time.Millisecond > CallTimeMax {
-		return 0, status.Errorf(status.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d", headerTimeout, text, CallTimeMax.Milliseconds())
+		return 0, status.Errorf(status.InvalidArgument, "header %s is %.40q; want milliseconds, at most %d", headerTimeout,
+			text, CallTimeMax.Milliseconds())
 	}
 	return time.Duration(millis) * time.Millisecond, nil
 }
@@ -238,7 +240,8 @@ func (d *Door) admit(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-	return status.Errorf(status.PermissionDenied, "pages of origin %.100q may not do this: the server must name it", origin)
+	return status.Errorf(status.PermissionDenied, "pages of origin %.100q may not do this: the server must name it",
+		origin)
 }
 
 // preflight tells a browser what pages of a trusted origin may do.

@@ -66,7 +66,8 @@ func (c *call) accepts(mediaType string) error {
 			return nil
 		}
 	}
-	return refuse(http.StatusNotAcceptable, status.InvalidArgument, "nothing in Accept %.100q is known here: %s", accept, mediaType)
+	return refuse(http.StatusNotAcceptable, status.InvalidArgument, "nothing in Accept %.100q is known here: %s", accept,
+		mediaType)
 }
 
 func (c *call) describe() error {

@@ -136,7 +136,8 @@ func TestConfig(t *testing.T) {
 		t.Errorf("no broker: %v", err)
 	}
 	for _, origin := range []string{"", "*", "example.com", "https://example.com/", "https://example.com/x", "https://", "://"} {
-		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil || status.CodeOf(err) != status.InvalidArgument {
+		if _, err := rest.New(rest.Config{Broker: memory(t), Origins: []string{origin}}); err == nil ||
+			status.CodeOf(err) != status.InvalidArgument {
 			t.Errorf("origin %q: %v", origin, err)
 		}
 	}

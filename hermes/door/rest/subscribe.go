@@ -52,7 +52,8 @@ func (c *call) events() error {
 	last := c.request.Header.Get("Last-Event-ID")
 	switch {
 	case start.Group != "" && from != "":
-		return status.Errorf(status.InvalidArgument, "from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
+		return status.Errorf(status.InvalidArgument,
+			"from and group are both given: a group goes on where it is; seek it, or create it from elsewhere")
 	case start.Group != "":
 		if err := hermes.CheckGroup(start.Group); err != nil {
 			return err
@@ -84,7 +85,8 @@ func (c *call) events() error {
 func resume(last string, start *broker.Start) error {
 	offset, err := strconv.ParseUint(last, 10, 64)
 	if err != nil || offset == math.MaxUint64 {
-		return status.Errorf(status.InvalidArgument, "Last-Event-ID is %.40q, which is no event's id here: they are offsets", last)
+		return status.Errorf(status.InvalidArgument,
+			"Last-Event-ID is %.40q, which is no event's id here: they are offsets", last)
 	}
 	start.From, start.Offset = broker.FromOffset, offset+1
 	return nil

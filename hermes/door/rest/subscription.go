@@ -67,11 +67,13 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	case len(body.Ranges) == 0:
 		return nil, nil, body, status.Errorf(status.InvalidArgument, "there are no ranges")
 	case len(body.Ranges) > rangesLimit:
-		return nil, nil, body, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed", len(body.Ranges), rangesLimit)
+		return nil, nil, body, status.Errorf(status.InvalidArgument, "%d ranges at once; at most %d are allowed",
+			len(body.Ranges), rangesLimit)
 	}
 	for _, r := range body.Ranges {
 		if r.First > r.Last {
-			return nil, nil, body, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive", r.First, r.Last)
+			return nil, nil, body, status.Errorf(status.InvalidArgument, "a range from %d to %d is none: both are inclusive",
+				r.First, r.Last)
 		}
 		ranges = append(ranges, broker.Range(r))
 	}
@@ -81,7 +83,8 @@ func (c *call) settling() (of broker.Feed, ranges []broker.Range, body ackJSON, 
 	case ok && group:
 		return feed, ranges, body, nil
 	case ok:
-		return nil, nil, body, status.Errorf(status.InvalidArgument, "the subscription has no group: there is nothing to acknowledge")
+		return nil, nil, body, status.Errorf(status.InvalidArgument,
+			"the subscription has no group: there is nothing to acknowledge")
 	}
 	return nil, nil, body, c.elsewhere(id, body)
 }

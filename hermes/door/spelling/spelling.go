@@ -97,7 +97,8 @@ func OriginNode(name string) (uint64, error) {
 	digits := name[len(strings.TrimRight(name, "0123456789")):]
 	id, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || id == 0 {
-		return 0, status.Errorf(status.InvalidArgument, "node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
+		return 0, status.Errorf(status.InvalidArgument,
+			"node_id is %.100q; want a name that ends in the node's number, such as node-3", name)
 	}
 	return id, nil
 }
